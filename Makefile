@@ -1,0 +1,48 @@
+# Two commands do everything, set-up included: `make demo` and `make test`.
+PYTHON ?= python3
+PORT ?= 8000
+BIN := .venv/bin
+
+.PHONY: demo test lint bench lock clean
+
+demo: .venv/core  ## a study with results and free seats, served on PORT
+	$(BIN)/python manage.py demo --port $(PORT)
+
+test: .venv/dev .venv/chromium lint  ## everything, on SQLite and on PostgreSQL, with a real Chromium
+	node --test 'tests/js/*.test.mjs'
+	$(BIN)/pytest -n 2 -m "not browser"
+	$(BIN)/python tests/with_postgres.py $(BIN)/pytest -n 2
+
+lint: .venv/dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python manage.py makemigrations --check --dry-run
+
+bench: .venv/dev  ## the load of docs/benchmarks, with its yardstick in the same run
+	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/run.py
+
+.venv/core: requirements.lock
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Handful needs Python 3.11 or newer: make $(MAKECMDGOALS) PYTHON=python3.11"; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
+	@touch $@
+
+.venv/dev: .venv/core requirements-dev.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.lock
+	@touch $@
+
+# Debian's Chromium; where it cannot be installed from here, one line says what to do.
+.venv/chromium: .venv/core
+	@command -v node >/dev/null || { echo "Install Node.js 20 or newer: the tests of the browser code need it"; exit 1; }
+	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } 2>/dev/null || { echo "Install Chromium: apt-get install chromium"; exit 1; }
+	@touch $@
+
+lock: .venv/dev  ## pin the newest dependencies that fit
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile -q -U --no-emit-index-url --no-emit-find-links --no-header --no-annotate pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile -q -U --no-emit-index-url --no-emit-find-links --no-header --no-annotate --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+
+clean:
+	rm -rf .venv var staticfiles

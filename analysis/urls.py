@@ -1,0 +1,5 @@
+"""Addresses of tables, exports and figures."""
+
+from django.urls import URLPattern
+
+urlpatterns: list[URLPattern] = []

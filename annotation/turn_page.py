@@ -1,0 +1,214 @@
+"""What a turn shows: the question as tokens, or the answer beside the gold.
+
+The one place that prepares examples for the worker's eyes, used by real turns and by the preview.
+A question page is built from context, question and card alone, never from gold (DESIGN section 3,
+invariant 3); gold enters by `reveal_page` only.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+
+from tasks.cards import Card
+from tasks.comparison import Comparison, Piece
+from tasks.models import Example
+from tasks.spans import Answer, tokens
+
+
+@lru_cache(maxsize=2048)
+def token_markup(text: str) -> SafeString:
+    """The text as one line of token elements with code-point offsets; gaps are elements too.
+
+    Every piece of the text is escaped here; nothing else is ever marked safe.
+    """
+    parts = []
+    end_of_last = 0
+    for start, end in tokens(text):
+        if start > end_of_last:
+            parts.append(f"<span data-gap>{escape(text[end_of_last:start])}</span>")
+        parts.append(
+            f'<span data-t role="option" aria-selected="false" data-s="{start}" data-e="{end}">'
+            f"{escape(text[start:end])}</span>"
+        )
+        end_of_last = end
+    if end_of_last < len(text):
+        parts.append(f"<span data-gap>{escape(text[end_of_last:])}</span>")
+    return mark_safe("".join(parts))  # noqa: S308 - every piece is escaped above
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One box of text: its name on the card, its text, and its tokens as markup."""
+
+    index: int
+    name: str
+    text: str
+
+    @property
+    def markup(self) -> SafeString:
+        return token_markup(self.text)
+
+
+@dataclass(frozen=True)
+class RevealedSegment:
+    index: int
+    name: str
+    pieces: Sequence[Piece]
+
+
+@dataclass(frozen=True)
+class RevealedLabel:
+    name: str
+    chosen: bool
+    gold: bool
+
+
+@dataclass(frozen=True)
+class Reveal:
+    """The answer beside the gold, in the words that the page needs."""
+
+    comparison: Comparison
+    answer: Answer
+    segments: list[RevealedSegment]
+    labels: list[RevealedLabel]
+    gold_is_empty: bool
+    label_gold: str
+
+    @property
+    def s1_percent(self) -> str:
+        return f"{100 * self.comparison.s1:.1f}"
+
+    @property
+    def verdict(self) -> str:
+        """right, partly or wrong. Partly: some of it counts, or touches a right answer."""
+        if self.comparison.s1 == 1:
+            return "right"
+        return "partly" if self.comparison.s1 > 0 or self.comparison.partial else "wrong"
+
+    @property
+    def right(self) -> Sequence[str]:
+        return self.comparison.right
+
+    @property
+    def missed(self) -> Sequence[str]:
+        return self.comparison.missed
+
+    @property
+    def extra(self) -> Sequence[str]:
+        return self.comparison.extra
+
+    @property
+    def partial(self) -> Sequence[str]:
+        return self.comparison.partial
+
+    @property
+    def also_accepted(self) -> Sequence[str]:
+        return self.comparison.also_accepted
+
+    @property
+    def unreachable(self) -> Sequence[str]:
+        return self.comparison.unreachable
+
+    @property
+    def label_chosen(self) -> str:
+        return self.answer.label
+
+    @property
+    def chose_no_answer(self) -> bool:
+        return self.answer.no_answer
+
+
+@dataclass(frozen=True)
+class TurnPage:
+    """Everything that worker/_turn.html shows."""
+
+    card: Card
+    example: Example
+    step: str
+    number: int
+    total: int
+    key: str
+    answer_url: str
+    continue_url: str
+    shows_examples: bool
+    training_total: int = 0
+    worked_seconds: int = 0
+    reveal: Reveal | None = None
+    error: str = ""
+    notice: str = ""
+    sent: dict[str, str] = field(default_factory=dict)
+    preview: bool = False
+
+    @property
+    def state(self) -> str:
+        return "reveal" if self.reveal else "question"
+
+    @property
+    def done(self) -> int:
+        """Examples of this step that are answered."""
+        return self.number if self.reveal else self.number - 1
+
+    @property
+    def is_last(self) -> bool:
+        return self.number == self.total
+
+    @property
+    def first_annotation(self) -> bool:
+        """The first example without a reveal, after a training step."""
+        return self.step == "annotation" and self.number == 1 and self.training_total > 0
+
+    @property
+    def help_windows(self):
+        return self.card.help_windows
+
+    @property
+    def show_examples(self) -> bool:
+        return self.shows_examples
+
+    @property
+    def question(self) -> str:
+        return self.card.wording(self.example.question)
+
+    @property
+    def question_markup(self) -> SafeString | str:
+        return token_markup(self.question) if self.card.question_selectable else ""
+
+    @property
+    def segments(self) -> list[Segment]:
+        names = self.card.segments
+        return [
+            Segment(index, names[index], text) for index, text in enumerate(self.example.context)
+        ]
+
+    @property
+    def labels(self) -> list[dict[str, str | int]]:
+        return [
+            {"name": label.name, "definition": label.definition, "number": number}
+            for number, label in enumerate(self.card.labels, start=1)
+        ]
+
+    @property
+    def continue_text(self) -> str:
+        return "Continue to the annotation step" if self.is_last else "Continue"
+
+
+def reveal_page(card: Card, example: Example, answer: Answer, comparison: Comparison) -> Reveal:
+    """Prepare a reveal. Only for an answered turn of the training step, or a preview."""
+    is_gold = set(example.gold)
+    return Reveal(
+        comparison=comparison,
+        answer=answer,
+        segments=[
+            RevealedSegment(index, card.segments[index], comparison.pieces(index, text))
+            for index, text in enumerate(example.context)
+        ],
+        labels=[
+            RevealedLabel(label.name, label.name == answer.label, label.name in is_gold)
+            for label in card.labels
+        ],
+        gold_is_empty=not example.gold,
+        label_gold=example.gold[0] if card.labels and example.gold else "",
+    )

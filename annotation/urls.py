@@ -1,0 +1,16 @@
+"""Addresses of the worker's pages; the researcher's stand in urls_researcher.py."""
+
+from django.urls import include, path
+
+from annotation import views_worker
+
+urlpatterns = [
+    path("join/<str:code>/", views_worker.landing, name="landing"),
+    path("join/<str:code>/start/", views_worker.start, name="start"),
+    path("work/<str:token>/", views_worker.work, name="work"),
+    path("work/<str:token>/consent/", views_worker.consent, name="consent"),
+    path("work/<str:token>/begin/", views_worker.begin, name="begin"),
+    path("work/<str:token>/answer/", views_worker.answer, name="answer"),
+    path("work/<str:token>/continue/", views_worker.go_on, name="continue"),
+    path("work/<str:token>/next-task/", views_worker.next_task, name="next_task"),
+]

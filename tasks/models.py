@@ -1,0 +1,132 @@
+"""What is asked: tasks, their published files (splits) and the examples in them.
+
+A row here never changes after import. Changed content makes a new version of the task, so that
+every answer ever given still stands beside the example it was given for. Nothing in this app
+knows about people.
+"""
+
+from functools import cached_property
+
+from django.db import models
+from django.db.models import Q
+
+from tasks.cards import Card, parse_card
+
+
+class TaskQuerySet(models.QuerySet["Task"]):
+    def latest_versions(self) -> "TaskQuerySet":
+        """Keep the newest version of each task, by name."""
+        newest = (
+            Task.objects.filter(name=models.OuterRef("name"))
+            .order_by("-version")
+            .values("version")[:1]
+        )
+        return self.filter(version=models.Subquery(newest)).order_by("name")
+
+
+class Task(models.Model):
+    """One version of a task: its card and the splits that were imported with it."""
+
+    name = models.CharField(max_length=40)
+    version = models.PositiveIntegerField()
+    content_hash = models.CharField(max_length=64)
+    card_data = models.JSONField()
+    rechained = models.BooleanField(default=False)
+    report = models.JSONField()
+    imported_at = models.DateTimeField(auto_now_add=True)
+
+    objects = TaskQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["name", "-version"]
+        constraints = [
+            models.UniqueConstraint(fields=["name", "version"], name="one_task_per_version"),
+            models.UniqueConstraint(
+                fields=["name", "content_hash"], name="changed_content_makes_a_new_version"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} v{self.version}"
+
+    @cached_property
+    def card(self) -> Card:
+        return parse_card(self.card_data, f"card of {self}")
+
+    @property
+    def test_split(self) -> "Split":
+        return self.splits.get(kind=Split.Kind.TEST)
+
+    def train_split(self, shots: int, number: int) -> "Split":
+        """The training file of that size and number; Split.DoesNotExist where there is none."""
+        return self.splits.get(kind=Split.Kind.TRAIN, shots=shots, number=number)
+
+    @property
+    def training_sizes(self) -> list[int]:
+        """The shots for which this task has training files, ascending."""
+        sizes = self.splits.filter(kind=Split.Kind.TRAIN).values_list("shots", flat=True)
+        return sorted(set(sizes))
+
+    def split_numbers(self, shots: int) -> list[int]:
+        """The numbers of the training files of that size, ascending."""
+        splits = self.splits.filter(kind=Split.Kind.TRAIN, shots=shots)
+        return sorted(splits.values_list("number", flat=True))
+
+
+class Split(models.Model):
+    """One published file of examples: a training file (shots, number) or the test file."""
+
+    class Kind(models.TextChoices):
+        TRAIN = "train"
+        TEST = "test"
+
+    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="splits")
+    kind = models.CharField(max_length=5, choices=Kind)
+    shots = models.PositiveIntegerField(null=True)
+    number = models.PositiveIntegerField(null=True)
+    filename = models.CharField(max_length=200)
+
+    class Meta:
+        ordering = ["task", "kind", "shots", "number"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["task", "kind", "shots", "number"],
+                nulls_distinct=False,
+                name="one_split_per_task_kind_shots_and_number",
+            ),
+            models.CheckConstraint(
+                condition=Q(kind="train", shots__gt=0, number__gt=0)
+                | Q(kind="test", shots__isnull=True, number__isnull=True),
+                name="a_training_split_has_shots_and_number_the_test_split_neither",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.task.name} {self.filename}"
+
+
+class Example(models.Model):
+    """Context (segments), question and gold, exactly as published; empty gold is "no answer"."""
+
+    split = models.ForeignKey(Split, on_delete=models.CASCADE, related_name="examples")
+    position = models.PositiveIntegerField()
+    source_id = models.CharField(max_length=200)
+    context = models.JSONField()
+    question = models.TextField(blank=True)
+    gold = models.JSONField()
+    gold_starts = models.JSONField(null=True)
+    content_hash = models.CharField(max_length=64, db_index=True)
+
+    class Meta:
+        ordering = ["split", "position"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["split", "position"], name="one_example_per_position_in_a_split"
+            ),
+            models.UniqueConstraint(
+                fields=["split", "source_id"], name="an_id_is_unique_inside_its_file"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.source_id

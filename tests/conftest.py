@@ -1,0 +1,73 @@
+"""Fixtures named as the domain, built on one another: task -> study -> participation."""
+
+import os
+from pathlib import Path
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import connection
+
+from annotation import guards
+
+SHARED = Path(os.environ.get("HANDFUL_SHARED", Path(__file__).parents[2] / "shared"))
+CLUES = SHARED / "data" / "clues"
+
+
+def pytest_report_header() -> str:
+    state = "found" if CLUES.is_dir() else "ABSENT: the tests marked real_data are left out"
+    return f"published CLUES files (HANDFUL_SHARED): {state}; database: {connection.vendor}"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what this run cannot say anything about; CI must have the real data."""
+    if not CLUES.is_dir():
+        if os.environ.get("CI"):
+            raise pytest.UsageError("CI runs the tests on the real data: set HANDFUL_SHARED")
+        _deselect(config, items, "real_data")
+    if connection.vendor != "postgresql":
+        # `make test` runs everything a second time on PostgreSQL, where these are not left out.
+        _deselect(config, items, "postgres")
+
+
+def _deselect(config: pytest.Config, items: list[pytest.Item], marker: str) -> None:
+    chosen = [item for item in items if item.get_closest_marker(marker)]
+    config.hook.pytest_deselected(items=chosen)
+    items[:] = [item for item in items if item not in chosen]
+
+
+@pytest.fixture(autouse=True)
+def _plain_passwords(settings):
+    """Argon2 is slow by design; tests sign in often."""
+    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+
+@pytest.fixture(autouse=True)
+def _lift_guards_before_the_flush(request):
+    """A transactional test ends by emptying the tables, which the guards would rightly refuse.
+
+    The flush sends post_migrate, which puts the guards back for the next test.
+    """
+    marker = request.node.get_closest_marker("django_db")
+    transactional = bool(marker and marker.kwargs.get("transaction")) or bool(
+        {"transactional_db", "live_server"} & set(request.fixturenames)
+    )
+    if transactional:
+        request.getfixturevalue("transactional_db")
+    yield
+    if transactional:
+        guards.lift(connection)
+
+
+@pytest.fixture
+def clues() -> Path:
+    return CLUES
+
+
+@pytest.fixture
+def researcher(db):
+    return get_user_model().objects.create_user("ada", password="right horse")
+
+
+@pytest.fixture
+def other_researcher(db):
+    return get_user_model().objects.create_user("grace", password="right horse")

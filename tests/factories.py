@@ -1,0 +1,176 @@
+"""Made-up data, always through the real steps: import, design, join, consent, begin, submit."""
+
+import itertools
+import json
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+from annotation import answering, recruitment, training_step
+from annotation.models import Kind, Participation, Scenario, Study, Turn
+from tasks.cards import parse_card
+from tasks.formats import Record, SplitFile
+from tasks.importing import import_task
+from tasks.models import Example, Task
+
+LABELS = [
+    {"name": "positive", "definition": "The writer likes it.", "example": "I loved the soup."},
+    {"name": "negative", "definition": "The writer dislikes it.", "example": "The soup was cold."},
+]
+PLACES = ["Oslo", "Lima", "Cairo", "Kyoto", "Quito", "Turin", "Perth", "Hanoi", "Riga", "Accra"]
+
+
+def card_data(**changes: Any) -> dict[str, Any]:
+    """The card of a small span task; `labels=LABELS` makes it a label task."""
+    data: dict[str, Any] = {
+        "name": "toy-places",
+        "title": "Places",
+        "family": "sequence_labelling",
+        "description": "Find the places in a sentence.",
+        "instructions": "Read the sentence.\n\nHighlight every place.",
+        "submit_hint": "Highlight the places, then submit.",
+        "segments": ["Sentence"],
+        "no_answer": True,
+        "question_selectable": False,
+        "gold_rule": "set",
+        "language": "en",
+        "direction": "ltr",
+        "source": "made up for the tests",
+        "licence": "CC0",
+        **changes,
+    }
+    if "labels" in data:
+        data.update(no_answer=False, family="classification")
+    return {key: value for key, value in data.items() if value is not None}
+
+
+def place_records(prefix: str, number: int) -> list[Record]:
+    """Sentences with one place, two places or none, in turn."""
+    records = []
+    for index in range(number):
+        places = [PLACES[(index + step) % len(PLACES)] for step in range(index % 3)]
+        text = f"{prefix} {index}: we went to {' and '.join(places) or 'bed'}, then home."
+        records.append(
+            Record(
+                id=f"{prefix}-{index}",
+                context=(text,),
+                question="Which places are named?",
+                gold=tuple(places),
+                gold_starts=None,
+            )
+        )
+    return records
+
+
+def label_records(prefix: str, number: int) -> list[Record]:
+    return [
+        Record(
+            id=f"{prefix}-{index}",
+            context=(f"{prefix} {index}: it was {'good' if index % 2 else 'bad'}.",),
+            question="positive or negative?",
+            gold=("positive" if index % 2 else "negative",),
+            gold_starts=None,
+        )
+        for index in range(number)
+    ]
+
+
+def make_task(
+    *,
+    train: dict[int, list[Record]] | None = None,
+    test: list[Record] | None = None,
+    shots: Sequence[int] = (2, 4),
+    test_size: int = 4,
+    **card: Any,
+) -> Task:
+    """Import a task: nested training files of these sizes (number 1) and a test file."""
+    data = card_data(**card)
+    make = label_records if "labels" in data else place_records
+    pool = make("train", max(shots, default=0))
+    files = [
+        SplitFile("train", size, 1, f"toy_train_{size}_1.jsonl", records)
+        for size, records in (train or {size: pool[:size] for size in shots}).items()
+    ]
+    files.append(SplitFile("test", None, None, "toy_test.jsonl", test or make("test", test_size)))
+    return import_task(parse_card(data, "test card"), files).task
+
+
+def make_study(owner, *tasks: Task, status: str = "open", **fields: Any) -> Study:
+    """A study of these tasks with its scenarios; open unless said otherwise."""
+    from annotation import design
+
+    defaults = {
+        "name": f"study-{secrets.token_hex(4)}",
+        "title": "A small study",
+        "shots": [0, 2],
+        "annotators": 2,
+        "seed": 7,
+    }
+    study = Study(owner=owner, **(defaults | fields))
+    design.save_draft(study, list(tasks))
+    if status != "draft":
+        design.change_status(study, "open")
+    return study
+
+
+_identities = itertools.count()
+
+
+def join(study: Study, kind: str = Kind.PERSON, identity: str = "") -> Participation:
+    """Somebody new takes a seat."""
+    recruiter = "link" if kind == Kind.PERSON else "simulated"
+    identity = identity or f"somebody-{next(_identities)}-{secrets.token_hex(4)}"
+    return recruitment.join(
+        study.pk, recruitment.worker_key(recruiter, identity), recruiter, kind
+    )
+
+
+def seat(scenario: Scenario, kind: str = Kind.PERSON) -> Participation:
+    """Somebody new on a seat of this very scenario, at its first example."""
+    for _attempt in range(scenario.study.scenarios.count() * scenario.seats + 1):
+        participation = join(scenario.study, kind)
+        if participation.scenario_id == scenario.pk:
+            break
+    else:
+        raise AssertionError(f"no seat left in {scenario}")
+    recruitment.consent(participation, agree=True)
+    training_step.begin(participation.token)
+    participation.refresh_from_db()
+    return participation
+
+
+def fields_for(example: Example, texts: Sequence[str]) -> dict[str, str]:
+    """The form fields of an answer of these texts (the first occurrence of each), or of a label."""
+    card = example.split.task.card
+    if card.answered_by == "label":
+        return {"label": texts[0]}
+    if not texts:
+        return {"answer": json.dumps({"v": 1, "no_answer": True, "spans": []})}
+    spans = []
+    for text in texts:
+        index, start = next(
+            (index, segment.index(text))
+            for index, segment in enumerate(example.context)
+            if text in segment
+        )
+        spans.append(
+            {"field": "context", "index": index, "start": start, "end": start + len(text)}
+        )
+    return {"answer": json.dumps({"v": 1, "no_answer": False, "spans": spans})}
+
+
+def work_through(participation: Participation, answer=None, limit: int = 10_000) -> int:
+    """Answer everything that is put before this participation; return how many were answered.
+
+    `answer(turn)` gives the texts of the answer (the gold, unless it is given).
+    """
+    answer = answer or (lambda turn: list(dict.fromkeys(turn.example.gold)))
+    for count in range(limit):
+        turn: Turn | None = participation.latest_turn()
+        participation.refresh_from_db()
+        if participation.status != Participation.Status.WORKING:
+            return count
+        if turn.given is not None:
+            _participation, turn = training_step.go_on(participation.token)
+        answering.submit(participation.token, turn.pk, fields_for(turn.example, answer(turn)))
+    return limit

@@ -1,0 +1,26 @@
+"""Run a command against a real PostgreSQL: `python tests/with_postgres.py pytest -m postgres`.
+
+Uses the server that DATABASE_URL names, or else starts the one from the pgserver wheel in a
+temporary folder and stops it at the end.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+
+import pgserver
+
+if __name__ == "__main__":
+    if os.environ.get("DATABASE_URL", "").startswith("postgres"):
+        sys.exit(subprocess.call(sys.argv[1:]))
+    # Not under a folder that only root may enter: the server runs as a user of its own.
+    with tempfile.TemporaryDirectory(prefix="handful-pg-", ignore_cleanup_errors=True) as folder:
+        server = pgserver.get_server(folder, cleanup_mode="stop")
+        try:
+            # Durability is what the crash tests look at: fsync stays on.
+            environment = os.environ | {"DATABASE_URL": server.get_uri()}
+            code = subprocess.call(sys.argv[1:], env=environment)
+        finally:
+            server.cleanup()
+    sys.exit(code)
