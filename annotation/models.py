@@ -175,7 +175,7 @@ class Scenario(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(shots=0, split_number__isnull=True)
-                | Q(shots__gt=0, split_number__gt=0),
+                | Q(shots__gt=0, split_number__isnull=False, split_number__gt=0),
                 name="zero_shots_means_no_training_split",
             ),
         ]
@@ -303,6 +303,8 @@ class Participation(models.Model):
                 condition=Q(
                     Q(status__in=["arrived", "working"])
                     | Q(status="completed", in_analysis=True),
+                    # NULL > 0 is unknown, and a check passes on unknown: both must be said.
+                    seat_number__isnull=False,
                     seat_number__gt=0,
                 )
                 | Q(
@@ -352,13 +354,16 @@ class Participation(models.Model):
         `after` is the turn that the worker comes from. The caller holds the participation's lock.
         """
         now = timezone.now()
-        return self.turns.create(
+        turn = self.turns.create(
             example=Example.objects.get(pk=self.order_of(step)[position]),
             step=step,
             position=position,
             shown_at=now,
             worked_before=after.worked_until(now) if after else timedelta(),
         )
+        # It has no answer yet: known without asking the database.
+        Turn._meta.get_field("answer").set_cached_value(turn, None)
+        return turn
 
 
 class Turn(models.Model):

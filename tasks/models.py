@@ -5,12 +5,13 @@ every answer ever given still stands beside the example it was given for. Nothin
 knows about people.
 """
 
-from functools import cached_property
-
 from django.db import models
 from django.db.models import Q
 
 from tasks.cards import Card, parse_card
+
+
+_CARDS: dict[str, Card] = {}
 
 
 class TaskQuerySet(models.QuerySet["Task"]):
@@ -49,9 +50,12 @@ class Task(models.Model):
     def __str__(self) -> str:
         return f"{self.name} v{self.version}"
 
-    @cached_property
+    @property
     def card(self) -> Card:
-        return parse_card(self.card_data, f"card of {self}")
+        """The card, parsed once for each content (which never changes) and process."""
+        if self.content_hash not in _CARDS:
+            _CARDS[self.content_hash] = parse_card(self.card_data, f"card of {self}")
+        return _CARDS[self.content_hash]
 
     @property
     def test_split(self) -> "Split":
@@ -95,7 +99,7 @@ class Split(models.Model):
                 name="one_split_per_task_kind_shots_and_number",
             ),
             models.CheckConstraint(
-                condition=Q(kind="train", shots__gt=0, number__gt=0)
+                condition=Q(kind="train", shots__isnull=False, number__isnull=False, shots__gt=0, number__gt=0)
                 | Q(kind="test", shots__isnull=True, number__isnull=True),
                 name="a_training_split_has_shots_and_number_the_test_split_neither",
             ),

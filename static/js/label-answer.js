@@ -1,0 +1,62 @@
+/**
+ * <label-answer>: an answer by one label. The radio buttons are native and work without it; it adds
+ * number keys while the group has the focus, a draft, and a sentence when nothing is chosen.
+ */
+
+import { keepDraft, readDraft } from "./drafts.js";
+
+class LabelAnswer extends HTMLElement {
+  connectedCallback() {
+    this.connection = new AbortController();
+    const { signal } = this.connection;
+    const form = this.closest("form");
+    this.radios = [...this.querySelectorAll("[name=label]")];
+    // The sentence in the page replaces the browser's own bubble.
+    form.noValidate = true;
+    this.querySelectorAll("[data-scripted]").forEach((e) => (e.hidden = false));
+    const draft = readDraft(this.dataset.key);
+    const kept = this.radios.find((radio) => radio.value === draft?.label);
+    if (kept) {
+      kept.checked = true;
+      this.querySelector("[data-live]").textContent = "Your unfinished answer was restored.";
+    }
+    this.addEventListener("change", () => this.keep(), { signal });
+    this.addEventListener("keydown", (event) => this.press(event), { signal });
+    form.addEventListener("submit", (event) => this.check(event), { signal, capture: true });
+    this.dataset.ready = "";
+  }
+
+  disconnectedCallback() {
+    this.connection.abort();
+    delete this.dataset.ready;
+  }
+
+  get chosen() {
+    return this.radios.find((radio) => radio.checked);
+  }
+
+  keep() {
+    this.querySelector("[data-error]").textContent = "";
+    keepDraft(this.dataset.key, { v: 1, label: this.chosen?.value ?? "" });
+  }
+
+  press(event) {
+    if (!this.radios.includes(event.target) || event.ctrlKey || event.altKey || event.metaKey) return;
+    const radio = /^[1-9]$/u.test(event.key) && this.radios[Number(event.key) - 1];
+    if (!radio) return;
+    event.preventDefault();
+    radio.checked = true;
+    radio.focus();
+    this.keep();
+  }
+
+  check(event) {
+    if (this.chosen) return;
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    this.querySelector("[data-error]").textContent = "Choose one of the labels.";
+    this.radios[0].focus();
+  }
+}
+
+customElements.define("label-answer", LabelAnswer);

@@ -1,0 +1,453 @@
+/**
+ * <span-answer>: highlighting answers in a text, by mouse, touch and keyboard, or by typing them.
+ *
+ * The server renders the tokens with their offsets, and every control inside; without this script
+ * the typed answer and "no answer" are the form. The element holds the highlights, paints them,
+ * keeps them as a draft until they are sent, and writes them into the hidden field `answer`.
+ * It wakes when it enters the page, by load or by htmx, and needs no call.
+ *
+ * Attributes: data-key (the turn), data-max (most highlights, or empty). data-ready says that it
+ * listens. Events: span-answer:ready, span-answer:change and span-answer:restored.
+ */
+
+import { keepDraft, readDraft } from "./drafts.js";
+import { listenToKeys } from "./span-keyboard.js";
+import { listenToPointer } from "./span-pointer.js";
+import * as pure from "./spans.js";
+
+const UNDO_STEPS = 100;
+const quoted = (text) => `“${text.replace(/\s+/gu, " ")}”`;
+
+class SpanAnswer extends HTMLElement {
+  connectedCallback() {
+    // One controller for all listeners, also those on document: the element may be moved.
+    this.connection = new AbortController();
+    this.form = this.closest("form");
+    this.boxes = [...this.querySelectorAll("[data-text]")].map(readBox);
+    this.roving = this.boxes.map(() => 0);
+    this.max = Number(this.dataset.max) || Infinity;
+    this.noAnswerTick = this.querySelector("[name=no_answer]");
+    this.typed = this.querySelector("[name=typed]");
+    this.spans = [];
+    this.noAnswer = this.noAnswerTick?.defaultChecked ?? false;
+    this.active = -1;
+    this.pending = null;
+    this.undoStack = [];
+    this.querySelectorAll("[data-scripted], [data-add-typed]").forEach((e) => (e.hidden = false));
+    this.querySelector("[data-typed]").open = this.typed.value !== "";
+    this.restore();
+    this.listen();
+    this.render();
+    this.restoreTabStops();
+    this.dataset.ready = "";
+    this.emit("ready");
+  }
+
+  disconnectedCallback() {
+    this.connection.abort();
+    delete this.dataset.ready;
+  }
+
+  listen() {
+    const on = (target, type, handler, options = {}) =>
+      target?.addEventListener(type, handler, { signal: this.connection.signal, ...options });
+    listenToPointer(this, on);
+    listenToKeys(this, on);
+    on(this, "click", (event) => this.press(event));
+    on(this.noAnswerTick, "change", () => this.chooseNoAnswer(this.noAnswerTick.checked));
+    // Capture: an answer that is not complete must not reach htmx.
+    on(this.form, "submit", (event) => this.check(event), { capture: true });
+  }
+
+  /** A press on one of the buttons. */
+  press(event) {
+    const button = event.target.closest("button");
+    if (!button) return;
+    const { chip, remove, adjust } = button.dataset;
+    if (chip !== undefined) this.activate(Number(chip));
+    else if (remove !== undefined) this.removeByChip(Number(remove));
+    else if (adjust) this.adjust(adjust);
+    else if ("undo" in button.dataset) this.undo();
+    else if ("cancel" in button.dataset) this.cancel();
+    else if ("addTyped" in button.dataset) {
+      this.showError(this.addTyped());
+      if (!this.typed.value) this.typed.focus();
+    }
+  }
+
+  // --- What the gestures do -------------------------------------------------------------------
+
+  text(box, first, last) {
+    return pure.textOf(this.boxes[box].pieces, first, last);
+  }
+
+  textOf({ box, first, last }) {
+    return this.text(box, first, last);
+  }
+
+  /** A click or tap on a word. */
+  choose(box, token, extend) {
+    const place = pure.spanAt(this.spans, box, token);
+    const active = this.spans[this.active];
+    if (this.pending?.box === box) this.commit(box, this.pending.anchor, token);
+    else if (extend && active?.box === box) {
+      const { first, last } = active;
+      this.replace(active, pure.span(box, Math.min(first, token), token < first ? last : token));
+    } else if (place >= 0 && !this.pending) this.activate(place);
+    else this.begin(box, token);
+  }
+
+  /** Start a range at this word, or move its end there. */
+  begin(box, anchor, focus = anchor) {
+    this.active = -1;
+    this.pending = { box, anchor, focus };
+    this.showError("");
+    this.render();
+    const { first, last } = pure.span(box, anchor, focus);
+    const text = quoted(this.text(box, first, last));
+    const how =
+      first === last
+        ? `Start: ${text}. Choose the last word, or the same word again. Esc cancels.`
+        : `Selecting ${text}. Enter highlights it. Esc cancels.`;
+    this.querySelector("[data-pending-text]").textContent = how;
+    this.announce(first === last ? how : `Selecting ${text}.`);
+  }
+
+  cancel() {
+    if (!this.pending) return;
+    const { box, focus } = this.pending;
+    const fromButton = this.querySelector("[data-pending]").contains(document.activeElement);
+    this.pending = null;
+    this.render();
+    this.announce("Cancelled.");
+    if (fromButton) this.focusToken(box, focus);
+  }
+
+  /** Show the span that releasing the pointer now would make; null shows none. */
+  preview(range) {
+    this.previewed = range;
+    this.paint();
+  }
+
+  /** Add the span between two words. */
+  commit(box, one, other) {
+    this.pending = null;
+    this.add(pure.span(box, one, other));
+  }
+
+  add(added) {
+    const same = this.spans.findIndex(
+      (s) => s.box === added.box && s.first === added.first && s.last === added.last,
+    );
+    const text = quoted(this.textOf(added));
+    if (same >= 0) {
+      this.activate(same);
+      return true;
+    }
+    const result = pure.addSpan(this.spans, added, this.max);
+    if (!result) {
+      this.render();
+      this.showError(`At most ${this.max} highlights. Remove one first.`);
+      return false;
+    }
+    const replaced = result.replaced ? ` Replaced ${result.replaced}.` : "";
+    this.change(
+      { spans: result.spans, active: result.spans.indexOf(added) },
+      `Highlighted ${text}. ${result.spans.length} in total.${replaced}`,
+    );
+    return true;
+  }
+
+  replace(old, added) {
+    const others = this.spans.filter((s) => s !== old);
+    const { spans, replaced } = pure.addSpan(others, added);
+    const swallowed = replaced ? ` Replaced ${replaced}.` : "";
+    this.change(
+      { spans, active: spans.indexOf(added) },
+      `Highlighted ${quoted(this.textOf(added))}.${swallowed}`,
+    );
+  }
+
+  activate(place) {
+    this.active = place;
+    this.pending = null;
+    this.render();
+    this.announce(`Chosen ${quoted(this.textOf(this.spans[place]))}, to adjust or remove.`);
+  }
+
+  remove(place) {
+    const text = quoted(this.textOf(this.spans[place]));
+    this.change({ spans: pure.removeSpan(this.spans, place), active: -1 }, `Removed ${text}.`);
+  }
+
+  removeByChip(place) {
+    this.remove(place);
+    const chips = this.querySelectorAll("[data-chip]");
+    const next = chips[place] ?? chips[place - 1] ?? this.noAnswerTick;
+    if (next) next.focus();
+    else this.focusToken(0, this.roving[0]);
+  }
+
+  adjust(how) {
+    const { box } = this.spans[this.active];
+    const result = pure.adjustSpan(this.spans, this.active, how, this.boxes[box].tokens.length);
+    if (result.stopped) return this.announce(result.stopped);
+    return this.change(
+      { spans: result.spans, active: this.active },
+      `Highlighted ${quoted(this.textOf(result.spans[this.active]))}.`,
+    );
+  }
+
+  chooseNoAnswer(chosen) {
+    this.pending = null;
+    this.change(
+      { spans: [], noAnswer: chosen, active: -1 },
+      chosen ? "No answer chosen." : "No answer is not chosen any more.",
+    );
+  }
+
+  /**
+   * Turn the typed lines into highlights. Returns what is wrong with the first that does not fit,
+   * or "". Lines that fit are taken out of the field.
+   */
+  addTyped() {
+    const lines = this.typed.value.split(/\r?\n/u).map((line) => line.trim());
+    while (lines.length) {
+      const problem = lines[0] && this.addLine(lines[0]);
+      if (problem) {
+        this.typed.value = lines.join("\n");
+        return problem;
+      }
+      lines.shift();
+    }
+    this.typed.value = "";
+    return "";
+  }
+
+  addLine(line) {
+    for (const [box, { pieces }] of this.boxes.entries()) {
+      const found = pure.findText(pieces, line);
+      if (found) {
+        return this.add({ box, ...found }) ? "" : `At most ${this.max} highlights.`;
+      }
+    }
+    for (const { pieces } of this.boxes) {
+      const like = pure.findText(pieces, line, pure.simplified);
+      if (like) {
+        const meant = quoted(pure.textOf(pieces, like.first, like.last));
+        return `“${line}” is not in the text exactly so. Did you mean ${meant}?`;
+      }
+    }
+    return `“${line}” is not in the text, from the beginning of a word to the end of one.`;
+  }
+
+  // --- State ----------------------------------------------------------------------------------
+
+  /** The one place where the answer changes: undo step, page, draft, announcement. */
+  change({ spans = this.spans, noAnswer = false, active }, message) {
+    this.undoStack.push({ spans: this.spans, noAnswer: this.noAnswer });
+    if (this.undoStack.length > UNDO_STEPS) this.undoStack.shift();
+    this.settle(spans, noAnswer, active, message);
+  }
+
+  undo() {
+    const before = this.undoStack.pop();
+    if (!before) return;
+    const focused = document.activeElement;
+    this.pending = null;
+    this.settle(before.spans, before.noAnswer, -1, "Undone.");
+    // The control that had the focus may be gone now.
+    if (this.contains(focused) && focused.closest("[hidden]")) {
+      this.focusToken(0, this.roving[0]);
+    }
+  }
+
+  settle(spans, noAnswer, active, message) {
+    Object.assign(this, { spans, noAnswer, active });
+    this.showError("");
+    this.render();
+    const payload = this.payload();
+    keepDraft(this.dataset.key, payload);
+    this.announce(message);
+    this.emit("change", { spans: payload.spans, no_answer: payload.no_answer });
+  }
+
+  payload() {
+    return pure.toPayload(this.spans, this.noAnswer, this.boxes);
+  }
+
+  restore() {
+    const kept = pure.fromPayload(readDraft(this.dataset.key), this.boxes);
+    if (!kept || (!kept.spans.length && !kept.noAnswer)) return;
+    Object.assign(this, kept);
+    this.announce("Your unfinished answer was restored.");
+    this.emit("restored");
+  }
+
+  /** Before it is sent: say what is missing, or write the answer into its field. */
+  check(event) {
+    const problem = this.missing();
+    if (!problem) {
+      this.querySelector("[name=answer]").value = JSON.stringify(this.payload());
+      return;
+    }
+    event.preventDefault();
+    event.stopImmediatePropagation();
+    this.showError(problem);
+    if (this.typed.value) this.typed.focus();
+    else this.focusToken(this.pending?.box ?? this.boxes.length - 1, undefined, true);
+    this.querySelector("[data-error]").scrollIntoView({ block: "nearest" });
+  }
+
+  missing() {
+    if (this.pending) return "Finish or cancel the highlight you started.";
+    const problem = this.addTyped();
+    if (problem) {
+      this.querySelector("[data-typed]").open = true;
+      return problem;
+    }
+    if (this.spans.length || this.noAnswer) return "";
+    return this.noAnswerTick
+      ? "Highlight at least one answer, or choose “No answer”."
+      : "Highlight at least one answer.";
+  }
+
+  // --- The page -------------------------------------------------------------------------------
+
+  render() {
+    this.paint();
+    this.renderChips();
+    if (this.noAnswerTick) this.noAnswerTick.checked = this.noAnswer;
+    this.querySelector("[data-pending]").hidden = !this.pending;
+    this.querySelector("[data-no-chips]").hidden = this.spans.length > 0;
+    this.querySelector("[data-adjust-bar]").hidden = this.active < 0;
+    this.querySelector("[data-undo]").hidden = this.undoStack.length === 0;
+  }
+
+  /** Set the classes of tokens and gaps; only those that change are touched. */
+  paint() {
+    const pending = this.previewed ?? (this.pending && this.pendingSpan());
+    this.boxes.forEach(({ pieces }, box) => {
+      const marks = this.spans
+        .map((s, place) => ({ ...s, kind: place === this.active ? "hl active" : "hl" }))
+        .filter((s) => s.box === box);
+      if (pending?.box === box) marks.unshift({ ...pending, kind: "pend" });
+      pieces.forEach((piece) => {
+        const { token, after } = piece;
+        const mark = marks.find(({ first, last }) =>
+          token < 0 ? first <= after && after < last : first <= token && token <= last,
+        );
+        let look = mark?.kind ?? "";
+        if (mark && token === mark.first) look += " starts";
+        if (mark && token === mark.last) look += " ends";
+        if (piece.look === look) return;
+        piece.look = look;
+        piece.element.className = look;
+        if (token >= 0) piece.element.setAttribute("aria-selected", String(look !== ""));
+      });
+    });
+  }
+
+  pendingSpan() {
+    return pure.span(this.pending.box, this.pending.anchor, this.pending.focus);
+  }
+
+  renderChips() {
+    const list = this.querySelector("[data-chips]");
+    const focused = list.contains(document.activeElement) && document.activeElement.dataset;
+    const texts = this.spans.map((s) => this.textOf(s));
+    list.replaceChildren(
+      ...texts.map((text, place) => {
+        const chip = button("", { chip: place });
+        chip.append(element("bdi", text));
+        if (place === this.active) chip.setAttribute("aria-current", "true");
+        const remove = button("✕", { remove: place });
+        remove.setAttribute("aria-label", `Remove ${quoted(text)}`);
+        const item = element("li");
+        item.append(chip, remove);
+        if (texts.indexOf(text) < place) {
+          item.append(element("small", "same text as another highlight: counts once"));
+        }
+        return item;
+      }),
+    );
+    if (!focused) return;
+    const kind = focused.chip === undefined ? "remove" : "chip";
+    list.querySelector(`[data-${kind}="${focused[kind]}"]`)?.focus();
+  }
+
+  /** Exactly one tab stop per box: the token that had the focus last. */
+  restoreTabStops() {
+    this.boxes.forEach(({ elements }, box) => {
+      elements.forEach((token, i) => {
+        if (i === this.roving[box]) token.tabIndex = 0;
+        else if (token.hasAttribute("tabindex")) token.removeAttribute("tabindex");
+      });
+    });
+  }
+
+  /** A focusable token swallows drags that begin on its left edge: none while the button is down. */
+  dropTabStops() {
+    this.querySelectorAll("[data-t][tabindex]").forEach((t) => t.removeAttribute("tabindex"));
+  }
+
+  focusToken(box, token = this.roving[box], preventScroll = false) {
+    this.roving[box] = token;
+    this.restoreTabStops();
+    this.boxes[box].elements[token]?.focus({ preventScroll });
+  }
+
+  showError(text) {
+    const error = this.querySelector("[data-error]");
+    if (error.textContent !== text) error.textContent = text;
+  }
+
+  /** Emptied first and written in the next frame, so that equal messages are spoken again. */
+  announce(message) {
+    const live = this.querySelector("[data-live]");
+    live.textContent = "";
+    requestAnimationFrame(() => {
+      live.textContent = message;
+    });
+  }
+
+  emit(name, detail = {}) {
+    this.dispatchEvent(new CustomEvent(`span-answer:${name}`, { bubbles: true, detail }));
+  }
+}
+
+/** Read a box of tokens as the server rendered it. */
+function readBox(box) {
+  const elements = [...box.querySelectorAll("[data-t]")];
+  const tokens = elements.map(({ dataset }) => [Number(dataset.s), Number(dataset.e)]);
+  let token = -1;
+  const pieces = [...box.children].map((element) => {
+    const isToken = "t" in element.dataset;
+    if (isToken) token += 1;
+    return {
+      element,
+      text: element.textContent,
+      token: isToken ? token : -1,
+      after: token,
+      start: isToken ? tokens[token][0] : (tokens[token]?.[1] ?? 0),
+      look: "",
+    };
+  });
+  const { field, index } = box.dataset;
+  return { box, field, index: index && Number(index), tokens, elements, pieces };
+}
+
+function element(name, text = "") {
+  const made = document.createElement(name);
+  made.textContent = text;
+  return made;
+}
+
+function button(text, data) {
+  const made = element("button", text);
+  made.type = "button";
+  Object.assign(made.dataset, data);
+  return made;
+}
+
+customElements.define("span-answer", SpanAnswer);

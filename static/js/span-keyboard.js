@@ -1,0 +1,134 @@
+/**
+ * Keys for <span-answer>: moving word by word and by line, selecting, typing ahead, undo.
+ *
+ * Single keys act only while a word of the text has the focus. While a range is pending, every
+ * movement moves its end.
+ */
+
+import { endOfLine, onNextLine, spanAt, typeAhead } from "./spans.js";
+
+const TYPING_PAUSE = 700; // ms after which typing ahead starts anew
+
+export function listenToKeys(answer, on) {
+  let column = null; // x that Up and Down keep to
+  let typed = "";
+  let typedAt = 0;
+
+  const typeOn = (key) => {
+    const now = Date.now();
+    typed = now - typedAt < TYPING_PAUSE ? typed + key : key;
+    typedAt = now;
+    return typed;
+  };
+
+  /** The token that a key leads to, or -1 when it is no movement. */
+  const destination = (event, box, from) => {
+    const { elements, pieces } = answer.boxes[box];
+    const forwards = getComputedStyle(answer.boxes[box].box).direction === "rtl" ? -1 : 1;
+    const rects = () => elements.map((element) => element.getClientRects()[0]);
+    const whole = event.ctrlKey || event.metaKey;
+    switch (event.key) {
+      case "ArrowRight":
+        return from + forwards;
+      case "ArrowLeft":
+        return from - forwards;
+      case "ArrowUp":
+      case "ArrowDown": {
+        const all = rects();
+        column ??= (all[from].left + all[from].right) / 2;
+        return onNextLine(all, from, event.key === "ArrowUp" ? -1 : 1, column);
+      }
+      case "Home":
+        return whole ? 0 : endOfLine(rects(), from, -1);
+      case "End":
+        return whole ? elements.length - 1 : endOfLine(rects(), from, 1);
+      default: {
+        // AltGr, which types punctuation on many keyboards, may look like Ctrl+Alt.
+        const command = (whole || event.altKey) && !event.getModifierState("AltGraph");
+        if ([...event.key].length !== 1 || event.key === " " || command) return -1;
+        const texts = pieces.filter(({ token }) => token >= 0).map(({ text }) => text);
+        const found = typeAhead(texts, from, typeOn(event.key));
+        return found < 0 ? from : found;
+      }
+    }
+  };
+
+  const isMovement = (key) => key.startsWith("Arrow") || key === "Home" || key === "End";
+
+  const onToken = (event, box, token) => {
+    const { key, shiftKey, ctrlKey, metaKey } = event;
+    const place = spanAt(answer.spans, box, token);
+    if (key === "Enter" && !ctrlKey && !metaKey) {
+      if (answer.pending) answer.commit(box, answer.pending.anchor, answer.pending.focus);
+      else if (place >= 0) answer.activate(place);
+      else answer.commit(box, token, token);
+      return true;
+    }
+    if (key === " ") {
+      if (answer.pending?.box === box) answer.commit(box, answer.pending.anchor, token);
+      else answer.begin(box, token);
+      return true;
+    }
+    if (key === "Delete" || key === "Backspace") {
+      if (place >= 0) answer.remove(place);
+      return true;
+    }
+    const reached = destination(event, box, token);
+    if (reached < 0 && !isMovement(key)) return false;
+    if (key !== "ArrowUp" && key !== "ArrowDown") column = null;
+    const to = Math.max(0, Math.min(reached, answer.boxes[box].elements.length - 1));
+    const pending = answer.pending?.box === box ? answer.pending : null;
+    answer.focusToken(box, to);
+    if (pending) answer.begin(box, pending.anchor, to);
+    else if (shiftKey && isMovement(key)) answer.begin(box, token, to);
+    return true;
+  };
+
+  answer.boxes.forEach(({ box, elements }, number) => {
+    on(box, "keydown", (event) => {
+      const token = elements.indexOf(event.target);
+      if (token < 0 || event.isComposing) return;
+      if (onToken(event, number, token)) event.preventDefault();
+    });
+    on(box, "focusin", (event) => {
+      const token = elements.indexOf(event.target);
+      if (token >= 0) answer.roving[number] = token;
+    });
+  });
+
+  on(answer, "keydown", (event) => {
+    const { target, key } = event;
+    const isUndo = (event.ctrlKey || event.metaKey) && !event.shiftKey && key.toLowerCase() === "z";
+    if (isUndo && target !== answer.typed) {
+      event.preventDefault();
+      answer.undo();
+    } else if (target.dataset.chip !== undefined && (key === "Delete" || key === "Backspace")) {
+      event.preventDefault();
+      answer.removeByChip(Number(target.dataset.chip));
+    }
+  });
+
+  // A first word may have been tapped, with the focus elsewhere: Esc works from everywhere.
+  on(document, "keydown", (event) => {
+    if (event.key !== "Escape" || !answer.pending) return;
+    event.preventDefault();
+    answer.cancel();
+  });
+
+  toolbar(answer.querySelector("[data-adjust-bar]"), on);
+}
+
+/** One tab stop for a bar of buttons; arrow keys move within it. */
+function toolbar(bar, on) {
+  const buttons = [...bar.querySelectorAll("button")];
+  const stopAt = (stop) => buttons.forEach((b) => (b.tabIndex = b === stop ? 0 : -1));
+  stopAt(buttons[0]);
+  on(bar, "focusin", (event) => stopAt(event.target));
+  on(bar, "keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const next = buttons.indexOf(event.target) + step;
+    buttons[(next + buttons.length) % buttons.length].focus();
+  });
+}

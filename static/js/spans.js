@@ -1,0 +1,223 @@
+/**
+ * The pure part of <span-answer>: spans, snapping, moving, the payload. No DOM here.
+ *
+ * A span is {box, first, last}: token numbers in a box, both ends included. A box is
+ * {field, index, tokens, pieces}: tokens are [start, end] in code points as the server rendered
+ * them, pieces are {text, token} in the order of the page, with the token's number or -1 for a gap.
+ * Lists of spans are kept sorted and free of overlaps, and are never changed in place.
+ */
+
+const byPlace = (a, b) => a.box - b.box || a.first - b.first;
+
+const overlap = (a, b) => a.box === b.box && a.first <= b.last && b.first <= a.last;
+
+/** A span from any two tokens of a box, in either order. */
+export function span(box, one, other) {
+  return { box, first: Math.min(one, other), last: Math.max(one, other) };
+}
+
+/** Where the span that covers this token stands in the list, or -1. */
+export function spanAt(spans, box, token) {
+  return spans.findIndex((s) => s.box === box && s.first <= token && token <= s.last);
+}
+
+/**
+ * Add a span; those that it overlaps give way, and with max 1 the one that was there.
+ * Returns {spans, replaced} or null when there are already max spans elsewhere.
+ */
+export function addSpan(spans, added, max = Infinity) {
+  let kept = spans.filter((s) => !overlap(s, added));
+  if (max === 1) kept = [];
+  if (kept.length >= max) return null;
+  return { spans: [...kept, added].sort(byPlace), replaced: spans.length - kept.length };
+}
+
+/** The list without the span at that place. */
+export function removeSpan(spans, place) {
+  return spans.filter((_, i) => i !== place);
+}
+
+/**
+ * Move one end of a span by one token. `how` is start-earlier, start-later, end-earlier, end-later.
+ * Returns {spans} or {stopped}, a sentence that says what is in the way.
+ */
+export function adjustSpan(spans, place, how, tokenCount) {
+  const { box, first, last } = spans[place];
+  const step = how.endsWith("later") ? 1 : -1;
+  const moved = how.startsWith("start")
+    ? { box, first: first + step, last }
+    : { box, first, last: last + step };
+  if (moved.first < 0) return { stopped: "The highlight starts at the first word already." };
+  if (moved.last >= tokenCount) return { stopped: "The highlight ends at the last word already." };
+  if (moved.first > moved.last) return { stopped: "The highlight is one word already." };
+  if (spans.some((s, i) => i !== place && overlap(s, moved))) {
+    return { stopped: "There is another highlight next to it." };
+  }
+  return { spans: spans.map((s, i) => (i === place ? moved : s)) };
+}
+
+/**
+ * The tokens of a drag between two carets (code points of the box), or null for none.
+ * A token that is touched is taken, but one of three or more characters at either end of which
+ * fewer than two are covered is dropped, unless it is the only one: releasing a little beyond a
+ * word must not add its neighbour.
+ */
+export function snap(tokens, caret, otherCaret) {
+  const from = Math.min(caret, otherCaret);
+  const to = Math.max(caret, otherCaret);
+  const covered = ([start, end]) => Math.min(end, to) - Math.max(start, from);
+  let first = tokens.findIndex((token) => covered(token) > 0);
+  if (first < 0) return null;
+  let last = first;
+  while (last + 1 < tokens.length && covered(tokens[last + 1]) > 0) last += 1;
+  const barely = (i) => tokens[i][1] - tokens[i][0] >= 3 && covered(tokens[i]) < 2;
+  if (first < last && barely(last)) last -= 1;
+  if (first < last && barely(first)) first += 1;
+  return { first, last };
+}
+
+/** The text from token to token, gaps included, as it stands on the page. */
+export function textOf(pieces, first, last) {
+  const from = pieces.findIndex((piece) => piece.token === first);
+  const to = pieces.findIndex((piece) => piece.token === last);
+  return pieces
+    .slice(from, to + 1)
+    .map((piece) => piece.text)
+    .join("");
+}
+
+/** Lower case, straight apostrophes and quotes, single spaces: how people type a text. */
+export function simplified(text) {
+  return text
+    .toLowerCase()
+    .replace(/[\u2018\u2019\u02bc`]/g, "'")
+    .replace(/[\u201c\u201d]/g, '"')
+    .replace(/\s+/gu, " ")
+    .trim();
+}
+
+/**
+ * The first place where a typed text stands from token to token, or null: {first, last}.
+ * With a `like` function both sides are compared after it.
+ */
+export function findText(pieces, wanted, like = (text) => text) {
+  const target = like(wanted);
+  if (!target) return null;
+  for (let i = 0; i < pieces.length; i += 1) {
+    if (pieces[i].token < 0) continue;
+    let text = "";
+    for (let j = i; j < pieces.length && like(text).length <= target.length; j += 1) {
+      text += pieces[j].text;
+      if (pieces[j].token >= 0 && like(text) === target) {
+        return { first: pieces[i].token, last: pieces[j].token };
+      }
+    }
+  }
+  return null;
+}
+
+/** What is sent and kept as a draft: offsets only, never text. */
+export function toPayload(spans, noAnswer, boxes) {
+  return {
+    v: 1,
+    no_answer: noAnswer,
+    spans: spans.map(({ box, first, last }) => {
+      const { field, index, tokens } = boxes[box];
+      const offsets = { start: tokens[first][0], end: tokens[last][1] };
+      return field === "question" ? { field, ...offsets } : { field, index, ...offsets };
+    }),
+  };
+}
+
+/**
+ * Read a draft back: {spans, noAnswer}, or null unless every pair of offsets matches tokens of
+ * these boxes (a draft of another text, or of another version of this page, is worth nothing).
+ */
+export function fromPayload(draft, boxes) {
+  if (!draft || draft.v !== 1 || !Array.isArray(draft.spans)) return null;
+  let spans = [];
+  for (const { field, index, start, end } of draft.spans) {
+    const box = boxes.findIndex((b) => b.field === field && (b.index ?? null) === (index ?? null));
+    if (box < 0) return null;
+    const first = boxes[box].tokens.findIndex((token) => token[0] === start);
+    const last = boxes[box].tokens.findIndex((token) => token[1] === end);
+    if (first < 0 || last < first) return null;
+    const added = addSpan(spans, { box, first, last });
+    if (added.replaced) return null;
+    spans = added.spans;
+  }
+  const noAnswer = draft.no_answer === true;
+  return noAnswer && spans.length ? null : { spans, noAnswer };
+}
+
+/**
+ * Where typing jumps to: the next token that starts with the typed letters, or -1.
+ * A single letter (also repeated) looks on from the next token, more letters from this one. Case is
+ * ignored; accents too when nothing else fits.
+ */
+export function typeAhead(texts, from, typed) {
+  const bare = (text) => text.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+  const lower = (text) => text.normalize("NFC").toLowerCase();
+  const letters = [...typed];
+  const repeated = letters.every((letter) => letter === letters[0]);
+  const search = (what, skip, form) => {
+    for (let n = 0; n < texts.length; n += 1) {
+      const i = (from + skip + n) % texts.length;
+      if (form(texts[i]).startsWith(form(what))) return i;
+    }
+    return -1;
+  };
+  const tries = [[typed, letters.length > 1 ? 0 : 1]];
+  if (repeated && letters.length > 1) tries.push([letters[0], 1]);
+  for (const form of [lower, bare]) {
+    for (const [what, skip] of tries) {
+      // Only marks typed: bare() leaves nothing, which every token would start with.
+      const found = form(what) ? search(what, skip, form) : -1;
+      if (found >= 0) return found;
+    }
+  }
+  return -1;
+}
+
+const middle = (rect) => (rect.left + rect.right) / 2;
+
+/** Do two tokens stand on the same visual line? Rects are the first box of each token. */
+export function sameLine(a, b) {
+  return Math.abs(a.top - b.top) < Math.min(a.bottom - a.top, b.bottom - b.top) / 2;
+}
+
+/** The token on the previous (-1) or next (+1) visual line that is nearest to x, or `from`. */
+export function onNextLine(rects, from, direction, x) {
+  let i = from + direction;
+  while (rects[i] && sameLine(rects[i], rects[from])) i += direction;
+  if (!rects[i]) return from;
+  const line = rects[i];
+  let best = i;
+  for (; rects[i] && sameLine(rects[i], line); i += direction) {
+    if (Math.abs(middle(rects[i]) - x) < Math.abs(middle(rects[best]) - x)) best = i;
+  }
+  return best;
+}
+
+/** The first (-1) or last (+1) token of the visual line. */
+export function endOfLine(rects, from, direction) {
+  let i = from;
+  while (rects[i + direction] && sameLine(rects[i + direction], rects[from])) i += direction;
+  return i;
+}
+
+/** The number of the rect nearest to a point, at most `reach` away, or -1. */
+export function nearest(rects, x, y, reach) {
+  let best = -1;
+  let least = reach;
+  rects.forEach((rect, i) => {
+    const dx = Math.max(rect.left - x, 0, x - rect.right);
+    const dy = Math.max(rect.top - y, 0, y - rect.bottom);
+    const distance = Math.hypot(dx, dy);
+    if (distance < least || (distance === least && best < 0)) {
+      best = i;
+      least = distance;
+    }
+  });
+  return best;
+}

@@ -1,0 +1,106 @@
+/**
+ * What the annotator's pages need beside the answers: focus after each swap, errors of the network,
+ * drafts dropped once they are of no use, the time worked, Ctrl+Enter, copying a code or a link.
+ *
+ * All listeners stand on document: the parts of the page come and go.
+ */
+
+import { dropDrafts } from "./drafts.js";
+
+const LONGEST_COUNTED_GAP = 5 * 60; // seconds without a sign of life; the server counts likewise
+
+const turn = () => document.querySelector("#turn");
+
+/** Drafts of other turns can never be sent again, nor can that of an answered one. */
+function dropStaleDrafts() {
+  const shown = turn();
+  if (shown) dropDrafts(shown.dataset.state === "question" ? shown.dataset.key : null);
+}
+
+/** After a swap: the verdict, the new question, or what is wrong with the answer. */
+function focusNews() {
+  const news = turn()?.querySelectorAll("[data-focus]") ?? [];
+  const target = [...news].find((element) => element.matches(".error, .notice")) ?? news[0];
+  if (!target) return;
+  if (!target.matches(".error")) scrollTo(0, 0);
+  target.focus();
+}
+
+document.addEventListener("htmx:afterSettle", (event) => {
+  if (event.target.id !== "turn") return;
+  dropStaleDrafts();
+  startClock();
+  focusNews();
+});
+
+function showFailure(text) {
+  const error = turn()?.querySelector("[data-error]");
+  if (!error) return;
+  error.textContent = text;
+  error.scrollIntoView({ block: "nearest" });
+}
+
+for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
+  document.addEventListener(failure, () => {
+    showFailure(turn()?.querySelector("[data-failure]")?.dataset.failure ?? "Not saved. Try again.");
+  });
+}
+document.addEventListener("htmx:beforeRequest", () => showFailure(""));
+
+// A page from the browser's memory may show a question that is answered by now.
+addEventListener("pageshow", (event) => {
+  if (event.persisted) location.reload();
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.repeat || !(event.ctrlKey || event.metaKey)) return;
+  const form = event.target.closest?.("form.answer") ?? turn()?.querySelector("form.answer");
+  if (!form) return;
+  event.preventDefault();
+  form.requestSubmit(form.querySelector("[data-submit]"));
+});
+
+// --- Time worked ----------------------------------------------------------------------------------
+
+let clock = null;
+
+function startClock() {
+  const shown = turn()?.querySelector("[data-worked]");
+  clock = shown && { shown, seconds: Number(shown.dataset.worked), idle: 0 };
+  showTime();
+}
+
+function showTime() {
+  if (!clock) return;
+  const minutes = Math.floor(clock.seconds / 60);
+  const text = minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  if (clock.shown.textContent !== text) clock.shown.textContent = text;
+}
+
+setInterval(() => {
+  if (!clock || clock.idle >= LONGEST_COUNTED_GAP) return;
+  clock.seconds += 1;
+  clock.idle += 1;
+  showTime();
+}, 1000);
+
+// --- Copying --------------------------------------------------------------------------------------
+
+document.querySelectorAll("[data-copy]").forEach((place) => {
+  const button = place.querySelector("[data-copy-button]");
+  if (!navigator.clipboard) return;
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const source = place.querySelector("input") ?? place.querySelector("[data-copy-text]");
+    let said = "Copied.";
+    try {
+      await navigator.clipboard.writeText(source.value.trim());
+    } catch {
+      said = "Not copied: please copy it by hand.";
+    }
+    place.querySelector("[data-copied]").textContent = said;
+  });
+});
+
+dropStaleDrafts();
+startClock();

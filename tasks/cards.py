@@ -1,0 +1,202 @@
+"""The task card (task.toml): everything about a task that is not an example.
+
+All of it goes into a study's manifest. Reading is strict: a missing key and an unknown key are both
+refused by name, because a misspelt option that is silently ignored changes what annotators see.
+"""
+
+import re
+import tomllib
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+FAMILIES = ("classification", "sequence_labelling", "reading_comprehension")
+GOLD_RULES = ("set", "any_of")
+DIRECTIONS = ("ltr", "rtl")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+
+
+class CardError(ValueError):
+    """A card that cannot be read: which file, which key, what was expected."""
+
+
+@dataclass(frozen=True)
+class Label:
+    name: str
+    definition: str
+    example: str
+
+
+@dataclass(frozen=True)
+class QuestionType:
+    """One kind of question, recognised by the data's exact wording."""
+
+    match: str
+    name: str
+    wording: str
+    definition: str
+    example: str
+
+
+@dataclass(frozen=True)
+class Help:
+    """One help window: a definition and one example that is in no split."""
+
+    title: str
+    definition: str
+    example: str
+
+
+@dataclass(frozen=True)
+class Card:
+    name: str
+    title: str
+    family: str
+    description: str
+    instructions: str
+    submit_hint: str
+    segments: tuple[str, ...]
+    no_answer: bool
+    gold_rule: str
+    language: str
+    direction: str
+    source: str
+    licence: str
+    question: str | None = None
+    max_spans: int | None = None
+    question_selectable: bool = False
+    labels: tuple[Label, ...] = ()
+    question_types: tuple[QuestionType, ...] = ()
+    help: tuple[Help, ...] = ()
+
+    @property
+    def answered_by(self) -> str:
+        """label or spans."""
+        return "label" if self.labels else "spans"
+
+    @property
+    def examples_per_shot(self) -> int:
+        """How many examples one shot is: a context is asked once for each question type."""
+        return max(1, len(self.question_types))
+
+    @property
+    def help_windows(self) -> tuple[Help, ...]:
+        labels = (
+            Help(f"What does “{label.name}” mean?", label.definition, label.example)
+            for label in self.labels
+        )
+        types = (
+            Help(f"What counts as {kind.name}?", kind.definition, kind.example)
+            for kind in self.question_types
+        )
+        return (*labels, *types, *self.help)
+
+    def wording(self, question: str) -> str:
+        """What annotators are asked, in the card's words where it has some."""
+        for kind in self.question_types:
+            if kind.match == question:
+                return kind.wording
+        return self.question if self.question is not None else question
+
+    def question_type(self, question: str) -> str:
+        """The name of the question's type, or "" where the card tells none apart."""
+        return next((kind.name for kind in self.question_types if kind.match == question), "")
+
+    def as_dict(self) -> dict[str, Any]:
+        """The card as JSON and TOML know it: lists for tuples, nothing for what is absent."""
+        return {
+            key: [dict(v) if isinstance(v, dict) else v for v in value]
+            if isinstance(value, (list, tuple))
+            else value
+            for key, value in asdict(self).items()
+            if value is not None and value != ()
+        }
+
+
+PARTS = {"labels": Label, "question_types": QuestionType, "help": Help}
+TEXTS = ("title", "description", "instructions", "submit_hint", "language", "source", "licence")
+REQUIRED = (
+    "name", "title", "family", "description", "instructions", "submit_hint", "segments",
+    "no_answer", "gold_rule", "language", "direction", "source", "licence",
+)  # fmt: skip
+OPTIONAL = ("question", "max_spans", "question_selectable", *PARTS)
+
+
+def load_card(path: Path) -> Card:
+    """Read a task.toml. Raises CardError naming the file, and the line or the key."""
+    try:
+        text = path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise CardError(f"{path.name}: not UTF-8 (byte {error.start})") from None
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise CardError(f"{path.name}: not valid TOML: {error}") from None
+    return parse_card(data, path.name)
+
+
+def parse_card(data: dict[str, Any], source: str) -> Card:
+    """Build a card from its keys; `source` names it in errors. Raises CardError."""
+    _only(data, REQUIRED, OPTIONAL, source)
+    for key in TEXTS:
+        _text(data[key], f"{source}: key {key}")
+    if "question" in data:
+        _text(data["question"], f"{source}: key question")
+    if not isinstance(data["name"], str) or not NAME.fullmatch(data["name"]):
+        raise CardError(
+            f"{source}: key name: expected 1 to 40 letters, digits, dots, hyphens or underscores"
+        )
+    for key, allowed in (("family", FAMILIES), ("gold_rule", GOLD_RULES), ("direction", DIRECTIONS)):
+        if data[key] not in allowed:
+            raise CardError(f"{source}: key {key}: expected one of {', '.join(allowed)}")
+    for key in ("no_answer", "question_selectable"):
+        if not isinstance(data.get(key, False), bool):
+            raise CardError(f"{source}: key {key}: expected true or false")
+    limit = data.get("max_spans")
+    if limit is not None and (type(limit) is not int or limit < 1):
+        raise CardError(f"{source}: key max_spans: expected a whole number of at least 1")
+    segments = data["segments"]
+    if not isinstance(segments, list) or not segments:
+        raise CardError(f"{source}: key segments: expected a list of one or more names")
+    for index, name in enumerate(segments):
+        _text(name, f"{source}: key segments[{index}]")
+    parts: dict[str, Any] = {
+        key: _parts(data.get(key, []), made, f"{source}: key {key}") for key, made in PARTS.items()
+    }
+    if parts["labels"] and data["no_answer"]:
+        raise CardError(f"{source}: key no_answer: expected false where there are labels")
+    return Card(**{**data, "segments": tuple(segments), **parts})
+
+
+def _only(
+    data: dict[str, Any], required: tuple[str, ...], optional: tuple[str, ...], where: str
+) -> None:
+    for key in required:
+        if key not in data:
+            raise CardError(f"{where}: missing key {key}")
+    for key in data:
+        if key not in required and key not in optional:
+            known = ", ".join((*required, *optional))
+            raise CardError(f"{where}: unknown key {key}; known keys are {known}")
+
+
+def _text(value: Any, where: str) -> None:
+    if not isinstance(value, str) or not value.strip():
+        raise CardError(f"{where}: expected a text that is not empty")
+    if "\0" in value:
+        raise CardError(f"{where}: U+0000 cannot be stored")
+
+
+def _parts(value: Any, made: type[Any], where: str) -> tuple[Any, ...]:
+    if not isinstance(value, list) or not all(isinstance(part, dict) for part in value):
+        raise CardError(f"{where}: expected a list of tables")
+    keys = tuple(made.__dataclass_fields__)
+    for index, part in enumerate(value):
+        _only(part, keys, (), f"{where}[{index}]")
+        for key in keys:
+            _text(part[key], f"{where}[{index}].{key}")
+    first = [part[keys[0]] for part in value]
+    for index, name in enumerate(first):
+        if name in first[:index]:
+            raise CardError(f"{where}[{index}].{keys[0]}: {name!r} is there twice")
+    return tuple(made(**part) for part in value)

@@ -1,0 +1,248 @@
+"""Files -> records: the published JSON Lines layout, with every quirk of the data kept in here.
+
+A record is checked completely when it is read, so that everything behind this module can rely on
+it. Errors name the file, the line and the field, and say what was expected.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NoReturn
+
+from tasks.cards import Card
+
+FILE_NAME = re.compile(
+    r"(?P<prefix>.+?)_(?:train_(?P<shots>[1-9]\d{0,4})_(?P<number>[1-9]\d{0,3})|test)\.jsonl"
+)
+LONGEST_LINE = 1_000_000  # bytes; the longest published line has 9,000
+REQUIRED = ("id", "context", "question", "answer")
+# Published beside what is asked; read past, never shown.
+EXTRAS = ("genre", "is_impossible", "plausible_answers", "entities")
+
+
+class FormatError(ValueError):
+    """A file that cannot be imported: where, and what was expected there."""
+
+    def __init__(self, file: str, line: int | None, field: str | None, expected: str):
+        place = file + (f", line {line}" if line else "") + (f", field {field}" if field else "")
+        super().__init__(f"{place}: {expected}")
+        self.file, self.line, self.field, self.expected = file, line, field, expected
+
+
+@dataclass(frozen=True)
+class Record:
+    """One example as published; gold is empty where the right answer is "no answer"."""
+
+    id: str
+    context: tuple[str, ...]
+    question: str
+    gold: tuple[str, ...]
+    gold_starts: tuple[int, ...] | None = None
+
+    @cached_property
+    def content_hash(self) -> str:
+        """SHA-256 of context, question and gold: equality of examples across files."""
+        content = [list(self.context), self.question, list(self.gold)]
+        return hashlib.sha256(canonical(content)).hexdigest()
+
+
+@dataclass(frozen=True)
+class SplitFile:
+    """One file: a training split (shots, number) or the test split (neither)."""
+
+    kind: str
+    shots: int | None
+    number: int | None
+    filename: str
+    records: list[Record]
+
+
+def canonical(value: Any) -> bytes:
+    """JSON with sorted keys and no blanks, as UTF-8: the same content is the same bytes."""
+    return json.dumps(
+        value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    ).encode()
+
+
+def read_folder(folder: Path, card: Card) -> list[SplitFile]:
+    """Read all files of a task: `<prefix>_train_<shots>_<number>.jsonl` and `<prefix>_test.jsonl`.
+
+    Raises FormatError.
+    """
+    files, prefixes = [], set()
+    for path in sorted(folder.iterdir()):
+        name = path.name
+        if name == "task.toml" or name.startswith((".", "README", "LICENSE", "LICENCE")):
+            continue
+        found = FILE_NAME.fullmatch(name)
+        if not found or not path.is_file():
+            raise FormatError(
+                name, None, None, "unknown file name; expected <task>_train_<shots>_<number>.jsonl,"
+                " <task>_test.jsonl or task.toml",
+            )  # fmt: skip
+        prefixes.add(found["prefix"])
+        if len(prefixes) > 1:
+            raise FormatError(name, None, None, f"two tasks in one folder: {sorted(prefixes)}")
+        records = read_records(path, card)
+        if found["shots"] is None:
+            files.append(SplitFile("test", None, None, name, records))
+            continue
+        shots = int(found["shots"])
+        expected = shots * card.examples_per_shot
+        if len(records) != expected:
+            raise FormatError(
+                name, None, None, f"expected {expected} examples for {shots} shots, found {len(records)}"
+            )
+        files.append(SplitFile("train", shots, int(found["number"]), name, records))
+    if not any(file.kind == "test" for file in files):
+        raise FormatError(folder.name, None, None, "no test file; expected <task>_test.jsonl")
+    return files
+
+
+def read_records(path: Path, card: Card) -> list[Record]:
+    """Read one JSON Lines file; ids must be unique in it. Raises FormatError."""
+    records: list[Record] = []
+    lines_of: dict[str, int] = {}
+    for number, text in _lines(path):
+        record = _record(_object(text, path.name, number), card, path.name, number)
+        if record.id in lines_of:
+            raise FormatError(
+                path.name, number, "id",
+                f"{record.id!r} is already the id of line {lines_of[record.id]}; ids must be unique in a file",
+            )  # fmt: skip
+        lines_of[record.id] = number
+        records.append(record)
+    if not records:
+        raise FormatError(path.name, None, None, "the file is empty; expected one example on each line")
+    return records
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Number and text of each line; no line is read further than its allowed length."""
+    with path.open("rb") as file:
+        number = 0
+        while line := file.readline(LONGEST_LINE + 1):
+            number += 1
+            if len(line) > LONGEST_LINE:
+                raise FormatError(
+                    path.name, number, None, f"the line is longer than {LONGEST_LINE:,} bytes"
+                )
+            try:
+                text = line.decode("utf-8")
+            except UnicodeDecodeError as error:
+                raise FormatError(
+                    path.name, number, None, f"not valid UTF-8 (byte {error.start + 1} of the line)"
+                ) from None
+            if number == 1 and text.startswith("\ufeff"):
+                raise FormatError(path.name, 1, None, "begins with a byte order mark; expected none")
+            if text.strip():
+                yield number, text
+
+
+def _object(text: str, file: str, line: int) -> dict[str, Any]:
+    def refuse(name: str) -> NoReturn:
+        raise FormatError(file, line, None, f"{name} is not valid JSON")
+
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        keys = [key for key, _value in items]
+        for key in keys:
+            if keys.count(key) > 1:
+                raise FormatError(file, line, key, "the field is there twice")
+        return dict(items)
+
+    try:
+        data = json.loads(text, parse_constant=refuse, object_pairs_hook=pairs)
+    except json.JSONDecodeError as error:
+        raise FormatError(
+            file, line, None, f"not valid JSON ({error.msg} at column {error.colno})"
+        ) from None
+    except (RecursionError, ValueError) as error:
+        if isinstance(error, FormatError):
+            raise
+        raise FormatError(file, line, None, "not valid JSON (nested too deeply or too long)") from None
+    if not isinstance(data, dict):
+        raise FormatError(file, line, None, "expected a JSON object on each line")
+    for field in REQUIRED:
+        if field not in data:
+            raise FormatError(file, line, field, "the field is missing")
+    for field in data:
+        if field not in REQUIRED and field not in EXTRAS:
+            raise FormatError(file, line, field, f"unknown field; expected {', '.join(REQUIRED)}")
+    return data
+
+
+def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
+    def refuse(field: str, expected: str) -> NoReturn:
+        raise FormatError(file, line, field, expected)
+
+    def text(value: Any, field: str) -> str:
+        if not isinstance(value, str):
+            refuse(field, f"expected a text, found {type(value).__name__}")
+        if "\0" in value:
+            refuse(field, "contains U+0000, which a database cannot store")
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            refuse(field, "contains half of a surrogate pair, which is no character")
+        return str(value)
+
+    identity = data["id"]
+    if type(identity) is int:
+        identity = str(identity)
+    if not text(identity, "id").strip() or len(identity) > 200:
+        refuse("id", "expected an id of 1 to 200 characters")
+    context = data["context"]
+    segments = context if isinstance(context, list) else [context]
+    if len(segments) != len(card.segments):
+        refuse("context", f"expected {len(card.segments)} text(s): {', '.join(card.segments)}")
+    for segment in segments:
+        if not text(segment, "context").strip():
+            refuse("context", "expected a text that is not empty")
+    question = text(data["question"], "question")
+    answer = data["answer"]
+    if not isinstance(answer, list):
+        refuse("answer", f"expected a list, found {type(answer).__name__}")
+    gold, starts = _gold(answer, segments, text, refuse)
+    if data.get("is_impossible") is True and gold:
+        refuse("is_impossible", "true, but there are answers")
+    if card.labels:
+        names = [label.name for label in card.labels]
+        if len(gold) != 1 or gold[0] not in names:
+            refuse("answer", f"expected exactly one of the labels {', '.join(names)}")
+    elif not gold and not card.no_answer:
+        refuse("answer", "empty, but the card says no_answer = false")
+    if card.question_types and not card.question_type(question):
+        known = "; ".join(kind.match for kind in card.question_types)
+        refuse("question", f"expected one of the card's question types: {known}")
+    return Record(identity, tuple(segments), question, gold, starts)
+
+
+def _gold(
+    answer: list[Any], segments: list[str], text: Any, refuse: Any
+) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
+    """Every spelling of the gold as texts, with offsets where the file has them.
+
+    `[]` and `[""]` are "no answer"; `{"text", "answer_start"}` is a text and its offset.
+    """
+    if not answer or answer == [""]:
+        return (), None
+    if all(isinstance(one, dict) for one in answer):
+        starts = []
+        for one in answer:
+            if set(one) != {"text", "answer_start"}:
+                refuse("answer", "expected the fields text and answer_start")
+            start = one["answer_start"]
+            if type(start) is not int or start < 0:
+                refuse("answer_start", "expected a whole number of at least 0")
+            if not text(one["text"], "answer"):
+                refuse("answer", "expected a text that is not empty")
+            if segments[0][start : start + len(one["text"])] != one["text"]:
+                refuse("answer_start", f"the text at {start} is not {one['text'][:60]!r}")
+            starts.append(start)
+        return tuple(one["text"] for one in answer), tuple(starts)
+    for one in answer:
+        if not text(one, "answer"):
+            refuse("answer", 'expected texts that are not empty, or [""] alone for no answer')
+    return tuple(answer), None

@@ -1,0 +1,101 @@
+"""The doors: another worker's turn, another researcher's study, nobody's."""
+
+import pytest
+from django.urls import reverse
+
+from annotation.models import Answer, Study
+from tests import factories
+
+
+@pytest.fixture
+def study(researcher):
+    return factories.make_study(researcher, factories.make_task(), shots=[2])
+
+
+@pytest.fixture
+def seats(study):
+    return [factories.seat(study.scenarios.get()) for _ in range(2)]
+
+
+def test_another_workers_turn_is_not_found_and_nothing_is_stored(client, seats):
+    mine, theirs = seats
+    turn = theirs.latest_turn()
+    fields = factories.fields_for(turn.example, turn.example.gold)
+    reply = client.post(reverse("answer", args=[mine.token]), {"turn": turn.pk, **fields})
+    assert reply.status_code == 404
+    assert not Answer.objects.exists()
+
+
+@pytest.mark.parametrize("turn", ["", "x", "-1", "0", "9" * 30, "١", "1 OR 1=1"])
+def test_a_turn_that_is_nobodys_is_not_found(client, seats, turn):
+    reply = client.post(reverse("answer", args=[seats[0].token]), {"turn": turn, "typed": "x"})
+    assert reply.status_code == 404
+
+
+@pytest.mark.parametrize("name", ["work", "consent", "begin", "answer", "continue", "next_task"])
+def test_an_unknown_personal_link_is_not_found(client, db, name):
+    address = reverse(name, args=["nobody"])
+    reply = client.get(address) if name == "work" else client.post(address, {"turn": "1", "agree": "yes"})
+    assert reply.status_code == 404
+
+
+@pytest.mark.parametrize("name", ["landing", "start"])
+def test_an_unknown_study_link_is_not_found(client, db, name):
+    address = reverse(name, args=["nobody"])
+    assert (client.get if name == "landing" else client.post)(address).status_code == 404
+
+
+@pytest.mark.parametrize("name", ["consent", "begin", "answer", "continue", "next_task"])
+def test_get_never_writes(client, seats, name):
+    assert client.get(reverse(name, args=[seats[0].token])).status_code == 405
+
+
+def test_start_is_a_post(client, study):
+    assert client.get(reverse("start", args=[study.link_code])).status_code == 405
+
+
+def test_posts_need_the_csrf_token(study):
+    from django.test import Client
+
+    strict = Client(enforce_csrf_checks=True)
+    assert strict.post(reverse("start", args=[study.link_code])).status_code == 403
+    assert study.participations.count() == 0
+
+
+def test_the_cookie_of_a_worker_cannot_be_forged(client, study):
+    client.cookies["handful_worker"] = "somebody:1abc:forged"
+    client.post(reverse("start", args=[study.link_code]))
+    first = study.participations.get()
+    assert client.cookies["handful_worker"].value != "somebody:1abc:forged"
+    client.post(reverse("start", args=[study.link_code]))
+    assert study.participations.get() == first
+
+
+RESEARCHER_PAGES = ["study", "human_performance", "training_table", "export_zip"]
+
+
+@pytest.mark.parametrize("name", RESEARCHER_PAGES)
+def test_another_researchers_study_is_not_found(client, study, other_researcher, name):
+    client.force_login(other_researcher)
+    assert client.get(reverse(name, args=[study.name])).status_code == 404
+
+
+@pytest.mark.parametrize("name", RESEARCHER_PAGES)
+def test_nobody_is_sent_to_sign_in(client, study, name):
+    reply = client.get(reverse(name, args=[study.name]))
+    assert reply.status_code == 302
+    assert reply["Location"].startswith(reverse("login"))
+
+
+@pytest.mark.parametrize("action", ["pause", "close", "draft", "open"])
+def test_another_researcher_cannot_change_the_status(client, study, other_researcher, action):
+    client.force_login(other_researcher)
+    address = reverse("study_status", args=[study.name])
+    assert client.post(address, {"action": action}).status_code == 404
+    assert Study.objects.get().status == Study.Status.OPEN
+
+
+def test_the_owner_comes_in(client, study, researcher):
+    client.force_login(researcher)
+    for name in RESEARCHER_PAGES:
+        assert client.get(reverse(name, args=[study.name])).status_code == 200, name

@@ -1,0 +1,114 @@
+"""Invariant 3, by difference: the same task with other gold gives the same bytes.
+
+Two tasks that differ in nothing but their gold are walked through with the same answers. Until an
+answer is stored, and always in the annotation step, pages, replies and headers must be identical
+once the names that differ between any two participations are masked.
+"""
+
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Participation, Step
+from tasks.formats import Record
+from tests import factories
+
+MASKS = [
+    (rb'csrfmiddlewaretoken" value="[^"]+', b"CSRF"),
+    (rb'"X-CSRFToken": ?"[^"]+', b"CSRF"),
+    (rb"(?<=/work/)[\w-]{20,}", b"TOKEN"),
+    (rb'(?<=name="turn" value=")\d+', b"TURN"),
+    (rb'(?<=data-key=")[^"]+', b"TURN"),
+    (rb'(?<=data-worked=")\d+', b"0"),
+    (rb"\b[A-Z2-9]{8}\b", b"CODE"),
+]
+
+
+def masked(reply) -> tuple[int, bytes, dict[str, str]]:
+    body = reply.content
+    for pattern, mask in MASKS:
+        body = re.sub(pattern, mask, body)
+    headers = {
+        name: re.sub(r"(?<=/work/)[\w-]{20,}", "TOKEN", value)
+        for name, value in reply.headers.items()
+        if name not in ("Content-Length", "Expires", "Last-Modified")
+    }
+    return reply.status_code, body, headers
+
+
+def records(prefix: str, gold: list[tuple[str, ...]]) -> list[Record]:
+    return [
+        Record(f"{prefix}{i}", (f"{prefix} {i}: Oslo and Lima and Rome.",), "Which?", answer, None)
+        for i, answer in enumerate(gold)
+    ]
+
+
+GOLDS = (
+    [("Oslo",), (), ("Oslo", "Lima", "Rome")],
+    [(), ("Rome",), ("Lima",)],
+)
+
+
+def walk(researcher, gold, owner_name) -> list[tuple[str, bool, tuple]]:
+    """Walk one participation from Start to the end; (step, is a reveal, masked reply) of each."""
+    task = factories.make_task(
+        name=f"toy-{owner_name}", title="Same", train={3: records("train", gold)},
+        test=records("test", gold),
+    )
+    study = factories.make_study(researcher, task, shots=[3], seed=11, title="Same")
+    client = Client()
+    seen = [("landing", False, masked(client.get(reverse("landing", args=[study.link_code]))))]
+    client.post(reverse("start", args=[study.link_code]))
+    # The seed of the orders contains the pseudonym and the task's name: make both walks the same.
+    Participation.objects.filter(study=study).update(pseudonym="A-SAME2")
+    seat = study.participations.get()
+    work = reverse("work", args=[seat.token])
+    seen.append(("consent", False, masked(client.get(work))))
+    client.post(reverse("consent", args=[seat.token]), {"agree": "yes"})
+    seen.append(("instructions", False, masked(client.get(work))))
+    client.post(reverse("begin", args=[seat.token]))
+    for _example in range(6):
+        turn = seat.latest_turn()
+        seen.append((turn.step, False, masked(client.get(work))))
+        fields = {"turn": turn.pk, "typed": "Oslo"}
+        address = reverse("answer", args=[seat.token])
+        refused = client.post(address, {"turn": turn.pk, "typed": "nowhere"}, HTTP_HX_REQUEST="true")
+        seen.append((turn.step, False, masked(refused)))
+        reply = client.post(address, fields, HTTP_HX_REQUEST="true")
+        seen.append((turn.step, turn.step == Step.TRAINING, masked(reply)))
+        again = client.post(address, fields | {"typed": "Rome"}, HTTP_HX_REQUEST="true")
+        seen.append((turn.step, turn.step == Step.TRAINING, masked(again)))
+        if turn.step == Step.TRAINING:
+            client.post(reverse("continue", args=[seat.token]))
+    seen.append(("finished", False, masked(client.get(work))))
+    return seen
+
+
+@pytest.fixture
+def same_orders(monkeypatch, settings):
+    """Tasks of two names draw different orders; file order makes the walks comparable."""
+    from annotation.models import Study
+
+    for field in ("training_order", "annotation_order"):
+        monkeypatch.setattr(Study._meta.get_field(field), "default", Study.Order.FILE_ORDER)
+
+
+def test_nothing_derived_from_gold_is_shown_before_the_answer_is_stored(researcher, same_orders):
+    one, other = (walk(researcher, gold, name) for gold, name in zip(GOLDS, ("a", "b"), strict=True))
+    assert len(one) == len(other) > 20
+    for (step, is_reveal, first), (_step, _reveal, second) in zip(one, other, strict=True):
+        if not is_reveal:
+            assert first == second, f"differs in {step}"
+
+
+def test_the_reveals_do_differ_so_that_the_comparison_can_fail(researcher, same_orders):
+    one, other = (walk(researcher, gold, name) for gold, name in zip(GOLDS, ("a", "b"), strict=True))
+    reveals = [
+        first != second
+        for (_s, is_reveal, first), (_t, _r, second) in zip(one, other, strict=True)
+        if is_reveal
+    ]
+    assert reveals
+    assert any(reveals)

@@ -1,0 +1,252 @@
+"""Races, on PostgreSQL, each with its control: without its guard the same race goes wrong.
+
+(On SQLite an unguarded version does not fail, so a green test there would prove nothing.)
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+
+import pytest
+from django.db import IntegrityError, connection, connections
+from django.db.models import QuerySet
+
+from annotation import answering, guards, recruitment, training_step
+from annotation.models import Answer, Exposure, Participation, Turn
+from tests import factories
+
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
+THREADS = 8
+
+
+def race(calls: list[Callable[[], object]]) -> list[object]:
+    """Run the calls at the same moment in threads of their own; return results or exceptions."""
+    results: list[object] = [None] * len(calls)
+    gate = threading.Barrier(len(calls))
+
+    def run(index: int, call: Callable[[], object]) -> None:
+        gate.wait()
+        try:
+            results[index] = call()
+        except Exception as error:
+            results[index] = error
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=run, args=pair) for pair in enumerate(calls)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+@pytest.fixture
+def no_locks(monkeypatch):
+    """The control: locks become ordinary reads."""
+    monkeypatch.setattr(QuerySet, "select_for_update", lambda self, **_options: self)
+
+
+def drop_constraint(model, name: str) -> None:
+    """The control of a constraint: take it away (the fixture of the test puts it back)."""
+    with connection.schema_editor() as editor:
+        editor.remove_constraint(model, next(c for c in model._meta.constraints if c.name == name))
+
+
+def restore_constraint(model, name: str) -> None:
+    # The rows of the control break the constraint: they go first.
+    guards.lift(connection)
+    with connection.cursor() as cursor:
+        cursor.execute(f"TRUNCATE {model._meta.db_table} CASCADE")
+    with connection.schema_editor() as editor:
+        editor.add_constraint(model, next(c for c in model._meta.constraints if c.name == name))
+
+
+@pytest.fixture
+def study(researcher):
+    return factories.make_study(researcher, factories.make_task(), shots=[2], annotators=1)
+
+
+# Double submit ---------------------------------------------------------------------------------
+
+
+def double_submits(study) -> list[object]:
+    """Different answers to one turn, all at once."""
+    seat = factories.seat(study.scenarios.get())
+    turn = seat.latest_turn()
+    word = iter(["we", "went", "to", "then", "home", "train", "we", "home"])
+    forms = [factories.fields_for(turn.example, [next(word)]) for _ in range(THREADS)]
+    return race(
+        [lambda form=form: answering.submit(seat.token, turn.pk, form) for form in forms]
+    )
+
+
+def test_of_many_submits_at_once_one_is_stored_and_the_others_hear_so(study):
+    results = double_submits(study)
+    assert Answer.objects.count() == 1
+    assert Answer.objects.get().spans.count() == 1
+    stored = [r for r in results if isinstance(r, tuple)]
+    told = [r for r in results if isinstance(r, answering.Conflict)]
+    assert len(stored) + len(told) == THREADS
+    assert stored
+
+
+def test_control_without_the_lock_a_double_submit_ends_in_errors(researcher, no_locks):
+    """The schema still keeps one answer, but the losers get an error instead of the state."""
+    errors = 0
+    for _round in range(10):
+        task = factories.make_task()
+        study = factories.make_study(researcher, task, shots=[2], annotators=1)
+        results = double_submits(study)
+        errors += sum(isinstance(result, IntegrityError) for result in results)
+        if errors:
+            break
+    assert errors
+    assert Answer.objects.values("turn").distinct().count() == Answer.objects.count()
+
+
+# The last seat ---------------------------------------------------------------------------------
+
+
+def arrivals(study) -> list[object]:
+    return race([lambda: factories.join(study) for _person in range(THREADS)])
+
+
+def test_the_last_seat_is_given_once_and_the_others_hear_full(study):
+    results = arrivals(study)
+    assert study.participations.seated().count() == 1
+    refused = [r for r in results if isinstance(r, recruitment.RecruitmentError)]
+    assert len(refused) == THREADS - 1
+    assert {r.code for r in refused} == {"full"}
+
+
+def test_control_without_the_lock_the_race_for_the_last_seat_ends_in_errors(researcher, no_locks):
+    errors = 0
+    for _round in range(10):
+        study = factories.make_study(
+            researcher, factories.make_task(), shots=[2], annotators=1
+        )
+        errors += sum(isinstance(result, IntegrityError) for result in arrivals(study))
+        assert study.participations.seated().count() == 1
+        if errors:
+            break
+    assert errors
+
+
+def test_control_without_lock_and_constraint_a_scenario_is_over_filled(researcher, no_locks):
+    drop_constraint(Participation, "a_seat_is_taken_once")
+    try:
+        worst = 0
+        for _round in range(10):
+            study = factories.make_study(
+                researcher, factories.make_task(), shots=[2], annotators=1
+            )
+            arrivals(study)
+            worst = max(worst, study.participations.seated().count())
+            if worst > 1:
+                break
+        assert worst > 1
+    finally:
+        restore_constraint(Participation, "a_seat_is_taken_once")
+
+
+# The same worker into two scenarios of a task ----------------------------------------------------
+
+
+def two_studies_of_one_task(researcher):
+    task = factories.make_task()
+    studies = [factories.make_study(researcher, task, shots=[0]) for _ in range(2)]
+    seats = [factories.join(study, identity="ida") for study in studies]
+    for seat in seats:
+        recruitment.consent(seat, agree=True)
+    race([lambda seat=seat: training_step.begin(seat.token) for seat in seats])
+    return seats
+
+
+def test_a_worker_in_two_studies_of_one_task_sees_it_in_one_only(researcher):
+    for _round in range(5):
+        Exposure.objects.all().delete()
+        seats = two_studies_of_one_task(researcher)
+        shown = [Turn.objects.filter(participation=seat).exists() for seat in seats]
+        assert sorted(shown) == [False, True]
+        statuses = sorted(Participation.objects.get(pk=seat.pk).status for seat in seats)
+        assert statuses == ["refused", "working"]
+
+
+def test_control_without_the_constraint_the_worker_sees_the_task_twice(researcher):
+    name = "a_worker_takes_part_once_per_task"
+    drop_constraint(Exposure, name)
+    try:
+        twice = False
+        for _round in range(30):
+            Exposure.objects.all().delete()
+            seats = two_studies_of_one_task(researcher)
+            twice = all(Turn.objects.filter(participation=seat).exists() for seat in seats)
+            if twice:
+                break
+        assert twice
+    finally:
+        restore_constraint(Exposure, name)
+
+
+def test_a_worker_who_starts_twice_at_once_gets_one_seat(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0, 2, 4])
+    results = race([lambda: factories.join(study, identity="ida") for _ in range(THREADS)])
+    assert study.participations.count() == 1
+    assert {result.pk for result in results} == {study.participations.get().pk}
+
+
+# A kill between answer and reveal ----------------------------------------------------------------
+
+SUBMIT_AND_DIE = """
+import os, signal, sys
+import django
+django.setup()
+from django.db import transaction
+from annotation import answering, views_worker
+
+die = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)
+if sys.argv[1] == "after":
+    # The moment between the commit and the reply: the view would now render the reveal.
+    views_worker._after_post = die
+else:
+    # The control: the moment before the commit.
+    answering.store = die
+from django.test import Client
+token, turn, typed = sys.argv[2:]
+Client().post(f"/work/{token}/answer/", {"turn": turn, "typed": typed}, HTTP_HOST="localhost")
+"""
+
+
+def submit_and_die(moment: str, seat: Participation) -> Turn:
+    turn = seat.latest_turn()
+    database = connection.settings_dict
+    url = f"postgresql://{database['USER']}:{database['PASSWORD']}@{database['HOST']}/{database['NAME']}"
+    if database["OPTIONS"].get("host"):
+        url += f"?host={database['OPTIONS']['host']}"
+    done = subprocess.run(
+        [sys.executable, "-c", SUBMIT_AND_DIE, moment, seat.token, str(turn.pk), "home"],
+        env=os.environ | {"DATABASE_URL": url, "DJANGO_SETTINGS_MODULE": "config.settings"},
+        capture_output=True,
+        timeout=60,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    return turn
+
+
+def test_an_answer_survives_a_kill_between_commit_and_reveal(client, study):
+    seat = factories.seat(study.scenarios.get())
+    turn = submit_and_die("after", seat)
+    assert Answer.objects.get().turn_id == turn.pk
+    page = client.get(f"/work/{seat.token}/").content.decode()
+    assert "Continue" in page
+
+
+def test_control_a_kill_before_the_commit_leaves_the_question_open(client, study):
+    seat = factories.seat(study.scenarios.get())
+    turn = submit_and_die("before", seat)
+    assert not Answer.objects.exists()
+    assert f'value="{turn.pk}"' in client.get(f"/work/{seat.token}/").content.decode()
