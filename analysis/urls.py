@@ -1,5 +1,17 @@
 """Addresses of tables, exports and figures."""
 
-from django.urls import URLPattern
+from django.urls import path
 
-urlpatterns: list[URLPattern] = []
+from analysis import views
+
+urlpatterns = [
+    path("studies/<str:name>/human-performance/", views.human_performance, name="human_performance"),
+    path(
+        "studies/<str:name>/human-performance.<str:ext>",
+        views.human_performance_file,
+        name="human_performance_file",
+    ),
+    path("studies/<str:name>/training/", views.training_table, name="training_table"),
+    path("studies/<str:name>/training.csv", views.training_table_file, name="training_table_file"),
+    path("studies/<str:name>/export.zip", views.export_zip, name="export_zip"),
+]

@@ -1,10 +1,15 @@
-"""From draft to closed: the rules of a design, its scenarios, and the freezing at opening."""
+"""From draft to closed: the rules of a design, its scenarios, and the freezing at opening.
+
+While a study is a draft its scenarios are made anew at each save. Opening writes the manifest (the
+canonical JSON of everything that decides what annotators see and what counts) and its hash. Pausing
+and closing are no part of the design and change neither.
+"""
 
 import hashlib
 from collections.abc import Sequence
 from typing import Any
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 from django.utils import timezone
 
@@ -14,28 +19,85 @@ from tasks.metrics import recipe
 from tasks.models import Task
 from tasks.spans import TOKENISER
 
-# action -> (from which status, to which status)
-TRANSITIONS: dict[str, tuple[tuple[str, ...], str]] = {
-    "open": (("draft",), "open"),
-    "pause": (("open",), "paused"),
-    "reopen": (("paused",), "open"),
-    "close": (("open", "paused"), "closed"),
-    "draft": (("open", "paused"), "draft"),
+# What a researcher may press: action -> (from these statuses, to this one, words for people).
+TRANSITIONS: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "open": (("draft",), "open", "Open"),
+    "pause": (("open",), "paused", "Pause"),
+    "reopen": (("paused",), "open", "Reopen"),
+    "close": (("open", "paused"), "closed", "Close for good"),
+    "draft": (("open", "paused"), "draft", "Back to draft"),
 }
 
 
 class DesignError(Exception):
-    """A change of status that the study does not allow now; the text is for people."""
+    """A change that the study does not allow now; the text is for people."""
 
 
 def check_design(study: Study, tasks: Sequence[Task]) -> None:
     """Raise ValidationError with the reason at each field that breaks a rule."""
-    study.clean_fields(exclude=["owner"])
+    errors: dict[str, list[str]] = {}
+    try:
+        study.full_clean(exclude=["owner", "shots"])
+    except ValidationError as error:
+        errors = {field: list(messages) for field, messages in error.message_dict.items()}
+
+    def refuse(field: str, sentence: str) -> None:
+        errors.setdefault(field, []).append(sentence)
+
+    if not tasks:
+        refuse("tasks", "Choose at least one task.")
+    names = [task.name for task in tasks]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        refuse("tasks", f"{name} is chosen twice: a study holds one version of a task.")
+    _check_shots(study, tasks, refuse)
+    if tasks and (study.tasks_per_worker or 0) > len(tasks):
+        refuse("tasks_per_worker", f"The study has only {len(tasks)} task(s).")
+    if "\0" in study.consent_text or not study.consent_text.strip():
+        refuse("consent_text", "Write what workers consent to.")
+    if errors:
+        errors.pop(NON_FIELD_ERRORS, None)
+        raise ValidationError(errors)
+
+
+def _check_shots(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
+    shots = study.shots
+    if not isinstance(shots, list) or not shots:
+        refuse("shots", "Choose at least one number of shots; 0 is without a training step.")
+        return
+    if any(type(number) is not int or number < 0 for number in shots):
+        refuse("shots", "Shots are whole numbers of at least 0.")
+        return
+    if len(set(shots)) < len(shots):
+        refuse("shots", "A number of shots is there twice.")
+    for task in tasks:
+        for number in shots:
+            if not number:
+                continue
+            if number not in task.training_sizes:
+                sizes = ", ".join(map(str, [0, *task.training_sizes]))
+                refuse("shots", f"{task.name} has no training file of {number}; it has {sizes}.")
+            elif study.split_number not in task.split_numbers(number):
+                numbers = ", ".join(map(str, task.split_numbers(number)))
+                refuse(
+                    "split_number",
+                    f"{task.name} has no training file number {study.split_number} of {number}"
+                    f" shots; it has {numbers}.",
+                )
 
 
 def save_draft(study: Study, tasks: Sequence[Task]) -> None:
-    """Check and save a draft, with its scenarios."""
+    """Check and save a draft, with its scenarios.
+
+    Raises ValidationError (fields) or, when the study is frozen by now, DesignError.
+    """
+    check_design(study, tasks)
     with transaction.atomic():
+        if study.pk:
+            # Somebody may be opening it at this moment: what was frozen must stay as it was.
+            stored = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+            if not stored.is_draft:
+                raise DesignError(f"The study is {stored.status}: its design is frozen.")
+        study.shots = sorted(study.shots)
         study.save()
         study.tasks.set(tasks)
         study.scenarios.all().delete()
@@ -47,27 +109,80 @@ def save_draft(study: Study, tasks: Sequence[Task]) -> None:
                 split_number=study.split_number if shots else None,
                 seats=study.annotators,
             )
-            for task in tasks
+            for task in sorted(tasks, key=lambda task: task.name)
             for shots in study.shots
         )
 
 
 def build_manifest(study: Study) -> dict[str, Any]:
-    return {"study": study.name, "recipe": [recipe(t.card.gold_rule) for t in study.tasks.all()], "tokeniser": TOKENISER}
+    """Everything that is frozen at opening, as JSON-able data."""
+    tasks = study.tasks.order_by("name")
+    return {
+        "name": study.name,
+        "title": study.title,
+        "tasks": [
+            {
+                "name": task.name,
+                "version": task.version,
+                "content_hash": task.content_hash,
+                "rechained": task.rechained,
+                "card": task.card.as_dict(),
+                "recipe": recipe(task.card.gold_rule),
+            }
+            for task in tasks
+        ],
+        "scenarios": [
+            {"task": s.task.name, "shots": s.shots, "split": s.split_number, "seats": s.seats}
+            for s in study.scenarios.select_related("task").order_by("task__name", "shots")
+        ],
+        "training_order": study.training_order,
+        "annotation_order": study.annotation_order,
+        "seed": study.seed,
+        "tasks_per_worker": study.tasks_per_worker,
+        "help_examples_at_zero_shots": study.help_examples_at_zero_shots,
+        "hourly_rate": str(study.hourly_rate),
+        "currency": study.currency,
+        "estimated_minutes": study.estimated_minutes,
+        "idle_limit_hours": study.idle_limit_hours,
+        "consent_text": study.consent_text,
+        "tokeniser": TOKENISER,
+    }
+
+
+def allowed_actions(study: Study) -> list[tuple[str, str]]:
+    """(action, words) for what can be pressed now."""
+    has_seats = study.participations.exists()
+    return [
+        (action, words)
+        for action, (sources, _target, words) in TRANSITIONS.items()
+        if study.status in sources and not (action == "draft" and has_seats)
+    ]
 
 
 def change_status(study: Study, action: str) -> None:
+    """Open, pause, reopen, close, or go back to draft; `study` carries the new state afterwards.
+
+    Raises DesignError where the study does not allow it now.
+    """
+    if action not in TRANSITIONS:
+        raise DesignError("There is no such change.")
+    sources, target, words = TRANSITIONS[action]
     with transaction.atomic():
+        # Two clicks on Open, or a Start beside "Back to draft": one at a time.
         locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-        allowed, target = TRANSITIONS[action]
-        if locked.status not in allowed:
-            raise DesignError(f"A study that is {locked.status} cannot be changed to {target}.")
-        study.status = target
-        if action == "open":
-            text = canonical(build_manifest(study)).decode()
-            study.manifest = text
-            study.manifest_hash = hashlib.sha256(text.encode()).hexdigest()
-            study.opened_at = timezone.now()
+        if locked.status not in sources:
+            raise DesignError(f"“{words}” is not possible: the study is {locked.status}.")
         if action == "draft":
-            study.manifest = study.manifest_hash = ""
-        study.save()
+            if locked.participations.exists():
+                raise DesignError("Somebody has taken a seat: the design stays frozen.")
+            locked.manifest = locked.manifest_hash = ""
+            locked.opened_at = None
+        if action == "open":
+            check_design(locked, list(locked.tasks.all()))
+            manifest = canonical(build_manifest(locked))
+            locked.manifest = manifest.decode()
+            locked.manifest_hash = hashlib.sha256(manifest).hexdigest()
+            locked.opened_at = timezone.now()
+        locked.status = target
+        locked.save()
+    study.refresh_from_db()

@@ -127,7 +127,7 @@ class Study(models.Model):
     manifest = models.TextField(blank=True)
     manifest_hash = models.CharField(max_length=64, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
-    opened_at = models.DateTimeField(null=True)
+    opened_at = models.DateTimeField(null=True, blank=True)
 
     objects = StudyQuerySet.as_manager()
 

@@ -5,6 +5,7 @@ from django.urls import include, path
 from annotation import views_worker
 
 urlpatterns = [
+    path("", include("annotation.urls_researcher")),
     path("join/<str:code>/", views_worker.landing, name="landing"),
     path("join/<str:code>/start/", views_worker.start, name="start"),
     path("work/<str:token>/", views_worker.work, name="work"),

@@ -49,7 +49,7 @@ def test_the_models_cannot_get_round_the_guards(answered, model):
         row.save()
 
 
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="REPLACE is a word of SQLite's alone")
+@pytest.mark.sqlite
 @pytest.mark.parametrize("table", TABLES)
 def test_sqlite_refuses_to_replace_what_was_answered(answered, table):
     refused(f"INSERT OR REPLACE INTO {table} SELECT * FROM {table}")
@@ -58,6 +58,8 @@ def test_sqlite_refuses_to_replace_what_was_answered(answered, table):
 @pytest.mark.postgres
 @pytest.mark.parametrize("table", TABLES)
 def test_postgresql_refuses_to_truncate_what_was_answered(answered, table):
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
     refused(f"TRUNCATE {table} CASCADE")
 
 

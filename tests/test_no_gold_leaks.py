@@ -19,6 +19,7 @@ MASKS = [
     (rb'csrfmiddlewaretoken" value="[^"]+', b"CSRF"),
     (rb'"X-CSRFToken": ?"[^"]+', b"CSRF"),
     (rb"(?<=/work/)[\w-]{20,}", b"TOKEN"),
+    (rb"(?<=/join/)[\w-]{10,}", b"LINK"),
     (rb'(?<=name="turn" value=")\d+', b"TURN"),
     (rb'(?<=data-key=")[^"]+', b"TURN"),
     (rb'(?<=data-worked=")\d+', b"0"),

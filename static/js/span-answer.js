@@ -12,11 +12,11 @@
 
 import { keepDraft, readDraft } from "./drafts.js";
 import { listenToKeys } from "./span-keyboard.js";
+import { makeChip, paintMarks, quoted, readBox } from "./span-page.js";
 import { listenToPointer } from "./span-pointer.js";
 import * as pure from "./spans.js";
 
 const UNDO_STEPS = 100;
-const quoted = (text) => `“${text.replace(/\s+/gu, " ")}”`;
 
 class SpanAnswer extends HTMLElement {
   connectedCallback() {
@@ -110,6 +110,9 @@ class SpanAnswer extends HTMLElement {
         ? `Start: ${text}. Choose the last word, or the same word again. Esc cancels.`
         : `Selecting ${text}. Enter highlights it. Esc cancels.`;
     this.querySelector("[data-pending-text]").textContent = how;
+    // The bar lies over the half of the window where this word is not.
+    const { top, bottom } = this.boxes[box].elements[focus].getBoundingClientRect();
+    this.querySelector("[data-pending]").classList.toggle("at-top", top + bottom > innerHeight);
     this.announce(first === last ? how : `Selecting ${text}.`);
   }
 
@@ -234,8 +237,8 @@ class SpanAnswer extends HTMLElement {
     for (const { pieces } of this.boxes) {
       const like = pure.findText(pieces, line, pure.simplified);
       if (like) {
-        const meant = quoted(pure.textOf(pieces, like.first, like.last));
-        return `“${line}” is not in the text exactly so. Did you mean ${meant}?`;
+        const meant = pure.textOf(pieces, like.first, like.last);
+        return `“${line}” is not in the text exactly so. Did you mean “${meant}”?`;
       }
     }
     return `“${line}” is not in the text, from the beginning of a word to the end of one.`;
@@ -324,28 +327,14 @@ class SpanAnswer extends HTMLElement {
     this.querySelector("[data-undo]").hidden = this.undoStack.length === 0;
   }
 
-  /** Set the classes of tokens and gaps; only those that change are touched. */
   paint() {
     const pending = this.previewed ?? (this.pending && this.pendingSpan());
-    this.boxes.forEach(({ pieces }, box) => {
-      const marks = this.spans
-        .map((s, place) => ({ ...s, kind: place === this.active ? "hl active" : "hl" }))
-        .filter((s) => s.box === box);
-      if (pending?.box === box) marks.unshift({ ...pending, kind: "pend" });
-      pieces.forEach((piece) => {
-        const { token, after } = piece;
-        const mark = marks.find(({ first, last }) =>
-          token < 0 ? first <= after && after < last : first <= token && token <= last,
-        );
-        let look = mark?.kind ?? "";
-        if (mark && token === mark.first) look += " starts";
-        if (mark && token === mark.last) look += " ends";
-        if (piece.look === look) return;
-        piece.look = look;
-        piece.element.className = look;
-        if (token >= 0) piece.element.setAttribute("aria-selected", String(look !== ""));
-      });
-    });
+    const marks = this.spans.map((s, place) => ({
+      ...s,
+      look: place === this.active ? "hl active" : "hl",
+    }));
+    // First: a pending range covers the highlights beneath it.
+    paintMarks(this.boxes, pending ? [{ ...pending, look: "pend" }, ...marks] : marks);
   }
 
   pendingSpan() {
@@ -356,21 +345,7 @@ class SpanAnswer extends HTMLElement {
     const list = this.querySelector("[data-chips]");
     const focused = list.contains(document.activeElement) && document.activeElement.dataset;
     const texts = this.spans.map((s) => this.textOf(s));
-    list.replaceChildren(
-      ...texts.map((text, place) => {
-        const chip = button("", { chip: place });
-        chip.append(element("bdi", text));
-        if (place === this.active) chip.setAttribute("aria-current", "true");
-        const remove = button("✕", { remove: place });
-        remove.setAttribute("aria-label", `Remove ${quoted(text)}`);
-        const item = element("li");
-        item.append(chip, remove);
-        if (texts.indexOf(text) < place) {
-          item.append(element("small", "same text as another highlight: counts once"));
-        }
-        return item;
-      }),
-    );
+    list.replaceChildren(...texts.map((text, place) => makeChip(texts, place, this.active)));
     if (!focused) return;
     const kind = focused.chip === undefined ? "remove" : "chip";
     list.querySelector(`[data-${kind}="${focused[kind]}"]`)?.focus();
@@ -414,40 +389,6 @@ class SpanAnswer extends HTMLElement {
   emit(name, detail = {}) {
     this.dispatchEvent(new CustomEvent(`span-answer:${name}`, { bubbles: true, detail }));
   }
-}
-
-/** Read a box of tokens as the server rendered it. */
-function readBox(box) {
-  const elements = [...box.querySelectorAll("[data-t]")];
-  const tokens = elements.map(({ dataset }) => [Number(dataset.s), Number(dataset.e)]);
-  let token = -1;
-  const pieces = [...box.children].map((element) => {
-    const isToken = "t" in element.dataset;
-    if (isToken) token += 1;
-    return {
-      element,
-      text: element.textContent,
-      token: isToken ? token : -1,
-      after: token,
-      start: isToken ? tokens[token][0] : (tokens[token]?.[1] ?? 0),
-      look: "",
-    };
-  });
-  const { field, index } = box.dataset;
-  return { box, field, index: index && Number(index), tokens, elements, pieces };
-}
-
-function element(name, text = "") {
-  const made = document.createElement(name);
-  made.textContent = text;
-  return made;
-}
-
-function button(text, data) {
-  const made = element("button", text);
-  made.type = "button";
-  Object.assign(made.dataset, data);
-  return made;
 }
 
 customElements.define("span-answer", SpanAnswer);

@@ -1,0 +1,394 @@
+"""The CSVs of a study: one grain a file, streamed, every text unaltered.
+
+UTF-8 without a byte order mark, RFC 4180 (CRLF between records), floats as the shortest text that
+reads back as the same number, times in ISO 8601 UTC. Texts are never altered, also not to keep a
+spreadsheet from taking one that begins with "=" for a formula. Workers appear under pseudonyms; no
+link, token or key is ever written.
+"""
+
+import csv
+import hashlib
+import io
+import json
+import math
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from django.db import connection, transaction
+
+from analysis import scores, tables
+from annotation.models import AnswerSpan, Study, Turn
+from tasks.metrics import recipe
+from tasks.models import Example, Split
+from tasks.spans import QUESTION, ceiling
+
+STUDY = {
+    "study": "name of the study",
+    "manifest": "SHA-256 of the study's frozen design (manifest.json); empty while it is a draft",
+}
+SCENARIO = {
+    "task": "name of the task",
+    "task_version": "version of the task",
+    "shots": "size of the training step: 0 or the shots of the training file",
+    "split": "number of the training file; empty at zero shots",
+}
+WORKER = {
+    "annotator": "pseudonym of the participation",
+    "kind": "person, simulated or model",
+    "status": "state of the participation: completed, working, expired, ...",
+    "in_analysis": "1 if the participation may count in tables, else 0",
+}
+SPREAD = {
+    "mean": "mean over annotators of their mean S1, 0 to 1",
+    "sd_ddof1": "standard deviation over annotators, ddof 1; empty for one annotator",
+    "sd_ddof0": "standard deviation over annotators, ddof 0",
+    "n": "number of annotators: completed, in the analysis",
+}
+
+# File -> column -> what it holds. The README's section is made from this, and so are the headers.
+COLUMNS: dict[str, dict[str, str]] = {
+    "examples.csv": {
+        "task": "name of the task",
+        "task_version": "version of the task",
+        "file": "name of the published file",
+        "file_kind": "train or test",
+        "shots": "shots of a training file; empty for the test file",
+        "split": "number of a training file; empty for the test file",
+        "position": "place in the file, from 0",
+        "example": "id in the file (unique only there)",
+        "segments": "the context as a JSON list of texts",
+        "question": "the question as published",
+        "gold": "gold texts as a JSON list; [] is no answer",
+        "gold_rule": "set: all golds together; any_of: golds are alternatives",
+        "hash": "SHA-256 of the JSON list [segments, question, gold]: equality across files",
+        "reachable": "best S1 that highlighting can reach, 0 to 1",
+    },
+    "answers.csv": STUDY
+    | SCENARIO
+    | {
+        "step": "training or annotation",
+        "position": "place in the order in which this annotator met the step's examples, from 0",
+    }
+    | WORKER
+    | {
+        "example": "id of the example in its file",
+        "hash": "hash of the example, as in examples.csv",
+        "answer": "the answer as a JSON list of distinct texts; [] is no answer; empty if not given",
+        "gold": "gold texts as a JSON list; [] is no answer",
+        "gold_rule": "set or any_of",
+        "s1": "S1 of the answer, 0 to 1",
+        "shown_at": "when the example was first shown, UTC",
+        "submitted_at": "when the answer was stored, UTC",
+        "seconds": "submitted_at minus shown_at",
+    },
+    "spans.csv": {
+        "task": "name of the task",
+        "step": "training or annotation",
+        "annotator": "pseudonym of the participation",
+        "example": "id of the example in its file",
+        "hash": "hash of the example, as in examples.csv",
+        "segment": "number of the segment from 0, or question",
+        "start": "first code point of the span",
+        "end": "code point after the last one",
+        "text": "the text between them",
+    },
+    "annotators.csv": STUDY
+    | SCENARIO
+    | WORKER
+    | {
+        "mean_s1": "mean S1 over the answered test examples, 0 to 1",
+        "sd_examples": "standard deviation of S1 over these examples, ddof 1",
+        "n": "number of answered test examples",
+        "training_s1": "mean S1 over the answered training examples, 0 to 1",
+        "training_n": "number of answered training examples",
+        "seconds": "sum of the seconds of all answers",
+    },
+    "scenarios.csv": STUDY | SCENARIO | {"kind": "person, simulated or model"} | SPREAD,
+    "human_performance.csv": STUDY
+    | {
+        "kind": "person, simulated or model: a row never mixes kinds",
+        "family": "family of the task",
+        "task": "name of the task",
+        "task_version": "version of the task",
+        "shots": "size of the training step",
+        "mean": "mean over annotators of their mean S1, x 100",
+        "sd_ddof1": "standard deviation over annotators, ddof 1, x 100; empty for one annotator",
+        "sd_ddof0": "standard deviation over annotators, ddof 0, x 100",
+        "n": "number of annotators: completed, in the analysis",
+        "baseline": "S1 x 100 of the trivial baseline on the test examples",
+        "baseline_name": "what the trivial baseline answers",
+        "ceiling": "best mean S1 x 100 that highlighting can reach on the test examples",
+        "published_mean": "mean in the paper's Table 4, quoted",
+        "published_spread": "± in the paper's Table 4, quoted; the paper does not define it",
+        "recipe": "every choice that changes the number",
+    },
+}
+
+README = """\
+Export of the study {name} from Handful.
+
+{manifest}
+Every number and every span in these CSVs can be recomputed without Handful:
+
+    python verify.py
+
+The files are UTF-8, RFC 4180. Texts are unaltered: a spreadsheet may take one that begins with "="
+for a formula. The columns:
+
+{columns}"""
+
+
+def columns_markdown() -> str:
+    """The columns of every file as Markdown tables: the README's section."""
+    parts = []
+    for file, columns in COLUMNS.items():
+        rows = "\n".join(f"| `{column}` | {text} |" for column, text in columns.items())
+        parts.append(f"**{file}**\n\n| column | what |\n|---|---|\n{rows}\n")
+    return "\n".join(parts)
+
+
+def json_list(texts: Iterable[str]) -> str:
+    return json.dumps(list(texts), ensure_ascii=False, separators=(",", ":"))
+
+
+def number(value: float) -> str:
+    """A float so that it reads back as the same number; nothing for NaN."""
+    return "" if math.isnan(value) else repr(float(value))
+
+
+def moment(value: datetime) -> str:
+    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def examples_rows(study: Study) -> Iterator[list[Any]]:
+    """Every example that this study may show: the test files and its training files."""
+    for task in study.tasks.order_by("name"):
+        card = task.card
+        sizes = [size for size in study.shots if size]
+        splits = task.splits.filter(kind=Split.Kind.TEST) | task.splits.filter(
+            kind=Split.Kind.TRAIN, shots__in=sizes, number=study.split_number
+        )
+        for split in splits.order_by("kind", "shots"):
+            for example in split.examples.order_by("position").iterator(chunk_size=2000):
+                best = (
+                    1.0
+                    if card.answered_by == "label"
+                    else ceiling(example.gold, example.context, card.gold_rule)
+                )
+                yield [
+                    task.name, task.version, split.filename, split.kind, split.shots or "",
+                    split.number or "", example.position, example.source_id,
+                    json_list(example.context), example.question, json_list(example.gold),
+                    card.gold_rule, example.content_hash, number(best),
+                ]  # fmt: skip
+
+
+def _turns(study: Study):
+    """The turns of a study in the order of answers.csv."""
+    return Turn.objects.filter(participation__study=study).order_by("pk")
+
+
+def answers_rows(study: Study) -> Iterator[list[Any]]:
+    """One row per turn, in the order in which they were shown."""
+    rules = {task.pk: task.card.gold_rule for task in study.tasks.all()}
+    # Merged with a second stream in the same order, so that memory stays constant.
+    spans = _texts_by_turn(study)
+    turn_of_spans, texts = next(spans, (None, []))
+    turns = _turns(study).values_list(
+        "pk", "participation__scenario__task_id", "participation__scenario__task__name",
+        "participation__scenario__task__version", "participation__scenario__shots",
+        "participation__scenario__split_number", "step", "position", "participation__pseudonym",
+        "participation__kind", "participation__status", "participation__in_analysis",
+        "example__source_id", "example__content_hash", "example__gold", "shown_at",
+        "answer__submitted_at", "answer__s1", "answer__label", "answer__no_answer",
+    )  # fmt: skip
+    for (
+        pk, task, name, version, shots, split, step, position, pseudonym, kind, status, counts,
+        example, digest, gold, shown_at, submitted_at, s1, label, _no_answer,
+    ) in turns.iterator(chunk_size=2000):  # fmt: skip
+        given: list[str] = [label] if label else []
+        if turn_of_spans == pk:
+            given = texts
+            turn_of_spans, texts = next(spans, (None, []))
+        answered = submitted_at is not None
+        yield [
+            study.name, study.manifest_hash, name, version, shots, split or "", step, position,
+            pseudonym, kind, status, int(counts), example, digest,
+            json_list(given) if answered else "", json_list(gold), rules[task],
+            number(s1) if answered else "", moment(shown_at),
+            moment(submitted_at) if answered else "",
+            number((submitted_at - shown_at).total_seconds()) if answered else "",
+        ]  # fmt: skip
+
+
+def _spans(study: Study):
+    return AnswerSpan.objects.filter(answer__turn__participation__study=study).order_by(
+        "answer_id", "segment", "start"
+    )
+
+
+def _texts_by_turn(study: Study) -> Iterator[tuple[int, list[str]]]:
+    """(turn, distinct texts of its spans in order), by turn."""
+    current, texts = None, {}
+    for turn, text in _spans(study).values_list("answer_id", "text").iterator(chunk_size=2000):
+        if turn != current:
+            if current is not None:
+                yield current, list(texts)
+            current, texts = turn, {}
+        texts[text] = None
+    if current is not None:
+        yield current, list(texts)
+
+
+def spans_rows(study: Study) -> Iterator[list[Any]]:
+    """One row per highlighted span."""
+    rows = _spans(study).values_list(
+        "answer__turn__participation__scenario__task__name", "answer__turn__step",
+        "answer__turn__participation__pseudonym", "answer__turn__example__source_id",
+        "answer__turn__example__content_hash", "segment", "start", "end", "text",
+    )  # fmt: skip
+    for *before, segment, start, end, text in rows.iterator(chunk_size=2000):
+        yield [*before, "question" if segment == QUESTION else segment, start, end, text]
+
+
+def _whole(value: float) -> int | str:
+    """A whole number that pandas keeps as a float because others are missing."""
+    return "" if pd.isna(value) else int(value)
+
+
+def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
+    """One row per participation."""
+    for row in frame.itertuples():
+        yield [
+            study.name, study.manifest_hash, row.task, row.task_version, row.shots,
+            _whole(row.split), row.annotator, row.kind, row.status, int(row.in_analysis),
+            number(row.mean_s1), number(row.sd_examples), row.n, number(row.training_s1),
+            row.training_n, number(row.seconds),
+        ]  # fmt: skip
+
+
+def scenarios_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
+    """One row per task, shots, split and kind that somebody completed."""
+    for row in scores.scenarios(frame).itertuples():
+        yield [
+            study.name, study.manifest_hash, row.task, row.task_version, row.shots,
+            _whole(row.split), row.kind, number(row.mean), number(row.sd_ddof1),
+            number(row.sd_ddof0), row.n,
+        ]  # fmt: skip
+
+
+def performance_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
+    """One row per kind, task and shots: the human-performance table in long form."""
+    found = {task.pk: tables.bounds(task) for task in study.tasks.all()}
+    for kind in tables.kinds_of(frame):
+        table = tables.performance(study, kind, frame)
+        for task in table.tasks:
+            limits = found[task.pk]
+            for shots in table.shots:
+                cell = table.cells[task.name, shots]
+                quoted = cell.published
+                yield [
+                    study.name, study.manifest_hash, kind, task.card.family, task.name,
+                    task.version, shots, number(cell.mean), number(cell.sd_ddof1),
+                    number(cell.sd_ddof0), cell.n, number(limits.baseline), limits.baseline_name,
+                    number(limits.ceiling), number(quoted.mean) if quoted else "",
+                    number(quoted.spread) if quoted else "", recipe(task.card.gold_rule),
+                ]  # fmt: skip
+
+
+def write_csv(file: io.TextIOBase, name: str, rows: Iterable[list[Any]]) -> int:
+    """Write header and rows of one of COLUMNS' files; return the number of rows."""
+    writer = csv.writer(file, lineterminator="\r\n")
+    writer.writerow(COLUMNS[name])
+    count = 0
+    for count, row in enumerate(rows, start=1):  # noqa: B007
+        writer.writerow(row)
+    return count
+
+
+def write_export(study: Study, folder: Path) -> dict[str, int]:
+    """Write the whole export into an empty folder; return the rows of each file.
+
+    The folder appears complete or not at all. Raises FileExistsError if it is there and not empty.
+    """
+    folder = folder.absolute()
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise FileExistsError(f"{folder} is there already and not empty: name a new folder")
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    building = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        with snapshot():
+            counts = _write_files(study, building)
+        if folder.exists():
+            folder.rmdir()
+        building.chmod(0o755)
+        building.rename(folder)
+    except BaseException:
+        shutil.rmtree(building, ignore_errors=True)
+        raise
+    return counts
+
+
+@contextmanager
+def snapshot() -> Iterator[None]:
+    """One state of the database for all files, also while people are at work.
+
+    PostgreSQL gives a snapshot; SQLite has one writer, who waits until the export is read.
+    """
+    if connection.in_atomic_block:
+        yield
+        return
+    with transaction.atomic():
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        yield
+
+
+def _write_files(study: Study, folder: Path) -> dict[str, int]:
+    frame = scores.annotators(study)
+    rows: dict[str, Callable[[], Iterator[list[Any]]]] = {
+        "examples.csv": lambda: examples_rows(study),
+        "answers.csv": lambda: answers_rows(study),
+        "spans.csv": lambda: spans_rows(study),
+        "annotators.csv": lambda: annotators_rows(study, frame),
+        "scenarios.csv": lambda: scenarios_rows(study, frame),
+        "human_performance.csv": lambda: performance_rows(study, frame),
+    }
+    counts = {}
+    for name, make in rows.items():
+        with (folder / name).open("w", encoding="utf-8", newline="") as file:
+            counts[name] = write_csv(file, name, make())
+    (folder / "manifest.json").write_bytes(study.manifest.encode())
+    shutil.copyfile(Path(__file__).with_name("verify.py"), folder / "verify.py")
+    manifest = f"Manifest (SHA-256 of the frozen design): {study.manifest_hash or 'none: a draft'}\n"
+    text = README.format(name=study.name, manifest=manifest, columns=columns_markdown())
+    (folder / "README.md").write_text(text, encoding="utf-8")
+    sums = (f"{_sha256(path)}  {path.name}\n" for path in sorted(folder.iterdir()))
+    (folder / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")
+    return counts
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def zip_export(study: Study) -> Any:
+    """The whole export as a ZIP, in a temporary file that is ready to be read."""
+    archive = tempfile.TemporaryFile()
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent) / study.name
+        write_export(study, folder)
+        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
+            for path in sorted(folder.iterdir()):
+                bundle.write(path, f"{study.name}/{path.name}")
+    archive.seek(0)
+    return archive

@@ -1,0 +1,30 @@
+"""Write a study's CSVs, with the program that verifies them."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from analysis.exports import write_export
+from annotation.models import Study
+
+
+class Command(BaseCommand):
+    help = "Write the CSVs of a study into a new folder; `python DIR/verify.py` recomputes them."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", help="name of the study")
+        parser.add_argument("folder", type=Path, help="a new or empty folder")
+
+    def handle(self, *args: Any, name: str, folder: Path, **options: Any) -> None:
+        study = Study.objects.filter(name=name).first()
+        if study is None:
+            raise CommandError(f"There is no study {name!r}.")
+        try:
+            counts = write_export(study, folder)
+        except OSError as error:
+            raise CommandError(str(error)) from None
+        for file, count in counts.items():
+            self.stdout.write(f"{file}: {count} rows")
+        self.stdout.write(f"Verify them: python {folder / 'verify.py'}")

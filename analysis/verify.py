@@ -1,0 +1,499 @@
+"""Recompute every number and every span of this export from its CSVs: `python verify.py`.
+
+Needs nothing but Python 3.11 or newer, and nothing of Handful. Prints one line per check; ends with
+status 1 and names file, row and column where something differs. Numbers must agree to 1e-9.
+"""
+
+import csv
+import hashlib
+import json
+import math
+import re
+import sys
+import unicodedata
+from collections import defaultdict
+from datetime import datetime
+from pathlib import Path
+
+TOLERANCE = 1e-9
+FILES = (
+    "examples.csv", "answers.csv", "spans.csv", "annotators.csv", "scenarios.csv",
+    "human_performance.csv",
+)  # fmt: skip
+PSEUDONYM = re.compile(r"A-[A-Z2-9]{5}")
+STATUSES = {"arrived", "working", "completed", "declined", "expired", "refused"}
+
+
+class Report:
+    """Collects differences check by check."""
+
+    def __init__(self):
+        self.differences = []
+
+    def differs(self, file, row, column, found, expected):
+        self.differences.append(
+            f"{file}, row {row}, {column}: found {found!r}, expected {expected!r}"
+        )
+
+    def close(self, title, count):
+        """Print the line of a check, with its first differences."""
+        failed, self.differences = self.differences, []
+        print(f"{'FAILED' if failed else 'ok    '} {title} ({count})")
+        for line in failed[:10]:
+            print(f"         {line}")
+        if len(failed) > 10:
+            print(f"         ... and {len(failed) - 10} more")
+        return bool(failed)
+
+
+def s1(predicted, gold):
+    predicted, gold = set(predicted), set(gold)
+    if not predicted or not gold:
+        return float(predicted == gold)
+    shared = len(predicted & gold)
+    if not shared:
+        return 0.0
+    precision, recall = shared / len(predicted), shared / len(gold)
+    return 2 * precision * recall / (precision + recall)
+
+
+def score(predicted, gold, rule):
+    if rule == "any_of" and gold:
+        return max(s1(predicted, [one]) for one in gold)
+    return s1(predicted, gold)
+
+
+def mean(values):
+    return math.fsum(values) / len(values)
+
+
+def deviation(values, ddof):
+    if len(values) <= ddof:
+        return None
+    middle = mean(values)
+    return math.sqrt(math.fsum((value - middle) ** 2 for value in values) / (len(values) - ddof))
+
+
+def token_edges(text):
+    """Starts and ends of the tokens: runs of letters, digits, marks, "_"; other signs alone."""
+    starts, ends, open_word = set(), set(), False
+    for index, character in enumerate(text):
+        category = unicodedata.category(character)
+        is_word = character == "_" or category[0] in "LNM"
+        if is_word and not open_word:
+            starts.add(index)
+        if open_word and not is_word:
+            ends.add(index)
+        if not is_word and not character.isspace() and category not in ("Cf", "Cc"):
+            starts.add(index)
+            ends.add(index + 1)
+        open_word = is_word
+    if open_word:
+        ends.add(len(text))
+    return starts, ends
+
+
+def can_be_highlighted(text, segments):
+    for segment in segments:
+        starts, ends = token_edges(segment)
+        place = segment.find(text)
+        while place >= 0:
+            if place in starts and place + len(text) in ends:
+                return True
+            place = segment.find(text, place + 1)
+    return False
+
+
+def reachable(segments, gold, rule):
+    found = [text for text in gold if can_be_highlighted(text, segments)]
+    return score(found[:1] if rule == "any_of" else found, gold, rule)
+
+
+def same(found, expected):
+    """Is a cell the number expected (None is an empty cell)?"""
+    if expected is None or found == "":
+        return found == "" and expected is None
+    try:
+        return abs(float(found) - expected) <= TOLERANCE
+    except ValueError:
+        return False
+
+
+def read(folder, name):
+    with (folder / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file, strict=True))
+
+
+def check_sums(folder, report):
+    listed = dict(
+        reversed(line.split("  ", 1))
+        for line in (folder / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+    )
+    for name, expected in listed.items():
+        found = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        if found != expected:
+            report.differs(name, "-", "SHA-256", found, expected)
+    for name in FILES:
+        if name not in listed:
+            report.differs("SHA256SUMS", "-", name, "missing", "listed")
+    return len(listed)
+
+
+def check_manifest(data, manifest, report):
+    """Every row is of the study that manifest.json froze."""
+    text = manifest.read_bytes()
+    frozen = json.loads(text) if text else None
+    expected = hashlib.sha256(text).hexdigest() if text else ""
+    names = {row["study"] for rows in data.values() for row in rows if "study" in row}
+    name = frozen["name"] if frozen else min(names, default="")
+    count = 0
+    for file, rows in data.items():
+        for number, row in enumerate(rows, start=2):
+            if "manifest" in row:
+                count += 1
+                if row["manifest"] != expected:
+                    report.differs(file, number, "manifest", row["manifest"], expected)
+                if row["study"] != name:
+                    report.differs(file, number, "study", row["study"], name)
+    if frozen:
+        versions = {task["name"]: str(task["version"]) for task in frozen["tasks"]}
+        for file, rows in data.items():
+            for number, row in enumerate(rows, start=2):
+                if "task_version" in row and row["task_version"] != versions.get(row["task"]):
+                    report.differs(
+                        file, number, "task_version", row["task_version"], versions.get(row["task"])
+                    )
+    return count
+
+
+def check_examples(data, report):
+    """Hashes, places in the file, and what highlighting can reach."""
+    positions = defaultdict(list)
+    rules = {}
+    for number, row in enumerate(data["examples.csv"], start=2):
+        segments, gold = json.loads(row["segments"]), json.loads(row["gold"])
+        content = json.dumps(
+            [segments, row["question"], gold], ensure_ascii=False, separators=(",", ":")
+        )
+        digest = hashlib.sha256(content.encode()).hexdigest()
+        if row["hash"] != digest:
+            report.differs("examples.csv", number, "hash", row["hash"], digest)
+        rule = rules.setdefault(row["task"], row["gold_rule"])
+        if row["gold_rule"] != rule or rule not in ("set", "any_of"):
+            report.differs("examples.csv", number, "gold_rule", row["gold_rule"], rule)
+        # The labels of a task stand nowhere in its texts: they are chosen, not highlighted.
+        best = 1.0 if row["task"] in LABEL_TASKS else reachable(segments, gold, rule)
+        if not same(row["reachable"], best):
+            report.differs("examples.csv", number, "reachable", row["reachable"], best)
+        name = row["file"]
+        end = "_test.jsonl"
+        if row["file_kind"] == "train":
+            end = f"_train_{row['shots']}_{row['split']}.jsonl"
+        elif row["shots"] or row["split"]:
+            report.differs("examples.csv", number, "shots", row["shots"], "")
+        if not RECHAINED.get(row["task"]) and not name.endswith(end):
+            report.differs("examples.csv", number, "file", name, f"...{end}")
+        place = positions[row["task"], name]
+        if row["position"] != str(len(place)):
+            report.differs("examples.csv", number, "position", row["position"], len(place))
+        if row["example"] in place:
+            report.differs("examples.csv", number, "example", row["example"], "an id used once")
+        place.append(row["example"])
+    return len(data["examples.csv"])
+
+
+LABEL_TASKS = set()
+RECHAINED = {}
+
+
+def examples_by_key(data):
+    """(task, step, shots, split, id) -> row of examples.csv."""
+    found = {}
+    for row in data["examples.csv"]:
+        if row["file_kind"] == "test":
+            found[row["task"], "annotation", "", "", row["example"]] = row
+        else:
+            key = (row["task"], "training", row["shots"], row["split"], row["example"])
+            found[key] = row
+    return found
+
+
+def example_of(row, examples):
+    place = ("", "") if row["step"] == "annotation" else (row["shots"], row["split"])
+    return examples.get((row["task"], row["step"], *place, row["example"]))
+
+
+def check_spans(data, report):
+    """Every span is the slice that its offsets say, and every answer the list of its spans."""
+    examples = examples_by_key(data)
+    answers = {(r["annotator"], r["task"], r["step"], r["example"]): r for r in data["answers.csv"]}
+    texts = defaultdict(dict)
+    ends = {}
+    for number, row in enumerate(data["spans.csv"], start=2):
+        key = (row["annotator"], row["task"], row["step"], row["example"])
+        answer = answers.get(key)
+        example = example_of(answer, examples) if answer else None
+        if example is None:
+            report.differs("spans.csv", number, "example", row["example"], "an answered example")
+            continue
+        if row["hash"] != example["hash"]:
+            report.differs("spans.csv", number, "hash", row["hash"], example["hash"])
+        segments = json.loads(example["segments"])
+        try:
+            where = row["segment"]
+            text = example["question"] if where == "question" else segments[int(where)]
+            start, end = int(row["start"]), int(row["end"])
+        except (ValueError, IndexError):
+            report.differs("spans.csv", number, "segment", row["segment"], "a place in the example")
+            continue
+        if start < 0 or not start < end <= len(text) or text[start:end] != row["text"]:
+            report.differs("spans.csv", number, "text", row["text"], text[max(start, 0) : end])
+        starts_of, ends_of = token_edges(text)
+        if start not in starts_of or end not in ends_of:
+            report.differs("spans.csv", number, "start", row["start"], "a boundary of a token")
+        if ends.get((*key, where), 0) > start:
+            report.differs("spans.csv", number, "start", row["start"], "after the span before it")
+        ends[(*key, where)] = end
+        texts[key][row["text"]] = None
+    for number, row in enumerate(data["answers.csv"], start=2):
+        key = (row["annotator"], row["task"], row["step"], row["example"])
+        if row["task"] not in LABEL_TASKS and row["answer"]:
+            expected = list(texts.get(key, {}))
+            if json.loads(row["answer"]) != expected:
+                report.differs("answers.csv", number, "answer", row["answer"], expected)
+    return len(data["spans.csv"])
+
+
+def seconds_between(row):
+    shown, submitted = (
+        datetime.strptime(row[name], "%Y-%m-%dT%H:%M:%S.%f%z")
+        for name in ("shown_at", "submitted_at")
+    )
+    return (submitted - shown).total_seconds()
+
+
+def check_answers(data, report):
+    """Gold, S1 and seconds of every answer; each annotator meets the whole step once."""
+    examples = examples_by_key(data)
+    people = {row["annotator"]: row for row in data["annotators.csv"]}
+    places = defaultdict(list)
+    met = set()
+    for number, row in enumerate(data["answers.csv"], start=2):
+        def wrong(column, expected, row=row, number=number):
+            report.differs("answers.csv", number, column, row[column], expected)
+
+        example = example_of(row, examples)
+        if example is None:
+            wrong("example", "an example of examples.csv")
+            continue
+        for column in ("hash", "gold", "gold_rule"):
+            if row[column] != example[column]:
+                wrong(column, example[column])
+        person = people.get(row["annotator"])
+        if person is None:
+            wrong("annotator", "an annotator of annotators.csv")
+            continue
+        for column in ("task", "shots", "split", "kind", "status", "in_analysis"):
+            if row[column] != person[column]:
+                wrong(column, person[column])
+        step = places[row["annotator"], row["step"]]
+        if row["position"] != str(len(step)):
+            wrong("position", len(step))
+        step.append(row["position"])
+        if (row["annotator"], row["step"], row["example"]) in met:
+            wrong("example", "an example met once")
+        met.add((row["annotator"], row["step"], row["example"]))
+        if row["submitted_at"] == "":
+            for column in ("answer", "s1", "seconds"):
+                if row[column]:
+                    wrong(column, "")
+            continue
+        expected = score(json.loads(row["answer"]), json.loads(row["gold"]), row["gold_rule"])
+        if not same(row["s1"], expected):
+            wrong("s1", expected)
+        try:
+            expected = seconds_between(row)
+        except ValueError:
+            wrong("shown_at", "a time")
+            continue
+        if not same(row["seconds"], expected) or expected < 0:
+            wrong("seconds", expected)
+    return len(data["answers.csv"])
+
+
+def check_annotators(data, report):
+    answers = defaultdict(list)
+    for row in data["answers.csv"]:
+        if row["submitted_at"]:
+            answers[row["annotator"]].append(row)
+    tests = defaultdict(int)
+    for row in data["examples.csv"]:
+        tests[row["task"]] += row["file_kind"] == "test"
+    for number, row in enumerate(data["annotators.csv"], start=2):
+        given = answers[row["annotator"]]
+        test = [float(one["s1"]) for one in given if one["step"] == "annotation"]
+        training = [float(one["s1"]) for one in given if one["step"] == "training"]
+        expected = {
+            "mean_s1": mean(test) if test else None,
+            "sd_examples": deviation(test, 1),
+            "n": len(test),
+            "training_s1": mean(training) if training else None,
+            "training_n": len(training),
+            "seconds": math.fsum(float(one["seconds"]) for one in given),
+        }
+        for column, value in expected.items():
+            tolerated = same(row[column], value)
+            if not tolerated:
+                report.differs("annotators.csv", number, column, row[column], value)
+        if row["status"] not in STATUSES:
+            report.differs("annotators.csv", number, "status", row["status"], sorted(STATUSES))
+        if (row["status"] == "completed") != (len(test) == tests[row["task"]] > 0):
+            report.differs(
+                "annotators.csv", number, "status", row["status"], f"{len(test)} answers given"
+            )
+        if not PSEUDONYM.fullmatch(row["annotator"]):
+            report.differs("annotators.csv", number, "annotator", row["annotator"], "A-XXXXX")
+        if row["kind"] not in ("person", "simulated", "model"):
+            report.differs("annotators.csv", number, "kind", row["kind"], "a kind")
+        if row["in_analysis"] not in ("0", "1"):
+            report.differs("annotators.csv", number, "in_analysis", row["in_analysis"], "0 or 1")
+        if (row["shots"] == "0") != (row["split"] == ""):
+            report.differs("annotators.csv", number, "split", row["split"], "empty at zero shots")
+    return len(data["annotators.csv"])
+
+
+def groups_of(data):
+    """(kind, task, shots) -> mean S1 of each annotator that counts."""
+    groups = defaultdict(list)
+    for row in data["annotators.csv"]:
+        if row["status"] == "completed" and row["in_analysis"] == "1":
+            key = (row["kind"], row["task"], row["shots"], row["split"])
+            groups[key].append(float(row["mean_s1"]))
+    return groups
+
+
+def check_scenarios(data, report):
+    groups = groups_of(data)
+    seen = set()
+    for number, row in enumerate(data["scenarios.csv"], start=2):
+        key = (row["kind"], row["task"], row["shots"], row["split"])
+        values = groups.get(key)
+        if not values or key in seen:
+            report.differs("scenarios.csv", number, "task", key, "annotators who completed it")
+            continue
+        seen.add(key)
+        expected = {
+            "mean": mean(values),
+            "sd_ddof1": deviation(values, 1),
+            "sd_ddof0": deviation(values, 0),
+            "n": len(values),
+        }
+        for column, value in expected.items():
+            if not same(row[column], value):
+                report.differs("scenarios.csv", number, column, row[column], value)
+    for key in groups:
+        if key not in seen:
+            report.differs("scenarios.csv", "-", "task", "no row", key)
+    return len(data["scenarios.csv"])
+
+
+def task_bounds(data):
+    """task -> (baseline, name of the baseline, ceiling), x 100 over its test examples."""
+    tests = defaultdict(list)
+    for row in data["examples.csv"]:
+        if row["file_kind"] == "test":
+            tests[row["task"]].append(row)
+    found = {}
+    for task, rows in tests.items():
+        golds = [json.loads(row["gold"]) for row in rows]
+        name, baseline = "always “no answer”", mean([float(not gold) for gold in golds])
+        if task in LABEL_TASKS:
+            counts = {gold[0]: golds.count(gold) for gold in golds}
+            label = max(counts, key=counts.__getitem__)
+            name, baseline = f"always “{label}”", counts[label] / len(rows)
+        best = mean([float(row["reachable"]) for row in rows])
+        found[task] = (100 * baseline, name, 100 * best)
+    return found
+
+
+def check_performance(data, published, report):
+    groups = defaultdict(list)
+    for (kind, task, shots, _split), values in groups_of(data).items():
+        groups[kind, task, shots] += values
+    bounds = task_bounds(data)
+    rules = {row["task"]: row["gold_rule"] for row in data["examples.csv"]}
+    for number, row in enumerate(data["human_performance.csv"], start=2):
+        values = [100 * value for value in groups.get((row["kind"], row["task"], row["shots"]), [])]
+        baseline, name, ceiling = bounds.get(row["task"], (None, None, None))
+        rule = rules.get(row["task"])
+        numbers = {
+            "mean": mean(values) if values else None,
+            "sd_ddof1": deviation(values, 1),
+            "sd_ddof0": deviation(values, 0),
+            "n": len(values),
+            "baseline": baseline,
+            "ceiling": ceiling,
+        }
+        for column, value in numbers.items():
+            if not same(row[column], value):
+                report.differs("human_performance.csv", number, column, row[column], value)
+        texts = {
+            "baseline_name": name,
+            "recipe": f"s1|match:exact|empty:1|gold:{rule}|mean:examples|sd:annotators|ddof:1|v:1",
+        }
+        if row["task"] in FAMILIES:
+            texts["family"] = FAMILIES[row["task"]]
+        for column, value in texts.items():
+            if row[column] != value:
+                report.differs("human_performance.csv", number, column, row[column], value)
+        key = (row["kind"], row["task"], row["shots"])
+        if key in published:
+            report.differs("human_performance.csv", number, "shots", key, "one row each")
+        published.add(key)
+    for key in groups:
+        if key not in published:
+            report.differs("human_performance.csv", "-", "task", "no row", key)
+    return len(data["human_performance.csv"])
+
+
+FAMILIES = {}
+
+
+def main(folder):
+    report = Report()
+    data = {name: read(folder, name) for name in FILES}
+    manifest = folder / "manifest.json"
+    if manifest.stat().st_size:
+        for task in json.loads(manifest.read_bytes())["tasks"]:
+            FAMILIES[task["name"]] = task["card"]["family"]
+            RECHAINED[task["name"]] = task["rechained"]
+            if task["card"].get("labels"):
+                LABEL_TASKS.add(task["name"])
+    else:
+        # A draft has no manifest: the baseline's name tells the label tasks.
+        LABEL_TASKS.update(
+            row["task"]
+            for row in data["human_performance.csv"]
+            if row["baseline_name"] != "always “no answer”"
+        )
+    failed = [report.close("files are as they were written", check_sums(folder, report))] if (
+        folder / "SHA256SUMS"
+    ).exists() else []
+    checks = (
+        ("rows belong to the frozen design", check_manifest, (data, manifest)),
+        ("examples: hash, place, what can be highlighted", check_examples, (data,)),
+        ("spans: text at its offsets, answers from spans", check_spans, (data,)),
+        ("answers: gold, S1, order, seconds", check_answers, (data,)),
+        ("annotators: means, SDs, counts", check_annotators, (data,)),
+        ("scenarios: mean, both SDs, n", check_scenarios, (data,)),
+        ("human performance: mean, SDs, n, baseline, ceiling", check_performance, (data, set())),
+    )
+    for title, check, arguments in checks:
+        count = check(*arguments, report)
+        failed.append(report.close(title, count))
+    print("Something differs." if any(failed) else "Everything agrees.")
+    return int(any(failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(__file__).resolve().parent))

@@ -1,0 +1,89 @@
+"""The researcher's pages of tables, and the downloads behind them."""
+
+import csv
+
+from django.contrib.auth.decorators import login_required
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from analysis import exports, rendering, scores, tables
+from annotation.access import study_of
+
+FORMATS = {
+    "csv": (rendering.as_csv, "text/csv; charset=utf-8"),
+    "md": (rendering.as_markdown, "text/markdown; charset=utf-8"),
+    "tex": (rendering.as_latex, "application/x-tex; charset=utf-8"),
+}
+
+
+@login_required
+@require_GET
+def human_performance(request: HttpRequest, name: str) -> HttpResponse:
+    """The table of people, and below it the other kinds, each under its own heading."""
+    study = study_of(request, name)
+    frame = scores.annotators(study)
+    shown = [tables.performance(study, kind, frame) for kind in tables.kinds_of(frame)]
+    return render(
+        request, "researcher/human_performance.html", {"study": study, "tables": shown}
+    )
+
+
+@login_required
+@require_GET
+def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpResponse:
+    """The same tables as a file; kinds one after the other, never mixed."""
+    study = study_of(request, name)
+    if ext not in FORMATS:
+        raise Http404
+    make, content_type = FORMATS[ext]
+    frame = scores.annotators(study)
+    texts = [make(tables.performance(study, kind, frame)) for kind in tables.kinds_of(frame)]
+    if ext == "csv":
+        # One header for all kinds: the column `kind` tells them apart.
+        texts = [texts[0], *(text.split("\r\n", 1)[1] for text in texts[1:])]
+    return _download("".join(texts), f"{study.name}-human-performance.{ext}", content_type)
+
+
+@login_required
+@require_GET
+def training_table(request: HttpRequest, name: str) -> HttpResponse:
+    study = study_of(request, name)
+    kinds = tables.kinds_of(scores.annotators(study))
+    groups = [(kind, tables.training(study, kind)) for kind in kinds]
+    return render(request, "researcher/training_table.html", {"study": study, "groups": groups})
+
+
+@login_required
+@require_GET
+def training_table_file(request: HttpRequest, name: str) -> HttpResponse:
+    study = study_of(request, name)
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{study.name}-training.csv"'
+    writer = csv.writer(response, lineterminator="\r\n")
+    writer.writerow(["kind", "task", "shots", "examples", "mean_s1_x100", "n", "nested"])
+    for kind in tables.kinds_of(scores.annotators(study)):
+        for row in tables.training(study, kind):
+            parts = zip(row.block_names, row.values, row.is_nested, strict=True)
+            for block, value, nested in parts:
+                text = exports.number(value) if value is not None and nested else ""
+                writer.writerow([kind, row.task, row.shots, block, text, row.n, int(nested)])
+    return response
+
+
+@login_required
+@require_GET
+def export_zip(request: HttpRequest, name: str) -> FileResponse:
+    """All CSVs with verify.py."""
+    study = study_of(request, name)
+    return FileResponse(
+        exports.zip_export(study), as_attachment=True, filename=f"{study.name}.zip"
+    )
+
+
+def _download(text: str, filename: str, content_type: str) -> HttpResponse:
+    return HttpResponse(
+        text,
+        content_type=content_type,
+        headers={"Content-Disposition": f'attachment; filename="{filename}"'},
+    )

@@ -1,0 +1,83 @@
+"""The researcher's form of a study: it only cleans and converts; design.py holds the rules."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from annotation import design
+from annotation.models import Study
+from tasks.models import Task
+
+
+class StudyForm(forms.ModelForm):
+    """Everything that opening freezes."""
+
+    tasks = forms.ModelMultipleChoiceField(
+        Task.objects.none(), widget=forms.CheckboxSelectMultiple, required=False
+    )
+    shots = forms.CharField(
+        help_text="Numbers with blanks between them, such as 0 10 20 30. 0 is without a training step."
+    )
+
+    class Meta:
+        model = Study
+        fields = [
+            "name", "title", "tasks", "shots", "split_number", "annotators", "training_order",
+            "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
+            "hourly_rate", "currency", "estimated_minutes", "idle_limit_hours", "consent_text",
+        ]  # fmt: skip
+        labels = {
+            "split_number": "Number of the training file",
+            "annotators": "Annotators per scenario",
+            "tasks_per_worker": "Tasks per worker",
+            "help_examples_at_zero_shots": "Show the help windows' examples at zero shots too",
+            "estimated_minutes": "Estimated minutes",
+            "idle_limit_hours": "Idle limit in hours",
+        }
+        help_texts = {
+            "name": "For links and files: small letters, digits, hyphens.",
+            "title": "What workers see.",
+            "idle_limit_hours": "After that long without an answer the seat is free for somebody else.",
+            "seed": "Decides ties between scenarios and the orders of examples.",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.fields["tasks"].queryset = self._selectable()
+        if self.instance.pk and not self.is_bound:
+            self.initial["shots"] = " ".join(map(str, self.instance.shots))
+        for name, field in self.fields.items():
+            if self.is_bound and name in self.errors:
+                field.widget.attrs |= {"aria-invalid": "true", "aria-describedby": f"error-{name}"}
+
+    def _selectable(self):
+        newest = Task.objects.latest_versions()
+        if not self.instance.pk:
+            return newest
+        chosen = [*newest.values_list("pk", flat=True)]
+        chosen += self.instance.tasks.values_list("pk", flat=True)
+        return Task.objects.filter(pk__in=chosen)
+
+    def clean_shots(self) -> list[int]:
+        words = self.cleaned_data["shots"].replace(",", " ").split()
+        if not all(word.isascii() and word.isdigit() and len(word) < 6 for word in words):
+            raise ValidationError("Write whole numbers with blanks between them, such as 0 10 20 30.")
+        return [int(word) for word in words]
+
+    def _post_clean(self) -> None:
+        """Copy the values onto the study, then let the rules of the design speak at the fields."""
+        for name in self.cleaned_data:
+            if name != "tasks":
+                setattr(self.instance, name, self.cleaned_data[name])
+        try:
+            design.check_design(self.instance, list(self.cleaned_data.get("tasks", [])))
+        except ValidationError as error:
+            for field, messages in error.message_dict.items():
+                if field not in self.errors:
+                    self.add_error(field if field in self.fields else None, messages)
+
+    def save(self, commit: bool = True) -> Study:
+        """Save the draft with its scenarios. Raises design.DesignError if it is frozen by now."""
+        design.save_draft(self.instance, list(self.cleaned_data["tasks"]))
+        return self.instance

@@ -1,0 +1,103 @@
+"""A scenario as an annotator sees it, without leaving data: nothing here is ever stored.
+
+The owner of the study alone may look, so a preview may reveal what an annotator's page would not
+yet. Each request says by itself where it stands: step and position are in the address.
+"""
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+from django_htmx.http import HttpResponseClientRedirect
+
+from annotation.access import study_of
+from annotation.answering import read_answer
+from annotation.models import Scenario, Step
+from annotation.turn_page import Reveal, TurnPage, reveal_page
+from tasks.comparison import compare
+from tasks.models import Example, Split
+from tasks.spans import AnswerError
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "POST"])
+def scenario_preview(
+    request: HttpRequest, name: str, scenario: int, step: str, position: int
+) -> HttpResponse:
+    """GET shows an example; POST shows what its reveal (training) or the next one would be."""
+    study = study_of(request, name)
+    one = get_object_or_404(study.scenarios.select_related("task", "study"), pk=scenario)
+    split = _split(one, step)
+    example = get_object_or_404(split.examples, position=position)
+    total = split.examples.count()
+    here = _address(one, step, position)
+    following = _following(one, step, position, total)
+    error, revealed, status = "", None, 200
+    if request.method == "POST":
+        if "turn" not in request.POST:
+            # The Continue of the reveal before: it asks for this example.
+            return _go(request, here)
+        try:
+            revealed = _reveal(one, step, example, request)
+        except AnswerError as problem:
+            error, status = str(problem), 422
+        else:
+            if revealed is None:
+                return _go(request, following)
+    page = TurnPage(
+        card=one.task.card,
+        example=example,
+        step=step,
+        number=position + 1,
+        total=total,
+        key=f"preview-{one.pk}-{step}-{position}",
+        answer_url=here,
+        continue_url=following,
+        shows_examples=one.shows_help_examples,
+        training_total=one.shots,
+        reveal=revealed,
+        error=error,
+        sent=request.POST.dict() if error else {},
+        preview=True,
+    )
+    context = {"turn": page, "stage": "turn", "card": one.task.card, "study": study, "preview": True}
+    template = "worker/_turn.html" if request.htmx else "worker/work.html"
+    return render(request, template, context, status=status)
+
+
+def _go(request: HttpRequest, address: str) -> HttpResponse:
+    return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
+
+
+def _split(scenario: Scenario, step: str) -> Split:
+    if step == Step.ANNOTATION:
+        return scenario.task.test_split
+    if step == Step.TRAINING and scenario.shots:
+        return scenario.task.train_split(scenario.shots, scenario.split_number)
+    raise Http404
+
+
+def _address(scenario: Scenario, step: str, position: int) -> str:
+    return reverse("scenario_preview", args=[scenario.study.name, scenario.pk, step, position])
+
+
+def _following(scenario: Scenario, step: str, position: int, total: int) -> str:
+    """The next example, from training into annotation, and back to the study at the end."""
+    if position + 1 < total:
+        return _address(scenario, step, position + 1)
+    if step == Step.TRAINING:
+        return _address(scenario, Step.ANNOTATION, 0)
+    return reverse("study", args=[scenario.study.name])
+
+
+def _reveal(scenario: Scenario, step: str, example: Example, request: HttpRequest) -> Reveal | None:
+    """Check the answer as the real step does, and compare it in the training step."""
+    card = scenario.task.card
+    answer = read_answer(example, card, request.POST)
+    if step != Step.TRAINING:
+        return None
+    comparison = compare(answer, example.gold, card.gold_rule, example.context)
+    return reveal_page(card, example, answer, comparison)

@@ -1,0 +1,21 @@
+"""Addresses of the researcher's pages."""
+
+from django.urls import path
+
+from annotation import preview, views_researcher
+
+urlpatterns = [
+    path("", views_researcher.home, name="home"),
+    path("studies/", views_researcher.studies, name="studies"),
+    path("new-study/", views_researcher.study_new, name="study_new"),
+    path("studies/<str:name>/", views_researcher.study, name="study"),
+    path("studies/<str:name>/edit/", views_researcher.study_edit, name="study_edit"),
+    path("studies/<str:name>/status/", views_researcher.study_status, name="study_status"),
+    path(
+        "studies/<str:name>/preview/<int:scenario>/<str:step>/<int:position>/",
+        preview.scenario_preview,
+        name="scenario_preview",
+    ),
+    path("tasks/", views_researcher.tasks, name="tasks"),
+    path("tasks/<str:name>/<int:version>/", views_researcher.task, name="task"),
+]

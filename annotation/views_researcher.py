@@ -1,0 +1,172 @@
+"""The researcher's pages: studies, their design and status, tasks and their data reports."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.db.models import Count, Max, Q
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from annotation import design
+from annotation.access import study_of
+from annotation.forms import StudyForm
+from annotation.models import Kind, Participation, Step, Study
+from tasks.models import Task
+
+
+@require_GET
+def home(request: HttpRequest) -> HttpResponse:
+    return render(request, "home.html")
+
+
+@login_required
+@require_GET
+def studies(request: HttpRequest) -> HttpResponse:
+    mine = Study.objects.of(request.user).annotate(
+        completed=Count(
+            "participations",
+            filter=Q(participations__status="completed", participations__kind=Kind.PERSON),
+        ),
+        working=Count("participations", filter=Q(participations__status__in=Participation.LIVE)),
+    )
+    return render(
+        request, "researcher/studies.html", {"studies": mine, "has_tasks": Task.objects.exists()}
+    )
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def study_new(request: HttpRequest) -> HttpResponse:
+    return _edit(request, Study(owner=request.user))
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def study_edit(request: HttpRequest, name: str) -> HttpResponse:
+    """Change a draft; a frozen design says so instead."""
+    study = study_of(request, name)
+    if not study.is_draft:
+        return render(request, "researcher/frozen.html", {"study": study}, status=409)
+    return _edit(request, study)
+
+
+def _edit(request: HttpRequest, study: Study) -> HttpResponse:
+    form = StudyForm(request.POST or None, instance=study)
+    if request.method == "POST" and form.is_valid():
+        try:
+            saved = form.save()
+        except design.DesignError:
+            return render(request, "researcher/frozen.html", {"study": study}, status=409)
+        return redirect("study", saved.name)
+    status = 422 if form.is_bound else 200
+    context = {"form": form, "is_new": study.pk is None, "has_tasks": Task.objects.exists()}
+    return render(request, "researcher/study_edit.html", context, status=status)
+
+
+@login_required
+@require_GET
+def study(request: HttpRequest, name: str) -> HttpResponse:
+    """One study: status, link, seats of each scenario, who took part."""
+    one = study_of(request, name)
+    return render(request, "researcher/study.html", study_page(request, one))
+
+
+def study_page(request: HttpRequest, one: Study) -> dict:
+    """What the page of a study shows, in a fixed number of queries."""
+    return {
+        "study": one,
+        "actions": design.allowed_actions(one),
+        "link": request.build_absolute_uri(reverse("landing", args=[one.link_code])),
+        "scenarios": [
+            scenario_row(scenario)
+            for scenario in one.scenarios.select_related("task").annotate(**_seat_counts())
+        ],
+        "participations": participation_rows(one),
+    }
+
+
+def _seat_counts() -> dict[str, Count]:
+    """Seats of a scenario by kind and state, as annotations."""
+    counts = {}
+    for kind in (Kind.PERSON, Kind.SIMULATED):
+        of_kind = Q(participations__kind=kind)
+        counts[f"{kind}_completed"] = Count(
+            "participations",
+            filter=of_kind
+            & Q(participations__status="completed", participations__seat_number__isnull=False),
+        )
+        counts[f"{kind}_working"] = Count(
+            "participations", filter=of_kind & Q(participations__status__in=Participation.LIVE)
+        )
+    return counts
+
+
+def scenario_row(scenario) -> dict:
+    """A scenario with its seats: completed, at work, free; of people, and of robots if any."""
+    completed, working = scenario.person_completed, scenario.person_working
+    return {
+        "scenario": scenario,
+        "completed": completed,
+        "working": working,
+        "free": scenario.seats - completed - working,
+        "simulated": scenario.simulated_completed + scenario.simulated_working,
+    }
+
+
+def participation_rows(one: Study) -> list[dict]:
+    """Who took part, newest first, with how far they are."""
+    test_sizes = dict(
+        one.tasks.filter(splits__kind="test")
+        .annotate(size=Count("splits__examples"))
+        .values_list("pk", "size")
+    )
+    rows = (
+        one.participations.select_related("scenario__task")
+        .defer("training_order", "annotation_order", "scenario__task__report")
+        .annotate(
+            trained=Count("turns__answer", filter=Q(turns__step=Step.TRAINING)),
+            annotated=Count("turns__answer", filter=Q(turns__step=Step.ANNOTATION)),
+            last_shown_at=Max("turns__shown_at"),
+        )
+        .order_by("-arrived_at")
+    )
+    return [
+        {
+            "participation": row,
+            "trained": row.trained,
+            "annotated": row.annotated,
+            "total": test_sizes.get(row.scenario.task_id, 0),
+            "last_active_at": row.last_shown_at or row.arrived_at,
+        }
+        for row in rows
+    ]
+
+
+@login_required
+@require_POST
+def study_status(request: HttpRequest, name: str) -> HttpResponse:
+    """Open, pause, reopen, close, back to draft."""
+    one = study_of(request, name)
+    try:
+        design.change_status(one, request.POST.get("action", ""))
+    except design.DesignError as error:
+        context = study_page(request, one) | {"problem": str(error)}
+        return render(request, "researcher/study.html", context, status=409)
+    messages.success(request, f"The study is {one.status} now.")
+    return redirect("study", one.name)
+
+
+@login_required
+@require_GET
+def tasks(request: HttpRequest) -> HttpResponse:
+    return render(request, "researcher/tasks.html", {"tasks": Task.objects.latest_versions()})
+
+
+@login_required
+@require_GET
+def task(request: HttpRequest, name: str, version: int) -> HttpResponse:
+    """A task's card, splits and data report."""
+    one = get_object_or_404(Task, name=name, version=version)
+    splits = one.splits.annotate(size=Count("examples"))
+    return render(request, "researcher/task.html", {"task": one, "splits": splits})

@@ -1,0 +1,86 @@
+/**
+ * The page's side of <span-answer>: reading a box of tokens, painting spans on it, making chips.
+ */
+
+const LONGEST_QUOTE = 40; // characters
+
+/** How a text is named in a sentence: a long one by its beginning and its end. */
+export function quoted(text) {
+  const signs = [...text.replace(/\s+/gu, " ")];
+  const long = signs.length > LONGEST_QUOTE;
+  const shown = long ? [...signs.slice(0, 20), " … ", ...signs.slice(-16)] : signs;
+  return `“${shown.join("")}”`;
+}
+
+/** Read a box as the server rendered it: see spans.js, plus the elements and where each starts. */
+export function readBox(box) {
+  const elements = [...box.querySelectorAll("[data-t]")];
+  const tokens = elements.map(({ dataset }) => [Number(dataset.s), Number(dataset.e)]);
+  let token = -1;
+  const pieces = [...box.children].map((element) => {
+    const isToken = "t" in element.dataset;
+    if (isToken) token += 1;
+    return {
+      element,
+      text: element.textContent,
+      token: isToken ? token : -1,
+      after: token,
+      start: isToken ? tokens[token][0] : (tokens[token]?.[1] ?? 0),
+      look: "",
+    };
+  });
+  const { field, index } = box.dataset;
+  return { box, field, index: index && Number(index), tokens, elements, pieces };
+}
+
+/**
+ * Give tokens and gaps the look of the first mark ({box, first, last, look}) that covers them.
+ * Only what changes is touched: a text may have hundreds of tokens.
+ */
+export function paintMarks(boxes, marks) {
+  boxes.forEach(({ pieces }, box) => {
+    const here = marks.filter((mark) => mark.box === box);
+    pieces.forEach((piece) => {
+      const { token, after } = piece;
+      const mark = here.find(({ first, last }) =>
+        token < 0 ? first <= after && after < last : first <= token && token <= last,
+      );
+      let look = mark?.look ?? "";
+      if (mark && token === mark.first) look += " starts";
+      if (mark && token === mark.last) look += " ends";
+      if (piece.look === look) return;
+      piece.look = look;
+      piece.element.className = look;
+      if (token >= 0) piece.element.setAttribute("aria-selected", String(look !== ""));
+    });
+  });
+}
+
+/** The list item of one highlight: a button that chooses it, and one that removes it. */
+export function makeChip(texts, place, active) {
+  const text = texts[place];
+  const chip = makeButton("", { chip: place });
+  chip.append(makeElement("bdi", text));
+  if (place === active) chip.setAttribute("aria-current", "true");
+  const remove = makeButton("✕", { remove: place });
+  remove.setAttribute("aria-label", `Remove ${quoted(text)}`);
+  const item = makeElement("li");
+  item.append(chip, remove);
+  if (texts.indexOf(text) < place) {
+    item.append(makeElement("small", "same text as another highlight: counts once"));
+  }
+  return item;
+}
+
+function makeElement(name, text = "") {
+  const made = document.createElement(name);
+  made.textContent = text;
+  return made;
+}
+
+function makeButton(text, data) {
+  const made = makeElement("button", text);
+  made.type = "button";
+  Object.assign(made.dataset, data);
+  return made;
+}

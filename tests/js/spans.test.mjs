@@ -1,0 +1,192 @@
+/** The pure part of <span-answer>. Run: node --test tests/js */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import * as pure from "../../static/js/spans.js";
+
+/** A box as the page would read it; tokens are runs of letters and digits, or single signs. */
+function box(text, field = "context", index = 0) {
+  const tokens = [];
+  const pieces = [];
+  let at = 0;
+  for (const [piece] of text.matchAll(/[\p{L}\p{M}\p{N}_]+|\s+|./gsu)) {
+    const length = [...piece].length;
+    const isToken = /\S/u.test(piece);
+    pieces.push({ text: piece, token: isToken ? tokens.length : -1 });
+    if (isToken) tokens.push([at, at + length]);
+    at += length;
+  }
+  return { field, index: field === "question" ? undefined : index, tokens, pieces };
+}
+
+const words = ({ pieces }) => pieces.filter((p) => p.token >= 0).map((p) => p.text);
+const at = (b, word) => words(b).indexOf(word);
+
+test("a span has its first word first, whichever was chosen first", () => {
+  assert.deepEqual(pure.span(0, 7, 3), { box: 0, first: 3, last: 7 });
+});
+
+test("spans are kept in the order of the text", () => {
+  const { spans } = pure.addSpan([pure.span(1, 0, 0), pure.span(0, 5, 6)], pure.span(0, 1, 2));
+  assert.deepEqual(spans, [pure.span(0, 1, 2), pure.span(0, 5, 6), pure.span(1, 0, 0)]);
+});
+
+test("a new span replaces those that it overlaps, and no others", () => {
+  const before = [pure.span(0, 1, 2), pure.span(0, 4, 5), pure.span(0, 6, 6), pure.span(1, 2, 4)];
+  const { spans, replaced } = pure.addSpan(before, pure.span(0, 2, 4));
+  assert.equal(replaced, 2);
+  assert.deepEqual(spans, [pure.span(0, 2, 4), pure.span(0, 6, 6), pure.span(1, 2, 4)]);
+  assert.equal(before.length, 4);
+});
+
+test("where one highlight is allowed, a new one takes its place", () => {
+  const { spans, replaced } = pure.addSpan([pure.span(0, 1, 1)], pure.span(0, 5, 5), 1);
+  assert.deepEqual([spans, replaced], [[pure.span(0, 5, 5)], 1]);
+});
+
+test("beyond the most highlights that are allowed nothing is added", () => {
+  const two = [pure.span(0, 1, 1), pure.span(0, 3, 3)];
+  assert.equal(pure.addSpan(two, pure.span(0, 5, 5), 2), null);
+  assert.equal(pure.addSpan(two, pure.span(0, 3, 4), 2).spans.length, 2);
+});
+
+test("an end of a span moves by one token", () => {
+  const spans = [pure.span(0, 3, 5)];
+  const after = (how) => pure.adjustSpan(spans, 0, how, 10).spans[0];
+  assert.deepEqual(after("start-earlier"), pure.span(0, 2, 5));
+  assert.deepEqual(after("start-later"), pure.span(0, 4, 5));
+  assert.deepEqual(after("end-earlier"), pure.span(0, 3, 4));
+  assert.deepEqual(after("end-later"), pure.span(0, 3, 6));
+});
+
+test("an end stops at the text's ends, at one word and at a neighbour, and says so", () => {
+  const stopped = (spans, how) => pure.adjustSpan(spans, 0, how, 4).stopped;
+  assert.match(stopped([pure.span(0, 0, 3)], "start-earlier"), /first word/);
+  assert.match(stopped([pure.span(0, 0, 3)], "end-later"), /last word/);
+  assert.match(stopped([pure.span(0, 2, 2)], "end-earlier"), /one word/);
+  assert.match(stopped([pure.span(0, 1, 1), pure.span(0, 2, 2)], "end-later"), /another/);
+});
+
+test("a drag takes every word that it touches", () => {
+  const { tokens } = box("Then Rodrigo Duterte spoke");
+  assert.deepEqual(pure.snap(tokens, 8, 16), { first: 1, last: 2 });
+  assert.deepEqual(pure.snap(tokens, 16, 8), { first: 1, last: 2 });
+});
+
+test("a drag that barely enters a neighbour does not take it", () => {
+  const { tokens } = box("Then Rodrigo spoke");
+  assert.deepEqual(pure.snap(tokens, 3, 14), { first: 1, last: 1 });
+  assert.deepEqual(pure.snap(tokens, 3, 15), { first: 1, last: 2 });
+});
+
+test("short tokens and the only token are taken however little is covered", () => {
+  const { tokens } = box("Wham! and U.S.");
+  assert.deepEqual(pure.snap(tokens, 0, 5), { first: 0, last: 1 });
+  assert.deepEqual(pure.snap(tokens, 1, 2), { first: 0, last: 0 });
+  assert.equal(pure.snap(tokens, 5, 6), null);
+});
+
+test("the text of a span has its gaps as they stand", () => {
+  const b = box("a  b\nc");
+  assert.equal(pure.textOf(b.pieces, 0, 2), "a  b\nc");
+  assert.equal(pure.textOf(b.pieces, 1, 1), "b");
+});
+
+test("a typed text is found at its first place between word boundaries", () => {
+  const b = box("Lagoon and Mar-a-Lago , Lago");
+  assert.deepEqual(pure.findText(b.pieces, "Lago"), { first: 6, last: 6 });
+  assert.deepEqual(pure.findText(b.pieces, "Mar-a-Lago ,"), { first: 2, last: 7 });
+  assert.equal(pure.findText(b.pieces, "goon"), null);
+  assert.equal(pure.findText(b.pieces, "lago"), null);
+  assert.equal(pure.findText(b.pieces, ""), null);
+});
+
+test("a typed text that differs in case, apostrophes or spaces is recognised", () => {
+  const b = box("In St. Mary’s  Church");
+  const found = pure.findText(b.pieces, "st. mary's church", pure.simplified);
+  assert.equal(pure.textOf(b.pieces, found.first, found.last), "St. Mary’s  Church");
+});
+
+test("the payload holds code points, not UTF-16 units", () => {
+  const b = box("😀 Lago  e\u0301\n(x_1) <b>&amp;");
+  const payload = pure.toPayload([pure.span(0, at(b, "Lago"), at(b, "Lago"))], false, [b]);
+  assert.deepEqual(payload, {
+    v: 1,
+    no_answer: false,
+    spans: [{ field: "context", index: 0, start: 2, end: 6 }],
+  });
+});
+
+test("a span of the question has no index", () => {
+  const boxes = [box("Who ?", "question"), box("Ann")];
+  const { spans } = pure.toPayload([pure.span(0, 0, 0), pure.span(1, 0, 0)], false, boxes);
+  assert.deepEqual(spans[0], { field: "question", start: 0, end: 3 });
+  assert.deepEqual(spans[1], { field: "context", index: 0, start: 0, end: 3 });
+});
+
+test("a draft comes back as it was", () => {
+  const boxes = [box("Who ?", "question"), box("Ann met Bo"), box("Cy left", "context", 1)];
+  const spans = [pure.span(0, 0, 1), pure.span(1, 0, 2), pure.span(2, 1, 1)];
+  const draft = JSON.parse(JSON.stringify(pure.toPayload(spans, false, boxes)));
+  assert.deepEqual(pure.fromPayload(draft, boxes), { spans, noAnswer: false });
+  assert.deepEqual(pure.fromPayload({ v: 1, no_answer: true, spans: [] }, boxes), {
+    spans: [],
+    noAnswer: true,
+  });
+});
+
+test("a draft that does not fit these tokens is dropped whole", () => {
+  const boxes = [box("Ann met Bo")];
+  const draft = (...spans) => ({ v: 1, no_answer: false, spans });
+  const good = { field: "context", index: 0, start: 0, end: 3 };
+  assert.equal(pure.fromPayload(draft(good, { ...good, start: 5, end: 7 }), boxes), null);
+  assert.equal(pure.fromPayload(draft(good, good), boxes), null);
+  assert.equal(pure.fromPayload(draft({ ...good, index: 1 }), boxes), null);
+  assert.equal(pure.fromPayload({ ...draft(good), no_answer: true }, boxes), null);
+  assert.equal(pure.fromPayload({ ...draft(good), v: 2 }, boxes), null);
+  assert.equal(pure.fromPayload(null, boxes), null);
+  assert.equal(pure.fromPayload({ label: "neutral" }, boxes), null);
+});
+
+test("typing ahead finds the next word, and goes round", () => {
+  const texts = ["Lago", "at", "Lake", "é", "!", "Élan"];
+  assert.equal(pure.typeAhead(texts, 0, "l"), 2);
+  assert.equal(pure.typeAhead(texts, 2, "l"), 0);
+  assert.equal(pure.typeAhead(texts, 2, "lag"), 0);
+  assert.equal(pure.typeAhead(texts, 0, "!"), 4);
+  assert.equal(pure.typeAhead(texts, 0, "él"), 5);
+  assert.equal(pure.typeAhead(texts, 0, "e"), 3);
+  assert.equal(pure.typeAhead(texts, 0, "ll"), 2);
+  assert.equal(pure.typeAhead(texts, 0, "zz"), -1);
+  assert.equal(pure.typeAhead(texts, 0, "\u0301"), -1);
+});
+
+/** Two lines of three words each, 10 px wide with 10 px between; the second is 30 px lower. */
+const rects = [0, 1].flatMap((line) =>
+  [0, 1, 2].map((n) => ({
+    left: n * 20,
+    right: n * 20 + 10,
+    top: line * 30,
+    bottom: line * 30 + 20,
+  })),
+);
+
+test("up and down go to the nearest word of the next line, and stop at the ends", () => {
+  assert.equal(pure.onNextLine(rects, 0, 1, 27), 4);
+  assert.equal(pure.onNextLine(rects, 5, -1, 45), 2);
+  assert.equal(pure.onNextLine(rects, 1, -1, 25), 1);
+  assert.equal(pure.onNextLine(rects, 4, 1, 25), 4);
+});
+
+test("home and end are those of the visual line", () => {
+  assert.equal(pure.endOfLine(rects, 4, -1), 3);
+  assert.equal(pure.endOfLine(rects, 1, 1), 2);
+});
+
+test("a tap beside a word means that word, a tap far away means none", () => {
+  assert.equal(pure.nearest(rects, 13, 10, 16), 0);
+  assert.equal(pure.nearest(rects, 17, 10, 16), 1);
+  assert.equal(pure.nearest(rects, 45, 60, 16), 5);
+  assert.equal(pure.nearest(rects, 45, 90, 16), -1);
+});
