@@ -12,6 +12,7 @@ from annotation import design
 from annotation.access import study_of
 from annotation.forms import StudyForm
 from annotation.models import Kind, Participation, Step, Study
+from tasks import report
 from tasks.models import Task
 
 
@@ -169,4 +170,7 @@ def task(request: HttpRequest, name: str, version: int) -> HttpResponse:
     """A task's card, splits and data report."""
     one = get_object_or_404(Task, name=name, version=version)
     splits = one.splits.annotate(size=Count("examples"))
-    return render(request, "researcher/task.html", {"task": one, "splits": splits})
+    lines = report.lines(one.report)
+    return render(
+        request, "researcher/task.html", {"task": one, "splits": splits, "report_lines": lines}
+    )

@@ -5,6 +5,7 @@ step and answers with the new state. With htmx the reply is the fragment, withou
 """
 
 from collections.abc import Callable
+from datetime import timedelta
 from functools import wraps
 
 from django.conf import settings
@@ -237,7 +238,7 @@ def _around_the_turns(participation: Participation) -> dict:
         return {
             "stage": "finished",
             "code": participation.completion_code,
-            "worked": last.worked_until(last.answer.submitted_at),
+            "worked": in_words(last.worked_until(last.answer.submitted_at)),
             "next_task": recruitment.next_task_is_offered(participation),
             "next_task_url": reverse("next_task", args=[token]),
         }
@@ -269,6 +270,12 @@ def turn_page(participation: Participation, turn: Turn, **said) -> TurnPage:
         reveal=revealed,
         **said,
     )
+
+
+def in_words(time: timedelta) -> str:
+    """1 h 12 min."""
+    hours, minutes = divmod(round(time.total_seconds() / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
 def paragraphs(text: str) -> list[str]:

@@ -213,4 +213,6 @@ LOGGING = {
     "disable_existing_loggers": False,
     "handlers": {"console": {"class": "logging.StreamHandler"}},
     "root": {"handlers": ["console"], "level": "WARNING"},
+    # Its warnings name the address of a refused request, and that is somebody's personal link.
+    "loggers": {"django.request": {"level": "ERROR"}},
 }

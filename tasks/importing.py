@@ -1,39 +1,89 @@
-"""Import: records become a version of a task, all or nothing."""
+"""Import: files become a version of a task, all or nothing.
+
+The same content again changes nothing; changed content makes a new version beside the old one, so
+that no answer ever loses the example it was given for.
+"""
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from django.db import transaction
 
-from tasks.cards import Card
-from tasks.formats import SplitFile, canonical
+from tasks import report
+from tasks.cards import Card, load_card
+from tasks.formats import FormatError, SplitFile, canonical, read_folder
 from tasks.models import Example, Split, Task
+
+CARDS = Path(__file__).parent / "clues"
+
+# Name of the task -> folder and prefix of its files in the published layout.
+CLUES = {
+    "SST-2": ("SST-2", "sst"),
+    "MNLI": ("MNLI", "mnli"),
+    "CoNLL03": ("CoNLL2003", "conll"),
+    "WikiANN": ("WikiANN_EN", "wikiann"),
+    "SQuADv2": ("SQuAD-v2", "squad-v2"),
+    "ReCoRD": ("ReCoRD", "record"),
+}
 
 
 @dataclass(frozen=True)
 class ImportResult:
+    """The stored task, whether it is new, and its data report."""
+
     task: Task
     created: bool
     report: dict[str, Any]
 
 
+def read_clues(root: Path, name: str, rechain: bool = False) -> tuple[Card, list[SplitFile]]:
+    """Read one CLUES task from the published layout, with the card that ships with the project.
+
+    Raises FormatError.
+    """
+    folder, prefix = CLUES[name]
+    card = load_card(CARDS / f"{name.lower()}.toml")
+    if not (root / folder).is_dir():
+        raise FormatError(folder, None, None, f"no such folder in {root.name or root}")
+    files = read_folder(root / folder, card)
+    if not files[0].filename.startswith(f"{prefix}_"):
+        raise FormatError(files[0].filename, None, None, f"expected files named {prefix}_...")
+    return card, rechained(files) if rechain else files
+
+
+def rechained(files: list[SplitFile]) -> list[SplitFile]:
+    """Renumber training files so that equal numbers nest; as they are where that cannot be."""
+    chains = report.renumbering([file for file in files if file.kind == "train"])
+    numbers = {
+        (int(size), published): int(number)
+        for number, chain in chains.items()
+        for size, published in chain.items()
+    }
+    return [
+        replace(file, number=numbers.get((file.shots or 0, file.number or 0), file.number))
+        for file in files
+    ]
+
+
 def content_hash(card: Card, files: list[SplitFile]) -> str:
+    """SHA-256 over the card and every record of every file."""
+    ordered = sorted(files, key=lambda file: (file.kind, file.shots or 0, file.number or 0))
     content = [
         [
-            file.kind,
-            file.shots,
-            file.number,
-            [[r.id, list(r.context), r.question, list(r.gold), r.gold_starts] for r in file.records],
+            [file.kind, file.shots, file.number, file.filename],
+            [[r.id, r.context, r.question, r.gold, r.gold_starts] for r in file.records],
         ]
-        for file in files
+        for file in ordered
     ]
     return hashlib.sha256(canonical([card.as_dict(), content])).hexdigest()
 
 
 def import_task(card: Card, files: list[SplitFile], rechain: bool = False) -> ImportResult:
-    """Store the task, or find it stored already; changed content makes a new version."""
+    """Store the task, or find that it is stored already."""
     digest = content_hash(card, files)
+    built = report.build(card, files)
     with transaction.atomic():
         stored = Task.objects.filter(name=card.name, content_hash=digest).first()
         if stored is not None:
@@ -45,7 +95,7 @@ def import_task(card: Card, files: list[SplitFile], rechain: bool = False) -> Im
             content_hash=digest,
             card_data=card.as_dict(),
             rechained=rechain,
-            report={},
+            report=built,
         )
         for file in files:
             split = Split.objects.create(
@@ -55,17 +105,21 @@ def import_task(card: Card, files: list[SplitFile], rechain: bool = False) -> Im
                 number=file.number,
                 filename=file.filename,
             )
-            Example.objects.bulk_create(
-                Example(
-                    split=split,
-                    position=position,
-                    source_id=record.id,
-                    context=list(record.context),
-                    question=record.question,
-                    gold=list(record.gold),
-                    gold_starts=list(record.gold_starts) if record.gold_starts else None,
-                    content_hash=record.content_hash,
-                )
-                for position, record in enumerate(file.records)
-            )
-    return ImportResult(task, True, task.report)
+            Example.objects.bulk_create(_examples(split, file))
+    return ImportResult(task, True, built)
+
+
+def _examples(split: Split, file: SplitFile) -> list[Example]:
+    return [
+        Example(
+            split=split,
+            position=position,
+            source_id=record.id,
+            context=list(record.context),
+            question=record.question,
+            gold=list(record.gold),
+            gold_starts=None if record.gold_starts is None else list(record.gold_starts),
+            content_hash=record.content_hash,
+        )
+        for position, record in enumerate(file.records)
+    ]

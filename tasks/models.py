@@ -94,9 +94,10 @@ class Split(models.Model):
         ordering = ["task", "kind", "shots", "number"]
         constraints = [
             models.UniqueConstraint(
-                fields=["task", "kind", "shots", "number"],
-                nulls_distinct=False,
-                name="one_split_per_task_kind_shots_and_number",
+                fields=["task", "shots", "number"], name="one_training_split_per_shots_and_number"
+            ),
+            models.UniqueConstraint(
+                fields=["task"], condition=Q(kind="test"), name="one_test_split_per_task"
             ),
             models.CheckConstraint(
                 condition=Q(kind="train", shots__isnull=False, number__isnull=False, shots__gt=0, number__gt=0)

@@ -1,0 +1,47 @@
+"""Import the published CLUES benchmark."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from tasks import report
+from tasks.formats import FormatError
+from tasks.importing import CLUES, ImportResult, import_task, read_clues
+
+
+def tell(command: BaseCommand, result: ImportResult) -> None:
+    """Print what an import did, and the data report."""
+    if not result.created:
+        command.stdout.write(f"{result.task}: unchanged")
+        return
+    command.stdout.write(command.style.SUCCESS(f"{result.task}: imported"))
+    for line in report.lines(result.report):
+        command.stdout.write(f"  {line}")
+
+
+class Command(BaseCommand):
+    help = "Import CLUES tasks from the published layout (PATH/SST-2/sst_test.jsonl, ...)."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("path", type=Path, help="the folder that holds SST-2, MNLI, ...")
+        parser.add_argument("--task", nargs="+", choices=list(CLUES), default=list(CLUES))
+        parser.add_argument(
+            "--rechain", action="store_true", help="renumber training files so that they nest"
+        )
+
+    def handle(self, *args: Any, path: Path, rechain: bool, **options: Any) -> None:
+        if not path.is_dir():
+            raise CommandError(f"{path} is no folder.")
+        refused = []
+        for name in options["task"]:
+            try:
+                card, files = read_clues(path, name, rechain)
+            except FormatError as error:
+                refused.append(name)
+                self.stderr.write(f"{name}: not imported: {error}")
+                continue
+            tell(self, import_task(card, files, rechain))
+        if refused:
+            raise CommandError(f"Not imported: {', '.join(refused)}. Nothing of them was stored.")

@@ -1,0 +1,34 @@
+"""Import a researcher's own task: JSON Lines and its card."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from tasks.cards import CardError, load_card
+from tasks.formats import FormatError, read_folder
+from tasks.importing import import_task, rechained
+from tasks.management.commands.import_clues import tell
+
+
+class Command(BaseCommand):
+    help = "Import the task in DIR: task.toml, NAME_train_SHOTS_NUMBER.jsonl, NAME_test.jsonl."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("folder", type=Path)
+        parser.add_argument(
+            "--rechain", action="store_true", help="renumber training files so that they nest"
+        )
+
+    def handle(self, *args: Any, folder: Path, rechain: bool, **options: Any) -> None:
+        if not folder.is_dir():
+            raise CommandError(f"{folder} is no folder.")
+        if not (folder / "task.toml").is_file():
+            raise CommandError(f"{folder}: no card; expected a file task.toml.")
+        try:
+            card = load_card(folder / "task.toml")
+            files = read_folder(folder, card)
+        except (CardError, FormatError) as error:
+            raise CommandError(f"Nothing was imported: {error}") from None
+        tell(self, import_task(card, rechained(files) if rechain else files, rechain))

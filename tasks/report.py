@@ -1,0 +1,197 @@
+"""The data report of a task: what a researcher must know before anybody annotates it.
+
+Built from the records at import and stored with the task. It names what is odd; it repairs nothing.
+"""
+
+import math
+from collections import Counter
+from typing import Any
+
+from tasks.cards import Card
+from tasks.formats import Record, SplitFile
+from tasks.metrics import s1
+from tasks.spans import ceiling, is_reachable
+
+
+def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
+    """The report as JSON-able data; shares and scores are x 100.
+
+    Keys: splits [{file, examples, empty_share}], unreachable [{file, ids}], labels_not_in_question
+    [label], not_nested [[number, smaller size, larger size]], renumbering {number: {size: number}},
+    duplicates [{file, ids}], overlap_with_test [{file, ids}], reused_ids [{file, ids}] (the same id
+    for another text in the test file), baseline_name, baseline, ceiling.
+    """
+    test = next(file for file in files if file.kind == "test")
+    trains = [file for file in files if file.kind == "train"]
+    return {
+        "splits": [
+            {
+                "file": file.filename,
+                "examples": len(file.records),
+                "empty_share": 100 * sum(not r.gold for r in file.records) / len(file.records),
+            }
+            for file in files
+        ],
+        "unreachable": _ids(files, lambda record: _is_unreachable(card, record)),
+        "labels_not_in_question": _odd_labels(card, files),
+        "not_nested": not_nested(trains),
+        "renumbering": renumbering(trains),
+        "duplicates": _duplicates(files),
+        "overlap_with_test": _overlap(trains, test),
+        "reused_ids": _reused_ids(trains, test),
+        **_bounds(card, test),
+    }
+
+
+def _ids(files: list[SplitFile], is_odd: Any) -> list[dict[str, Any]]:
+    found = [
+        {"file": file.filename, "ids": [record.id for record in file.records if is_odd(record)]}
+        for file in files
+    ]
+    return [entry for entry in found if entry["ids"]]
+
+
+def _is_unreachable(card: Card, record: Record) -> bool:
+    """Is there a gold text that cannot be highlighted?"""
+    return card.answered_by == "spans" and not all(
+        is_reachable(text, record.context) for text in record.gold
+    )
+
+
+def _odd_labels(card: Card, files: list[SplitFile]) -> list[str]:
+    """Labels that the data's own question spells otherwise (MNLI's "contraction")."""
+    questions = {record.question for file in files for record in file.records}
+    return [
+        label.name
+        for label in card.labels
+        if any(question and label.name not in question for question in questions)
+    ]
+
+
+def _contents(file: SplitFile) -> frozenset[str]:
+    return frozenset(record.content_hash for record in file.records)
+
+
+def _sizes(trains: list[SplitFile]) -> dict[int, dict[int, frozenset[str]]]:
+    """size -> number -> contents, sizes ascending."""
+    sizes: dict[int, dict[int, frozenset[str]]] = {}
+    for file in sorted(trains, key=lambda file: (file.shots or 0, file.number or 0)):
+        sizes.setdefault(file.shots or 0, {})[file.number or 0] = _contents(file)
+    return sizes
+
+
+def not_nested(trains: list[SplitFile]) -> list[list[int]]:
+    """[number, smaller size, larger size] where a training file is no part of the next larger."""
+    sizes = _sizes(trains)
+    ordered = list(sizes)
+    return [
+        [number, smaller, larger]
+        for smaller, larger in zip(ordered, ordered[1:], strict=False)
+        for number, inner in sizes[smaller].items()
+        if number in sizes[larger] and not inner <= sizes[larger][number]
+    ]
+
+
+def renumbering(trains: list[SplitFile]) -> dict[str, dict[str, int]]:
+    """The numbers that nest the training files: {number: {size: published number}}.
+
+    A chain begins with each file of the smallest size and goes on to the one larger file that holds
+    it. Empty when the files are nested as published, or when no such chains exist.
+    """
+    if not not_nested(trains):
+        return {}
+    sizes = _sizes(trains)
+    ordered = list(sizes)
+    chains: dict[str, dict[str, int]] = {}
+    for number, contents in sizes[ordered[0]].items():
+        chain, inner = {str(ordered[0]): number}, contents
+        for size in ordered[1:]:
+            holders = [n for n, outer in sizes[size].items() if inner <= outer]
+            if len(holders) != 1:
+                return {}
+            chain[str(size)] = holders[0]
+            inner = sizes[size][holders[0]]
+        chains[str(number)] = chain
+    for size in ordered[1:]:
+        if len({chain[str(size)] for chain in chains.values()}) < len(chains):
+            return {}
+    return chains
+
+
+def _duplicates(files: list[SplitFile]) -> list[dict[str, Any]]:
+    """Ids of examples whose content stands in the same file already."""
+    found = []
+    for file in files:
+        seen: set[str] = set()
+        ids = []
+        for record in file.records:
+            if record.content_hash in seen:
+                ids.append(record.id)
+            seen.add(record.content_hash)
+        if ids:
+            found.append({"file": file.filename, "ids": ids})
+    return found
+
+
+def _overlap(trains: list[SplitFile], test: SplitFile) -> list[dict[str, Any]]:
+    """Training examples whose texts and question stand in the test file too."""
+    tested = {(record.context, record.question) for record in test.records}
+    return _ids(trains, lambda record: (record.context, record.question) in tested)
+
+
+def _reused_ids(trains: list[SplitFile], test: SplitFile) -> list[dict[str, Any]]:
+    texts = {record.id: record.context for record in test.records}
+    return _ids(trains, lambda record: texts.get(record.id, record.context) != record.context)
+
+
+def _bounds(card: Card, test: SplitFile) -> dict[str, Any]:
+    """The trivial baseline and the reachable ceiling on the test file, x 100."""
+    golds = [record.gold for record in test.records]
+    if card.answered_by == "label":
+        label, count = Counter(gold[0] for gold in golds).most_common(1)[0]
+        return {
+            "baseline_name": f"always “{label}”",
+            "baseline": 100 * count / len(golds),
+            "ceiling": 100.0,
+        }
+    best = math.fsum(ceiling(r.gold, r.context, card.gold_rule) for r in test.records)
+    return {
+        "baseline_name": "always “no answer”",
+        "baseline": 100 * math.fsum(s1([], gold) for gold in golds) / len(golds),
+        "ceiling": 100 * best / len(golds),
+    }
+
+
+def lines(report: dict[str, Any]) -> list[str]:
+    """The report in sentences, for the command line and the researcher's page."""
+    made = [
+        f"{split['file']}: {split['examples']} examples, {split['empty_share']:.1f} % without answer"
+        for split in report["splits"]
+    ]
+    for key, words in (
+        ("unreachable", "gold that cannot be highlighted"),
+        ("duplicates", "the same content as an earlier example of the file"),
+        ("overlap_with_test", "in the test file too"),
+        ("reused_ids", "ids that the test file uses for another text"),
+    ):
+        made += [f"{one['file']}: {words}: {_list(one['ids'])}" for one in report[key]]
+    if report["labels_not_in_question"]:
+        names = ", ".join(report["labels_not_in_question"])
+        made.append(f"The data's question does not spell these labels so: {names}")
+    for number, smaller, larger in report["not_nested"]:
+        made.append(f"Training file {number} of {smaller} is no part of file {number} of {larger}")
+    if report["renumbering"]:
+        chains = "; ".join(
+            " in ".join(f"{number} of {size}" for size, number in chain.items())
+            for chain in report["renumbering"].values()
+        )
+        made.append(f"Nested after renumbering (--rechain applies it): {chains}")
+    made.append(f"Trivial baseline, {report['baseline_name']}: {report['baseline']:.2f}")
+    made.append(f"Ceiling that highlighting can reach: {report['ceiling']:.2f}")
+    return made
+
+
+def _list(ids: list[str]) -> str:
+    """All ids, or the first ten of many (the stored report holds them all)."""
+    more = f" and {len(ids) - 10} more" if len(ids) > 12 else ""
+    return ", ".join(ids[:10] if more else ids) + more

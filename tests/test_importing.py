@@ -1,0 +1,252 @@
+"""Import of the real files, what the report says of them, and everything that must be refused."""
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tasks.cards import load_card, parse_card
+from tasks.importing import CARDS, CLUES
+from tasks.models import Example, Split, Task
+from tests import factories
+
+RECORD = {"id": "1", "context": "We saw Oslo.", "question": "Which places?", "answer": ["Oslo"]}
+
+
+@pytest.fixture
+def imported(db, clues):
+    call_command("import_clues", str(clues), verbosity=0)
+    return {task.name: task for task in Task.objects.all()}
+
+
+@pytest.mark.real_data
+def test_all_96_files_are_imported_with_the_figures_of_the_data(imported):
+    assert Split.objects.count() == 96
+    assert Example.objects.count() == 5020
+    assert {name: task.report["baseline"] for name, task in imported.items()} == pytest.approx(
+        {"SST-2": 56.19, "MNLI": 33.33, "CoNLL03": 51.33, "WikiANN": 62.83, "SQuADv2": 49.5,
+         "ReCoRD": 0.0}, abs=0.005,
+    )  # fmt: skip
+    assert {name: task.report["ceiling"] for name, task in imported.items()} == pytest.approx(
+        dict.fromkeys(CLUES, 100.0) | {"WikiANN": 98.5}
+    )
+
+
+@pytest.mark.real_data
+def test_the_report_names_what_is_odd_in_the_data(imported):
+    unreachable = {e["file"]: e["ids"] for e in imported["WikiANN"].report["unreachable"]}
+    assert unreachable["wikiann_test.jsonl"] == [
+        "1828_2", "320_2", "3120_1", "3140_2", "829_2", "7887_2", "4862_1", "2580_3", "3911_2",
+    ]  # fmt: skip
+    assert imported["MNLI"].report["labels_not_in_question"] == ["contradiction"]
+    duplicates = {one["file"]: one["ids"] for one in imported["CoNLL03"].report["duplicates"]}
+    assert duplicates["conll_test.jsonl"] == ["3313_1", "3313_2", "3313_3"]
+    for name in ("SST-2", "MNLI", "CoNLL03", "WikiANN"):
+        assert imported[name].report["not_nested"] == []
+    chains = {
+        name: [tuple(chain.values()) for chain in imported[name].report["renumbering"].values()]
+        for name in ("SQuADv2", "ReCoRD")
+    }
+    assert chains == {
+        "SQuADv2": [(1, 5, 5), (2, 3, 1), (3, 1, 2), (4, 4, 4), (5, 2, 3)],
+        "ReCoRD": [(1, 2, 1), (2, 5, 2), (3, 3, 4), (4, 1, 3), (5, 4, 5)],
+    }
+
+
+@pytest.mark.real_data
+def test_rechain_nests_the_training_files(db, clues):
+    call_command("import_clues", str(clues), "--task", "ReCoRD", "--rechain", verbosity=0)
+    task = Task.objects.get()
+    assert task.rechained
+    for number in range(1, 6):
+        ten, twenty, thirty = (
+            set(task.train_split(size, number).examples.values_list("content_hash", flat=True))
+            for size in (10, 20, 30)
+        )
+        assert ten < twenty < thirty
+
+
+@pytest.mark.real_data
+def test_a_second_run_changes_nothing_and_says_so(imported, clues, capsys):
+    before = list(Task.objects.values())
+    call_command("import_clues", str(clues))
+    assert list(Task.objects.values()) == before
+    assert Example.objects.count() == 5020
+    assert capsys.readouterr().out.count("unchanged") == 6
+
+
+@pytest.mark.parametrize("name", list(CLUES))
+def test_the_cards_of_clues_ship_with_the_project(name):
+    card = load_card(CARDS / f"{name.lower()}.toml")
+    assert card.name == name
+    assert parse_card(card.as_dict(), "again") == card
+    assert card.help_windows
+    assert card.gold_rule == ("any_of" if name == "SQuADv2" else "set")
+
+
+def card_text(**changes) -> str:
+    """The toy card as TOML (every value of it is TOML as well as JSON)."""
+    return "\n".join(f"{k} = {json.dumps(v)}" for k, v in factories.card_data(**changes).items())
+
+
+def folder_of(tmp_path, test: bytes | str, card: str | None = None, **files: bytes | str):
+    folder = tmp_path / "toy"
+    folder.mkdir()
+    (folder / "task.toml").write_text(card_text() if card is None else card)
+    for name, content in {"toy_test": test, **files}.items():
+        data = content.encode() if isinstance(content, str) else content
+        (folder / f"{name}.jsonl").write_bytes(data)
+    return folder
+
+
+def line(**changes) -> str:
+    return json.dumps({**RECORD, **changes}) + "\n"
+
+
+def without(field: str) -> str:
+    return json.dumps({k: v for k, v in RECORD.items() if k != field}) + "\n"
+
+
+def test_a_researchers_own_task_is_imported(tmp_path, db):
+    train = "".join(line(id=str(n), context=f"{n}: we saw Oslo.") for n in range(2))
+    call_command("import_task", str(folder_of(tmp_path, line(), toy_train_2_1=train)), verbosity=0)
+    task = Task.objects.get()
+    assert task.training_sizes == [2]
+    assert task.test_split.examples.get().gold == ["Oslo"]
+
+
+def test_changed_content_makes_a_new_version_and_keeps_the_old_one(tmp_path, db):
+    folder = folder_of(tmp_path, line())
+    call_command("import_task", str(folder), verbosity=0)
+    (folder / "toy_test.jsonl").write_text(line(question="Where?"))
+    call_command("import_task", str(folder), verbosity=0)
+    assert [(t.version, t.test_split.examples.get().question) for t in Task.objects.order_by("pk")] == [
+        (1, "Which places?"),
+        (2, "Where?"),
+    ]
+
+
+def test_every_spelling_of_no_answer_is_the_empty_set(tmp_path, db):
+    test = line(id="a", answer=[]) + line(id="b", answer=[""])
+    call_command("import_task", str(folder_of(tmp_path, test)), verbosity=0)
+    assert [example.gold for example in Example.objects.all()] == [[], []]
+
+
+def test_texts_are_stored_unaltered(tmp_path, db):
+    text = " 😀 <b>&amp; e\u0301\r\n\u200e Oslo\u00a0 "
+    call_command("import_task", str(folder_of(tmp_path, line(context=text))), verbosity=0)
+    assert Example.objects.get().context == [text]
+
+
+BAD = {
+    "broken line": ('{"id": \n', "line 1: not valid JSON"),
+    "not an object": ("[1]\n", "line 1: expected a JSON object"),
+    "missing id": (without("id"), "line 1, field id: the field is missing"),
+    "missing context": (without("context"), "field context: the field is missing"),
+    "missing question": (without("question"), "field question: the field is missing"),
+    "missing answer": (without("answer"), "field answer: the field is missing"),
+    "unknown field": (line(labels=[]), "field labels: unknown field"),
+    "answer is a text": (line(answer="Oslo"), "field answer: expected a list"),
+    "answer holds a number": (line(answer=[1]), "field answer: expected a text"),
+    "empty among answers": (line(answer=["Oslo", ""]), "field answer: expected texts"),
+    "context is a number": (line(context=5), "field context: expected a text"),
+    "context is empty": (line(context=" "), "field context: expected a text that is not empty"),
+    "too many segments": (line(context=["a", "b"]), "field context: expected 1 text"),
+    "question is null": (line(question=None), "field question: expected a text"),
+    "id is a boolean": (line(id=True), "field id: expected a text"),
+    "id is empty": (line(id=""), "field id: expected an id"),
+    "second line": (line() + "{\n", "line 2: not valid JSON"),
+    "duplicate id": (line() + line(), "line 2, field id: '1' is already the id of line 1"),
+    "empty file": ("", "the file is empty"),
+    "only blank lines": ("\n\n", "the file is empty"),
+    "invalid UTF-8": (b'{"id": "\xff"}\n', "line 1: not valid UTF-8"),
+    "byte order mark": (b"\xef\xbb\xbf" + line().encode(), "line 1: begins with a byte order mark"),
+    "U+0000": (line(context="a\0b"), "field context: contains U+0000"),
+    "half a surrogate": (line(context="\ud83d"), "field context: contains half of a surrogate"),
+    "NaN": ('{"id": NaN}\n', "NaN is not valid JSON"),
+    "field twice": ('{"id": "1", "id": "2"}\n', "field id: the field is there twice"),
+    "too deep": ("[" * 100_000 + "\n", "line 1: not valid JSON"),
+    "too long a line": ("x" * 1_000_001, "line 1: the line is longer than"),
+    "wrong offset": (
+        line(answer=[{"text": "Oslo", "answer_start": 8}]),
+        "field answer_start: the text at 8 is not 'Oslo'",
+    ),
+    "negative offset": (line(answer=[{"text": "Oslo", "answer_start": -1}]), "field answer_start"),
+    "offset is a boolean": (
+        line(answer=[{"text": "Oslo", "answer_start": True}]),
+        "field answer_start",
+    ),
+    "impossible but answered": (line(is_impossible=True), "field is_impossible"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused_with_its_place_and_nothing_is_stored(tmp_path, db, case):
+    content, sentence = BAD[case]
+    with pytest.raises(CommandError) as refused:
+        call_command("import_task", str(folder_of(tmp_path, content)))
+    assert "toy_test.jsonl" in str(refused.value)
+    assert sentence in str(refused.value)
+    assert not Task.objects.exists()
+
+
+BAD_CARDS = {
+    "missing key": (card_text(title=None), "missing key title"),
+    "unknown key": (card_text(colour="red"), "unknown key colour"),
+    "not TOML": ("title = ", "not valid TOML"),
+    "wrong family": (card_text(family="parsing"), "key family"),
+    "wrong gold rule": (card_text(gold_rule="best"), "key gold_rule"),
+    "empty title": (card_text(title=" "), "key title"),
+    "no segments": (card_text(segments=[]), "key segments"),
+    "max_spans is a boolean": (card_text(max_spans=True), "key max_spans"),
+    "bad name": (card_text(name="a/b"), "key name"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_CARDS)
+def test_a_bad_card_is_refused_by_its_key(tmp_path, db, case):
+    card, sentence = BAD_CARDS[case]
+    with pytest.raises(CommandError) as refused:
+        call_command("import_task", str(folder_of(tmp_path, line(), card=card)))
+    assert "task.toml" in str(refused.value)
+    assert sentence in str(refused.value)
+    assert not Task.objects.exists()
+
+
+def test_an_unknown_file_name_is_refused(tmp_path, db):
+    folder = folder_of(tmp_path, line(), toy_dev=line())
+    with pytest.raises(CommandError, match="toy_dev.jsonl: unknown file name"):
+        call_command("import_task", str(folder))
+
+
+def test_a_training_file_must_hold_as_many_examples_as_its_name_says(tmp_path, db):
+    folder = folder_of(tmp_path, line(), toy_train_2_1=line())
+    with pytest.raises(CommandError, match="expected 2 examples for 2 shots, found 1"):
+        call_command("import_task", str(folder))
+
+
+def test_a_line_of_200_megabytes_is_refused_without_being_read(tmp_path, db):
+    import resource
+
+    folder = folder_of(tmp_path, line())
+    with (folder / "toy_test.jsonl").open("wb") as file:
+        file.truncate(200_000_000)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(CommandError, match="longer than"):
+        call_command("import_task", str(folder))
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 50_000  # kilobytes
+
+
+@pytest.mark.real_data
+def test_one_bad_task_does_not_keep_the_others_out(tmp_path, db, clues):
+    import shutil
+
+    copy = tmp_path / "clues"
+    for folder in ("SST-2", "MNLI"):
+        shutil.copytree(clues / folder, copy / folder, copy_function=shutil.copyfile)
+    copy.joinpath("MNLI").chmod(0o755)
+    (copy / "MNLI" / "mnli_test.jsonl").write_text("{\n")
+    with pytest.raises(CommandError, match="Not imported: MNLI"):
+        call_command("import_clues", str(copy), "--task", "SST-2", "MNLI")
+    assert [task.name for task in Task.objects.all()] == ["SST-2"]
