@@ -68,7 +68,6 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "django.contrib.staticfiles",
     "django.contrib.admin",
-    "django_htmx",
     "axes",
     "csp",
     "rest_framework",

@@ -41,8 +41,9 @@ class LabelAnswer extends HTMLElement {
   }
 
   press(event) {
-    if (!this.radios.includes(event.target) || event.ctrlKey || event.altKey || event.metaKey) return;
-    const radio = /^[1-9]$/u.test(event.key) && this.radios[Number(event.key) - 1];
+    const { target, key, ctrlKey, altKey, metaKey } = event;
+    if (!this.radios.includes(target) || ctrlKey || altKey || metaKey) return;
+    const radio = /^[1-9]$/u.test(key) && this.radios[Number(key) - 1];
     if (!radio) return;
     event.preventDefault();
     radio.checked = true;

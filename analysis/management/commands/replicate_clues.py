@@ -1,0 +1,48 @@
+"""The full replication of CLUES with simulated annotators, in one command."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+
+from analysis.rendering import as_markdown
+from analysis.tables import performance
+from annotation.models import Kind, Study
+from tasks.importing import CLUES
+
+
+class Command(BaseCommand):
+    help = "6 tasks x 0, 10, 20, 30 shots x 3 simulated annotators, and their table."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("path", type=Path, help="the folder that holds SST-2, MNLI, ...")
+        parser.add_argument("--policy", default="gold")
+        parser.add_argument("--seed", type=int, default=0)
+        parser.add_argument("--name", help="of the study (clues-POLICY)")
+        parser.add_argument("--owner", help="user name of the researcher")
+        parser.add_argument("--processes", type=int, default=2)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        started = monotonic()
+        letters = options["policy"].replace(":", "-").replace(".", "")
+        name = options["name"] or f"clues-{letters}"
+        owner = options["owner"]
+        users = get_user_model().objects
+        if not owner and not users.exists():
+            # Nobody can sign in to this account until `manage.py changepassword` gives it one.
+            owner = users.create_user("researcher").get_username()
+        call_command("import_clues", str(options["path"]), rechain=True)
+        call_command(
+            "create_study", name, tasks=list(CLUES), shots=[0, 10, 20, 30], annotators=3,
+            seed=options["seed"], owner=owner, open=True,
+        )  # fmt: skip
+        call_command(
+            "simulate_workers", name, policy=options["policy"], seed=options["seed"],
+            processes=options["processes"],
+        )  # fmt: skip
+        self.stdout.write(as_markdown(performance(Study.objects.get(name=name), Kind.SIMULATED)))
+        self.stdout.write(f"{monotonic() - started:.0f} s in all")

@@ -1,0 +1,84 @@
+"""Fill a study's simulated seats with robots."""
+
+import multiprocessing
+import random
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connections
+from tqdm import tqdm
+
+from annotation.models import Kind, Study
+from annotation.simulated import POLICIES, InProcess, Knowledge, OverHTTP, policy_of, walk
+
+
+class Command(BaseCommand):
+    help = "Robots walk the same pages and forms as people, on simulated seats of their own."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study", help="name of an open study")
+        parser.add_argument("--policy", default="noisy:0.8", help=" | ".join(POLICIES))
+        parser.add_argument("--seed", type=int, default=0)
+        parser.add_argument("--url", help="walk over HTTP, such as http://127.0.0.1:8000")
+        parser.add_argument("--number", type=int, help="how many annotators (all free seats)")
+        parser.add_argument("--processes", type=int, default=2)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = Study.objects.filter(name=options["study"]).first()
+        if study is None:
+            raise CommandError(f"There is no study {options['study']!r}.")
+        if study.status != Study.Status.OPEN:
+            raise CommandError(f"{study} is {study.status}: open it first.")
+        try:
+            policy_of(options["policy"], Knowledge(study), random.Random(0))
+        except ValueError as error:
+            raise CommandError(str(error)) from None
+        free = free_seats(study)
+        number = free if options["number"] is None else min(free, options["number"])
+        if not number:
+            raise CommandError(f"{study} has no free simulated seat.")
+        jobs = [
+            (study.pk, options["policy"], f"{options['seed']}:{index}", options["url"])
+            for index in range(number)
+        ]
+        answers = self._run(jobs, options["processes"], show=options["verbosity"] > 0)
+        self.stdout.write(f"{number} simulated annotators gave {answers} answers.")
+
+    def _run(self, jobs: list[tuple[Any, ...]], processes: int, show: bool) -> int:
+        progress = tqdm(total=len(jobs), unit="annotator", disable=not show)
+        answers = 0
+        if processes < 2 or len(jobs) < 2:
+            for job in jobs:
+                answers += one_walk(job)
+                progress.update()
+        else:
+            # A connection cannot be shared between processes: each opens its own.
+            connections.close_all()
+            with multiprocessing.get_context("fork").Pool(processes) as pool:
+                for given in pool.imap_unordered(one_walk, jobs):
+                    answers += given
+                    progress.update()
+        progress.close()
+        return answers
+
+
+def free_seats(study: Study) -> int:
+    """How many participations the simulated seats still have room for."""
+    taken = study.participations.seated().filter(kind=Kind.SIMULATED).count()
+    return sum(scenario.seats for scenario in study.scenarios.all()) - taken
+
+
+_knowledge: dict[int, Knowledge] = {}
+
+
+def one_walk(job: tuple[int, str, str, str | None]) -> int:
+    """Walk one annotator; return the number of answers given."""
+    study_id, policy, seed, url = job
+    study = Study.objects.get(pk=study_id)
+    if study_id not in _knowledge:
+        _knowledge[study_id] = Knowledge(study)
+    site = OverHTTP(url) if url else InProcess()
+    return sum(
+        1 for _ in walk(site, study.simulated_link_code, policy, _knowledge[study_id], seed)
+    )
