@@ -1,0 +1,82 @@
+"""What `make demo` runs: a study with simulated results and free seats for people, served."""
+
+import os
+import secrets
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.core.management.base import BaseCommand
+from django.urls import reverse
+
+from annotation.management.commands.simulate_workers import free_seats
+from annotation.models import Study
+
+TASKS = ("sentiment", "inference", "entities", "questions")
+
+
+class Command(BaseCommand):
+    help = "Set up the demo study (once) and serve it."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1")
+        parser.add_argument("--port", type=int, default=8000)
+
+    def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
+        self.stdout.write("Preparing the database and the static files ...")
+        call_command("migrate", verbosity=0)
+        call_command("collectstatic", interactive=False, verbosity=0)
+        password = self._researcher()
+        study = Study.objects.filter(name="demo").first() or self._study()
+        root = f"http://{host}:{port}"
+        self.stdout.write(
+            f"\nAnnotators:  {root}{reverse('landing', args=[study.link_code])}\n"
+            f"Dashboard:   {root}{reverse('study', args=[study.name])}\n"
+            f"Table:       {root}{reverse('human_performance', args=[study.name])}\n"
+            f"Login:       demo / {password}\n\n"
+            "The results so far are simulated; the seats for people are free. Stop with Ctrl+C.\n"
+        )
+        self.stdout.flush()
+        granian = Path(sys.executable).with_name("granian")
+        os.execv(  # noqa: S606 - replaces this process, so that Ctrl+C reaches the server
+            granian,
+            [
+                str(granian), "--interface", "wsgi", "--host", host, "--port", str(port),
+                "--workers", "2", "--no-ws", "--log-level", "warning", "config.wsgi:application",
+            ],
+        )  # fmt: skip
+
+    def _researcher(self) -> str:
+        """The account `demo`; its password is kept in var/, to be printed again."""
+        path = settings.VAR_DIR / "demo-password.txt"
+        users = get_user_model().objects
+        user = users.filter(username="demo").first() or users.create_user("demo")
+        if not path.exists():
+            with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:
+                file.write(secrets.token_urlsafe(9))
+        password = path.read_text()
+        if not user.check_password(password):
+            user.set_password(password)
+            user.save()
+        return password
+
+    def _study(self) -> Study:
+        folder = Path(settings.BASE_DIR) / "tasks" / "demo"
+        for task in TASKS:
+            call_command("import_task", str(folder / task), verbosity=0, stdout=self._quiet())
+        call_command(
+            "create_study", "demo", tasks=[f"demo-{task}" for task in TASKS], shots=[0, 10],
+            annotators=3, title="Four small reading tasks", owner="demo", minutes=10, open=True,
+            seed=1, stdout=self._quiet(),
+        )  # fmt: skip
+        study = Study.objects.get(name="demo")
+        self.stdout.write(f"{free_seats(study)} simulated annotators are at work ...")
+        call_command("simulate_workers", "demo", policy="noisy:0.85", seed=1, stdout=self._quiet())
+        return study
+
+    def _quiet(self) -> Any:
+        return open(os.devnull, "w")
