@@ -26,7 +26,7 @@ from django.db import connection, transaction
 from analysis import scores, tables
 from annotation.models import AnswerSpan, Study, Turn
 from tasks.metrics import recipe
-from tasks.models import Example, Split
+from tasks.models import Split
 from tasks.spans import QUESTION, ceiling
 
 STUDY = {
@@ -80,7 +80,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     | {
         "example": "id of the example in its file",
         "hash": "hash of the example, as in examples.csv",
-        "answer": "the answer as a JSON list of distinct texts; [] is no answer; empty if not given",
+        "answer": "the answer as a JSON list of distinct texts; [] is no answer; empty: none yet",
         "gold": "gold texts as a JSON list; [] is no answer",
         "gold_rule": "set or any_of",
         "s1": "S1 of the answer, 0 to 1",
@@ -368,7 +368,9 @@ def _write_files(study: Study, folder: Path) -> dict[str, int]:
             counts[name] = write_csv(file, name, make())
     (folder / "manifest.json").write_bytes(study.manifest.encode())
     shutil.copyfile(Path(__file__).with_name("verify.py"), folder / "verify.py")
-    manifest = f"Manifest (SHA-256 of the frozen design): {study.manifest_hash or 'none: a draft'}\n"
+    manifest = (
+        f"Manifest (SHA-256 of the frozen design): {study.manifest_hash or 'none: a draft'}\n"
+    )
     text = README.format(name=study.name, manifest=manifest, columns=columns_markdown())
     (folder / "README.md").write_text(text, encoding="utf-8")
     sums = (f"{_sha256(path)}  {path.name}\n" for path in sorted(folder.iterdir()))
@@ -383,7 +385,7 @@ def _sha256(path: Path) -> str:
 
 def zip_export(study: Study) -> Any:
     """The whole export as a ZIP, in a temporary file that is ready to be read."""
-    archive = tempfile.TemporaryFile()
+    archive = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent) / study.name
         write_export(study, folder)

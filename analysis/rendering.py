@@ -62,7 +62,11 @@ def as_markdown(table: PerformanceTable) -> str:
     rows = [f"| | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
     rows += [f"| {name} | {' | '.join(texts)} |" for name, texts in lines(table)]
     notes = "\n\n".join(_markdown(note) for note in _notes(table))
-    return f"## {table.heading}: {_markdown(table.study.title)}\n\n" + "\n".join(rows) + f"\n\n{notes}\n"
+    return (
+        f"## {table.heading}: {_markdown(table.study.title)}\n\n"
+        + "\n".join(rows)
+        + f"\n\n{notes}\n"
+    )
 
 
 def _markdown(text: str) -> str:

@@ -128,8 +128,10 @@ class PerformanceTable:
         return sorted({recipe(task.card.gold_rule) for task in self.tasks})
 
 
-def performance(study: Study, kind: str = Kind.PERSON, frame: pd.DataFrame | None = None):
-    """The performance table of one kind. `frame` is `scores.annotators(study)`, if it is at hand."""
+def performance(
+    study: Study, kind: str = Kind.PERSON, frame: pd.DataFrame | None = None
+) -> PerformanceTable:
+    """The performance table of one kind; `frame` is `scores.annotators(study)`, if at hand."""
     frame = scores.annotators(study) if frame is None else frame
     tasks = sorted(study.tasks.all(), key=lambda t: (FAMILIES.index(t.card.family), t.name))
     shots = sorted(study.shots)
@@ -258,8 +260,6 @@ def training(study: Study, kind: str = Kind.PERSON) -> list[TrainingRow]:
             # A group's own block is comparable if every chain up to it is nested.
             nested = [all(b.is_nested for b in found[: i + 1]) for i in range(len(found))]
             rows.append(
-                TrainingRow(
-                    task.name, shots, len(group), values, [b.name for b in found], nested
-                )
+                TrainingRow(task.name, shots, len(group), values, [b.name for b in found], nested)
             )
     return rows

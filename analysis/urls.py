@@ -5,7 +5,9 @@ from django.urls import path
 from analysis import views
 
 urlpatterns = [
-    path("studies/<str:name>/human-performance/", views.human_performance, name="human_performance"),
+    path(
+        "studies/<str:name>/human-performance/", views.human_performance, name="human_performance"
+    ),
     path(
         "studies/<str:name>/human-performance.<str:ext>",
         views.human_performance_file,

@@ -279,6 +279,7 @@ def check_answers(data, report):
     places = defaultdict(list)
     met = set()
     for number, row in enumerate(data["answers.csv"], start=2):
+
         def wrong(column, expected, row=row, number=number):
             report.differs("answers.csv", number, column, row[column], expected)
 
@@ -476,9 +477,11 @@ def main(folder):
             for row in data["human_performance.csv"]
             if row["baseline_name"] != "always “no answer”"
         )
-    failed = [report.close("files are as they were written", check_sums(folder, report))] if (
-        folder / "SHA256SUMS"
-    ).exists() else []
+    failed = (
+        [report.close("files are as they were written", check_sums(folder, report))]
+        if (folder / "SHA256SUMS").exists()
+        else []
+    )
     checks = (
         ("rows belong to the frozen design", check_manifest, (data, manifest)),
         ("examples: hash, place, what can be highlighted", check_examples, (data,)),

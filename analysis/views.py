@@ -24,9 +24,7 @@ def human_performance(request: HttpRequest, name: str) -> HttpResponse:
     study = study_of(request, name)
     frame = scores.annotators(study)
     shown = [tables.performance(study, kind, frame) for kind in tables.kinds_of(frame)]
-    return render(
-        request, "researcher/human_performance.html", {"study": study, "tables": shown}
-    )
+    return render(request, "researcher/human_performance.html", {"study": study, "tables": shown})
 
 
 @login_required
@@ -76,9 +74,7 @@ def training_table_file(request: HttpRequest, name: str) -> HttpResponse:
 def export_zip(request: HttpRequest, name: str) -> FileResponse:
     """All CSVs with verify.py."""
     study = study_of(request, name)
-    return FileResponse(
-        exports.zip_export(study), as_attachment=True, filename=f"{study.name}.zip"
-    )
+    return FileResponse(exports.zip_export(study), as_attachment=True, filename=f"{study.name}.zip")
 
 
 def _download(text: str, filename: str, content_type: str) -> HttpResponse:

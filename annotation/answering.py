@@ -50,9 +50,7 @@ def read_answer(example: Example, card, fields: Mapping[str, str]) -> spans.Answ
     (which needs no JavaScript). Raises spans.AnswerError.
     """
     if card.answered_by == "label":
-        return spans.read_label(
-            fields.get("label", ""), [label.name for label in card.labels]
-        )
+        return spans.read_label(fields.get("label", ""), [label.name for label in card.labels])
     question = card.wording(example.question) if card.question_selectable else None
     limits = {"max_spans": card.max_spans, "no_answer_possible": card.no_answer}
     if fields.get("answer"):

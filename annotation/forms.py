@@ -17,7 +17,7 @@ class StudyForm(forms.ModelForm):
         Task.objects.none(), widget=forms.CheckboxSelectMultiple, required=False
     )
     shots = forms.CharField(
-        help_text="Numbers with blanks between them, such as 0 10 20 30. 0 is without a training step."
+        help_text="Numbers with blanks between them, such as 0 10 20 30. 0 has no training step."
     )
 
     class Meta:
@@ -38,7 +38,7 @@ class StudyForm(forms.ModelForm):
         help_texts = {
             "name": "For links and files: small letters, digits, hyphens.",
             "title": "What workers see.",
-            "idle_limit_hours": "After that long without an answer the seat is free for somebody else.",
+            "idle_limit_hours": "After that long without an answer the seat is free again.",
             "seed": "Decides ties between scenarios and the orders of examples.",
         }
 
@@ -62,7 +62,9 @@ class StudyForm(forms.ModelForm):
     def clean_shots(self) -> list[int]:
         words = self.cleaned_data["shots"].replace(",", " ").split()
         if not all(word.isascii() and word.isdigit() and len(word) < 6 for word in words):
-            raise ValidationError("Write whole numbers with blanks between them, such as 0 10 20 30.")
+            raise ValidationError(
+                "Write whole numbers with blanks between them, such as 0 10 20 30."
+            )
         return [int(word) for word in words]
 
     def _post_clean(self) -> None:

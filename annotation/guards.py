@@ -81,7 +81,9 @@ def missing(connection: BaseDatabaseWrapper) -> list[str]:
             cursor.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
         else:
             # tgenabled 'D' is a trigger that somebody switched off: as good as missing.
-            cursor.execute("SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'D'")
+            cursor.execute(
+                "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'D'"
+            )
         present = {row[0] for row in cursor.fetchall()}
         tables = set(connection.introspection.table_names(cursor))
     return [
@@ -107,7 +109,9 @@ def lift(connection: BaseDatabaseWrapper) -> None:
         tables = set(connection.introspection.table_names(cursor))
         for name, (table, _sql) in _triggers(connection).items():
             if table in tables:
-                cursor.execute(f"DROP TRIGGER IF EXISTS {_trigger_address(connection, name, table)}")
+                cursor.execute(
+                    f"DROP TRIGGER IF EXISTS {_trigger_address(connection, name, table)}"
+                )
 
 
 def _trigger_address(connection: BaseDatabaseWrapper, name: str, table: str) -> str:

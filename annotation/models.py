@@ -5,6 +5,7 @@ them. Turns, answers and their spans are insert-only: annotation/guards.py has t
 anything else.
 """
 
+import itertools
 import secrets
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -23,11 +24,11 @@ from tasks.spans import Answer as GivenAnswer
 LONGEST_COUNTED_GAP = timedelta(minutes=5)
 
 DEFAULT_CONSENT = """\
-You are invited to take part in a study of how well people do a language task after seeing a few examples. \
-You will read short texts and answer questions about them.
+You are invited to take part in a study of how well people do a language task after seeing a few \
+examples. You will read short texts and answer questions about them.
 
-Taking part is voluntary. You can stop at any time by closing the page. We store your answers and the times at which \
-you gave them, under a random name that does not say who you are.
+Taking part is voluntary. You can stop at any time by closing the page. We store your answers and \
+the times at which you gave them, under a random name that does not say who you are.
 
 Please answer by yourself: without other people, without search engines and without AI tools."""
 
@@ -91,7 +92,8 @@ class Study(models.Model):
         unique=True,
         validators=[
             RegexValidator(
-                r"\A[a-z0-9][a-z0-9-]*\Z", "Use small letters, digits and hyphens, such as mnli-pilot."
+                r"\A[a-z0-9][a-z0-9-]*\Z",
+                "Use small letters, digits and hyphens, such as mnli-pilot.",
             )
         ],
     )
@@ -243,14 +245,18 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
     def idle_since(self, moment: datetime) -> "ParticipationQuerySet":
         """Live ones whose worker has done nothing since that moment."""
         latest = Turn.objects.filter(participation=models.OuterRef("pk")).order_by("-pk")
-        return self.live().annotate(
-            last_active_at=models.functions.Coalesce(
-                models.Subquery(latest.values("answer__submitted_at")[:1]),
-                models.Subquery(latest.values("shown_at")[:1]),
-                F("consented_at"),
-                F("arrived_at"),
+        return (
+            self.live()
+            .annotate(
+                last_active_at=models.functions.Coalesce(
+                    models.Subquery(latest.values("answer__submitted_at")[:1]),
+                    models.Subquery(latest.values("shown_at")[:1]),
+                    F("consented_at"),
+                    F("arrived_at"),
+                )
             )
-        ).filter(last_active_at__lt=moment)
+            .filter(last_active_at__lt=moment)
+        )
 
 
 class Participation(models.Model):
@@ -301,8 +307,7 @@ class Participation(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(
-                    Q(status__in=["arrived", "working"])
-                    | Q(status="completed", in_analysis=True),
+                    Q(status__in=["arrived", "working"]) | Q(status="completed", in_analysis=True),
                     # NULL > 0 is unknown, and a check passes on unknown: both must be said.
                     seat_number__isnull=False,
                     seat_number__gt=0,
@@ -338,11 +343,7 @@ class Participation(models.Model):
 
     def latest_turn(self) -> "Turn | None":
         """The turn that is this participation's state, with its example and answer, if any."""
-        return (
-            self.turns.select_related("example", "answer")
-            .order_by("-pk")
-            .first()
-        )
+        return self.turns.select_related("example", "answer").order_by("-pk").first()
 
     def order_of(self, step: str) -> list[int]:
         """The stored order of example ids in that step."""
@@ -369,9 +370,7 @@ class Participation(models.Model):
 class Turn(models.Model):
     """One example put before one participation; made when it is first shown. Insert-only."""
 
-    participation = models.ForeignKey(
-        Participation, on_delete=models.PROTECT, related_name="turns"
-    )
+    participation = models.ForeignKey(Participation, on_delete=models.PROTECT, related_name="turns")
     example = models.ForeignKey(Example, on_delete=models.PROTECT, related_name="turns")
     step = models.CharField(max_length=10, choices=Step)
     position = models.PositiveIntegerField()
@@ -407,7 +406,7 @@ class Turn(models.Model):
         """Time worked by this participation up to that moment, absences left out."""
         submitted_at = self.given.submitted_at if self.given else None
         marks = [self.shown_at, submitted_at, moment] if submitted_at else [self.shown_at, moment]
-        gaps = (later - earlier for earlier, later in zip(marks, marks[1:], strict=False))
+        gaps = (later - earlier for earlier, later in itertools.pairwise(marks))
         return sum((min(gap, LONGEST_COUNTED_GAP) for gap in gaps), self.worked_before)
 
 
@@ -464,7 +463,8 @@ class AnswerSpan(models.Model):
                 condition=Q(start__lt=F("end")), name="a_span_starts_before_it_ends"
             ),
             models.CheckConstraint(
-                condition=Q(segment__gte=QUESTION), name="a_span_stands_in_a_segment_or_the_question"
+                condition=Q(segment__gte=QUESTION),
+                name="a_span_stands_in_a_segment_or_the_question",
             ),
         ]
 
@@ -475,7 +475,7 @@ class AnswerSpan(models.Model):
 class Tombstone(models.Model):
     """Says that a participation's answers may be, or were, erased, so that counts still add up.
 
-    The database lets turns and answers be deleted only where this row exists (annotation/guards.py).
+    The database lets turns and answers be deleted only where this row exists (see guards.py).
     """
 
     participation = models.OneToOneField(Participation, on_delete=models.PROTECT)

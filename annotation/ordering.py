@@ -12,9 +12,7 @@ from collections.abc import Hashable, Sequence
 from annotation.models import Study
 
 
-def order_examples(
-    examples: Sequence[tuple[int, Hashable]], how: str, seed: str
-) -> list[int]:
+def order_examples(examples: Sequence[tuple[int, Hashable]], how: str, seed: str) -> list[int]:
     """Order example ids.
 
     `examples` are (id, context) in the order of the file; equal contexts belong together. `how` is

@@ -63,7 +63,13 @@ def scenario_preview(
         sent=request.POST.dict() if error else {},
         preview=True,
     )
-    context = {"turn": page, "stage": "turn", "card": one.task.card, "study": study, "preview": True}
+    context = {
+        "turn": page,
+        "stage": "turn",
+        "card": one.task.card,
+        "study": study,
+        "preview": True,
+    }
     template = "worker/_turn.html" if request.htmx else "worker/work.html"
     return render(request, template, context, status=status)
 

@@ -94,7 +94,7 @@ def join(study_id: int, key: str, recruiter: str, kind: str) -> Participation:
         if code:
             raise RecruitmentError(code, NO_SEAT[code])
         scenario = choose(study, joinable(study, key, kind))
-        return _seat(study, scenario, worker)
+        return take_seat(study, scenario, worker)
 
 
 def choose(study: Study, scenarios: list[Scenario]) -> Scenario:
@@ -105,7 +105,7 @@ def choose(study: Study, scenarios: list[Scenario]) -> Scenario:
     return random.Random(f"{study.seed}:seat:{arrivals}").choice(tied)
 
 
-def _seat(study: Study, scenario: Scenario, worker: Worker) -> Participation:
+def take_seat(study: Study, scenario: Scenario, worker: Worker) -> Participation:
     """Insert the participation on the lowest free seat of the scenario."""
     taken = set(
         _seats_of(worker.kind).filter(scenario=scenario).values_list("seat_number", flat=True)
@@ -140,9 +140,7 @@ def expire_idle(study: Study) -> int:
 
 def consent(participation: Participation, agree: bool) -> None:
     """Record consent, or give the seat back. Does nothing once the question was answered."""
-    arrived = Participation.objects.filter(
-        pk=participation.pk, status=Participation.Status.ARRIVED
-    )
+    arrived = Participation.objects.filter(pk=participation.pk, status=Participation.Status.ARRIVED)
     if agree:
         arrived.update(status=Participation.Status.WORKING, consented_at=timezone.now())
     else:

@@ -176,7 +176,7 @@ def at_random(known: Known, rng: random.Random) -> Choice:
 
 
 def mistaken(known: Known, rng: random.Random) -> Choice:
-    """A mistake as people make it: a slipped boundary, a missed span, an extra one, a wrong label."""
+    """A mistake as people make it: a slipped boundary, a missed or extra span, a wrong label."""
     if known.card.labels:
         wrong = [label.name for label in known.card.labels if label.name != known.gold[0]]
         return [], rng.choice(wrong)
@@ -272,9 +272,7 @@ def _leading_form(page: Any) -> Any:
     return next((form for form in page.forms if (form.action or "").endswith(LEADING)), None)
 
 
-def _answer(
-    page: Any, decide: Policy, knowledge: Knowledge, rng: random.Random
-) -> dict[str, str]:
+def _answer(page: Any, decide: Policy, knowledge: Knowledge, rng: random.Random) -> dict[str, str]:
     """Read the question on the page and decide on the fields of its form."""
     segments = [box.text_content() for box in page.find_class("text")]
     question = page.find_class("question")[0].text_content()

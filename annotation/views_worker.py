@@ -64,9 +64,9 @@ def _landing(
         "state": "open" if live else state,
         "sentence": recruitment.NO_SEAT.get(state, ""),
         "resume_url": reverse("work", args=[live.token]) if live else "",
-        "start_url": request.path if request.method == "POST" else reverse(
-            "start", args=[request.resolver_match.kwargs["code"]]
-        ),
+        "start_url": request.path
+        if request.method == "POST"
+        else reverse("start", args=[request.resolver_match.kwargs["code"]]),
     }
     return render(request, "worker/landing.html", {"study": study, "landing": page}, status=status)
 

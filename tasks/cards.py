@@ -146,7 +146,11 @@ def parse_card(data: dict[str, Any], source: str) -> Card:
         raise CardError(
             f"{source}: key name: expected 1 to 40 letters, digits, dots, hyphens or underscores"
         )
-    for key, allowed in (("family", FAMILIES), ("gold_rule", GOLD_RULES), ("direction", DIRECTIONS)):
+    for key, allowed in (
+        ("family", FAMILIES),
+        ("gold_rule", GOLD_RULES),
+        ("direction", DIRECTIONS),
+    ):
         if data[key] not in allowed:
             raise CardError(f"{source}: key {key}: expected one of {', '.join(allowed)}")
     for key in ("no_answer", "question_selectable"):

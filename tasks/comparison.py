@@ -5,6 +5,7 @@ where it stands. Extra: chosen, not gold. Partial: overlaps a place of a gold te
 text, and counts 0. Where golds are alternatives the answer is compared with the one that scored.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -58,7 +59,7 @@ class Comparison:
         marks = [mark for mark in self.marks if mark.segment == segment]
         cuts = sorted({0, len(text), *(m.start for m in marks), *(m.end for m in marks)})
         made = []
-        for start, end in zip(cuts, cuts[1:], strict=False):
+        for start, end in itertools.pairwise(cuts):
             over = [mark for mark in marks if mark.start <= start and end <= mark.end]
             chosen = next((mark.verdict for mark in over if mark.verdict != "missed"), "")
             made.append(

@@ -95,7 +95,10 @@ def read_folder(folder: Path, card: Card) -> list[SplitFile]:
         expected = shots * card.examples_per_shot
         if len(records) != expected:
             raise FormatError(
-                name, None, None, f"expected {expected} examples for {shots} shots, found {len(records)}"
+                name,
+                None,
+                None,
+                f"expected {expected} examples for {shots} shots, found {len(records)}",
             )
         files.append(SplitFile("train", shots, int(found["number"]), name, records))
     if not any(file.kind == "test" for file in files):
@@ -112,12 +115,14 @@ def read_records(path: Path, card: Card) -> list[Record]:
         if record.id in lines_of:
             raise FormatError(
                 path.name, number, "id",
-                f"{record.id!r} is already the id of line {lines_of[record.id]}; ids must be unique in a file",
+                f"{record.id!r} is already the id of line {lines_of[record.id]}",
             )  # fmt: skip
         lines_of[record.id] = number
         records.append(record)
     if not records:
-        raise FormatError(path.name, None, None, "the file is empty; expected one example on each line")
+        raise FormatError(
+            path.name, None, None, "the file is empty; expected one example on each line"
+        )
     return records
 
 
@@ -138,7 +143,9 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
                     path.name, number, None, f"not valid UTF-8 (byte {error.start + 1} of the line)"
                 ) from None
             if number == 1 and text.startswith("\ufeff"):
-                raise FormatError(path.name, 1, None, "begins with a byte order mark; expected none")
+                raise FormatError(
+                    path.name, 1, None, "begins with a byte order mark; expected none"
+                )
             if text.strip():
                 yield number, text
 
@@ -163,7 +170,9 @@ def _object(text: str, file: str, line: int) -> dict[str, Any]:
     except (RecursionError, ValueError) as error:
         if isinstance(error, FormatError):
             raise
-        raise FormatError(file, line, None, "not valid JSON (nested too deeply or too long)") from None
+        raise FormatError(
+            file, line, None, "not valid JSON (nested too deeply or too long)"
+        ) from None
     if not isinstance(data, dict):
         raise FormatError(file, line, None, "expected a JSON object on each line")
     for field in REQUIRED:

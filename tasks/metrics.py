@@ -1,7 +1,8 @@
 """S1, the set-based score of one answer (CLUES section 3.3, eval/S1.py), and its recipe string.
 
-With p the set of predicted texts and a the set of gold texts: both empty -> 1; exactly one empty -> 0; otherwise
-the harmonic mean of precision |p & a| / |p| and recall |p & a| / |a|, 0 if they share nothing.
+With p the set of predicted texts and a the set of gold texts: both empty -> 1; exactly one empty
+-> 0; otherwise the harmonic mean of precision |p & a| / |p| and recall |p & a| / |a|, 0 if they
+share nothing.
 Texts match exactly: case-sensitive, nothing stripped, no Unicode normalisation; duplicates count
 once. Equal to the benchmark's own scorer once every spelling of "no answer" is the empty set.
 """
@@ -54,6 +55,4 @@ def score(predicted: Iterable[str], gold: Sequence[str], gold_rule: str) -> Scor
 
 def recipe(gold_rule: str, ddof: int = 1) -> str:
     """Every choice that changes the number, as one string to print beside it."""
-    return (
-        f"s1|match:exact|empty:1|gold:{gold_rule}|mean:examples|sd:annotators|ddof:{ddof}|v:1"
-    )
+    return f"s1|match:exact|empty:1|gold:{gold_rule}|mean:examples|sd:annotators|ddof:{ddof}|v:1"

@@ -10,7 +10,6 @@ from django.db.models import Q
 
 from tasks.cards import Card, parse_card
 
-
 _CARDS: dict[str, Card] = {}
 
 
@@ -100,7 +99,13 @@ class Split(models.Model):
                 fields=["task"], condition=Q(kind="test"), name="one_test_split_per_task"
             ),
             models.CheckConstraint(
-                condition=Q(kind="train", shots__isnull=False, number__isnull=False, shots__gt=0, number__gt=0)
+                condition=Q(
+                    kind="train",
+                    shots__isnull=False,
+                    number__isnull=False,
+                    shots__gt=0,
+                    number__gt=0,
+                )
                 | Q(kind="test", shots__isnull=True, number__isnull=True),
                 name="a_training_split_has_shots_and_number_the_test_split_neither",
             ),

@@ -3,6 +3,7 @@
 Built from the records at import and stored with the task. It names what is odd; it repairs nothing.
 """
 
+import itertools
 import math
 from collections import Counter
 from typing import Any
@@ -86,7 +87,7 @@ def not_nested(trains: list[SplitFile]) -> list[list[int]]:
     ordered = list(sizes)
     return [
         [number, smaller, larger]
-        for smaller, larger in zip(ordered, ordered[1:], strict=False)
+        for smaller, larger in itertools.pairwise(ordered)
         for number, inner in sizes[smaller].items()
         if number in sizes[larger] and not inner <= sizes[larger][number]
     ]
@@ -165,7 +166,7 @@ def _bounds(card: Card, test: SplitFile) -> dict[str, Any]:
 def lines(report: dict[str, Any]) -> list[str]:
     """The report in sentences, for the command line and the researcher's page."""
     made = [
-        f"{split['file']}: {split['examples']} examples, {split['empty_share']:.1f} % without answer"
+        f"{split['file']}: {split['examples']} examples, {split['empty_share']:.1f} % empty"
         for split in report["splits"]
     ]
     for key, words in (

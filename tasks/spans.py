@@ -5,6 +5,7 @@ cuts the text into tokens, the browser only says "from this token to that one", 
 is sliced here from the server's text: a text that a client sends is never believed.
 """
 
+import itertools
 import json
 import unicodedata
 from collections.abc import Sequence
@@ -145,7 +146,11 @@ def read_spans(
     if not isinstance(data, dict) or set(data) != {"v", "no_answer", "spans"} or data["v"] != 1:
         raise AnswerError("bad_payload", "The answer could not be read. Reload the page, please.")
     no_answer, listed = data["no_answer"], data["spans"]
-    if not isinstance(no_answer, bool) or not isinstance(listed, list) or type(data["v"]) is not int:
+    if (
+        not isinstance(no_answer, bool)
+        or not isinstance(listed, list)
+        or type(data["v"]) is not int
+    ):
         raise AnswerError("bad_payload", "The answer could not be read. Reload the page, please.")
     if len(listed) > MOST_SPANS:
         raise AnswerError("too_many_spans", f"At most {MOST_SPANS} highlights can be stored.")
@@ -200,7 +205,7 @@ def _checked(
     if max_spans is not None and len(spans) > max_spans:
         limit = "one highlight" if max_spans == 1 else f"{max_spans} highlights"
         raise AnswerError("too_many_spans", f"In this task at most {limit} can be chosen.")
-    for first, second in zip(spans, spans[1:], strict=False):
+    for first, second in itertools.pairwise(spans):
         if first.segment == second.segment and second.start < first.end:
             raise AnswerError("overlap", "Two highlights overlap.")
     return Answer(tuple(spans), "", no_answer)
@@ -256,5 +261,5 @@ def _not_found(line: str, segments: Sequence[str], is_taken: bool) -> AnswerErro
 
 
 def _loosely(text: str) -> str:
-    straight = text.replace("’", "'").replace("‘", "'").replace("“", '"').replace("”", '"')  # noqa: RUF001
+    straight = text.replace("’", "'").replace("‘", "'").replace("“", '"').replace("”", '"')
     return " ".join(straight.casefold().split())

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotation import answering, recruitment, training_step
-from annotation.models import Kind, Participation, Scenario, Study, Turn
+from annotation.models import Kind, Participation, Scenario, Study, Turn, Worker
 from tasks.cards import parse_card
 from tasks.formats import Record, SplitFile
 from tasks.importing import import_task
@@ -120,19 +120,14 @@ def join(study: Study, kind: str = Kind.PERSON, identity: str = "") -> Participa
     """Somebody new takes a seat."""
     recruiter = "link" if kind == Kind.PERSON else "simulated"
     identity = identity or f"somebody-{next(_identities)}-{secrets.token_hex(4)}"
-    return recruitment.join(
-        study.pk, recruitment.worker_key(recruiter, identity), recruiter, kind
-    )
+    return recruitment.join(study.pk, recruitment.worker_key(recruiter, identity), recruiter, kind)
 
 
 def seat(scenario: Scenario, kind: str = Kind.PERSON) -> Participation:
     """Somebody new on a seat of this very scenario, at its first example."""
-    for _attempt in range(scenario.study.scenarios.count() * scenario.seats + 1):
-        participation = join(scenario.study, kind)
-        if participation.scenario_id == scenario.pk:
-            break
-    else:
-        raise AssertionError(f"no seat left in {scenario}")
+    recruiter = "link" if kind == Kind.PERSON else "simulated"
+    worker = Worker.objects.create(key=secrets.token_hex(32), recruiter=recruiter, kind=kind)
+    participation = recruitment.take_seat(scenario.study, scenario, worker)
     recruitment.consent(participation, agree=True)
     training_step.begin(participation.token)
     participation.refresh_from_db()
@@ -153,9 +148,7 @@ def fields_for(example: Example, texts: Sequence[str]) -> dict[str, str]:
             for index, segment in enumerate(example.context)
             if text in segment
         )
-        spans.append(
-            {"field": "context", "index": index, "start": start, "end": start + len(text)}
-        )
+        spans.append({"field": "context", "index": index, "start": start, "end": start + len(text)})
     return {"answer": json.dumps({"v": 1, "no_answer": False, "spans": spans})}
 
 

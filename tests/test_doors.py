@@ -35,7 +35,11 @@ def test_a_turn_that_is_nobodys_is_not_found(client, seats, turn):
 @pytest.mark.parametrize("name", ["work", "consent", "begin", "answer", "continue", "next_task"])
 def test_an_unknown_personal_link_is_not_found(client, db, name):
     address = reverse(name, args=["nobody"])
-    reply = client.get(address) if name == "work" else client.post(address, {"turn": "1", "agree": "yes"})
+    reply = (
+        client.get(address)
+        if name == "work"
+        else client.post(address, {"turn": "1", "agree": "yes"})
+    )
     assert reply.status_code == 404
 
 

@@ -24,9 +24,9 @@ def answered(researcher):
 
 
 def refused(sql: str) -> None:
-    with pytest.raises(DatabaseError, match="insert-only"), transaction.atomic():
-        with connection.cursor() as cursor:
-            cursor.execute(sql)
+    insert_only = pytest.raises(DatabaseError, match="insert-only")
+    with insert_only, transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(sql)
 
 
 @pytest.mark.parametrize("table", TABLES)

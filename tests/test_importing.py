@@ -120,7 +120,9 @@ def test_changed_content_makes_a_new_version_and_keeps_the_old_one(tmp_path, db)
     call_command("import_task", str(folder), verbosity=0)
     (folder / "toy_test.jsonl").write_text(line(question="Where?"))
     call_command("import_task", str(folder), verbosity=0)
-    assert [(t.version, t.test_split.examples.get().question) for t in Task.objects.order_by("pk")] == [
+    assert [
+        (t.version, t.test_split.examples.get().question) for t in Task.objects.order_by("pk")
+    ] == [
         (1, "Which places?"),
         (2, "Where?"),
     ]

@@ -55,7 +55,9 @@ GOLDS = (
 def walk(researcher, gold, owner_name) -> list[tuple[str, bool, tuple]]:
     """Walk one participation from Start to the end; (step, is a reveal, masked reply) of each."""
     task = factories.make_task(
-        name=f"toy-{owner_name}", title="Same", train={3: records("train", gold)},
+        name=f"toy-{owner_name}",
+        title="Same",
+        train={3: records("train", gold)},
         test=records("test", gold),
     )
     study = factories.make_study(researcher, task, shots=[3], seed=11, title="Same")
@@ -75,7 +77,9 @@ def walk(researcher, gold, owner_name) -> list[tuple[str, bool, tuple]]:
         seen.append((turn.step, False, masked(client.get(work))))
         fields = {"turn": turn.pk, "typed": "Oslo"}
         address = reverse("answer", args=[seat.token])
-        refused = client.post(address, {"turn": turn.pk, "typed": "nowhere"}, HTTP_HX_REQUEST="true")
+        refused = client.post(
+            address, {"turn": turn.pk, "typed": "nowhere"}, HTTP_HX_REQUEST="true"
+        )
         seen.append((turn.step, False, masked(refused)))
         reply = client.post(address, fields, HTTP_HX_REQUEST="true")
         seen.append((turn.step, turn.step == Step.TRAINING, masked(reply)))
@@ -97,7 +101,9 @@ def same_orders(monkeypatch, settings):
 
 
 def test_nothing_derived_from_gold_is_shown_before_the_answer_is_stored(researcher, same_orders):
-    one, other = (walk(researcher, gold, name) for gold, name in zip(GOLDS, ("a", "b"), strict=True))
+    one, other = (
+        walk(researcher, gold, name) for gold, name in zip(GOLDS, ("a", "b"), strict=True)
+    )
     assert len(one) == len(other) > 20
     for (step, is_reveal, first), (_step, _reveal, second) in zip(one, other, strict=True):
         if not is_reveal:
@@ -105,7 +111,9 @@ def test_nothing_derived_from_gold_is_shown_before_the_answer_is_stored(research
 
 
 def test_the_reveals_do_differ_so_that_the_comparison_can_fail(researcher, same_orders):
-    one, other = (walk(researcher, gold, name) for gold, name in zip(GOLDS, ("a", "b"), strict=True))
+    one, other = (
+        walk(researcher, gold, name) for gold, name in zip(GOLDS, ("a", "b"), strict=True)
+    )
     reveals = [
         first != second
         for (_s, is_reveal, first), (_t, _r, second) in zip(one, other, strict=True)

@@ -8,6 +8,7 @@ from annotation.recruitment import worker_key
 from tests import factories
 
 HTMX = {"HTTP_HX_REQUEST": "true"}
+OUTSIDE = '{"v":1,"no_answer":false,"spans":[{"field":"context","index":0,"start":1,"end":99999}]}'
 
 
 @pytest.fixture
@@ -158,7 +159,7 @@ def test_a_payload_that_does_not_fit_stores_nothing(client, seat):
         {"typed": "a place that is not there"},
         {"typed": "", "no_answer": ""},
         {"label": "positive"},
-        {"answer": '{"v":1,"no_answer":false,"spans":[{"field":"context","index":0,"start":1,"end":99999}]}'},
+        {"answer": OUTSIDE},
     ):
         reply = client.post(address, {"turn": turn.pk, **fields}, **HTMX)
         assert reply.status_code == 422, fields

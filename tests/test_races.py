@@ -79,9 +79,7 @@ def double_submits(study) -> list[object]:
     turn = seat.latest_turn()
     word = iter(["we", "went", "to", "then", "home", "train", "we", "home"])
     forms = [factories.fields_for(turn.example, [next(word)]) for _ in range(THREADS)]
-    return race(
-        [lambda form=form: answering.submit(seat.token, turn.pk, form) for form in forms]
-    )
+    return race([lambda form=form: answering.submit(seat.token, turn.pk, form) for form in forms])
 
 
 def test_of_many_submits_at_once_one_is_stored_and_the_others_hear_so(study):
@@ -126,9 +124,7 @@ def test_the_last_seat_is_given_once_and_the_others_hear_full(study):
 def test_control_without_the_lock_the_race_for_the_last_seat_ends_in_errors(researcher, no_locks):
     errors = 0
     for _round in range(10):
-        study = factories.make_study(
-            researcher, factories.make_task(), shots=[2], annotators=1
-        )
+        study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=1)
         errors += sum(isinstance(result, IntegrityError) for result in arrivals(study))
         assert study.participations.seated().count() == 1
         if errors:
@@ -141,9 +137,7 @@ def test_control_without_lock_and_constraint_a_scenario_is_over_filled(researche
     try:
         worst = 0
         for _round in range(10):
-            study = factories.make_study(
-                researcher, factories.make_task(), shots=[2], annotators=1
-            )
+            study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=1)
             arrivals(study)
             worst = max(worst, study.participations.seated().count())
             if worst > 1:

@@ -34,7 +34,9 @@ class Command(BaseCommand):
         parser.add_argument("--help-examples-at-zero-shots", action="store_true")
         parser.add_argument("--hourly-rate", default="12.00")
         parser.add_argument("--currency", default="USD")
-        parser.add_argument("--minutes", type=int, default=60, help="estimate that workers see (60)")
+        parser.add_argument(
+            "--minutes", type=int, default=60, help="estimate that workers see (60)"
+        )
         parser.add_argument("--idle-limit-hours", type=int, default=48)
         parser.add_argument("--consent-file", type=Path, help="UTF-8 text that workers consent to")
         parser.add_argument("--open", action="store_true", help="open it at once")
@@ -67,7 +69,9 @@ class Command(BaseCommand):
             raise CommandError("The study was not made.\n" + "\n".join(lines)) from None
         if options["open"]:
             design.change_status(study, "open")
-        self.stdout.write(f"Study {study.name}: {study.status}, {study.scenarios.count()} scenarios")
+        self.stdout.write(
+            f"Study {study.name}: {study.status}, {study.scenarios.count()} scenarios"
+        )
         self.stdout.write(f"Annotators: {reverse('landing', args=[study.link_code])}")
         self.stdout.write(f"Dashboard:  {reverse('study', args=[study.name])}")
 

@@ -42,7 +42,7 @@ class Command(BaseCommand):
         )
         self.stdout.flush()
         granian = Path(sys.executable).with_name("granian")
-        os.execv(  # noqa: S606 - replaces this process, so that Ctrl+C reaches the server
+        os.execv(
             granian,
             [
                 str(granian), "--interface", "wsgi", "--host", host, "--port", str(port),

@@ -79,6 +79,4 @@ def one_walk(job: tuple[int, str, str, str | None]) -> int:
     if study_id not in _knowledge:
         _knowledge[study_id] = Knowledge(study)
     site = OverHTTP(url) if url else InProcess()
-    return sum(
-        1 for _ in walk(site, study.simulated_link_code, policy, _knowledge[study_id], seed)
-    )
+    return sum(1 for _ in walk(site, study.simulated_link_code, policy, _knowledge[study_id], seed))

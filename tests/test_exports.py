@@ -1,0 +1,288 @@
+"""The journey from import to a CSV compared byte for byte, and the program that verifies it."""
+
+import csv
+import json
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from analysis import exports, tables
+from analysis.rendering import as_latex, as_markdown
+from annotation.models import Kind, Participation
+from tests import factories
+
+
+@pytest.fixture
+def study(researcher):
+    """Two tasks; people and a robot, finished, at work and never begun."""
+    places = factories.make_task()
+    labels = factories.make_task(name="toy-labels", labels=factories.LABELS, title="Labels")
+    study = factories.make_study(researcher, places, labels, shots=[0, 2, 4], annotators=2)
+    for scenario in study.scenarios.all():
+        for wrong in (False, True):
+            seat = factories.seat(scenario)
+            factories.work_through(seat, _mostly_right if wrong else None)
+    robot = factories.seat(study.scenarios.first(), Kind.SIMULATED)
+    factories.work_through(robot, limit=3)
+    return study
+
+
+def _mostly_right(turn):
+    card = turn.example.split.task.card
+    if card.labels:
+        return ["positive"]
+    return ["home"] if turn.position % 2 else turn.example.gold
+
+
+@pytest.fixture
+def export(study, tmp_path):
+    folder = tmp_path / "export"
+    call_command("export_study", study.name, str(folder), verbosity=0)
+    return folder
+
+
+def rows(export, name):
+    with (export / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def verify(export) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "-I", str(export / "verify.py")],
+        capture_output=True, text=True, timeout=60, env={}, check=False,
+    )  # fmt: skip
+
+
+def test_the_journey_from_import_to_a_csv_byte_for_byte(client, researcher, tmp_path):
+    """Over HTTP, as a person without JavaScript; then annotators.csv as a literal."""
+    task = factories.make_task(shots=[1], test_size=2)
+    study = factories.make_study(researcher, task, shots=[1], annotators=1, name="journey", seed=3)
+    client.post(reverse("start", args=[study.link_code]))
+    seat = study.participations.get()
+    client.post(reverse("consent", args=[seat.token]), {"agree": "yes"})
+    client.post(reverse("begin", args=[seat.token]))
+    for answer in ({"no_answer": "1"}, {"no_answer": "1"}, {"no_answer": "1"}):
+        turn = seat.latest_turn()
+        client.post(reverse("answer", args=[seat.token]), {"turn": turn.pk, **answer})
+        client.post(reverse("continue", args=[seat.token]))
+    Participation.objects.filter(pk=seat.pk).update(pseudonym="A-JRNEY")
+    call_command("export_study", "journey", str(tmp_path / "out"), verbosity=0)
+    study.refresh_from_db()
+    found = (tmp_path / "out" / "annotators.csv").read_bytes().decode()
+    found = re.sub(r",[0-9.e-]+\r\n$", ",SECONDS\r\n", found)
+    assert found == (
+        "study,manifest,task,task_version,shots,split,annotator,kind,status,in_analysis,"
+        "mean_s1,sd_examples,n,training_s1,training_n,seconds\r\n"
+        f"journey,{study.manifest_hash},toy-places,1,1,1,A-JRNEY,person,completed,1,"
+        "0.5,0.7071067811865476,2,1.0,1,SECONDS\r\n"
+    )
+    spans = (tmp_path / "out" / "spans.csv").read_bytes()
+    assert spans == b"task,step,annotator,example,hash,segment,start,end,text\r\n"
+
+
+def test_every_file_has_the_documented_columns(export):
+    for name, columns in exports.COLUMNS.items():
+        with (export / name).open(encoding="utf-8", newline="") as file:
+            assert next(csv.reader(file)) == list(columns), name
+
+
+def test_answers_hold_one_row_per_turn_and_empty_lists_for_no_answer(study, export):
+    found = rows(export, "answers.csv")
+    assert len(found) == sum(p.turns.count() for p in study.participations.all())
+    assert any(
+        row["answer"] == "[]" and row["gold"] == "[]" and row["s1"] == "1.0" for row in found
+    )
+    assert {row["step"] for row in found} == {"training", "annotation"}
+    open_turn = [row for row in found if not row["submitted_at"]]
+    assert len(open_turn) == 1
+    assert open_turn[0]["answer"] == open_turn[0]["s1"] == open_turn[0]["seconds"] == ""
+
+
+def test_texts_are_exported_unaltered(researcher, tmp_path):
+    from tasks.formats import Record
+
+    text = '=1+1, "quoted"\r\n 😀 e\u0301 <b>&amp;\u00a0'
+    task = factories.make_task(
+        test=[Record("=id", (text,), "+Which?", ("quoted",), None)], shots=[], name="odd"
+    )
+    study = factories.make_study(researcher, task, shots=[0])
+    factories.work_through(factories.seat(study.scenarios.get()))
+    folder = tmp_path / "out"
+    call_command("export_study", study.name, str(folder), verbosity=0)
+    (example,) = rows(folder, "examples.csv")
+    assert json.loads(example["segments"]) == [text]
+    assert (example["example"], example["question"]) == ("=id", "+Which?")
+    assert rows(folder, "spans.csv")[0]["text"] == "quoted"
+    assert verify(folder).returncode == 0
+
+
+def test_no_secret_is_in_an_export(study, export):
+    written = b"".join(path.read_bytes() for path in export.iterdir()).decode()
+    for participation in study.participations.select_related("worker"):
+        assert participation.token not in written
+        assert participation.worker.key not in written
+        assert participation.completion_code not in written
+    assert study.link_code not in written
+    assert study.simulated_link_code not in written
+
+
+def test_an_export_never_overwrites_and_leaves_nothing_half_written(study, tmp_path):
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    (folder / "mine.txt").write_text("mine")
+    with pytest.raises(CommandError, match="not empty"):
+        call_command("export_study", study.name, str(folder))
+    assert [path.name for path in tmp_path.rglob("*")] == ["kept", "mine.txt"]
+
+
+def test_the_zip_holds_the_same_files(client, researcher, study):
+    import io
+    import zipfile
+
+    client.force_login(researcher)
+    reply = client.get(reverse("export_zip", args=[study.name]))
+    names = zipfile.ZipFile(io.BytesIO(reply.getvalue())).namelist()
+    assert {f"{study.name}/{name}" for name in exports.COLUMNS} < set(names)
+
+
+def test_verify_agrees_with_an_untouched_export(export):
+    done = verify(export)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Everything agrees." in done.stdout
+
+
+@pytest.fixture(params=[(f, c) for f, columns in exports.COLUMNS.items() for c in columns])
+def column(request):
+    return request.param
+
+
+# Quoted or given: no other cell of the export says what they must be. The checksums hold them.
+ONLY_CHECKSUMS = {
+    ("human_performance.csv", "published_mean"),
+    ("human_performance.csv", "published_spread"),
+    ("human_performance.csv", "family"),
+}
+
+
+def alter(value: str) -> str:
+    """Another value that still looks like one of its kind."""
+    if re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", value):
+        return str(float(value) + 0.25) if "." in value else str(int(value) + 1)
+    if re.fullmatch(r"\d{4}-\d\d-\d\dT.*Z", value):
+        return value[:20] + str((int(value[20]) + 1) % 10) + value[21:]
+    return {"set": "any_of", "person": "model", "completed": "working"}.get(value, value + "x")
+
+
+def test_verify_finds_one_altered_cell_of_every_column(export, tmp_path, column):
+    """With the checksums, and again without them wherever the cell can be derived."""
+    name, field = column
+    table = rows(export, name)
+    index = next((i for i, row in enumerate(table) if row[field]), 0)
+    table[index][field] = alter(table[index][field])
+    with (export / name).open("w", encoding="utf-8", newline="") as file:
+        writer = csv.DictWriter(file, exports.COLUMNS[name], lineterminator="\r\n")
+        writer.writeheader()
+        writer.writerows(table)
+    assert verify(export).returncode == 1
+    if column not in ONLY_CHECKSUMS:
+        (export / "SHA256SUMS").unlink()
+        done = verify(export)
+        assert done.returncode == 1, f"{column} altered to {table[index][field]!r}\n{done.stdout}"
+
+
+def test_the_table_counts_people_only_and_says_who_is_left_out(study):
+    Participation.objects.filter(
+        pk=study.participations.filter(status="completed").first().pk
+    ).update(in_analysis=False, seat_number=None)
+    people = tables.performance(study)
+    assert sum(cell.n for cell in people.cells.values()) == 11
+    assert people.not_counted == ["1 excluded from the analysis"]
+    robots = tables.performance(study, Kind.SIMULATED)
+    assert robots.heading == "Simulated annotators (not people)"
+    assert sum(cell.n for cell in robots.cells.values()) == 0
+    assert robots.not_counted == ["1 at work"]
+
+
+def test_a_cell_is_the_mean_and_sd_over_annotators(study):
+    import statistics
+
+    table = tables.performance(study)
+    means = [
+        100 * statistics.fmean(turn.answer.s1 for turn in p.turns.filter(step="annotation"))
+        for p in study.participations.filter(
+            scenario__shots=2, scenario__task__name="toy-places", status="completed", kind="person"
+        )
+    ]
+    cell = table.cells["toy-places", 2]
+    assert cell.n == 2
+    assert cell.mean == pytest.approx(statistics.fmean(means))
+    assert cell.sd_ddof1 == pytest.approx(statistics.stdev(means))
+    assert cell.sd_ddof0 == pytest.approx(statistics.pstdev(means))
+    assert cell.text == f"{cell.mean:.1f} ± {cell.sd_ddof1:.1f}"
+
+
+def test_one_annotator_has_no_sd(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
+    factories.work_through(factories.seat(study.scenarios.get()))
+    assert tables.performance(study).cells["toy-places", 0].text == "100.0 ± –"
+
+
+def test_the_table_can_be_had_as_markdown_and_latex(study):
+    table = tables.performance(study)
+    assert "| 0 shots |" in as_markdown(table)
+    assert "toy-places" in as_markdown(table)
+    latex = as_latex(table)
+    assert r"\toprule" in latex
+    assert r"$\pm$" in latex
+    assert "±" not in latex.split(r"\begin{tabular}")[1]
+
+
+def test_the_training_table_tells_examples_by_content(study):
+    rows = {(row.task, row.shots): row for row in tables.training(study)}
+    four = rows["toy-places", 4]
+    assert four.block_names == ["in the 2", "in the 4, not the 2"]
+    assert rows["toy-places", 2].texts[1] == "–"
+    assert all("not nested" not in row.texts for row in rows.values())
+
+
+def test_splits_that_are_not_nested_give_no_number(researcher):
+    train = {2: factories.place_records("a", 2), 4: factories.place_records("b", 4)}
+    study = factories.make_study(
+        researcher, factories.make_task(train=train), shots=[2, 4], annotators=1
+    )
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+    by_shots = {row.shots: row.texts for row in tables.training(study)}
+    assert by_shots[2][0] == "100.0"
+    assert by_shots[4][1] == "not nested"
+
+
+def test_the_pages_show_the_tables(client, researcher, study):
+    client.force_login(researcher)
+    page = client.get(reverse("human_performance", args=[study.name])).content.decode()
+    assert "Simulated annotators (not people)" in page
+    assert "s1|match:exact" in page
+    for ext in ("csv", "md", "tex"):
+        assert (
+            client.get(reverse("human_performance_file", args=[study.name, ext])).status_code == 200
+        )
+    assert (
+        client.get(reverse("human_performance_file", args=[study.name, "exe"])).status_code == 404
+    )
+    assert (
+        "in the 4, not the 2"
+        in client.get(reverse("training_table", args=[study.name])).content.decode()
+    )
+
+
+def test_a_draft_can_be_exported_and_verified(researcher, tmp_path):
+    study = factories.make_study(researcher, factories.make_task(), status="draft")
+    folder = tmp_path / "draft"
+    call_command("export_study", study.name, str(folder), verbosity=0)
+    assert verify(folder).returncode == 0
+    shutil.rmtree(folder)
