@@ -1,0 +1,98 @@
+"""The reveal compares by text: right, missed, extra, partly right (DESIGN section 4)."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.comparison import compare
+from tasks.spans import Answer, occurrences, read_typed, tokens
+
+TEXT = "Ann Lee met Bo in Rio, and Bo left Rio for New York."
+NOTHING = Answer((), "", True)
+
+
+def verdicts(typed: str, gold: list[str], rule: str = "set", text: str = TEXT):
+    answer = read_typed(typed, [text]) if typed else NOTHING
+    return compare(answer, gold, rule, [text])
+
+
+def test_a_right_text_is_right_wherever_it_was_highlighted():
+    second = Answer((occurrences("Bo", [TEXT])[1],), "", False)
+    result = compare(second, ["Bo"], "set", [TEXT])
+    assert (result.right, result.missed, result.s1) == (["Bo"], [], 1)
+    assert [mark.start for mark in result.marks] == [TEXT.rindex("Bo")]
+
+
+def test_both_places_of_a_right_text_are_right():
+    both = Answer(tuple(occurrences("Bo", [TEXT])), "", False)
+    assert [m.verdict for m in compare(both, ["Bo"], "set", [TEXT]).marks] == ["right", "right"]
+
+
+def test_a_missed_text_is_marked_once_where_it_stands():
+    result = verdicts("Rio", ["Rio", "New York"])
+    assert result.missed == ["New York"]
+    missed = [mark for mark in result.marks if mark.verdict == "missed"]
+    assert [(m.start, m.text) for m in missed] == [(TEXT.index("New"), "New York")]
+
+
+def test_what_is_chosen_and_not_gold_is_extra():
+    result = verdicts("Ann Lee\nRio", ["Rio"])
+    assert (result.extra, result.right, result.partial) == (["Ann Lee"], ["Rio"], [])
+
+
+def test_what_overlaps_gold_but_is_another_text_is_partly_right_and_counts_0():
+    result = verdicts("York", ["New York"])
+    assert (result.partial, result.extra, result.missed) == (["York"], [], ["New York"])
+    assert result.s1 == 0
+    pieces = [(p.text, p.chosen, p.missed) for p in result.pieces(0, TEXT) if p.chosen or p.missed]
+    assert pieces == [("New ", "", True), ("York", "partial", True)]
+
+
+def test_alternatives_are_compared_with_the_one_that_scored():
+    result = verdicts("New York", ["York", "New York", "for New York"], "any_of")
+    assert (result.right, result.missed, result.partial) == (["New York"], [], [])
+    assert result.also_accepted == ["York", "for New York"]
+
+
+def test_with_no_alternative_right_the_one_that_was_touched_is_shown():
+    result = verdicts("New", ["Rio", "New York"], "any_of")
+    assert (result.missed, result.partial) == (["New York"], ["New"])
+    assert result.also_accepted == ["Rio"]
+    assert verdicts("Ann", ["Rio", "New York"], "any_of").missed == ["Rio"]
+
+
+def test_gold_that_nobody_can_highlight_is_said_to_be_so():
+    result = verdicts("Rio", ["Rio", '"Anns" House'])
+    assert result.unreachable == ['"Anns" House']
+    assert result.missed == ['"Anns" House']
+    assert [mark.verdict for mark in result.marks] == ["right"]
+
+
+@pytest.mark.parametrize(("gold", "s1", "missed"), [([], 1, []), (["Rio"], 0, ["Rio"])])
+def test_no_answer_is_right_only_where_there_is_none(gold, s1, missed):
+    result = verdicts("", gold)
+    assert (result.s1, result.missed) == (s1, missed)
+
+
+def test_a_highlight_where_there_is_no_answer_is_extra():
+    assert verdicts("Rio", []).extra == ["Rio"]
+
+
+def test_labels_have_no_marks():
+    result = compare(Answer((), "no", False), ["yes"], "set", [TEXT])
+    assert (result.marks, result.extra, result.missed, result.unreachable) == (
+        (), ["no"], ["yes"], [],
+    )  # fmt: skip
+
+
+@given(st.text("ab .😀", min_size=1, max_size=30), st.data())
+def test_the_pieces_always_add_up_to_the_text(text, data):
+    cut = tokens(text)
+    if not cut:
+        return
+    places = st.integers(0, len(cut) - 1)
+    chosen = text[cut[data.draw(places)][0] :].strip()[:3].strip()
+    gold = text[cut[data.draw(places)][0] :].strip()[:4]
+    spans = tuple(occurrences(chosen, [text])[:1])
+    result = compare(Answer(spans, "", not spans), [gold], "set", [text])
+    assert "".join(piece.text for piece in result.pieces(0, text)) == text

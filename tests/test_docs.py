@@ -1,0 +1,48 @@
+"""README says what the code does: columns, commands, files."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django.core.management import get_commands
+
+from analysis.exports import columns_markdown
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_columns_in_the_readme_are_those_of_the_exports():
+    section = README.split("<!-- columns:begin -->\n")[1].split("<!-- columns:end -->")[0]
+    assert section.strip() == columns_markdown().strip()
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["import_clues", "import_task", "create_study", "simulate_workers", "export_study",
+     "replicate_clues", "demo"],
+)  # fmt: skip
+def test_every_command_of_ours_is_in_the_readme_or_behind_make(command):
+    assert command in get_commands()
+    assert command in README or command == "demo"
+
+
+def test_every_command_in_the_readme_exists():
+    for command in re.findall(r"python manage\.py (\w+)", README):
+        assert command in get_commands(), command
+
+
+def test_every_file_that_the_docs_name_is_there():
+    for text in (README, (ROOT / "docs" / "architecture.md").read_text()):
+        for name in re.findall(r"`((?:annotation|tasks|analysis|tests|static)/[\w./-]*)`", text):
+            assert (ROOT / name).exists(), name
+
+
+def test_every_word_of_the_glossary_is_a_word_of_the_models():
+    from annotation import models
+    from tasks import models as task_models
+
+    for word in ("Study", "Scenario", "Worker", "Participation", "Turn", "Answer"):
+        assert hasattr(models, word)
+    for word in ("Task", "Example", "Split"):
+        assert hasattr(task_models, word)

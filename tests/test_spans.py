@@ -1,0 +1,198 @@
+"""Tokens, payloads and typed answers; the server believes offsets of its own tokens alone."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.spans import (
+    Answer,
+    AnswerError,
+    Span,
+    is_reachable,
+    on_boundaries,
+    read_label,
+    read_spans,
+    read_typed,
+    tokens,
+)
+
+# Emoji, a decomposed accent, a double blank, CRLF, markup, right to left: HIGHLIGHTER 10, case f.
+ODD = "😀 Lago  e\u0301\r\n(x_1) <b>&amp; שלום"
+
+
+def words(text: str) -> list[str]:
+    return [text[start:end] for start, end in tokens(text)]
+
+
+def test_tokens_are_runs_of_letters_digits_and_marks_and_single_signs():
+    assert words(ODD) == [
+        "😀", "Lago", "e\u0301", "(", "x_1", ")", "<", "b", ">", "&", "amp", ";", "שלום",
+    ]  # fmt: skip
+    assert tokens(ODD)[1] == (2, 6)
+    assert words("Mar-a-Lago's U.S.") == [
+        "Mar", "-", "a", "-", "Lago", "'", "s", "U", ".", "S", ".",
+    ]  # fmt: skip
+    assert words("কপিল") == ["কপিল"]
+    assert words("a\u00adb\u200bc\ufeff\u0085 ") == ["a", "b", "c"]
+
+
+@given(st.text())
+def test_tokens_never_overlap_and_leave_only_separators_out(text):
+    last = 0
+    for start, end in tokens(text):
+        assert last <= start < end
+        last = end
+    kept = {i for start, end in tokens(text) for i in range(start, end)}
+    assert not any(c.isalnum() for i, c in enumerate(text) if i not in kept)
+
+
+UNREACHABLE = {
+    "WikiANN": {"1828_2", "320_2", "3120_1", "3140_2", "829_2", "7887_2", "4862_1", "2580_3",
+                "3911_2", "14729_2", "10154_2", "3350_2", "432_2", "432_3"},
+    "CoNLL03": {"7888_2", "3793_2", "11530_2", "8668_1"},
+    "SQuADv2": set(),
+    "ReCoRD": set(),
+}  # fmt: skip
+
+
+@pytest.mark.real_data
+def test_all_gold_but_the_24_known_texts_can_be_highlighted(clues):
+    from tasks.importing import read_clues
+
+    texts = reachable = 0
+    for name, known in UNREACHABLE.items():
+        _card, files = read_clues(clues, name)
+        lost = set()
+        for record in (record for file in files for record in file.records):
+            for text in set(record.gold):
+                texts += 1
+                found = is_reachable(text, record.context)
+                reachable += found
+                lost |= set() if found else {record.id}
+        assert lost == known, name
+    assert (texts, reachable) == (2693, 2669)
+
+
+def payload(*spans, no_answer=False, **extra) -> str:
+    return json.dumps({"v": 1, "no_answer": no_answer, "spans": list(spans), **extra})
+
+
+def span(start, end, **changes):
+    return {"field": "context", "index": 0, "start": start, "end": end} | changes
+
+
+def test_a_payload_becomes_slices_of_the_servers_text():
+    answer = read_spans(payload(span(8, 10), span(2, 6)), [ODD])
+    assert answer == Answer((Span(0, 2, 6, "Lago"), Span(0, 8, 10, "e\u0301")), "", False)
+    assert read_spans(payload(span(8, 13)), [ODD]).texts == ["e\u0301\r\n("]
+
+
+FORGED = {
+    "start inside a word": (payload(span(3, 6)), "not_on_words"),
+    "end inside a word": (payload(span(2, 5)), "not_on_words"),
+    "past the end": (payload(span(2, 10_000)), "bad_offsets"),
+    "negative": (payload(span(-1, 6)), "bad_offsets"),
+    "empty span": (payload(span(2, 2)), "bad_offsets"),
+    "boolean offset": (payload(span(True, 6)), "bad_offsets"),
+    "fraction": (payload(span(2.0, 6)), "bad_offsets"),
+    "text offset": (payload(span("2", 6)), "bad_offsets"),
+    "overlap": (payload(span(2, 6), span(2, 10)), "overlap"),
+    "unknown field": (payload(span(2, 6, field="gold")), "bad_field"),
+    "unknown segment": (payload(span(2, 6, index=1)), "bad_field"),
+    "boolean segment": (payload(span(2, 6, index=False)), "bad_field"),
+    "question of a task that forbids it": (
+        payload({"field": "question", "start": 0, "end": 1}), "bad_field",
+    ),
+    "text sent along": (payload(span(2, 6, text="Lago")), "bad_field"),
+    "no answer and spans": (payload(span(2, 6), no_answer=True), "both"),
+    "neither": (payload(), "nothing_chosen"),
+    "no_answer is a number": ('{"v":1,"no_answer":1,"spans":[]}', "bad_payload"),
+    "another version": ('{"v":2,"no_answer":true,"spans":[]}', "bad_payload"),
+    "version true": ('{"v":true,"no_answer":true,"spans":[]}', "bad_payload"),
+    "extra key": (payload(no_answer=True, s1=1), "bad_payload"),
+    "not JSON": ("{", "bad_payload"),
+    "a list": ("[]", "bad_payload"),
+    "nested too deeply": ("[" * 10_000, "bad_payload"),
+    "two megabytes": ("x" * 2_000_000, "too_long"),
+    "too many": (payload(*[span(2, 6)] * 101), "too_many_spans"),
+    "a span that is a list": (payload([]), "bad_payload"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_a_forged_payload_is_refused(case):
+    sent, code = FORGED[case]
+    with pytest.raises(AnswerError) as refused:
+        read_spans(sent, [ODD])
+    assert refused.value.code == code
+    assert str(refused.value).endswith(".")
+
+
+def test_the_question_can_be_highlighted_where_the_task_says_so():
+    sent = payload({"field": "question", "start": 0, "end": 3})
+    assert read_spans(sent, ["x"], "Who?").spans == (Span(-1, 0, 3, "Who"),)
+
+
+def test_limits_of_the_card_hold_for_every_way_of_answering():
+    with pytest.raises(AnswerError, match="at most one highlight"):
+        read_spans(payload(span(2, 6), span(8, 10)), [ODD], max_spans=1)
+    with pytest.raises(AnswerError, match="at most one highlight"):
+        read_typed("Lago\nx_1", [ODD], max_spans=1)
+    with pytest.raises(AnswerError, match="always an answer"):
+        read_spans(payload(no_answer=True), [ODD], no_answer_possible=False)
+    with pytest.raises(AnswerError, match="always an answer"):
+        read_typed("", [ODD], no_answer=True, no_answer_possible=False)
+
+
+def test_typed_lines_are_found_in_the_text():
+    answer = read_typed("  Lago \r\n\r\nx_1\nLago", [ODD])
+    assert answer.texts == ["Lago", "x_1"]
+    assert read_typed("", [ODD], no_answer=True) == Answer((), "", True)
+
+
+@pytest.mark.parametrize(
+    ("typed", "code", "hint"),
+    [
+        ("Laguna", "not_in_text", "“Laguna” is not in the text. Copy"),
+        ("lago", "not_in_text", "other capitals"),
+        ("Ann’s", "not_in_text", "apostrophes"),
+        ("ag", "not_on_words", "inside a word"),
+        ("the cat\ncat", "overlap", "overlaps another line"),
+        ("", "nothing_chosen", "Highlight at least one answer"),
+        ("a\0b", "not_in_text", "is not in the text"),
+    ],
+)
+def test_a_typed_line_that_does_not_fit_is_quoted_with_a_hint(typed, code, hint):
+    with pytest.raises(AnswerError) as refused:
+        read_typed(typed, ["Lago saw Ann's mat and the cat"])
+    assert refused.value.code == code
+    assert hint in str(refused.value)
+
+
+def test_a_typed_line_takes_a_place_that_is_still_free():
+    answer = read_typed("the cat\ncat", ["the cat met a cat"])
+    assert [(s.start, s.end) for s in answer.spans] == [(0, 7), (14, 17)]
+
+
+@given(st.text(max_size=40), st.data())
+def test_what_is_highlighted_can_also_be_typed(text, data):
+    cut = tokens(text)
+    if cut:
+        first = data.draw(st.integers(0, len(cut) - 1))
+        word = text[cut[first][0] : cut[first][1]]
+        if word.strip() == word and len(word.splitlines()) == 1:
+            assert read_typed(word, [text]).texts == [word]
+
+
+def test_a_label_must_be_one_of_the_tasks():
+    assert read_label("yes", ["yes", "no"]) == Answer((), "yes", False)
+    for label in ("", "maybe", "YES"):
+        with pytest.raises(AnswerError):
+            read_label(label, ["yes", "no"])
+
+
+def test_boundaries_are_those_of_tokens():
+    assert on_boundaries("ab cd", 0, 5)
+    assert not on_boundaries("ab cd", 1, 5)
