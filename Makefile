@@ -9,7 +9,7 @@ demo: .venv/core  ## a study with results and free seats, served on PORT
 	$(BIN)/python manage.py demo --port $(PORT)
 
 test: .venv/dev .venv/chromium lint  ## everything, on SQLite and on PostgreSQL, with a real Chromium
-	node --test 'tests/js/*.test.mjs'
+	node --test tests/js/*.test.mjs
 	$(BIN)/pytest -n 2 -m "not browser"
 	$(BIN)/python tests/with_postgres.py $(BIN)/pytest -n 2
 
