@@ -65,6 +65,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "example": "id in the file (unique only there)",
         "segments": "the context as a JSON list of texts",
         "question": "the question as published",
+        "question_selectable": "the question as shown, if it can be highlighted; else empty",
         "gold": "gold texts as a JSON list; [] is no answer",
         "gold_rule": "set: all golds together; any_of: golds are alternatives",
         "hash": "SHA-256 of the JSON list [segments, question, gold]: equality across files",
@@ -177,15 +178,17 @@ def examples_rows(study: Study) -> Iterator[list[Any]]:
         )
         for split in splits.order_by("kind", "shots"):
             for example in split.examples.order_by("position").iterator(chunk_size=2000):
+                question = card.selectable_question(example.question)
                 best = (
                     1.0
                     if card.answered_by == "label"
-                    else ceiling(example.gold, example.context, card.gold_rule)
+                    else ceiling(example.gold, example.context, card.gold_rule, question)
                 )
                 yield [
                     task.name, task.version, split.filename, split.kind, split.shots or "",
                     split.number or "", example.position, example.source_id,
-                    json_list(example.context), example.question, json_list(example.gold),
+                    json_list(example.context), example.question, question or "",
+                    json_list(example.gold),
                     card.gold_rule, example.content_hash, number(best),
                 ]  # fmt: skip
 

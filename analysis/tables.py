@@ -15,9 +15,8 @@ from analysis import scores
 from analysis.published import Published, human_table4
 from annotation.models import Kind, Participation, Study
 from tasks.cards import FAMILIES
-from tasks.metrics import recipe, s1
-from tasks.models import Example, Split, Task
-from tasks.spans import ceiling
+from tasks.metrics import recipe
+from tasks.models import Task
 
 FAMILY_NAMES = {
     "classification": "Classification",
@@ -38,20 +37,10 @@ class Bounds:
 def bounds(task: Task) -> Bounds:
     """The trivial baseline (always empty, or the majority label) and the reachable ceiling.
 
-    Both are means over the task's test examples under its gold rule.
+    Both are means over the task's test examples under its gold rule, as its data report has them.
     """
-    card = task.card
-    rows = list(
-        Example.objects.filter(split__task=task, split__kind=Split.Kind.TEST)
-        .order_by("position")
-        .values_list("gold", "context")
-    )
-    if card.answered_by == "label":
-        label, count = Counter(gold[0] for gold, _context in rows).most_common(1)[0]
-        return Bounds(f"always “{label}”", 100 * count / len(rows), 100.0)
-    empty = math.fsum(s1([], gold) for gold, _context in rows)
-    best = math.fsum(ceiling(gold, context, card.gold_rule) for gold, context in rows)
-    return Bounds("always “no answer”", 100 * empty / len(rows), 100 * best / len(rows))
+    found = task.report
+    return Bounds(found["baseline_name"], found["baseline"], found["ceiling"])
 
 
 @dataclass(frozen=True)

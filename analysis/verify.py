@@ -46,6 +46,13 @@ class Report:
         return bool(failed)
 
 
+# Of the study's tasks, as manifest.json froze them.
+CARDS = {}
+FAMILIES = {}
+RECHAINED = {}
+LABEL_TASKS = set()
+
+
 def s1(predicted, gold):
     predicted, gold = set(predicted), set(gold)
     if not predicted or not gold:
@@ -178,11 +185,18 @@ def check_examples(data, report):
         digest = hashlib.sha256(content.encode()).hexdigest()
         if row["hash"] != digest:
             report.differs("examples.csv", number, "hash", row["hash"], digest)
+        if row["task"] in CARDS:
+            shown = question_to_highlight(row["task"], row["question"])
+            if row["question_selectable"] != shown:
+                found = row["question_selectable"]
+                report.differs("examples.csv", number, "question_selectable", found, shown)
         rule = rules.setdefault(row["task"], row["gold_rule"])
         if row["gold_rule"] != rule or rule not in ("set", "any_of"):
             report.differs("examples.csv", number, "gold_rule", row["gold_rule"], rule)
         # The labels of a task stand nowhere in its texts: they are chosen, not highlighted.
-        best = 1.0 if row["task"] in LABEL_TASKS else reachable(segments, gold, rule)
+        best = 1.0
+        if row["task"] not in LABEL_TASKS:
+            best = reachable([*segments, row["question_selectable"]], gold, rule)
         if not same(row["reachable"], best):
             report.differs("examples.csv", number, "reachable", row["reachable"], best)
         name = row["file"]
@@ -202,8 +216,15 @@ def check_examples(data, report):
     return len(data["examples.csv"])
 
 
-LABEL_TASKS = set()
-RECHAINED = {}
+def question_to_highlight(task, question):
+    """The question as the card words it where it can be highlighted, else ""."""
+    card = CARDS[task]
+    if not card.get("question_selectable"):
+        return ""
+    for kind in card.get("question_types", []):
+        if kind["match"] == question:
+            return kind["wording"]
+    return card.get("question", question)
 
 
 def examples_by_key(data):
@@ -241,7 +262,7 @@ def check_spans(data, report):
         segments = json.loads(example["segments"])
         try:
             where = row["segment"]
-            text = example["question"] if where == "question" else segments[int(where)]
+            text = example["question_selectable"] if where == "question" else segments[int(where)]
             start, end = int(row["start"]), int(row["end"])
         except (ValueError, IndexError):
             report.differs("spans.csv", number, "segment", row["segment"], "a place in the example")
@@ -457,15 +478,13 @@ def check_performance(data, published, report):
     return len(data["human_performance.csv"])
 
 
-FAMILIES = {}
-
-
 def main(folder):
     report = Report()
     data = {name: read(folder, name) for name in FILES}
     manifest = folder / "manifest.json"
     if manifest.stat().st_size:
         for task in json.loads(manifest.read_bytes())["tasks"]:
+            CARDS[task["name"]] = task["card"]
             FAMILIES[task["name"]] = task["card"]["family"]
             RECHAINED[task["name"]] = task["rechained"]
             if task["card"].get("labels"):

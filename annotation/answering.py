@@ -51,7 +51,7 @@ def read_answer(example: Example, card, fields: Mapping[str, str]) -> spans.Answ
     """
     if card.answered_by == "label":
         return spans.read_label(fields.get("label", ""), [label.name for label in card.labels])
-    question = card.wording(example.question) if card.question_selectable else None
+    question = card.selectable_question(example.question)
     limits = {"max_spans": card.max_spans, "no_answer_possible": card.no_answer}
     if fields.get("answer"):
         return spans.read_spans(fields["answer"], example.context, question, **limits)

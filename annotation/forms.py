@@ -10,6 +10,12 @@ from annotation.models import Study
 from tasks.models import Task
 
 
+def task_label(task: Task) -> str:
+    """The task with the training sizes that it has."""
+    sizes = ", ".join(map(str, task.training_sizes)) or "none"
+    return f"{task} (training files of {sizes})"
+
+
 class StudyForm(forms.ModelForm):
     """Everything that opening freezes."""
 
@@ -45,8 +51,8 @@ class StudyForm(forms.ModelForm):
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
         self.fields["tasks"].queryset = self._selectable()
-        if self.instance.pk and not self.is_bound:
-            self.initial["shots"] = " ".join(map(str, self.instance.shots))
+        self.initial["shots"] = " ".join(map(str, self.instance.shots))
+        self.fields["tasks"].label_from_instance = task_label
         for name, field in self.fields.items():
             if self.is_bound and name in self.errors:
                 field.widget.attrs |= {"aria-invalid": "true", "aria-describedby": f"error-{name}"}

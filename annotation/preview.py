@@ -105,5 +105,6 @@ def _reveal(scenario: Scenario, step: str, example: Example, request: HttpReques
     answer = read_answer(example, card, request.POST)
     if step != Step.TRAINING:
         return None
-    comparison = compare(answer, example.gold, card.gold_rule, example.context)
+    question = card.selectable_question(example.question)
+    comparison = compare(answer, example.gold, card.gold_rule, example.context, question)
     return reveal_page(card, example, answer, comparison)

@@ -88,7 +88,14 @@ class Known:
 
     gold: list[str]
     segments: list[str]
+    question: str | None  # as shown, where it can be highlighted
     card: Card
+
+    def text_of(self, span: spans.Span) -> str:
+        """The text that the span stands in."""
+        return (
+            (self.question or "") if span.segment == spans.QUESTION else self.segments[span.segment]
+        )
 
 
 class Knowledge:
@@ -102,7 +109,7 @@ class Knowledge:
             rows = Example.objects.filter(split__task=task)
             for context, question, gold in rows.values_list("context", "question", "gold"):
                 key = (card.title, card.wording(question), *context)
-                self._known[key] = Known(gold, context, card)
+                self._known[key] = Known(gold, context, card.selectable_question(question), card)
             if card.labels:
                 golds = rows.filter(split__kind=Split.Kind.TEST).values_list("gold", flat=True)
                 self._majority[card.name] = Counter(g[0] for g in golds).most_common(1)[0][0]
@@ -150,8 +157,8 @@ def gold(known: Known, rng: random.Random) -> Choice:
     found: list[spans.Span] = []
     wanted = known.gold[:1] if known.card.gold_rule == "any_of" else known.gold
     for text in dict.fromkeys(wanted):
-        places = spans.occurrences(text, known.segments)
-        free = [place for place in places if not any(_overlap(place, one) for one in found)]
+        places = spans.occurrences(text, known.segments, known.question)
+        free = [place for place in places if not any(map(place.overlaps, found))]
         found += free[:1]
     return _allowed(found, known), ""
 
@@ -194,7 +201,7 @@ def mistaken(known: Known, rng: random.Random) -> Choice:
 
 def _slipped(span: spans.Span, known: Known, rng: random.Random) -> spans.Span:
     """The span with one of its ends moved by one token."""
-    text = known.segments[span.segment]
+    text = known.text_of(span)
     cut = spans.tokens(text)
     first = next(i for i, (start, _end) in enumerate(cut) if start == span.start)
     last = next(i for i, (_start, end) in enumerate(cut) if end == span.end)
@@ -231,13 +238,9 @@ def _apart(chosen: list[spans.Span]) -> list[spans.Span]:
     """Drop spans that overlap an earlier one: the highlighter would have replaced it."""
     kept: list[spans.Span] = []
     for span in chosen:
-        if not any(_overlap(span, other) for other in kept):
+        if not any(map(span.overlaps, kept)):
             kept.append(span)
     return kept
-
-
-def _overlap(one: spans.Span, other: spans.Span) -> bool:
-    return one.segment == other.segment and one.start < other.end and other.start < one.end
 
 
 # The walk ----------------------------------------------------------------------------------------
@@ -285,7 +288,12 @@ def _answer(page: Any, decide: Policy, knowledge: Knowledge, rng: random.Random)
         "v": 1,
         "no_answer": not chosen,
         "spans": [
-            {"field": "context", "index": s.segment, "start": s.start, "end": s.end}
+            (
+                {"field": "question"}
+                if s.segment == spans.QUESTION
+                else {"field": "context", "index": s.segment}
+            )
+            | {"start": s.start, "end": s.end}
             for s in sorted(chosen)
         ],
     }

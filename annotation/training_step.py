@@ -95,4 +95,10 @@ def reveal(turn: Turn) -> Comparison:
         raise ValueError("only an answered turn of the training step is revealed")
     card = turn.participation.scenario.task.card
     example = turn.example
-    return compare(turn.answer.as_given(), example.gold, card.gold_rule, example.context)
+    return compare(
+        turn.answer.as_given(),
+        example.gold,
+        card.gold_rule,
+        example.context,
+        card.selectable_question(example.question),
+    )

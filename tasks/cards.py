@@ -98,6 +98,10 @@ class Card:
                 return kind.wording
         return self.question if self.question is not None else question
 
+    def selectable_question(self, question: str) -> str | None:
+        """The question as shown, where the task lets it be highlighted; else None."""
+        return self.wording(question) if self.question_selectable else None
+
     def question_type(self, question: str) -> str:
         """The name of the question's type, or "" where the card tells none apart."""
         return next((kind.name for kind in self.question_types if kind.match == question), "")

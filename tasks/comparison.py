@@ -2,7 +2,8 @@
 
 Right: the text is gold, wherever it was highlighted. Missed: a gold text that was not chosen, shown
 where it stands. Extra: chosen, not gold. Partial: overlaps a place of a gold text but is another
-text, and counts 0. Where golds are alternatives the answer is compared with the one that scored.
+text, and counts 0. Where golds are alternatives the answer is compared with the one that scored,
+the others are listed as also accepted. A gold text that cannot be highlighted is listed as such.
 """
 
 import itertools
@@ -12,7 +13,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from tasks.metrics import score
-from tasks.spans import Answer, Span, is_reachable, occurrences
+from tasks.spans import Answer, Span, anywhere, is_reachable, occurrences
 
 
 class Mark(NamedTuple):
@@ -75,66 +76,75 @@ class Comparison:
 
 
 def compare(
-    answer: Answer, gold: Sequence[str], gold_rule: str, segments: Sequence[str]
+    answer: Answer,
+    gold: Sequence[str],
+    gold_rule: str,
+    segments: Sequence[str],
+    question: str | None = None,
 ) -> Comparison:
     """Compare an answer with the gold.
 
     A missed gold text is marked once: at the first place that overlaps one of the answer's spans,
     else at its first place. With `any_of` and nothing right, the alternative that a span overlaps
-    is the one compared with, else the first. Labels give no marks.
+    is the one compared with, else the first that can be highlighted, else the first. A gold text
+    that stands inside a word only counts as standing there. Labels give no marks. `question` is the
+    question's text where the task lets it be highlighted, else None.
     """
     s1, alternative = score(answer.texts, gold, gold_rule)
     accepted = list(dict.fromkeys(gold))
-    if gold_rule == "any_of" and accepted:
-        wanted = [_alternative(answer, gold, alternative, s1, segments)]
-    else:
-        wanted = accepted
+    # Labels may well be words of the text, and still stand nowhere in it.
+    places = {text: [] if answer.label else _places(text, segments, question) for text in accepted}
+    wanted = accepted
+    if alternative is not None:
+        wanted = [gold[alternative] if s1 else _nearest(places, answer.spans)]
     chosen = answer.texts
-    right = [text for text in chosen if text in wanted]
     missed = [text for text in wanted if text not in chosen]
-    places = [place for text in wanted for place in occurrences(text, segments)]
     marks = [_mark(span, wanted, places) for span in answer.spans]
-    partial = [mark.text for mark in marks if mark.verdict == "partial"]
-    extra = [text for text in chosen if text not in wanted and text not in partial]
-    marks += [mark for text in missed for mark in _missed(text, answer.spans, segments)]
-    is_label = bool(answer.label)
+    partial = list(dict.fromkeys(mark.text for mark in marks if mark.verdict == "partial"))
+    marks += [mark for text in missed for mark in _missed(places[text], answer.spans)]
     return Comparison(
         s1=s1,
         marks=tuple(sorted(marks, key=lambda mark: (mark.segment, mark.start, mark.end))),
-        right=right,
+        right=[text for text in chosen if text in wanted],
         missed=missed,
-        extra=extra,
-        partial=list(dict.fromkeys(partial)),
+        extra=[text for text in chosen if text not in wanted and text not in partial],
+        partial=partial,
         also_accepted=[text for text in accepted if text not in wanted],
-        unreachable=[] if is_label else [t for t in wanted if not is_reachable(t, segments)],
+        unreachable=[
+            text
+            for text in wanted
+            if not answer.label and not is_reachable(text, segments, question)
+        ],
     )
 
 
-def _alternative(
-    answer: Answer, gold: Sequence[str], scored: int | None, s1: float, segments: Sequence[str]
-) -> str:
-    if s1 == 0:
-        for text in gold:
-            if any(_overlap(p, s) for p in occurrences(text, segments) for s in answer.spans):
-                return text
-    return gold[scored or 0]
+def _places(text: str, segments: Sequence[str], question: str | None) -> list[Span]:
+    """Where a gold text stands: as words, or inside of words if nowhere else."""
+    return occurrences(text, segments, question) or list(anywhere(text, segments, question))
 
 
-def _mark(span: Span, wanted: Sequence[str], places: Sequence[Span]) -> Mark:
+def _touches(place: Span, spans: Sequence[Span]) -> bool:
+    return any(place.overlaps(span) for span in spans)
+
+
+def _nearest(places: dict[str, list[Span]], spans: Sequence[Span]) -> str:
+    """The alternative to show to somebody who met none of them."""
+    touched = (text for text in places if any(_touches(place, spans) for place in places[text]))
+    standing = (text for text in places if places[text])
+    return next(itertools.chain(touched, standing, places))
+
+
+def _mark(span: Span, wanted: Sequence[str], places: dict[str, list[Span]]) -> Mark:
     if span.text in wanted:
         verdict = "right"
-    elif any(_overlap(span, place) for place in places):
+    elif any(span.overlaps(place) for text in wanted for place in places[text]):
         verdict = "partial"
     else:
         verdict = "extra"
     return Mark(verdict, *span)
 
 
-def _missed(text: str, spans: Sequence[Span], segments: Sequence[str]) -> list[Mark]:
-    places = occurrences(text, segments)
-    touched = [place for place in places if any(_overlap(place, span) for span in spans)]
+def _missed(places: Sequence[Span], spans: Sequence[Span]) -> list[Mark]:
+    """The one mark of a missed text; none where it stands nowhere."""
+    touched = [place for place in places if _touches(place, spans)]
     return [Mark("missed", *place) for place in (touched or places)[:1]]
-
-
-def _overlap(one: Span, other: Span) -> bool:
-    return one.segment == other.segment and one.start < other.end and other.start < one.end

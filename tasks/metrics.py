@@ -10,6 +10,8 @@ once. Equal to the benchmark's own scorer once every spelling of "no answer" is 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+GOLD_RULES = ("set", "any_of")
+
 
 class Score(NamedTuple):
     """S1 in [0, 1], and which of the alternatives it was scored against (any_of only)."""
@@ -21,12 +23,13 @@ class Score(NamedTuple):
 def s1(predicted: Iterable[str], gold: Iterable[str]) -> float:
     """Score one answer; in [0, 1], higher is better.
 
+    Raises TypeError for a bare string, which would be taken for the set of its characters.
+
     >>> s1(["a", "b"], ["b", "c", "d"])
     0.4
     """
     for texts in (predicted, gold):
-        if isinstance(texts, str):
-            raise TypeError("s1 compares collections of texts; a bare string is not one")
+        _refuse_bare(texts)
     chosen, right = set(predicted), set(gold)
     if not chosen or not right:
         return float(chosen == right)
@@ -42,10 +45,12 @@ def score(predicted: Iterable[str], gold: Sequence[str], gold_rule: str) -> Scor
 
     `set`: all golds together. `any_of`: golds are alternatives; the best S1 against one of them
     counts, the first on ties. Without any gold both rules are the same.
+    Raises ValueError for another rule, TypeError for a bare string.
     """
-    if gold_rule not in ("set", "any_of"):
-        raise ValueError(f"gold rule must be set or any_of, not {gold_rule!r}")
-    predicted = set(predicted) if not isinstance(predicted, str) else predicted
+    _check(gold_rule)
+    _refuse_bare(predicted)
+    _refuse_bare(gold)
+    predicted = set(predicted)
     if gold_rule == "set" or not gold:
         return Score(s1(predicted, gold), None)
     scores = [s1(predicted, [alternative]) for alternative in gold]
@@ -54,5 +59,21 @@ def score(predicted: Iterable[str], gold: Sequence[str], gold_rule: str) -> Scor
 
 
 def recipe(gold_rule: str, ddof: int = 1) -> str:
-    """Every choice that changes the number, as one string to print beside it."""
+    """Every choice that changes the number, as one string to print beside it.
+
+    match: texts compare exactly; empty: S1 of two empty sets; gold: the task's gold rule; mean:
+    what an annotator's score is the mean of; sd: what the deviation is taken over, with its ddof;
+    v: counts up when the meaning of any of these changes.
+    """
+    _check(gold_rule)
     return f"s1|match:exact|empty:1|gold:{gold_rule}|mean:examples|sd:annotators|ddof:{ddof}|v:1"
+
+
+def _check(gold_rule: str) -> None:
+    if gold_rule not in GOLD_RULES:
+        raise ValueError(f"gold rule must be set or any_of, not {gold_rule!r}")
+
+
+def _refuse_bare(texts: Iterable[str]) -> None:
+    if isinstance(texts, str | bytes):
+        raise TypeError("S1 compares collections of texts; a bare string is not one")

@@ -55,7 +55,8 @@ def _ids(files: list[SplitFile], is_odd: Any) -> list[dict[str, Any]]:
 def _is_unreachable(card: Card, record: Record) -> bool:
     """Is there a gold text that cannot be highlighted?"""
     return card.answered_by == "spans" and not all(
-        is_reachable(text, record.context) for text in record.gold
+        is_reachable(text, record.context, card.selectable_question(record.question))
+        for text in record.gold
     )
 
 
@@ -155,7 +156,10 @@ def _bounds(card: Card, test: SplitFile) -> dict[str, Any]:
             "baseline": 100 * count / len(golds),
             "ceiling": 100.0,
         }
-    best = math.fsum(ceiling(r.gold, r.context, card.gold_rule) for r in test.records)
+    best = math.fsum(
+        ceiling(r.gold, r.context, card.gold_rule, card.selectable_question(r.question))
+        for r in test.records
+    )
     return {
         "baseline_name": "always “no answer”",
         "baseline": 100 * math.fsum(s1([], gold) for gold in golds) / len(golds),

@@ -7,8 +7,9 @@ is sliced here from the server's text: a text that a client sends is never belie
 
 import itertools
 import json
+import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -16,8 +17,9 @@ from tasks.metrics import score
 
 TOKENISER = "t5-1"
 QUESTION = -1
-LONGEST_PAYLOAD = 16 * 1024
+LONGEST_PAYLOAD = 16 * 1024  # characters; a payload that fits its rules has no others than ASCII
 MOST_SPANS = 100
+LONGEST_QUOTE = 120  # characters of an answer that a sentence repeats
 
 
 class Span(NamedTuple):
@@ -27,6 +29,10 @@ class Span(NamedTuple):
     start: int
     end: int
     text: str
+
+    def overlaps(self, other: "Span") -> bool:
+        """Do the two share a character? Neighbours that only touch do not."""
+        return self.segment == other.segment and self.start < other.end and other.start < self.end
 
 
 class Answer(NamedTuple):
@@ -52,8 +58,12 @@ class AnswerError(ValueError):
         self.code = code
 
 
+# --- Tokens ------------------------------------------------------------------------------------
+
+
 @lru_cache(maxsize=4096)
 def _is_word(character: str) -> bool:
+    # Not \w: Python's leaves combining marks out, and so would cut words of many scripts in two.
     return character == "_" or unicodedata.category(character)[0] in "LNM"
 
 
@@ -62,9 +72,12 @@ def _is_separator(character: str) -> bool:
     return character.isspace() or unicodedata.category(character) in ("Cf", "Cc")
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def tokens(text: str) -> tuple[tuple[int, int], ...]:
-    """Cut a text into tokens: runs of letters, digits, marks and "_"; any other sign alone."""
+    """Cut a text into tokens: runs of letters, digits, marks and "_"; any other sign alone.
+
+    Blanks and invisible signs separate tokens and belong to none. Start and end of each, in order.
+    """
     found = []
     start = None
     for index, character in enumerate(text):
@@ -82,51 +95,79 @@ def tokens(text: str) -> tuple[tuple[int, int], ...]:
     return tuple(found)
 
 
-@lru_cache(maxsize=8192)
-def _edges(text: str) -> tuple[frozenset[int], frozenset[int]]:
-    cut = tokens(text)
-    return frozenset(start for start, _end in cut), frozenset(end for _start, end in cut)
-
-
 def on_boundaries(text: str, start: int, end: int) -> bool:
-    """Do both ends stand on token boundaries?"""
-    starts, ends = _edges(text)
-    return start in starts and end in ends
+    """Does a token start at `start`, and one end at `end`?
+
+    The characters on both sides tell, so that reading an answer need not cut the whole text.
+    """
+    if not 0 <= start < end <= len(text):
+        return False
+    first, last = text[start], text[end - 1]
+    if _is_separator(first) or _is_separator(last):
+        return False
+    splits_first = start > 0 and _is_word(text[start - 1]) and _is_word(first)
+    splits_last = end < len(text) and _is_word(last) and _is_word(text[end])
+    return not splits_first and not splits_last
 
 
-def occurrences(text: str, segments: Sequence[str]) -> list[Span]:
-    """Every place where that text can be highlighted, in order; overlapping ones included."""
-    found = []
-    if text:
-        for index, segment in enumerate(segments):
-            start = segment.find(text)
-            while start >= 0:
-                if on_boundaries(segment, start, start + len(text)):
-                    found.append(Span(index, start, start + len(text), text))
-                start = segment.find(text, start + 1)
-    return found
+# --- Places of a text --------------------------------------------------------------------------
 
 
-def is_reachable(text: str, segments: Sequence[str]) -> bool:
+def anywhere(text: str, segments: Sequence[str], question: str | None = None) -> Iterator[Span]:
+    """Every place where that text stands, inside words too; segments first, then the question."""
+    numbered = [*enumerate(segments), *([] if question is None else [(QUESTION, question)])]
+    for number, segment in numbered:
+        start = segment.find(text) if text else -1
+        while start >= 0:
+            yield Span(number, start, start + len(text), text)
+            start = segment.find(text, start + 1)
+
+
+def occurrences(text: str, segments: Sequence[str], question: str | None = None) -> list[Span]:
+    """Every place where that text can be highlighted, in order; overlapping ones included.
+
+    `question` is the question's text where the task lets it be highlighted, else None.
+    """
+    return [
+        place
+        for place in anywhere(text, segments, question)
+        if on_boundaries(
+            question or "" if place.segment == QUESTION else segments[place.segment],
+            place.start,
+            place.end,
+        )
+    ]
+
+
+def is_reachable(text: str, segments: Sequence[str], question: str | None = None) -> bool:
     """Can that text be highlighted at all?"""
-    return bool(occurrences(text, segments))
+    return bool(occurrences(text, segments, question))
 
 
-def ceiling(gold: Sequence[str], segments: Sequence[str], gold_rule: str) -> float:
-    """The best S1 that highlighting can reach for that gold."""
-    reachable = [text for text in gold if is_reachable(text, segments)]
+def ceiling(
+    gold: Sequence[str], segments: Sequence[str], gold_rule: str, question: str | None = None
+) -> float:
+    """The best S1 that highlighting can reach for that gold, each text taken for itself."""
+    reachable = [text for text in gold if is_reachable(text, segments, question)]
     if gold_rule == "any_of":
         reachable = reachable[:1]
     return score(reachable, gold, gold_rule).s1
 
 
+# --- Labels ------------------------------------------------------------------------------------
+
+
 def read_label(label: str, labels: Sequence[str]) -> Answer:
     """Read the answer to a label task. Raises AnswerError."""
+    _refuse_broken(label)
     if not label:
         raise AnswerError("nothing_chosen", "Choose one of the labels.")
     if label not in labels:
-        raise AnswerError("unknown_label", f"“{label[:80]}” is not one of the labels.")
+        raise AnswerError("unknown_label", f"{_quoted(label)} is not one of the labels.")
     return Answer((), label, False)
+
+
+# --- Payload of the highlighter ----------------------------------------------------------------
 
 
 def read_spans(
@@ -143,72 +184,85 @@ def read_spans(
     are read; texts are sliced from `segments`. Raises AnswerError.
     """
     data = _json(payload)
-    if not isinstance(data, dict) or set(data) != {"v", "no_answer", "spans"} or data["v"] != 1:
-        raise AnswerError("bad_payload", "The answer could not be read. Reload the page, please.")
-    no_answer, listed = data["no_answer"], data["spans"]
-    if (
-        not isinstance(no_answer, bool)
-        or not isinstance(listed, list)
-        or type(data["v"]) is not int
-    ):
-        raise AnswerError("bad_payload", "The answer could not be read. Reload the page, please.")
+    if not isinstance(data, dict) or set(data) != {"v", "no_answer", "spans"}:
+        raise _unreadable()
+    version, no_answer, listed = data["v"], data["no_answer"], data["spans"]
+    # `type(...) is int` throughout: to isinstance, true and false are numbers.
+    if type(version) is not int or version != 1:
+        raise _unreadable()
+    if not isinstance(no_answer, bool) or not isinstance(listed, list):
+        raise _unreadable()
     if len(listed) > MOST_SPANS:
         raise AnswerError("too_many_spans", f"At most {MOST_SPANS} highlights can be stored.")
-    spans = sorted(_span(item, segments, question) for item in listed)
+    spans = sorted(_span(given, segments, question) for given in listed)
     return _checked(spans, no_answer, max_spans, no_answer_possible)
+
+
+def _unreadable() -> AnswerError:
+    return AnswerError("bad_payload", "The answer could not be read. Reload the page, please.")
 
 
 def _json(payload: str) -> Any:
     if len(payload) > LONGEST_PAYLOAD:
         raise AnswerError("too_long", "The answer is too long to be read.")
     try:
-        return json.loads(payload)
+        return json.loads(payload, object_pairs_hook=_each_key_once)
     except (ValueError, RecursionError):
-        raise AnswerError(
-            "bad_payload", "The answer could not be read. Reload the page, please."
-        ) from None
+        raise _unreadable() from None
 
 
-def _span(item: Any, segments: Sequence[str], question: str | None) -> Span:
-    if not isinstance(item, dict):
-        raise AnswerError("bad_payload", "The answer could not be read. Reload the page, please.")
-    if item.get("field") == "question" and set(item) == {"field", "start", "end"}:
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands there twice")
+    return found
+
+
+def _span(given: Any, segments: Sequence[str], question: str | None) -> Span:
+    if not isinstance(given, dict):
+        raise _unreadable()
+    if given.get("field") == "question" and set(given) == {"field", "start", "end"}:
         if question is None:
             raise AnswerError("bad_field", "The question cannot be highlighted in this task.")
         segment, text = QUESTION, question
-    elif item.get("field") == "context" and set(item) == {"field", "index", "start", "end"}:
-        segment = item["index"]
+    elif given.get("field") == "context" and set(given) == {"field", "index", "start", "end"}:
+        segment = given["index"]
         if type(segment) is not int or not 0 <= segment < len(segments):
             raise AnswerError("bad_field", "A highlight stands in a text that is not there.")
         text = segments[segment]
     else:
         raise AnswerError("bad_field", "A highlight stands in a text that is not there.")
-    start, end = item["start"], item["end"]
+    start, end = given["start"], given["end"]
     if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
         raise AnswerError("bad_offsets", "A highlight lies outside of its text.")
     if not on_boundaries(text, start, end):
-        raise AnswerError("not_on_words", "A highlight begins or ends inside a word.")
+        raise AnswerError("not_on_words", "A highlight does not begin and end with whole words.")
     return Span(segment, start, end, text[start:end])
 
 
 def _checked(
     spans: list[Span], no_answer: bool, max_spans: int | None, no_answer_possible: bool
 ) -> Answer:
-    """The rules for any answer of spans, however it was given."""
+    """The rules for any answer of spans (in order), however it was given."""
     if no_answer and spans:
         raise AnswerError("both", "Choose either highlights or “no answer”, not both.")
     if no_answer and not no_answer_possible:
         raise AnswerError("no_answer_impossible", "In this task there is always an answer.")
     if not no_answer and not spans:
         choice = ", or choose “no answer”" if no_answer_possible else ""
-        raise AnswerError("nothing_chosen", f"Highlight at least one answer{choice}.")
+        raise AnswerError("nothing_chosen", f"Highlight or type at least one answer{choice}.")
     if max_spans is not None and len(spans) > max_spans:
         limit = "one highlight" if max_spans == 1 else f"{max_spans} highlights"
-        raise AnswerError("too_many_spans", f"In this task at most {limit} can be chosen.")
-    for first, second in itertools.pairwise(spans):
-        if first.segment == second.segment and second.start < first.end:
-            raise AnswerError("overlap", "Two highlights overlap.")
+        raise AnswerError(
+            "too_many_spans",
+            f"In this task at most {limit} can be chosen, and you chose {len(spans)}.",
+        )
+    if any(one.overlaps(following) for one, following in itertools.pairwise(spans)):
+        raise AnswerError("overlap", "Two highlights overlap.")
     return Answer(tuple(spans), "", no_answer)
+
+
+# --- Typed answers -----------------------------------------------------------------------------
 
 
 def read_typed(
@@ -222,44 +276,110 @@ def read_typed(
 ) -> Answer:
     """Read typed answers, one on each line: each must stand in the text exactly so.
 
-    Only blanks around a line are dropped. The first place with both ends on token boundaries that
-    overlaps no earlier line counts; a line that is there twice counts once. Raises AnswerError.
+    Only blanks and invisible signs around a line are dropped; no token begins or ends with one. The
+    first place with both ends on token boundaries that overlaps no other line's counts; lines with
+    fewer places choose first, so that their order does not matter. A line that is there twice
+    counts once. Raises AnswerError.
     """
     if len(typed) > LONGEST_PAYLOAD:
         raise AnswerError("too_long", "The answer is too long to be read.")
-    lines = dict.fromkeys(line.strip() for line in typed.splitlines() if line.strip())
+    _refuse_broken(typed)
+    # Not splitlines(): it also cuts at signs that no text field makes and a text may contain.
+    trimmed = map(_trimmed, re.split(r"\r\n|\r|\n", typed))
+    lines = list(dict.fromkeys(line for line in trimmed if line))
     if len(lines) > MOST_SPANS:
         raise AnswerError("too_many_spans", f"At most {MOST_SPANS} answers can be stored.")
-    spans: list[Span] = []
+    if no_answer and lines:
+        raise AnswerError("both", "Choose either a typed answer or “no answer”, not both.")
+    places = {line: occurrences(line, segments, question) for line in lines}
     for line in lines:
-        places = occurrences(line, segments)
-        if question is not None:
-            places += [place._replace(segment=QUESTION) for place in occurrences(line, [question])]
-        free = [place for place in places if not any(_overlap(place, span) for span in spans)]
+        if not places[line]:
+            raise _not_found(line, [*segments, *([] if question is None else [question])])
+    spans: list[Span] = []
+    for line in sorted(lines, key=lambda line: len(places[line])):
+        free = [place for place in places[line] if not any(map(place.overlaps, spans))]
         if not free:
-            raise _not_found(line, segments, bool(places))
+            other = next(span.text for span in spans if places[line][0].overlaps(span))
+            raise AnswerError(
+                "overlap",
+                f"{_quoted(line)} and {_quoted(other)} overlap in the text: keep one of them.",
+            )
         spans.append(free[0])
     return _checked(sorted(spans), no_answer, max_spans, no_answer_possible)
 
 
-def _overlap(one: Span, other: Span) -> bool:
-    return one.segment == other.segment and one.start < other.end and other.start < one.end
+def _trimmed(line: str) -> str:
+    start, end = 0, len(line)
+    while start < end and _is_separator(line[start]):
+        start += 1
+    while start < end and _is_separator(line[end - 1]):
+        end -= 1
+    return line[start:end]
 
 
-def _not_found(line: str, segments: Sequence[str], is_taken: bool) -> AnswerError:
-    quoted = f"“{line[:120]}”"
-    if is_taken:
-        return AnswerError("overlap", f"{quoted} overlaps another line of your answer.")
-    if any(line in segment for segment in segments):
-        return AnswerError("not_on_words", f"{quoted} begins or ends inside a word of the text.")
-    loose = _loosely(line)
-    if any(loose in _loosely(segment) for segment in segments):
-        hint = " It is there with other capitals, apostrophes or spaces: copy it exactly."
-    else:
-        hint = " Copy the answer exactly as it stands there."
-    return AnswerError("not_in_text", f"{quoted} is not in the text.{hint}")
+def _refuse_broken(text: str) -> None:
+    """Half a surrogate pair cannot be sent back, U+0000 not be stored: neither is in any text."""
+    if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        raise AnswerError("bad_characters", "The answer contains a sign that is no character.")
 
 
-def _loosely(text: str) -> str:
-    straight = text.replace("’", "'").replace("‘", "'").replace("“", '"').replace("”", '"')
-    return " ".join(straight.casefold().split())
+def _quoted(text: str) -> str:
+    return f"“{text if len(text) <= LONGEST_QUOTE else text[: LONGEST_QUOTE - 1] + '…'}”"
+
+
+def _not_found(line: str, texts: Sequence[str]) -> AnswerError:
+    """Say why a typed line cannot be taken, and what was probably meant."""
+    meant = next(filter(None, (_similar(line, text) for text in texts)), "")
+    if meant:
+        return AnswerError(
+            "not_in_text",
+            f"{_quoted(line)} is not in the text exactly so. Did you mean {_quoted(meant)}? "
+            "Capitals, accents, apostrophes, dashes and spaces must be the same.",
+        )
+    around = next((_around(line, text) for text in texts if line in text), "")
+    if around:
+        return AnswerError(
+            "not_on_words",
+            f"{_quoted(line)} is only a part of {_quoted(around)} in the text: type whole words.",
+        )
+    return AnswerError(
+        "not_in_text",
+        f"{_quoted(line)} is not in the text. Copy the answer exactly as it stands there.",
+    )
+
+
+def _around(line: str, text: str) -> str:
+    """The words of the text that the line's first place begins and ends in."""
+    start = text.index(line)
+    end = start + len(line)
+    touched = [token for token in tokens(text) if token[0] < end and start < token[1]]
+    return text[touched[0][0] : touched[-1][1]]
+
+
+# Signs that keyboards and word processors put in for each other.
+_ALIKE = str.maketrans("‘’ʼ`´“”„‐‑–—−", "'''''\"\"\"-----")
+
+
+def _folded(text: str) -> str:
+    """The text without what people easily type differently: case, accents, blanks, such signs."""
+    apart = unicodedata.normalize("NFKD", text.translate(_ALIKE).casefold())
+    return "".join(
+        character
+        for character in apart
+        if unicodedata.category(character) != "Mn" and not _is_separator(character)
+    )
+
+
+def _similar(line: str, text: str) -> str:
+    """What stands in the text from word to word and is the line when both are folded, or ""."""
+    wanted = _folded(line)
+    cut = [(start, end, _folded(text[start:end])) for start, end in tokens(text)] if wanted else []
+    for first, (start, _end, _word) in enumerate(cut):
+        rest = wanted
+        for _start, end, word in itertools.islice(cut, first, None):
+            if not rest.startswith(word):
+                break
+            rest = rest.removeprefix(word)
+            if not rest:
+                return text[start:end]
+    return ""

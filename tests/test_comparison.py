@@ -96,3 +96,10 @@ def test_the_pieces_always_add_up_to_the_text(text, data):
     spans = tuple(occurrences(chosen, [text])[:1])
     result = compare(Answer(spans, "", not spans), [gold], "set", [text])
     assert "".join(piece.text for piece in result.pieces(0, text)) == text
+
+
+def test_a_gold_text_of_the_question_is_marked_there_where_it_can_be_highlighted():
+    asked = "Which of the two, Bo or Al?"
+    result = compare(Answer((), "", True), ["Al"], "set", [TEXT], asked)
+    assert [(m.verdict, m.segment, m.text) for m in result.marks] == [("missed", -1, "Al")]
+    assert "Al" in compare(Answer((), "", True), ["Al"], "set", [TEXT]).unreachable

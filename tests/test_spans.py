@@ -156,12 +156,13 @@ def test_typed_lines_are_found_in_the_text():
     ("typed", "code", "hint"),
     [
         ("Laguna", "not_in_text", "“Laguna” is not in the text. Copy"),
-        ("lago", "not_in_text", "other capitals"),
+        ("lago", "not_in_text", "Did you mean “Lago”?"),
         ("Ann’s", "not_in_text", "apostrophes"),
-        ("ag", "not_on_words", "inside a word"),
-        ("the cat\ncat", "overlap", "overlaps another line"),
-        ("", "nothing_chosen", "Highlight at least one answer"),
-        ("a\0b", "not_in_text", "is not in the text"),
+        ("THE  cat", "not_in_text", "Did you mean “the cat”?"),
+        ("ag", "not_on_words", "only a part of “Lago”"),
+        ("the cat\ncat", "overlap", "“cat” and “the cat” overlap in the text"),
+        ("", "nothing_chosen", "Highlight or type at least one answer"),
+        ("a\0b", "bad_characters", "a sign that is no character"),
     ],
 )
 def test_a_typed_line_that_does_not_fit_is_quoted_with_a_hint(typed, code, hint):
@@ -171,8 +172,9 @@ def test_a_typed_line_that_does_not_fit_is_quoted_with_a_hint(typed, code, hint)
     assert hint in str(refused.value)
 
 
-def test_a_typed_line_takes_a_place_that_is_still_free():
-    answer = read_typed("the cat\ncat", ["the cat met a cat"])
+@pytest.mark.parametrize("typed", ["the cat\ncat", "cat\nthe cat"])
+def test_a_typed_line_takes_a_place_that_is_still_free_in_whatever_order(typed):
+    answer = read_typed(typed, ["the cat met a cat"])
     assert [(s.start, s.end) for s in answer.spans] == [(0, 7), (14, 17)]
 
 
