@@ -1,9 +1,11 @@
 """Fixtures named as the domain, built on one another: task -> study -> participation."""
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
+from django.conf import settings as django_settings
 from django.contrib.auth import get_user_model
 from django.db import connection
 
@@ -11,6 +13,14 @@ from annotation import guards
 
 SHARED = Path(os.environ.get("HANDFUL_SHARED", Path(__file__).parents[2] / "shared"))
 CLUES = SHARED / "data" / "clues"
+
+
+_static_root = tempfile.TemporaryDirectory(prefix="handful-static-")
+
+
+def pytest_configure() -> None:
+    """What an earlier `collectstatic` left in this clone must not decide any test."""
+    django_settings.STATIC_ROOT = _static_root.name
 
 
 def pytest_report_header() -> str:

@@ -1,0 +1,227 @@
+"""A real Chromium against a real server; every page is watched for CSP and script errors."""
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.test.testcases import LiveServerThread
+from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_playwright
+
+from annotation.models import Answer, Participation
+from tasks.formats import Record
+from tests import factories
+
+# Playwright's synchronous interface runs an event loop in this thread; Django would refuse the ORM.
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+WATCH = (
+    "addEventListener('securitypolicyviolation',"
+    " e => console.error('CSP violation: ' + e.violatedDirective + ' ' + e.blockedURI))"
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "/browser/" in str(item.path):
+            item.add_marker(pytest.mark.browser)
+            item.add_marker(pytest.mark.django_db(transaction=True))
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Browser]:
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if not path:
+        raise pytest.UsageError("Install Chromium: apt-get install chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def server(django_db_setup) -> Iterator[str]:
+    """The address of a real server with the static files as in production: collected and hashed.
+
+    pytest-django's `live_server` would serve them by their plain names.
+    """
+    call_command(
+        "collectstatic",
+        interactive=False,
+        verbosity=0,
+        ignore_patterns=["admin", "rest_framework", "drf_spectacular_sidecar"],
+    )
+    thread = LiveServerThread("localhost", static_handler=lambda application: application)
+    thread.daemon = True
+    thread.start()
+    thread.is_ready.wait()
+    if thread.error:
+        raise thread.error
+    yield f"http://localhost:{thread.port}"
+    thread.terminate()
+
+
+class Watched:
+    """A browser context whose pages must not violate the policy nor throw errors."""
+
+    def __init__(self, browser: Browser, expected: Callable[[str], bool], **options: Any):
+        self.context: BrowserContext = browser.new_context(**options)
+        self.context.set_default_timeout(10_000)
+        self.context.add_init_script(WATCH)
+        self.expected = expected
+        self.errors: list[str] = []
+        self.requests: list[str] = []
+        self.context.on("request", lambda request: self.requests.append(request.url))
+        self.context.on("weberror", lambda error: self.errors.append(str(error.error)))
+        self.context.on("console", self._hear)
+
+    def _hear(self, message: Any) -> None:
+        # A refused answer (409, 422) is logged by the browser as a failed resource.
+        if message.type == "error" and not re.search(r"status of 4(09|22)", message.text):
+            self.errors.append(message.text)
+
+
+@pytest.fixture
+def open_browser(chromium, server) -> Iterator[Callable[..., Page]]:
+    """Open a page in a fresh context; at the end nothing may have gone wrong in any of them."""
+    opened: list[Watched] = []
+
+    def make(tolerate: str = "^$", **options: Any) -> Page:
+        options = {"viewport": {"width": 1280, "height": 800}, **options}
+        watched = Watched(
+            chromium,
+            lambda text: bool(re.search(tolerate, text)),
+            base_url=server,
+            **options,
+        )
+        opened.append(watched)
+        return watched.context.new_page()
+
+    yield make
+    for watched in opened:
+        watched.context.close()
+    problems = [text for one in opened for text in one.errors if not one.expected(text)]
+    hosts = [url for one in opened for url in one.requests if not url.startswith(server)]
+    assert problems == []
+    assert hosts == []
+
+
+@pytest.fixture
+def page(open_browser) -> Page:
+    return open_browser()
+
+
+@pytest.fixture
+def phone(open_browser) -> Page:
+    return open_browser(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+
+
+@pytest.fixture
+def put(researcher) -> Callable[..., Participation]:
+    """Seat somebody before these contexts: the training step if `train`, else the test examples."""
+
+    def make(*contexts: str, gold=(), train: bool = True, **card: Any) -> Participation:
+        golds = (
+            gold if gold and isinstance(gold[0], (list, tuple)) else [tuple(gold)] * len(contexts)
+        )
+        records = [
+            Record(f"e{index}", (text,), "Which places?", tuple(golds[index]), None)
+            for index, text in enumerate(contexts)
+        ]
+        last = [Record("t", ("The end.",), "Which places?", (), None)]
+        task = factories.make_task(
+            train={len(records): records} if train else {},
+            shots=[],
+            test=last if train else records,
+            **card,
+        )
+        study = factories.make_study(
+            researcher,
+            task,
+            shots=[len(records) if train else 0],
+            annotators=1,
+            training_order="file_order",
+            annotation_order="file_order",
+        )
+        return factories.seat(study.scenarios.get())
+
+    return make
+
+
+class Desk:
+    """The annotator's page as a person uses it."""
+
+    def __init__(self, page: Page, seat: Participation):
+        self.page, self.seat = page, seat
+        self.reload()
+
+    def reload(self) -> None:
+        self.page.goto(f"/work/{self.seat.token}/")
+        self.ready()
+
+    def ready(self) -> None:
+        self.page.wait_for_selector("span-answer[data-ready], [data-state=reveal], label-answer")
+
+    def word(self, text: str, nth: int = 0) -> Locator:
+        exact = re.compile(f"^{re.escape(text)}$")
+        return self.page.locator("[data-text] [data-t]").filter(has_text=exact).nth(nth)
+
+    def drag(self, first: Locator, last: Locator, *, into: float = 2, beyond: float = 0) -> None:
+        """Press `into` px inside the first word, release `beyond` px past the end of the last."""
+        first.scroll_into_view_if_needed()
+        begin, end = edges(first), edges(last)
+        mouse = self.page.mouse
+        mouse.move(begin["left"] + into, begin["middle"])
+        mouse.down()
+        mouse.move(end["right"] + beyond, end["middle_of_last"], steps=8)
+        mouse.up()
+
+    @property
+    def chips(self) -> list[str]:
+        return self.page.locator("[data-chip]").all_inner_texts()
+
+    @property
+    def error(self) -> str:
+        return self.page.locator("[data-error]").inner_text()
+
+    def submit(self) -> None:
+        self.page.locator("[data-submit]").click()
+
+    def reveal(self) -> None:
+        self.submit()
+        self.page.wait_for_selector("[data-state=reveal]")
+
+    @property
+    def stored(self) -> list[str]:
+        """The texts of the only stored answer of this participation."""
+        return Answer.objects.get(turn__participation=self.seat).as_given().texts
+
+    def nothing_is_stored(self) -> bool:
+        return not Answer.objects.filter(turn__participation=self.seat).exists()
+
+
+def edges(word: Locator) -> dict[str, float]:
+    """Where a word begins and ends on the screen, also when it is broken over two lines."""
+    return word.evaluate(
+        """e => { const r = [...e.getClientRects()], a = r[0], z = r[r.length - 1];
+        return {left: a.left, right: z.right, middle: (a.top + a.bottom) / 2,
+                middle_of_last: (z.top + z.bottom) / 2}; }"""
+    )
+
+
+@pytest.fixture
+def desk(page, put) -> Callable[..., Desk]:
+    return lambda *contexts, **options: Desk(page, put(*contexts, **options))

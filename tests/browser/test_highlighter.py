@@ -1,0 +1,321 @@
+"""Highlighting by mouse and keyboard: the acceptance cases of the span widget.
+
+Each gesture ends with what the server stored, or with what it must not have stored.
+"""
+
+import pytest
+
+from annotation.models import AnswerSpan
+from tests.browser.conftest import Desk
+
+NAMES = (
+    "Yesterday Rodrigo Duterte met Mary in Mar-a-Lago, U.S., and Wham! sang for Lothar de Maizière."
+)
+
+
+@pytest.fixture
+def names(desk):
+    return desk(NAMES, gold=["Lago"])
+
+
+@pytest.mark.parametrize(
+    ("into", "beyond"), [(20, -20), (1, -1), (2, 4)], ids=["middles", "edges", "past the end"]
+)
+def test_a_drag_takes_whole_words(names, into, beyond):
+    names.drag(names.word("Rodrigo"), names.word("Duterte"), into=into, beyond=beyond)
+    assert names.chips == ["Rodrigo Duterte"]
+    names.reveal()
+    assert names.stored == ["Rodrigo Duterte"]
+
+
+def test_a_drag_backwards_takes_the_same_words(names):
+    begin = names.word("Duterte").bounding_box()
+    end = names.word("Rodrigo").bounding_box()
+    mouse = names.page.mouse
+    mouse.move(begin["x"] + begin["width"] - 1, begin["y"] + 10)
+    mouse.down()
+    mouse.move(end["x"] + 1, end["y"] + 10, steps=8)
+    mouse.up()
+    assert names.chips == ["Rodrigo Duterte"]
+
+
+def test_a_drag_begins_on_the_left_edge_of_a_word_that_has_the_focus(names):
+    names.word("Rodrigo").click()
+    names.page.keyboard.press("Escape")
+    names.drag(names.word("Rodrigo"), names.word("Duterte"), into=1)
+    assert names.chips == ["Rodrigo Duterte"]
+
+
+def test_a_release_one_pixel_into_the_comma_leaves_it_out_and_over_its_middle_takes_it(desk):
+    one = desk("He left Cuba, they say.", gold=["Cuba"])
+    comma = one.word(",").bounding_box()["width"]
+    one.drag(one.word("Cuba"), one.word("Cuba"), beyond=1)
+    assert one.chips == ["Cuba"]
+    one.page.keyboard.press("Control+z")
+    one.drag(one.word("Cuba"), one.word(","), beyond=-comma * 0.2)
+    assert one.chips == ["Cuba,"]
+
+
+def test_a_double_click_takes_one_word_of_a_compound(names):
+    names.word("Lago").dblclick()
+    names.word("Mary").dblclick()
+    assert sorted(names.chips) == ["Lago", "Mary"]
+
+
+def test_two_clicks_in_either_order_and_twice_the_same_word(names):
+    names.word("Duterte").click()
+    names.word("Rodrigo").click()
+    names.word("Mary").click()
+    names.word("Mary").click()
+    assert names.chips == ["Rodrigo Duterte", "Mary"]
+
+
+def test_one_click_alone_adds_nothing_and_submit_says_so(names):
+    names.word("Mary").click()
+    names.submit()
+    assert "Finish or cancel the highlight you started" in names.error
+    names.page.keyboard.press("Escape")
+    names.submit()
+    assert "Highlight at least one answer" in names.error
+    assert names.nothing_is_stored()
+
+
+def test_punctuation_that_belongs_to_a_name_can_be_taken(names):
+    names.word("U").click()
+    names.word(".", 1).click()
+    names.word("Wham").dblclick()
+    names.page.locator("[data-adjust=end-later]").click()
+    assert names.chips == ["U.S.", "Wham!"]
+    names.reveal()
+    assert names.stored == ["U.S.", "Wham!"]
+
+
+def test_shift_click_extends_the_active_highlight(names):
+    names.word("Lothar").dblclick()
+    names.word("Maizière").click(modifiers=["Shift"])
+    assert names.chips == ["Lothar de Maizière"]
+
+
+def test_a_highlight_over_another_replaces_it_and_undo_brings_it_back(names):
+    names.word("Lothar").dblclick()
+    names.drag(names.word("for"), names.word("Maizière"))
+    assert names.chips == ["for Lothar de Maizière"]
+    names.page.locator("[data-undo]").click()
+    assert names.chips == ["Lothar"]
+
+
+def test_the_same_text_twice_counts_once(desk):
+    one = desk("Oslo, then Rome, then Oslo.", gold=["Oslo"])
+    one.word("Oslo", 0).dblclick()
+    one.word("Oslo", 1).dblclick()
+    assert len(one.chips) == 2
+    assert "counts once" in one.page.locator("[data-chips]").inner_text()
+    one.reveal()
+    assert one.stored == ["Oslo"]
+
+
+def test_highlights_are_removed_by_chip_by_key_and_by_undo(desk):
+    one = desk("Oslo Rome Lima Bern.", gold=["Oslo"])
+    for text in ("Oslo", "Rome", "Lima", "Bern"):
+        one.word(text).dblclick()
+    one.page.get_by_role("button", name="Remove").nth(1).click()
+    assert one.chips == ["Oslo", "Lima", "Bern"]
+    one.page.keyboard.press("Control+z")
+    assert one.chips == ["Oslo", "Rome", "Lima", "Bern"]
+
+
+def test_no_answer_clears_the_highlights_and_a_highlight_clears_it(names):
+    names.word("Lago").dblclick()
+    box = names.page.locator("[name=no_answer]")
+    box.check()
+    assert names.chips == []
+    names.page.keyboard.press("Control+z")
+    assert names.chips == ["Lago"]
+    box.check()
+    names.word("Mary").dblclick()
+    assert not box.is_checked()
+
+
+def test_no_answer_is_sent_as_the_empty_set(desk):
+    one = desk("Nobody was there.")
+    one.page.locator("[name=no_answer]").check()
+    one.reveal()
+    assert one.stored == []
+    assert "there is no answer here" in one.page.locator(".verdict").inner_text()
+
+
+# Keyboard ----------------------------------------------------------------------------------------
+
+
+def to_box(one) -> None:
+    """From the question into the text, by Tab."""
+    one.page.locator("#question").focus()
+    one.page.keyboard.press("Tab")
+
+
+def press(one, *keys: str) -> None:
+    for key in keys:
+        one.page.keyboard.press(key)
+
+
+def focused(one) -> str:
+    return one.page.evaluate("document.activeElement.innerText")
+
+
+def test_from_page_load_to_the_reveal_by_keyboard_alone(names):
+    to_box(names)
+    assert focused(names) == "Yesterday"
+    names.page.keyboard.type("lag")
+    assert focused(names) == "Lago"
+    press(names, "Enter")
+    assert names.chips == ["Lago"]
+    tabs = 0
+    while "submit" not in names.page.evaluate("Object.keys(document.activeElement.dataset)"):
+        press(names, "Tab")
+        tabs += 1
+        assert tabs <= 10
+    press(names, "Enter")
+    names.page.wait_for_selector("[data-state=reveal]")
+    assert names.stored == ["Lago"]
+    assert "Right" in focused(names)
+    press(names, "Tab")
+    assert focused(names).startswith("Continue")
+
+
+def test_enter_on_a_word_never_sends_the_form(names):
+    to_box(names)
+    press(names, "Enter", "ArrowRight", "Enter")
+    assert len(names.chips) == 2
+    assert names.nothing_is_stored()
+
+
+def test_shift_and_arrows_select_several_words(names):
+    to_box(names)
+    names.page.keyboard.type("rod")
+    press(names, "Shift+ArrowRight", "Enter")
+    assert names.chips == ["Rodrigo Duterte"]
+
+
+def test_space_starts_and_ends_without_shift(names):
+    to_box(names)
+    press(names, "ArrowRight", "Space", "ArrowRight", "Space")
+    assert names.chips == ["Rodrigo Duterte"]
+
+
+def test_delete_removes_the_highlight_under_the_focus(names):
+    to_box(names)
+    press(names, "Enter", "Delete")
+    assert names.chips == []
+
+
+def test_home_end_and_the_lines(desk):
+    one = desk("\n".join(f"line{n} alpha beta gamma" for n in range(4)), gold=["alpha"])
+    to_box(one)
+    press(one, "ArrowRight", "ArrowDown")
+    assert one.page.evaluate("document.activeElement.dataset.s") == "29"
+    press(one, "ArrowUp", "End")
+    assert focused(one) == "gamma"
+    press(one, "Home")
+    assert focused(one) == "line0"
+    press(one, "Control+End")
+    assert one.page.evaluate("document.activeElement.dataset.e") == str(4 * 22 + 3)
+    press(one, "Control+Home", "Shift+End", "Enter")
+    assert one.chips == ["line0 alpha beta gamma"]
+
+
+def test_typing_letters_finds_accented_words_and_signs(desk):
+    one = desk("Ann saw Élodie (twice).", gold=["Ann"])
+    to_box(one)
+    one.page.keyboard.insert_text("é")
+    one.page.keyboard.press("(")
+    one.page.wait_for_timeout(800)
+    one.page.keyboard.press("(")
+    assert focused(one) == "("
+
+
+# Text --------------------------------------------------------------------------------------------
+
+
+def test_offsets_are_code_points_and_the_text_is_shown_as_it_is(desk):
+    text = "😀 Lago  e\u0301\n(x_1) <b>&amp; end"
+    one = desk(text, gold=["Lago"])
+    assert one.page.locator("[data-field=context]").evaluate("e => e.textContent") == text
+    one.word("Lago").dblclick()
+    one.drag(one.word("e\u0301"), one.word("x_1"))
+    one.reveal()
+    found = list(AnswerSpan.objects.values_list("start", "end", "text"))
+    assert found == [(2, 6, "Lago"), (8, 15, "e\u0301\n(x_1")]
+
+
+def test_the_question_cannot_be_highlighted_unless_the_task_says_so(desk):
+    one = desk("Oslo is far.", gold=["Oslo"])
+    assert one.page.locator("[data-field=question]").count() == 0
+    question = one.page.locator("#question").bounding_box()
+    one.page.mouse.move(question["x"] + 5, question["y"] + 5)
+    one.page.mouse.down()
+    word = one.word("Oslo").bounding_box()
+    one.page.mouse.move(word["x"] + 10, word["y"] + 10, steps=5)
+    one.page.mouse.up()
+    assert one.chips == []
+
+
+def test_the_question_can_be_highlighted_where_it_is_allowed(desk):
+    one = desk("Oslo is far.", gold=["places"], question_selectable=True)
+    one.word("places").dblclick()
+    one.reveal()
+    assert one.stored == ["places"]
+
+
+def test_right_to_left_text_is_marked_by_keyboard_and_mouse(desk):
+    one = desk("היא נסעה לירושלים ואז לחיפה", gold=["לירושלים"], language="he", direction="rtl")
+    to_box(one)
+    press(one, "ArrowLeft", "ArrowLeft", "Enter")
+    one.reveal()
+    assert one.stored == ["לירושלים"]
+
+
+def test_only_one_highlight_where_the_card_says_one(desk):
+    one = desk("Oslo or Rome.", gold=["Rome"], max_spans=1)
+    one.word("Oslo").dblclick()
+    one.word("Rome").dblclick()
+    assert one.chips == ["Rome"]
+
+
+# Touch -------------------------------------------------------------------------------------------
+
+
+def tap(page, word, dx: float = 0, dy: float = 0) -> None:
+    box = word.bounding_box()
+    page.touchscreen.tap(box["x"] + box["width"] / 2 + dx, box["y"] + box["height"] / 2 + dy)
+
+
+def test_two_taps_on_a_phone(phone, put):
+    one = Desk(phone, put(NAMES, gold=["Wham!"]))
+    tap(phone, one.word("Wham"))
+    assert phone.locator("[data-pending]").is_visible()
+    tap(phone, one.word("!"))
+    assert one.chips == ["Wham!"]
+    tap(phone, one.word("Mary"), dy=6)
+    tap(phone, one.word("Mary"), dx=6)
+    assert "Mary" in one.chips
+    one.page.locator("[data-submit]").tap()
+    phone.wait_for_selector("[data-state=reveal]")
+    assert one.stored == ["Mary", "Wham!"]
+
+
+def touch(finger, kind: str, y: float | None = None) -> None:
+    points = [] if y is None else [{"x": 200, "y": y}]
+    finger.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": points})
+
+
+def test_a_swipe_on_the_text_scrolls_and_adds_nothing(phone, put):
+    one = Desk(phone, put(" ".join([NAMES] * 12), gold=["Wham!"]))
+    finger = phone.context.new_cdp_session(phone)
+    touch(finger, "touchStart", y=600)
+    for step in range(1, 21):
+        touch(finger, "touchMove", y=600 - 15 * step)
+        phone.wait_for_timeout(16)
+    touch(finger, "touchEnd")
+    phone.wait_for_function("scrollY > 100")
+    assert one.chips == []
+    assert not phone.locator("[data-pending]").is_visible()
