@@ -15,7 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 from tasks.cards import Card
 from tasks.comparison import Comparison, Piece
 from tasks.models import Example
-from tasks.spans import Answer, tokens
+from tasks.spans import QUESTION, Answer, tokens
 
 
 @lru_cache(maxsize=2048)
@@ -72,6 +72,7 @@ class Reveal:
 
     comparison: Comparison
     answer: Answer
+    question: Sequence[Piece]
     segments: list[RevealedSegment]
     labels: list[RevealedLabel]
     gold_is_empty: bool
@@ -201,6 +202,7 @@ def reveal_page(card: Card, example: Example, answer: Answer, comparison: Compar
     return Reveal(
         comparison=comparison,
         answer=answer,
+        question=comparison.pieces(QUESTION, card.wording(example.question)),
         segments=[
             RevealedSegment(index, card.segments[index], comparison.pieces(index, text))
             for index, text in enumerate(example.context)

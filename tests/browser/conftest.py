@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_pla
 
 from annotation.models import Answer, Participation
 from tasks.formats import Record
+from tasks.importing import read_clues
 from tests import factories
 
 # Playwright's synchronous interface runs an event loop in this thread; Django would refuse the ORM.
@@ -129,34 +131,48 @@ def phone(open_browser) -> Page:
     return open_browser(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
 
 
+def seat_before(researcher, card: dict[str, Any], records: list[Record], train: bool, **study: Any):
+    """Seat somebody before these examples: as the training step if `train`, else as the test."""
+    end = [replace(records[-1], id="the-last", question="Which is the last?")]
+    task = factories.make_task(
+        train={len(records): records} if train else {},
+        shots=[],
+        test=end if train else records,
+        **card,
+    )
+    options = {"training_order": "file_order", "annotation_order": "file_order", **study}
+    made = factories.make_study(
+        researcher, task, shots=[len(records) if train else 0], annotators=1, **options
+    )
+    return factories.seat(made.scenarios.get())
+
+
 @pytest.fixture
 def put(researcher) -> Callable[..., Participation]:
-    """Seat somebody before these contexts: the training step if `train`, else the test examples."""
+    """Seat somebody before texts of our own, one example each; `gold` is that of all of them."""
 
     def make(*contexts: str, gold=(), train: bool = True, **card: Any) -> Participation:
-        golds = (
-            gold if gold and isinstance(gold[0], (list, tuple)) else [tuple(gold)] * len(contexts)
-        )
         records = [
-            Record(f"e{index}", (text,), "Which places?", tuple(golds[index]), None)
+            Record(f"e{index}", (text,), "Which places?", tuple(gold), None)
             for index, text in enumerate(contexts)
         ]
-        last = [Record("t", ("The end.",), "Which places?", (), None)]
-        task = factories.make_task(
-            train={len(records): records} if train else {},
-            shots=[],
-            test=last if train else records,
-            **card,
-        )
-        study = factories.make_study(
-            researcher,
-            task,
-            shots=[len(records) if train else 0],
-            annotators=1,
-            training_order="file_order",
-            annotation_order="file_order",
-        )
-        return factories.seat(study.scenarios.get())
+        return seat_before(researcher, card, records, train)
+
+    return make
+
+
+@pytest.fixture
+def put_published(researcher, clues) -> Callable[..., Participation]:
+    """Seat somebody before published test examples, chosen by id or else by a predicate."""
+
+    def make(name: str, *ids: str, wanted=None, train: bool = True) -> Participation:
+        card, files = read_clues(clues, name)
+        tested = next(file.records for file in files if file.kind == "test")
+        if ids:
+            records = [next(record for record in tested if record.id == one) for one in ids]
+        else:
+            records = wanted(tested)
+        return seat_before(researcher, card.as_dict(), records, train)
 
     return make
 
@@ -208,6 +224,17 @@ class Desk:
     def stored(self) -> list[str]:
         """The texts of the only stored answer of this participation."""
         return Answer.objects.get(turn__participation=self.seat).as_given().texts
+
+    def go_on(self) -> None:
+        """Submit and wait for the next example: after a reveal, or in the annotation step."""
+        key = self.page.locator("#turn").get_attribute("data-key")
+        self.submit()
+        self.page.wait_for_selector(f"#turn:not([data-key='{key}'])")
+        self.ready()
+
+    @property
+    def focused(self) -> str:
+        return self.page.evaluate("document.activeElement.innerText")
 
     def nothing_is_stored(self) -> bool:
         return not Answer.objects.filter(turn__participation=self.seat).exists()

@@ -158,15 +158,11 @@ def press(one, *keys: str) -> None:
         one.page.keyboard.press(key)
 
 
-def focused(one) -> str:
-    return one.page.evaluate("document.activeElement.innerText")
-
-
 def test_from_page_load_to_the_reveal_by_keyboard_alone(names):
     to_box(names)
-    assert focused(names) == "Yesterday"
+    assert names.focused == "Yesterday"
     names.page.keyboard.type("lag")
-    assert focused(names) == "Lago"
+    assert names.focused == "Lago"
     press(names, "Enter")
     assert names.chips == ["Lago"]
     tabs = 0
@@ -177,9 +173,9 @@ def test_from_page_load_to_the_reveal_by_keyboard_alone(names):
     press(names, "Enter")
     names.page.wait_for_selector("[data-state=reveal]")
     assert names.stored == ["Lago"]
-    assert "Right" in focused(names)
+    assert "Right" in names.focused
     press(names, "Tab")
-    assert focused(names).startswith("Continue")
+    assert names.focused.startswith("Continue")
 
 
 def test_enter_on_a_word_never_sends_the_form(names):
@@ -214,9 +210,9 @@ def test_home_end_and_the_lines(desk):
     press(one, "ArrowRight", "ArrowDown")
     assert one.page.evaluate("document.activeElement.dataset.s") == "29"
     press(one, "ArrowUp", "End")
-    assert focused(one) == "gamma"
+    assert one.focused == "gamma"
     press(one, "Home")
-    assert focused(one) == "line0"
+    assert one.focused == "line0"
     press(one, "Control+End")
     assert one.page.evaluate("document.activeElement.dataset.e") == str(4 * 22 + 3)
     press(one, "Control+Home", "Shift+End", "Enter")
@@ -230,7 +226,7 @@ def test_typing_letters_finds_accented_words_and_signs(desk):
     one.page.keyboard.press("(")
     one.page.wait_for_timeout(800)
     one.page.keyboard.press("(")
-    assert focused(one) == "("
+    assert one.focused == "("
 
 
 # Text --------------------------------------------------------------------------------------------
@@ -264,6 +260,7 @@ def test_the_question_can_be_highlighted_where_it_is_allowed(desk):
     one.word("places").dblclick()
     one.reveal()
     assert one.stored == ["places"]
+    assert one.page.locator(".question mark.right .t").inner_text() == "places"
 
 
 def test_right_to_left_text_is_marked_by_keyboard_and_mouse(desk):

@@ -1,0 +1,194 @@
+"""WCAG 2.2 AA as far as a machine can tell, on every page that an annotator sees."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect
+
+from annotation import recruitment, training_step
+from annotation.models import Participation
+from tests import factories
+from tests.browser.conftest import Desk
+
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
+LONG = "Yesterday Rodrigo Duterte met Mary in Mar-a-Lago and sang for Lothar de Maizière. " * 8
+
+
+def consenting(researcher, **card) -> Participation:
+    """Somebody on a seat, before consent."""
+    task = factories.make_task(**card)
+    study = factories.make_study(researcher, task, shots=[2], annotators=1)
+    return factories.join(study)
+
+
+@pytest.fixture
+def states(researcher, put):
+    """Every state of the annotator's pages: how to get a page there."""
+
+    def landing(page):
+        study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
+        page.goto(f"/join/{study.link_code}/")
+
+    def full(page):
+        study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
+        factories.join(study)
+        page.goto(f"/join/{study.link_code}/")
+
+    def consent(page):
+        page.goto(f"/work/{consenting(researcher).token}/")
+
+    def instructions(page):
+        seat = consenting(researcher, labels=factories.LABELS)
+        recruitment.consent(seat, agree=True)
+        page.goto(f"/work/{seat.token}/")
+        page.locator("details.help summary").first.click()
+
+    def declined(page):
+        seat = consenting(researcher)
+        recruitment.consent(seat, agree=False)
+        page.goto(f"/work/{seat.token}/")
+
+    def finished(page):
+        seat = put("Home.", train=False)
+        factories.work_through(seat)
+        page.goto(f"/work/{seat.token}/")
+
+    def nowhere(page):
+        page.goto("/work/nobody/")
+
+    def spans(page):
+        Desk(page, put(LONG, gold=["Mary"]))
+
+    def spans_at_work(page):
+        one = Desk(page, put(LONG, gold=["Mary"]))
+        one.word("Lothar").dblclick()
+        one.word("Mary").dblclick()
+        page.get_by_text("Type the answer instead").click()
+        one.word("Rodrigo").click()
+        one.submit()
+
+    def spans_in_question(page):
+        Desk(page, put(LONG, gold=["places"], question_selectable=True))
+
+    def revealed(page):
+        one = Desk(page, put(LONG, gold=["Mary", "Rodrigo Duterte", "Lothar"]))
+        for word in ("Mary", "Rodrigo", "sang"):
+            one.word(word).dblclick()
+        one.reveal()
+
+    def revealed_empty(page):
+        one = Desk(page, put(LONG, gold=["Mary"]))
+        page.locator("[name=no_answer]").check()
+        one.reveal()
+
+    def labels(page):
+        one = Desk(page, put("It was good.", gold=["positive"], labels=factories.LABELS))
+        one.submit()
+
+    def revealed_label(page):
+        one = Desk(page, put("It was good.", gold=["positive"], labels=factories.LABELS))
+        page.get_by_label("negative").check()
+        one.reveal()
+
+    def annotation_step(page):
+        seat = put(LONG, gold=["Mary"])
+        factories.work_through(seat, limit=1)
+        training_step.go_on(seat.token)
+        Desk(page, seat)
+
+    def right_to_left(page):
+        Desk(page, put("היא נסעה לירושלים", gold=["לירושלים"], language="he", direction="rtl"))
+
+    return {name: go for name, go in locals().items() if callable(go) and name != "put"}
+
+
+ALL = [
+    "landing", "full", "consent", "instructions", "declined", "finished", "nowhere", "spans",
+    "spans_at_work", "spans_in_question", "revealed", "revealed_empty", "labels", "revealed_label",
+    "annotation_step", "right_to_left",
+]  # fmt: skip
+
+
+def test_the_list_of_states_is_whole(states):
+    assert sorted(states) == sorted(ALL)
+
+
+def violations(page) -> list[str]:
+    found = Axe().run(page, options=RULES).response["violations"]
+    return [
+        f"{one['id']}: {one['help']}\n  {node['html'][:200]}\n  {node['failureSummary']}"
+        for one in found
+        for node in one["nodes"]
+    ]
+
+
+@pytest.mark.parametrize("state", ALL)
+def test_axe_finds_nothing_and_nothing_scrolls_sideways_at_320_px(open_browser, states, state):
+    page = open_browser(tolerate="status of 404")
+    states[state](page)
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        page.evaluate("Promise.all(document.getAnimations().map(one => one.finished))")
+        page.set_viewport_size({"width": 1280, "height": 800})
+        assert violations(page) == [], scheme
+        page.set_viewport_size({"width": 320, "height": 640})
+        assert page.evaluate("document.documentElement.scrollWidth") <= 320
+        assert violations(page) == [], f"{scheme}, 320 px"
+
+
+@pytest.mark.parametrize("state", ["spans_at_work", "revealed", "labels"])
+def test_nothing_scrolls_sideways_at_200_percent(open_browser, states, state):
+    # Zoom halves the width that CSS sees and doubles the pixels of each.
+    page = open_browser(viewport={"width": 640, "height": 400}, device_scale_factor=2)
+    states[state](page)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 640
+
+
+@pytest.mark.parametrize(("width", "height"), [(320, 480), (640, 400), (1280, 600)])
+def test_the_focused_word_is_never_hidden(open_browser, put, width, height):
+    page = open_browser(viewport={"width": width, "height": height})
+    Desk(page, put(LONG * 3, gold=["Mary"]))
+    page.locator("#question").focus()
+    page.keyboard.press("Tab")
+    hidden = """() => { const r = document.activeElement.getClientRects()[0];
+        const at = document.elementFromPoint((r.left + r.right) / 2, (r.top + r.bottom) / 2);
+        return document.activeElement.contains(at) ? "" : document.activeElement.innerText; }"""
+    for key in ["ArrowDown"] * 25 + ["ArrowUp"] * 25:
+        page.keyboard.press(key)
+        assert page.evaluate(hidden) == ""
+
+
+def test_highlights_are_seen_in_forced_colors(open_browser, put):
+    page = open_browser(forced_colors="active")
+    one = Desk(page, put("Off to Lago and Rome.", gold=["Lago"]))
+    word = one.word("Lago")
+    before = word.screenshot()
+    word.dblclick()
+    page.locator("#question").focus()
+    page.mouse.move(1, 1)
+    assert word.screenshot() != before
+
+
+def test_a_first_visit_of_an_annotation_page_stays_under_60_kB(page, put_published):
+    """The longest of the published texts; fonts, scripts and styles all counted, compressed."""
+    seat = put_published("SQuADv2", "5a668682f038b7001ab0bf51", train=False)
+    network = page.context.new_cdp_session(page)
+    network.send("Network.enable")
+    sizes: list[int] = []
+    network.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+    Desk(page, seat)
+    page.wait_for_load_state("networkidle")
+    assert len(sizes) >= 8
+    assert sum(sizes) <= 60_000
+
+
+def test_what_happens_is_said_aloud(page, put):
+    one = Desk(page, put("Off to Lago and Rome.", gold=["Lago"]))
+    said = page.locator("[data-live]")
+    one.word("Lago").dblclick()
+    expect(said).to_contain_text("Lago")
+    page.keyboard.press("Control+z")
+    expect(said).to_contain_text("Undone")
+    assert page.locator("[data-text]").get_attribute("role") == "listbox"
+    one.word("Rome").dblclick()
+    assert one.word("Rome").get_attribute("aria-selected") == "true"
+    assert one.word("Lago").get_attribute("aria-selected") == "false"

@@ -1,0 +1,337 @@
+"""From the link to the completion code, and everything that goes wrong on the way."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from annotation.models import Answer, Participation
+from tests import factories
+from tests.browser.conftest import Desk
+
+PLACES = ["Oslo", "Lima", "Cairo", "Kyoto", "Quito", "Turin", "Perth", "Hanoi", "Riga", "Accra"]
+SENTENCES = [f"We went to {place} and home." for place in PLACES]
+TWO = "Oslo and Rome."
+
+
+def posts(page) -> list[str]:
+    """The addresses that the page posts to from now on."""
+    sent: list[str] = []
+    page.on("request", lambda request: request.method == "POST" and sent.append(request.url))
+    return sent
+
+
+def drafts(page) -> list[str]:
+    return page.evaluate("Object.keys(sessionStorage).filter(key => key.startsWith('draft:'))")
+
+
+# From the link to the code -----------------------------------------------------------------------
+
+
+def test_from_the_link_to_the_completion_code_with_the_keyboard_only(page, researcher):
+    task = factories.make_task(shots=[2], test_size=2)
+    study = factories.make_study(researcher, task, shots=[2], annotators=1)
+    page.goto(f"/join/{study.link_code}/")
+    enter(page, "Start")
+    enter(page, "I agree")
+    enter(page, "Begin")
+    page.wait_for_selector("span-answer[data-ready]")
+    for step in ("training", "training", "annotation", "annotation"):
+        key = page.locator("#turn").get_attribute("data-key")
+        page.locator("[name=no_answer]").focus()
+        page.keyboard.press("Space")
+        enter(page, "Submit answer")
+        if step == "training":
+            page.wait_for_selector("[data-state=reveal]")
+            assert page.evaluate("document.activeElement.closest('.verdict') !== null")
+            enter(page, "Continue")
+        page.wait_for_selector(f"span-answer[data-ready]:not([data-key='{key}']), .code")
+    participation = Participation.objects.get()
+    expect(page.locator("body")).to_contain_text(participation.completion_code)
+    assert participation.status == Participation.Status.COMPLETED
+    assert Answer.objects.count() == 4
+
+
+def enter(page, name: str) -> None:
+    """Tab to a button and press Enter on it."""
+    button = page.get_by_role("button", name=re.compile(name)).first
+    button.wait_for()
+    for _ in range(60):
+        if button.evaluate("e => e === document.activeElement"):
+            break
+        page.keyboard.press("Tab")
+    else:
+        raise AssertionError(f"{name} cannot be reached by Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_load_state()
+
+
+def test_declining_ends_kindly_and_offers_nothing_more(page, researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
+    page.goto(f"/join/{study.link_code}/")
+    page.get_by_role("button", name="Start").click()
+    page.get_by_role("button", name=re.compile("not agree|No")).click()
+    expect(page.locator("main")).to_contain_text("You did not agree to take part")
+    assert page.locator("main form").count() == 0
+
+
+# Drafts ------------------------------------------------------------------------------------------
+
+
+def test_a_reload_brings_the_highlights_back_and_says_so(desk):
+    one = desk(TWO, gold=["Oslo"])
+    one.word("Oslo").dblclick()
+    one.word("Rome").dblclick()
+    one.reload()
+    assert one.chips == ["Oslo", "Rome"]
+    expect(one.page.locator("[data-live]")).to_contain_text("restored")
+    one.reveal()
+    assert one.stored == ["Oslo", "Rome"]
+
+
+def test_a_sent_answer_leaves_no_draft(desk):
+    one = desk(TWO, "Rome.", gold=["Oslo"])
+    one.word("Oslo").dblclick()
+    assert drafts(one.page) != []
+    one.reveal()
+    assert drafts(one.page) == []
+    one.reload()
+    assert one.page.locator("[data-state=reveal]").is_visible()
+    one.go_on()
+    assert one.chips == []
+
+
+def test_a_chosen_label_survives_a_reload(desk):
+    one = desk("It was good.", gold=["positive"], labels=factories.LABELS)
+    one.page.get_by_label("negative").check()
+    one.reload()
+    assert one.page.get_by_label("negative").is_checked()
+
+
+# One answer, whatever is pressed -----------------------------------------------------------------
+
+
+def test_ten_examples_follow_without_a_page_load_and_listeners_do_not_pile_up(desk):
+    one = desk(*SENTENCES, gold=["Oslo"], train=False)
+    one.page.evaluate("window.stays = true")
+    for place in PLACES[:-1]:
+        one.word(place).dblclick()
+        assert one.chips == [place]
+        one.go_on()
+    one.word("Accra").dblclick()
+    assert one.chips == ["Accra"]
+    one.page.keyboard.press("Control+z")
+    assert one.chips == []
+    assert one.page.evaluate("window.stays")
+    assert list(Answer.objects.order_by("pk").values_list("spans__text", flat=True)) == PLACES[:-1]
+
+
+def test_a_double_click_on_submit_sends_one_answer(desk):
+    one = desk(TWO, "Rome.", gold=["Oslo"], train=False)
+    sent = posts(one.page)
+    one.word("Oslo").dblclick()
+    one.page.locator("[data-submit]").dblclick()
+    one.page.locator("text=1 of 2 done").wait_for()
+    one.page.wait_for_load_state("networkidle")
+    assert len(sent) == 1
+    assert Answer.objects.count() == 1
+
+
+def test_enter_and_click_on_submit_send_one_answer(desk):
+    one = desk(TWO, "Rome.", gold=["Oslo"], train=False)
+    sent = posts(one.page)
+    one.word("Oslo").dblclick()
+    one.page.evaluate(
+        "() => { const b = document.querySelector('[data-submit]'); b.form.requestSubmit(b);"
+        " b.click(); }"
+    )
+    one.page.locator("text=1 of 2 done").wait_for()
+    one.page.wait_for_load_state("networkidle")
+    assert len(sent) == 1
+    assert Answer.objects.count() == 1
+
+
+def test_an_incomplete_answer_is_not_even_sent(desk):
+    one = desk(TWO, gold=["Oslo"])
+    sent = posts(one.page)
+    one.submit()
+    assert "Highlight at least one answer" in one.error
+    one.word("Oslo").click()
+    one.submit()
+    assert "Finish or cancel" in one.error
+    assert sent == []
+
+
+def test_back_and_forward_never_bring_an_answered_question_to_life(desk, server):
+    one = desk(TWO, "Rome.", gold=["Oslo"])
+    one.page.goto("/")
+    one.reload()
+    one.word("Oslo").dblclick()
+    one.reveal()
+    for go in (one.page.go_back, one.page.go_forward, one.page.go_back, one.page.go_forward):
+        go()
+    assert one.page.url.startswith(server + "/work/")
+    one.ready()
+    assert one.page.locator("[data-state=reveal]").is_visible()
+    assert one.page.locator("form.answer").count() == 0
+
+
+def test_the_second_of_two_tabs_is_shown_the_answer_of_the_first(desk):
+    one = desk(TWO, gold=["Oslo"])
+    other = Desk(one.page.context.new_page(), one.seat)
+    one.word("Oslo").dblclick()
+    other.word("Rome").dblclick()
+    one.reveal()
+    other.submit()
+    other.page.wait_for_selector("[data-state=reveal]")
+    assert other.page.locator(".notice").inner_text() != ""
+    assert other.page.locator(".verdict").inner_text() == one.page.locator(".verdict").inner_text()
+    assert one.stored == ["Oslo"]
+
+
+# When the network or the server fails ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("failure", ["server error", "no network"])
+def test_a_failure_at_submit_keeps_the_answer_for_another_try(open_browser, put, failure):
+    page = open_browser(tolerate="status of 500|Code 500|ERR_INTERNET_DISCONNECTED|htmx:")
+    one = Desk(page, put(TWO, gold=["Oslo"]))
+    one.word("Oslo").dblclick()
+    if failure == "server error":
+        page.route("**/answer/", lambda route: route.fulfill(status=500, body="broken"))
+    else:
+        page.context.set_offline(True)
+    one.submit()
+    expect(page.locator("[data-error]")).to_contain_text("Not saved. Your answer is still here")
+    assert one.chips == ["Oslo"]
+    assert one.nothing_is_stored()
+    page.unroute_all()
+    page.context.set_offline(False)
+    one.reveal()
+    assert one.stored == ["Oslo"]
+
+
+# Without JavaScript ------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def plain(open_browser):
+    return open_browser(java_script_enabled=False)
+
+
+def send(page, text: str | None = None) -> None:
+    if text is not None:
+        page.locator("[name=typed]").fill(text)
+    page.locator("[data-submit]").click()
+
+
+def test_without_javascript_a_typed_answer_is_stored_and_revealed(plain, put):
+    seat = put("Off to Mar-a-Lago.", "Home.", gold=["Lago"])
+    plain.goto(f"/work/{seat.token}/")
+    expect(plain.locator("[data-field=context]")).to_have_text("Off to Mar-a-Lago.")
+    send(plain, "Laguna")
+    expect(plain.locator("[data-error]")).to_contain_text("“Laguna” is not in the text")
+    assert plain.locator("[name=typed]").input_value() == "Laguna"
+    assert Answer.objects.count() == 0
+    send(plain, "Lago")
+    expect(plain.locator(".verdict")).to_contain_text("Right")
+    plain.get_by_role("button", name="Continue").click()
+    expect(plain.locator("[data-field=context]")).to_have_text("Home.")
+    plain.locator("[name=no_answer]").check()
+    send(plain)
+    expect(plain.locator(".verdict")).to_contain_text("Not right")
+    assert [answer.as_given().texts for answer in Answer.objects.order_by("pk")] == [["Lago"], []]
+
+
+def test_without_javascript_a_label_is_stored(plain, put):
+    seat = put("It was good.", gold=["positive"], labels=factories.LABELS)
+    plain.goto(f"/work/{seat.token}/")
+    plain.get_by_label("positive").check()
+    send(plain)
+    expect(plain.locator(".verdict")).to_contain_text("Right")
+
+
+# Typing instead of highlighting ------------------------------------------------------------------
+
+
+def test_a_typed_answer_becomes_a_highlight(desk):
+    one = desk("Off to Mar-a-Lago.", gold=["Lago"])
+    one.page.get_by_text("Type the answer instead").click()
+    one.page.locator("[name=typed]").fill("Lago")
+    one.page.locator("[data-add-typed]").click()
+    assert one.chips == ["Lago"]
+    one.reveal()
+    assert one.stored == ["Lago"]
+
+
+# Labels ------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def labels(desk):
+    return desk("It was good.", "It was bad.", gold=["positive"], labels=factories.LABELS)
+
+
+def test_nothing_is_preselected_and_submit_says_what_is_missing(labels):
+    assert labels.page.locator("[name=label]:checked").count() == 0
+    labels.submit()
+    assert "Choose one of the labels" in labels.error
+    assert labels.nothing_is_stored()
+
+
+def test_a_label_is_chosen_by_arrow_keys_or_by_its_number(labels):
+    labels.page.locator("[name=label]").first.focus()
+    labels.page.keyboard.press("ArrowDown")
+    assert labels.page.get_by_label("negative").is_checked()
+    labels.page.keyboard.press("1")
+    assert labels.page.get_by_label("positive").is_checked()
+    labels.page.keyboard.press("Control+Enter")
+    labels.page.wait_for_selector("[data-state=reveal]")
+    assert "Right" in labels.page.locator(".verdict").inner_text()
+
+
+def test_a_wrong_label_is_shown_beside_the_right_one(labels):
+    labels.page.get_by_label("negative").check()
+    labels.reveal()
+    verdict = labels.page.locator(".verdict").inner_text()
+    assert "Not right" in verdict
+    assert "negative" in verdict
+    assert "positive" in verdict
+
+
+def test_two_help_windows_stay_open_from_one_example_to_the_next(labels):
+    for summary in labels.page.locator("details.help summary").all():
+        summary.focus()
+        labels.page.keyboard.press("Enter")
+    assert labels.page.locator("details.help[open]").count() == 2
+    labels.page.get_by_label("positive").check()
+    labels.reveal()
+    labels.go_on()
+    assert labels.page.locator("details.help[open]").count() == 2
+    assert "The writer likes it." in labels.page.locator("#help").inner_text()
+
+
+# What is in reach --------------------------------------------------------------------------------
+
+
+def test_after_each_swap_the_focus_is_on_the_news_and_the_page_at_its_top(desk):
+    long = " ".join(SENTENCES * 8)
+    one = desk(long, long, gold=["Oslo"])
+    one.word("Oslo").dblclick()
+    one.page.mouse.wheel(0, 3000)
+    one.reveal()
+    assert "Right" in one.focused
+    assert one.page.evaluate("scrollY") == 0
+    one.go_on()
+    assert one.focused == "Which places?"
+
+
+def test_the_page_always_says_which_step_how_many_and_how_long(desk):
+    one = desk(TWO, "Rome.", gold=["Oslo"])
+    where = one.page.locator(".where")
+    assert "Training step" in where.inner_text()
+    assert "0 of 2 done" in where.inner_text()
+    assert "0 min" in where.inner_text()
+    one.word("Oslo").dblclick()
+    one.reveal()
+    assert "1 of 2 done" in where.inner_text()
