@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from django.db import transaction
 
 from annotation import annotation_step
-from annotation.models import Answer, AnswerSpan, Participation, Step, Turn
+from annotation.models import Answer, AnswerSpan, Participation, Step, Turn, scenario_of
 from tasks import spans
 from tasks.metrics import score
 from tasks.models import Example
@@ -30,17 +30,9 @@ def lock(token: str) -> Participation:
     Every step of a participation goes through this lock, so that two tabs (or a double click) are
     served one after the other. Raises Participation.DoesNotExist.
     """
-    return (
-        Participation.objects.select_for_update(of=("self",), no_key=True)
-        .select_related("study", "scenario__task")
-        .defer(
-            "study__manifest",
-            "study__consent_text",
-            "scenario__task__report",
-            "scenario__task__card_data",
-        )
-        .get(token=token)
-    )
+    participation = Participation.objects.select_for_update(no_key=True).get(token=token)
+    participation.scenario = scenario_of(participation)
+    return participation
 
 
 def read_answer(example: Example, card, fields: Mapping[str, str]) -> spans.Answer:

@@ -5,10 +5,12 @@ them. Turns, answers and their spans are insert-only: annotation/guards.py has t
 anything else.
 """
 
+import copy
 import itertools
 import secrets
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import cached_property, lru_cache
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
@@ -16,7 +18,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from tasks.models import Example, Task
+from tasks.models import Example, Task, example_of
 from tasks.spans import QUESTION, Span
 from tasks.spans import Answer as GivenAnswer
 
@@ -185,9 +187,26 @@ class Scenario(models.Model):
     def __str__(self) -> str:
         return f"{self.task.name}, {self.shots} shots"
 
-    @property
+    @cached_property
     def shows_help_examples(self) -> bool:
         return self.shots > 0 or self.study.help_examples_at_zero_shots
+
+
+@lru_cache(maxsize=1024)
+def _frozen_scenario(pk: int) -> Scenario:
+    scenario = Scenario.objects.select_related("task", "study").get(pk=pk)
+    # What it takes from the study is worked out now; then the study is let go, as it does change.
+    scenario.shows_help_examples  # noqa: B018
+    del scenario._state.fields_cache["study"]
+    return scenario
+
+
+def scenario_of(participation: "Participation") -> Scenario:
+    """The scenario of that participation with its task, read once in each process.
+
+    Somebody has a seat in it, so it is frozen (DESIGN section 3, invariant 8). Its study is not.
+    """
+    return copy.copy(_frozen_scenario(participation.scenario_id))
 
 
 class Worker(models.Model):
@@ -342,8 +361,14 @@ class Participation(models.Model):
         return self.status in self.LIVE
 
     def latest_turn(self) -> "Turn | None":
-        """The turn that is this participation's state, with its example and answer, if any."""
-        return self.turns.select_related("example", "answer").order_by("-pk").first()
+        """The turn that is this participation's state, with its example."""
+        turn = self.turns.order_by("-pk").first()
+        if turn is not None:
+            turn.example = example_of(turn.example_id)
+            if turn.step == Step.ANNOTATION and self.status == self.Status.WORKING:
+                # An answer is stored together with what follows it, so the last has none yet.
+                turn.has_no_answer_yet()
+        return turn
 
     def order_of(self, step: str) -> list[int]:
         """The stored order of example ids in that step."""
@@ -356,21 +381,22 @@ class Participation(models.Model):
         """
         now = timezone.now()
         turn = self.turns.create(
-            example=Example.objects.get(pk=self.order_of(step)[position]),
+            example=example_of(self.order_of(step)[position]),
             step=step,
             position=position,
             shown_at=now,
             worked_before=after.worked_until(now) if after else timedelta(),
         )
-        # It has no answer yet: known without asking the database.
-        Turn._meta.get_field("answer").set_cached_value(turn, None)
+        turn.has_no_answer_yet()
         return turn
 
 
 class Turn(models.Model):
     """One example put before one participation; made when it is first shown. Insert-only."""
 
-    participation = models.ForeignKey(Participation, on_delete=models.PROTECT, related_name="turns")
+    participation = models.ForeignKey(
+        Participation, on_delete=models.PROTECT, related_name="turns", db_index=False
+    )
     example = models.ForeignKey(Example, on_delete=models.PROTECT, related_name="turns")
     step = models.CharField(max_length=10, choices=Step)
     position = models.PositiveIntegerField()
@@ -393,6 +419,8 @@ class Turn(models.Model):
                 condition=Q(step__in=Step.values), name="a_turn_belongs_to_a_known_step"
             ),
         ]
+        # For the latest turn of a participation, which every page asks for.
+        indexes = [models.Index(fields=["participation", "-id"], name="latest_turn")]
 
     def __str__(self) -> str:
         return f"{self.participation} {self.step} {self.position}"
@@ -401,6 +429,10 @@ class Turn(models.Model):
     def given(self) -> "Answer | None":
         """The stored answer, or None while the example is still a question."""
         return getattr(self, "answer", None)
+
+    def has_no_answer_yet(self) -> None:
+        """Spare `given` the question to the database."""
+        self._meta.get_field("answer").set_cached_value(self, None)
 
     def worked_until(self, moment: datetime) -> timedelta:
         """Time worked by this participation up to that moment, absences left out."""

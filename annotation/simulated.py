@@ -188,7 +188,7 @@ def mistaken(known: Known, rng: random.Random) -> Choice:
         wrong = [label.name for label in known.card.labels if label.name != known.gold[0]]
         return [], rng.choice(wrong)
     right, _label = gold(known, rng)
-    if not known.gold:
+    if not right:  # gold that cannot be highlighted leaves nothing to slip from
         return [_random_span(known, rng)], ""
     how = rng.choice(["slip", "miss", "extra"])
     if how == "slip" or (how == "extra" and known.card.max_spans == 1):

@@ -5,6 +5,8 @@ every answer ever given still stands beside the example it was given for. Nothin
 knows about people.
 """
 
+from functools import lru_cache
+
 from django.db import models
 from django.db.models import Q
 
@@ -140,3 +142,9 @@ class Example(models.Model):
 
     def __str__(self) -> str:
         return self.source_id
+
+
+@lru_cache(maxsize=4096)
+def example_of(pk: int) -> Example:
+    """That example, read once in each process, for it never changes. Raises DoesNotExist."""
+    return Example.objects.get(pk=pk)

@@ -10,6 +10,8 @@ from django.contrib.auth import get_user_model
 from django.db import connection
 
 from annotation import guards
+from annotation.models import _frozen_scenario
+from tasks.models import example_of
 
 SHARED = Path(os.environ.get("HANDFUL_SHARED", Path(__file__).parents[2] / "shared"))
 CLUES = SHARED / "data" / "clues"
@@ -42,6 +44,13 @@ def _deselect(config: pytest.Config, items: list[pytest.Item], marker: str) -> N
     chosen = [item for item in items if item.get_closest_marker(marker)]
     config.hook.pytest_deselected(items=chosen)
     items[:] = [item for item in items if item not in chosen]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_remembered():
+    """A rolled-back test gives its keys back to SQLite: the next one's rows are others."""
+    example_of.cache_clear()
+    _frozen_scenario.cache_clear()
 
 
 @pytest.fixture(autouse=True)

@@ -69,14 +69,15 @@ def free_seats(study: Study) -> int:
     return sum(scenario.seats for scenario in study.scenarios.all()) - taken
 
 
-_knowledge: dict[int, Knowledge] = {}
+_knowledge: dict[str, Knowledge] = {}  # by the hash of the frozen design, in each process
 
 
 def one_walk(job: tuple[int, str, str, str | None]) -> int:
     """Walk one annotator; return the number of answers given."""
     study_id, policy, seed, url = job
     study = Study.objects.get(pk=study_id)
-    if study_id not in _knowledge:
-        _knowledge[study_id] = Knowledge(study)
+    if study.manifest_hash not in _knowledge:
+        _knowledge[study.manifest_hash] = Knowledge(study)
     site = OverHTTP(url) if url else InProcess()
-    return sum(1 for _ in walk(site, study.simulated_link_code, policy, _knowledge[study_id], seed))
+    knowledge = _knowledge[study.manifest_hash]
+    return sum(1 for _ in walk(site, study.simulated_link_code, policy, knowledge, seed))

@@ -1,0 +1,76 @@
+"""Time what researchers wait for after a full replication: the table's page and the largest file.
+
+`python benchmarks/results.py` on a database that holds a study (`--study`), or a new replication
+of CLUES in a database of its own (several minutes). `make bench` runs it after the load.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.run import SHARED, database  # noqa: E402
+
+FILE = """
+import resource, sys, time, django
+django.setup()
+from analysis.exports import answers_rows, write_csv
+from annotation.models import Study
+study = Study.objects.get(name=sys.argv[1])
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+started = time.perf_counter()
+with open(sys.argv[2], "w", newline="", encoding="utf-8") as file:
+    rows = write_csv(file, "answers.csv", answers_rows(study))
+took = time.perf_counter() - started
+grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+print(f"answers.csv: {rows} rows in {took:.2f} s, memory grown by {grown:.0f} MB")
+"""
+
+
+def measure(name: str) -> None:
+    """Print the times; the study is read, not changed."""
+    import django
+
+    django.setup()
+    from django.contrib.auth import get_user_model
+    from django.test import Client
+
+    client = Client(SERVER_NAME="127.0.0.1")
+    client.force_login(get_user_model().objects.get(studies__name=name))
+    client.get("/studies/")  # loads the views, as a server does before it serves
+    for page in ("human-performance", "training"):
+        started = time.perf_counter()
+        reply = client.get(f"/studies/{name}/{page}/")
+        print(f"{page}: {time.perf_counter() - started:.2f} s, status {reply.status_code}")
+    subprocess.run([sys.executable, "-c", FILE, name, os.devnull], cwd=ROOT, check=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--study", help="an existing study of the database in DATABASE_URL")
+    options = parser.parse_args()
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    if options.study:
+        measure(options.study)
+        return
+    with database("handful_results") as address:
+        os.environ["DATABASE_URL"] = address
+        manage = [sys.executable, "manage.py"]
+        subprocess.run([*manage, "migrate", "-v0"], cwd=ROOT, check=True)
+        replicate = ["replicate_clues", str(SHARED / "data" / "clues"), "--policy", "noisy:0.8"]
+        started = time.perf_counter()
+        subprocess.run([*manage, *replicate], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
+        print(f"full replication: {time.perf_counter() - started:.0f} s")
+        measure("clues-noisy-08")
+        from django.db import connections
+
+        connections.close_all()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+"""Designing a study: rules with a reason at the field, freezing, status, in browser and command."""
+
+import hashlib
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from annotation import design
+from annotation.models import Study
+from tests import factories
+
+
+@pytest.fixture
+def task(db):
+    return factories.make_task(shots=(2, 4))
+
+
+@pytest.fixture
+def ada(client, researcher):
+    client.force_login(researcher)
+    return client
+
+
+def fields(task, **changes) -> dict:
+    """What the form of a new study sends."""
+    return {
+        "name": "spring",
+        "title": "Spring",
+        "tasks": [task.pk],
+        "shots": "0 2",
+        "split_number": "1",
+        "annotators": "3",
+        "training_order": "shuffled_apart",
+        "annotation_order": "shuffled_apart",
+        "seed": "5",
+        "tasks_per_worker": "1",
+        "hourly_rate": "12.00",
+        "currency": "USD",
+        "estimated_minutes": "20",
+        "idle_limit_hours": "48",
+        "consent_text": "You agree.",
+        **changes,
+    }
+
+
+def test_a_study_is_made_in_the_browser_with_its_scenarios(ada, task):
+    reply = ada.post(reverse("study_new"), fields(task))
+    assert (reply.status_code, reply.url) == (302, reverse("study", args=["spring"]))
+    study = Study.objects.get()
+    assert study.owner.username == "ada"
+    assert [(s.shots, s.split_number, s.seats) for s in study.scenarios.order_by("shots")] == [
+        (0, None, 3),
+        (2, 1, 3),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("name", "Spring Time", "small letters"),
+        ("tasks", [], "Choose at least one task"),
+        ("shots", "", "This field is required"),
+        ("shots", "0 two", "Write whole numbers"),
+        ("shots", "0 0", "twice"),
+        ("shots", "7", "has no training file of 7; it has 0, 2, 4"),
+        ("split_number", "4", "no training file number 4"),
+        ("annotators", "0", "greater than or equal to 1"),
+        ("tasks_per_worker", "2", "only 1 task"),
+        ("hourly_rate", "-1", "greater than or equal to"),
+        ("hourly_rate", "plenty", "Enter a number"),
+        ("idle_limit_hours", "0", "greater than or equal to 1"),
+        ("consent_text", " ", "This field is required"),
+    ],
+)
+def test_a_design_that_breaks_a_rule_is_refused_at_its_field(ada, task, field, value, reason):
+    reply = ada.post(reverse("study_new"), fields(task, **{field: value}))
+    assert reply.status_code == 422
+    form = reply.context["form"]
+    assert any(reason in message for message in form.errors[field]), form.errors
+    assert f'id="error-{field}"' in reply.content.decode()
+    assert not Study.objects.exists()
+
+
+def test_what_was_typed_stays_in_the_form(ada, task):
+    reply = ada.post(reverse("study_new"), fields(task, shots="7", title="<i>My</i> study"))
+    page = reply.content.decode()
+    assert 'value="7"' in page
+    assert "&lt;i&gt;My&lt;/i&gt; study" in page
+
+
+def test_a_second_study_of_the_same_name_is_refused(ada, task):
+    ada.post(reverse("study_new"), fields(task))
+    reply = ada.post(reverse("study_new"), fields(task))
+    assert reply.status_code == 422
+    assert "name" in reply.context["form"].errors
+    assert Study.objects.count() == 1
+
+
+def test_a_draft_can_be_changed_and_an_open_study_cannot(ada, task):
+    ada.post(reverse("study_new"), fields(task))
+    edit = reverse("study_edit", args=["spring"])
+    assert 'value="0 2"' in ada.get(edit).content.decode()
+    ada.post(edit, fields(task, shots="0"))
+    assert Study.objects.get().scenarios.count() == 1
+    ada.post(reverse("study_status", args=["spring"]), {"action": "open"})
+    reply = ada.post(edit, fields(task, shots="0 2 4"))
+    assert reply.status_code == 409
+    assert Study.objects.get().scenarios.count() == 1
+
+
+def test_opening_freezes_the_design_and_hashes_it(ada, task):
+    ada.post(reverse("study_new"), fields(task))
+    ada.post(reverse("study_status", args=["spring"]), {"action": "open"})
+    study = Study.objects.get()
+    assert study.status == "open"
+    assert hashlib.sha256(study.manifest.encode()).hexdigest() == study.manifest_hash
+    frozen = json.loads(study.manifest)
+    assert frozen["tasks"][0]["content_hash"] == task.content_hash
+    assert frozen["tasks"][0]["card"]["title"] == "Places"
+    assert frozen["scenarios"] == [
+        {"task": task.name, "shots": 0, "split": None, "seats": 3},
+        {"task": task.name, "shots": 2, "split": 1, "seats": 3},
+    ]
+
+
+def test_pausing_and_closing_change_no_hash(task, researcher):
+    study = factories.make_study(researcher, task)
+    before = study.manifest_hash
+    for action in ("pause", "reopen", "pause", "close"):
+        design.change_status(study, action)
+    assert study.manifest_hash == before
+
+
+@pytest.mark.parametrize(
+    ("way", "refused"),
+    [
+        ([], "pause"),
+        ([], "reopen"),
+        (["close"], "open"),
+        (["close"], "reopen"),
+        (["pause"], "open"),
+    ],
+)
+def test_a_status_is_changed_only_along_the_way(ada, researcher, task, way, refused):
+    study = factories.make_study(researcher, task, status="draft" if not way else "open")
+    for action in way:
+        design.change_status(study, action)
+    before = study.status
+    reply = ada.post(reverse("study_status", args=[study.name]), {"action": refused})
+    assert reply.status_code == 409
+    study.refresh_from_db()
+    assert study.status == before
+
+
+def test_after_the_first_seat_there_is_no_way_back_to_draft(ada, researcher, task):
+    study = factories.make_study(researcher, task)
+    factories.join(study)
+    reply = ada.post(reverse("study_status", args=[study.name]), {"action": "draft"})
+    assert reply.status_code == 409
+    assert "Somebody has taken a seat" in reply.content.decode()
+
+
+# The command -------------------------------------------------------------------------------------
+
+
+def test_create_study_makes_and_opens_the_same_study(researcher, task, capsys):
+    call_command("create_study", "spring", tasks=[task.name], shots=[0, 2], seed=5, open=True)
+    study = Study.objects.get()
+    assert (study.status, study.scenarios.count(), study.owner) == ("open", 2, researcher)
+    assert f"/join/{study.link_code}/" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"tasks": ["nothing"]}, "There is no task nothing"),
+        ({"shots": [7]}, "shots: toy-places has no training file of 7"),
+        ({"annotators": 0}, "annotators: "),
+        ({"owner": "nobody"}, "There is no researcher 'nobody'"),
+        ({"hourly_rate": "much"}, "--hourly-rate: 'much' is no amount"),
+    ],
+)
+def test_create_study_names_the_field_that_is_wrong(researcher, task, changes, reason):
+    options = {"tasks": [task.name], "shots": [0, 2], **changes}
+    with pytest.raises(CommandError, match=reason):
+        call_command("create_study", "spring", **options)
+    assert not Study.objects.exists()

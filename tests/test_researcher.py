@@ -1,0 +1,164 @@
+"""The researcher's pages: what they show, and that a preview leaves nothing behind."""
+
+import pytest
+from django.apps import apps
+from django.urls import reverse
+
+from annotation.models import Participation
+from tests import factories
+
+
+@pytest.fixture
+def ada(client, researcher):
+    client.force_login(researcher)
+    return client
+
+
+@pytest.fixture
+def study(researcher):
+    return factories.make_study(researcher, factories.make_task(), shots=[0, 2], annotators=2)
+
+
+def page(client, name, *args) -> str:
+    reply = client.get(reverse(name, args=args))
+    assert reply.status_code == 200
+    return reply.content.decode()
+
+
+def test_a_new_researcher_is_told_what_to_do_first(ada):
+    assert "import_clues" in page(ada, "tasks")
+    assert "import" in page(ada, "studies").lower()
+
+
+def test_the_list_shows_my_studies_only(ada, study, other_researcher):
+    factories.make_study(other_researcher, factories.make_task(), name="theirs", title="Theirs")
+    shown = page(ada, "studies")
+    assert study.name in shown
+    assert "Theirs" not in shown
+
+
+def test_the_page_of_a_study_counts_seats_by_scenario(ada, study):
+    zero, two = study.scenarios.order_by("shots")
+    factories.work_through(factories.seat(zero))
+    factories.seat(zero)
+    factories.seat(two, kind="simulated")
+    rows = ada.get(reverse("study", args=[study.name])).context["scenarios"]
+    assert [(r["completed"], r["working"], r["free"], r["simulated"]) for r in rows] == [
+        (1, 1, 0, 0),
+        (0, 0, 2, 1),
+    ]
+
+
+def test_the_page_of_a_study_gives_the_link_and_who_took_part(ada, study):
+    seat = factories.seat(study.scenarios.first())
+    shown = page(ada, "study", study.name)
+    assert reverse("landing", args=[study.link_code]) in shown
+    assert seat.pseudonym in shown
+    assert seat.token not in shown
+
+
+def test_the_page_of_a_study_takes_as_many_queries_for_one_as_for_many(
+    ada, study, django_assert_max_num_queries
+):
+    for scenario in study.scenarios.all():
+        for _ in range(2):
+            factories.seat(scenario)
+    with django_assert_max_num_queries(10):
+        page(ada, "study", study.name)
+
+
+def test_the_page_of_a_task_shows_its_data_report(ada, study):
+    task = study.tasks.get()
+    shown = page(ada, "task", task.name, task.version)
+    assert "toy_test.jsonl" in shown
+    assert "Ceiling" in shown
+
+
+def test_texts_of_researchers_are_escaped(ada, researcher):
+    task = factories.make_task(title="<script>alert(1)</script>")
+    study = factories.make_study(researcher, task, title="<img src=x onerror=alert(2)>")
+    for shown in (page(ada, "study", study.name), page(ada, "landing", study.link_code)):
+        assert "<script>alert" not in shown
+        assert "<img src=x" not in shown
+
+
+# Preview -----------------------------------------------------------------------------------------
+
+
+def rows() -> dict[str, int]:
+    """How many rows each of our tables has."""
+    return {
+        model.__name__: model.objects.count()
+        for label in ("annotation", "tasks")
+        for model in apps.get_app_config(label).get_models()
+    }
+
+
+def walk_preview(client, study, scenario, step, answer) -> list[str]:
+    """Answer every example from the first of that step on: the states that were seen."""
+    address = reverse("scenario_preview", args=[study.name, scenario.pk, step, 0])
+    seen = []
+    for _ in range(20):
+        reply = client.get(address)
+        if reply.templates and reply.templates[0].name != "worker/work.html":
+            return seen
+        turn = reply.context["turn"]
+        seen.append(f"{turn.step} {turn.number}")
+        reply = client.post(address, {"turn": turn.key, **answer})
+        if reply.status_code == 200:
+            seen.append(reply.context["turn"].state)
+            address = reply.context["turn"].continue_url
+        else:
+            address = reply.url
+    raise AssertionError("the preview does not end")
+
+
+def test_a_preview_goes_from_training_through_annotation_and_writes_nothing(ada, study):
+    before = rows()
+    scenario = study.scenarios.get(shots=2)
+    seen = walk_preview(ada, study, scenario, "training", {"no_answer": "1"})
+    assert seen == [
+        "training 1", "reveal", "training 2", "reveal",
+        "annotation 1", "annotation 2", "annotation 3", "annotation 4",
+    ]  # fmt: skip
+    assert rows() == before
+
+
+def test_a_preview_says_so_and_checks_answers_as_the_real_step_does(ada, study):
+    scenario = study.scenarios.get(shots=2)
+    address = reverse("scenario_preview", args=[study.name, scenario.pk, "training", 0])
+    assert "nothing that you do here is stored" in ada.get(address).content.decode()
+    reply = ada.post(address, {"turn": "x", "typed": "Atlantis"})
+    assert reply.status_code == 422
+    assert "“Atlantis” is not in the text" in reply.content.decode()
+
+
+def test_a_draft_can_be_previewed_and_somebody_elses_cannot(ada, researcher, other_researcher):
+    mine = factories.make_study(researcher, factories.make_task(), status="draft")
+    theirs = factories.make_study(other_researcher, factories.make_task())
+    assert page(ada, "scenario_preview", mine.name, mine.scenarios.first().pk, "annotation", 0)
+    one = theirs.scenarios.first()
+    for name in (theirs.name, mine.name):
+        address = reverse("scenario_preview", args=[name, one.pk, "annotation", 0])
+        assert ada.get(address).status_code == 404
+    assert not Participation.objects.exists()
+
+
+# Signing in --------------------------------------------------------------------------------------
+
+
+def test_signing_in_leads_to_the_page_that_was_wanted(client, researcher, study):
+    wanted = reverse("study", args=[study.name])
+    reply = client.get(wanted)
+    assert reply.status_code == 302
+    reply = client.post(reply.url, {"username": "ada", "password": "right horse"})
+    assert (reply.status_code, reply.url) == (302, wanted)
+
+
+def test_after_eight_wrong_passwords_the_right_one_is_refused_too(client, researcher):
+    address = reverse("login")
+    for _ in range(8):
+        client.post(address, {"username": "ada", "password": "wrong"})
+    reply = client.post(address, {"username": "ada", "password": "right horse"})
+    assert reply.status_code == 429
+    assert "_auth_user_id" not in client.session

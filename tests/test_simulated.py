@@ -1,0 +1,124 @@
+"""Simulated annotators: they walk the pages of people and know the gold from their own side."""
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation.models import Answer, AnswerSpan, Kind, Participation
+from annotation.simulated import Knowledge
+from tests import factories
+
+
+@pytest.fixture
+def study(researcher):
+    places = factories.make_task()
+    moods = factories.make_task(name="toy-moods", labels=factories.LABELS)
+    return factories.make_study(researcher, places, moods, shots=[0, 2], annotators=2)
+
+
+def simulate(study, policy: str, **options) -> None:
+    call_command("simulate_workers", study.name, policy=policy, processes=1, verbosity=0, **options)
+
+
+def mean(task: str) -> float:
+    scores = Answer.objects.filter(turn__participation__scenario__task__name=task)
+    values = [answer.s1 for answer in scores.filter(turn__step="annotation")]
+    return sum(values) / len(values)
+
+
+def test_gold_fills_every_simulated_seat_and_none_of_people(study):
+    simulate(study, "gold")
+    done = Participation.objects.all()
+    assert {p.kind for p in done} == {Kind.SIMULATED}
+    assert {p.status for p in done} == {Participation.Status.COMPLETED}
+    assert done.count() == 2 * 2 * 2
+    assert mean("toy-places") == mean("toy-moods") == 1
+
+
+def test_empty_and_majority_give_the_trivial_baseline(study):
+    simulate(study, "empty")
+    reports = {task.name: task.report["baseline"] for task in study.tasks.all()}
+    assert 100 * mean("toy-places") == pytest.approx(reports["toy-places"])
+    assert 100 * mean("toy-moods") == pytest.approx(reports["toy-moods"])
+
+
+def test_noisy_lies_between_right_and_wrong(study):
+    simulate(study, "noisy:0.5", seed=4)
+    assert 0 < mean("toy-places") < 1
+
+
+def test_the_same_seed_makes_the_same_mistakes(researcher):
+    task = factories.make_task(test_size=20)
+    walks = []
+    for _ in range(2):
+        study = factories.make_study(
+            researcher, task, shots=[0], annotators=3, annotation_order="file_order"
+        )
+        simulate(study, "noisy:0.5", seed=4)
+        spans = AnswerSpan.objects.filter(answer__turn__participation__study=study)
+        walks.append(list(spans.order_by("pk").values_list("segment", "start", "end", "text")))
+    assert walks[0] == walks[1] != []
+
+
+def test_random_finishes_too(study):
+    simulate(study, "random")
+    assert Participation.objects.filter(status="completed").count() == 8
+
+
+@pytest.mark.parametrize("policy", ["noisy:0", "gold", "empty", "random"])
+def test_gold_that_cannot_be_highlighted_stops_no_robot(researcher, policy):
+    from tasks.formats import Record
+
+    records = [
+        Record("inside", ("We went home.",), "Which places?", ("ome",), None),
+        Record("none", ("We slept.",), "Which places?", (), None),
+        Record("one", ("Rome",), "Which places?", ("Rome",), None),
+    ]
+    task = factories.make_task(test=records, shots=[])
+    study = factories.make_study(researcher, task, shots=[0], annotators=3)
+    simulate(study, policy)
+    assert Answer.objects.count() == 9
+    if policy == "gold":
+        assert 100 * mean("toy-places") == pytest.approx(task.report["ceiling"])
+
+
+def test_a_question_that_can_be_highlighted_is_highlighted(researcher):
+    from tasks.formats import Record
+
+    records = [Record("q", ("Neither.",), "Oslo or Rome?", ("Oslo",), None)]
+    task = factories.make_task(test=records, shots=[], question_selectable=True)
+    study = factories.make_study(researcher, task, shots=[0], annotators=1)
+    simulate(study, "gold")
+    assert AnswerSpan.objects.get().segment == -1
+    assert mean("toy-places") == 1
+
+
+def test_robots_know_the_gold_and_pages_do_not_tell_it(study):
+    known = Knowledge(study)
+    example = study.tasks.get(name="toy-places").test_split.examples.get(position=1)
+    found = known.of("Places", example.question, example.context)
+    assert found.gold == example.gold
+
+
+@pytest.mark.parametrize(
+    ("policy", "reason"), [("noisy:2", "unknown policy"), ("best", "unknown policy")]
+)
+def test_an_unknown_policy_is_named(study, policy, reason):
+    with pytest.raises(CommandError, match=reason):
+        simulate(study, policy)
+
+
+def test_a_full_study_and_a_draft_say_so(study, researcher):
+    simulate(study, "gold")
+    with pytest.raises(CommandError, match="no free simulated seat"):
+        simulate(study, "gold")
+    draft = factories.make_study(researcher, study.tasks.first(), status="draft")
+    with pytest.raises(CommandError, match="open it first"):
+        simulate(draft, "gold")
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_over_http_they_leave_the_same_answers(study, live_server):
+    simulate(study, "gold", url=live_server.url)
+    assert Participation.objects.filter(status="completed").count() == 8
+    assert mean("toy-places") == mean("toy-moods") == 1
