@@ -66,7 +66,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
-    "django.contrib.staticfiles",
+    "config.apps.HandfulStaticFilesConfig",
     "django.contrib.admin",
     "axes",
     "csp",
@@ -148,6 +148,7 @@ STORAGES = {
 }
 # Files are served straight from static/ when collectstatic has not run (development, tests).
 WHITENOISE_USE_FINDERS = True
+WHITENOISE_SKIP_COMPRESS_EXTENSIONS = ["map", "png", "jpg", "gif", "webp", "woff2", "gz", "br"]
 
 AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",

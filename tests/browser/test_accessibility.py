@@ -135,6 +135,34 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways_at_320_px(open_browser, 
         assert violations(page) == [], f"{scheme}, 320 px"
 
 
+def test_axe_finds_nothing_on_the_researchers_pages(page, researcher):
+    task = factories.make_task()
+    study = factories.make_study(researcher, task, shots=[0, 2], annotators=2)
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+    factories.make_study(researcher, task, name="a-draft", status="draft")
+    page.goto("/sign-in/")
+    assert violations(page) == []
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password").fill("right horse")
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/studies/")
+    addresses = [
+        "/studies/", f"/studies/{study.name}/", f"/studies/{study.name}/human-performance/",
+        f"/studies/{study.name}/training/", "/studies/a-draft/", "/studies/a-draft/edit/",
+        "/new-study/", "/tasks/", f"/tasks/{task.name}/{task.version}/",
+    ]  # fmt: skip
+    for address in addresses:
+        page.goto(address)
+        for scheme in ("light", "dark"):
+            page.emulate_media(color_scheme=scheme)
+            page.evaluate("Promise.all(document.getAnimations().map(one => one.finished))")
+            for width in (1280, 320):
+                page.set_viewport_size({"width": width, "height": 800})
+                assert violations(page) == [], f"{address}, {scheme}, {width} px"
+                assert page.evaluate("document.documentElement.scrollWidth") <= width, address
+
+
 @pytest.mark.parametrize("state", ["spans_at_work", "revealed", "labels"])
 def test_nothing_scrolls_sideways_at_200_percent(open_browser, states, state):
     # Zoom halves the width that CSS sees and doubles the pixels of each.

@@ -46,7 +46,8 @@ class Command(BaseCommand):
             granian,
             [
                 str(granian), "--interface", "wsgi", "--host", host, "--port", str(port),
-                "--workers", "2", "--blocking-threads", "4", "--no-ws", "--log-level", "warning", "config.wsgi:application",
+                "--workers", "2", "--blocking-threads", "4", "--no-ws", "--log-level", "warning",
+                "config.wsgi:application",
             ],
         )  # fmt: skip
 
