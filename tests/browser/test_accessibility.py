@@ -196,6 +196,7 @@ def test_highlights_are_seen_in_forced_colors(open_browser, put):
     assert word.screenshot() != before
 
 
+@pytest.mark.real_data
 def test_a_first_visit_of_an_annotation_page_stays_under_60_kB(page, put_published):
     """The longest of the published texts; fonts, scripts and styles all counted, compressed."""
     seat = put_published("SQuADv2", "5a668682f038b7001ab0bf51", train=False)
