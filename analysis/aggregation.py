@@ -1,0 +1,68 @@
+"""One answer out of several: what the group says, beside what its members say (pure).
+
+CLUES scores individuals; Nangia and Bowman 2019 and SuperGLUE score the majority of five. The two
+are different quantities and never share a table.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+
+def majority_set(answers: Sequence[frozenset[str]]) -> frozenset[str]:
+    """The texts that more than half of the annotators chose exactly so; may be empty."""
+    votes = Counter(text for answer in answers for text in answer)
+    return frozenset(text for text, count in votes.items() if 2 * count > len(answers))
+
+
+def plurality(labels: Sequence[str]) -> str | None:
+    """The label that most annotators chose; None where two are chosen equally often."""
+    ranked = Counter(labels).most_common(2)
+    if not ranked or (len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
+        return None
+    return ranked[0][0]
+
+
+def dawid_skene(
+    votes: Sequence[Mapping[str, Sequence[str]]], rounds: int = 1000, tolerance: float = 1e-8
+) -> tuple[list[dict[str, float]], dict[str, float]]:
+    """Dawid and Skene 1979: posteriors of the labels for each example, and the labels' shares.
+
+    `votes` holds one mapping of annotator to labels per example (an annotator may have voted more
+    than once). EM from the shares of votes; with three annotators it is weakly identified.
+    Raises ValueError without votes.
+    """
+    labels = sorted({label for unit in votes for own in unit.values() for label in own})
+    people = sorted({person for unit in votes for person in unit})
+    if not labels:
+        raise ValueError("nobody has voted")
+    # counts[e, p, l]: how often person p said label l of example e.
+    counts = np.zeros((len(votes), len(people), len(labels)))
+    for example, unit in enumerate(votes):
+        for person, own in unit.items():
+            for label in own:
+                counts[example, people.index(person), labels.index(label)] += 1
+    said = counts.sum(1)
+    posterior = said / said.sum(1, keepdims=True)
+    for _ in range(rounds):
+        shares = posterior.mean(0)
+        # confusion[p, t, l]: how often person p says l where t is true.
+        confusion = np.einsum("et,epl->ptl", posterior, counts)
+        totals = confusion.sum(2, keepdims=True)
+        confusion = np.divide(confusion, totals, out=np.zeros_like(confusion), where=totals > 0)
+        with np.errstate(divide="ignore"):
+            logs = np.where(confusion > 0, np.log(confusion), -1e3)
+            scores = np.log(shares)[None, :] + np.einsum("epl,ptl->et", counts, logs)
+        scores -= scores.max(1, keepdims=True)
+        following = np.exp(scores)
+        following /= following.sum(1, keepdims=True)
+        moved = np.abs(following - posterior).max()
+        posterior = following
+        if moved < tolerance:
+            break
+    shares = posterior.mean(0)
+    return (
+        [dict(zip(labels, map(float, row), strict=True)) for row in posterior],
+        dict(zip(labels, map(float, shares), strict=True)),
+    )

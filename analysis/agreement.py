@@ -1,0 +1,82 @@
+"""How far annotators agree with each other, whatever the gold (pure).
+
+A unit is one example: the answers of those who gave one, each a set of texts. Two empty sets are
+equal, an empty and another set wholly different, under every distance. Units with fewer than two
+answers drop out. Source: Krippendorff 2011, "Computing Krippendorff's alpha-reliability"; MASI:
+Passonneau 2006.
+"""
+
+import itertools
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
+
+from tasks.metrics import s1
+
+Answer = frozenset[str]
+Distance = Callable[[Any, Any], float]
+
+
+def nominal(one: Hashable, other: Hashable) -> float:
+    """0 for equal answers, else 1."""
+    return float(one != other)
+
+
+def jaccard(one: Answer, other: Answer) -> float:
+    """1 - |intersection| / |union|."""
+    together = one | other
+    return 1 - len(one & other) / len(together) if together else 0.0
+
+
+def masi(one: Answer, other: Answer) -> float:
+    """1 - J M: M is 1 for equal sets, 2/3 where one holds the other, 1/3 if they overlap, else 0.
+
+    An empty set is held by every set, and yet shares nothing: J is 0 then.
+    """
+    if one == other:
+        return 0.0
+    shared = one & other
+    closeness = 2 / 3 if shared in (one, other) else 1 / 3 if shared else 0.0
+    return 1 - closeness * (1 - jaccard(one, other))
+
+
+def one_minus_s1(one: Answer, other: Answer) -> float:
+    """The task's own metric as a distance (S1 is symmetric)."""
+    return 1 - s1(one, other)
+
+
+DISTANCES: dict[str, Distance] = {
+    "nominal": nominal,
+    "Jaccard": jaccard,
+    "MASI": masi,
+    "1 - S1": one_minus_s1,
+}
+
+
+def alpha(units: Iterable[Sequence[Hashable]], distance: Distance = nominal) -> float | None:
+    """Krippendorff's alpha, 1 - observed / expected disagreement; None where nothing varies."""
+    paired = [list(unit) for unit in units if len(unit) >= 2]
+    values = Counter(answer for unit in paired for answer in unit)
+    total = sum(values.values())
+    if len(values) < 2:
+        return None
+    observed = sum(
+        2 * sum(distance(a, b) for a, b in itertools.combinations(unit, 2)) / (len(unit) - 1)
+        for unit in paired
+    )
+    expected = sum(
+        2 * values[a] * values[b] * distance(a, b) for a, b in itertools.combinations(values, 2)
+    )
+    return 1 - (observed / total) / (expected / (total * (total - 1)))
+
+
+def pairwise_s1(unit: Sequence[Answer]) -> float | None:
+    """The mean S1 over all pairs of answers to one example; None for fewer than two."""
+    pairs = list(itertools.combinations(unit, 2))
+    return sum(s1(a, b) for a, b in pairs) / len(pairs) if pairs else None
+
+
+def mean_pairwise_s1(units: Iterable[Sequence[Answer]]) -> float | None:
+    """The mean over examples of their pairwise S1; None where nobody answered twice."""
+    found = [value for value in map(pairwise_s1, units) if value is not None]
+    return sum(found) / len(found) if found else None

@@ -1,0 +1,140 @@
+"""How far a mean could be off: intervals over examples, annotators, or both (numpy only, pure).
+
+A score matrix holds S1 in [0, 1], annotators x examples, NaN where one did not answer. The three
+bootstraps answer three questions: these people on other examples, other people on these examples,
+other people on other examples (Miller 2024; Brennan 2001 for the components).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+RESAMPLES = 10_000
+OVER = ("examples", "annotators", "both")
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Two ends of a confidence interval, and the SD of what it was taken from (NaN: unknown)."""
+
+    low: float
+    high: float
+    sd: float
+
+
+def t_interval(values: Sequence[float], level: float = 0.95) -> Interval:
+    """The t interval of the mean of annotators' scores; NaN for fewer than two."""
+    found = np.asarray(values, dtype=float)
+    if len(found) < 2:
+        return Interval(np.nan, np.nan, np.nan)
+    error = found.std(ddof=1) / np.sqrt(len(found))
+    reach = stats.t.ppf((1 + level) / 2, len(found) - 1) * error
+    return Interval(found.mean() - reach, found.mean() + reach, error)
+
+
+def wilson(right: int, total: int, level: float = 0.95) -> tuple[float, float]:
+    """Wilson's interval of a share, such as one annotator's accuracy; ValueError without trials."""
+    if not 0 <= right <= total or not total:
+        raise ValueError(f"{right} of {total} is no share")
+    z = stats.norm.ppf((1 + level) / 2)
+    share = right / total
+    middle = (share + z * z / (2 * total)) / (1 + z * z / total)
+    reach = z * np.sqrt(share * (1 - share) / total + z * z / (4 * total**2)) / (1 + z * z / total)
+    return max(0.0, float(middle - reach)), min(1.0, float(middle + reach))
+
+
+def bootstrap(
+    matrix: np.ndarray,
+    over: str,
+    clusters: Sequence[object] | None = None,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+    level: float = 0.95,
+) -> Interval:
+    """The percentile interval of the mean over annotators of their mean over examples.
+
+    `clusters` names the context of each example: contexts are drawn, with all of their examples.
+    Raises ValueError for another `over` than OVER, and for an empty matrix.
+    """
+    if over not in OVER:
+        raise ValueError(f"resample over one of {', '.join(OVER)}, not {over!r}")
+    if matrix.size == 0:
+        raise ValueError("nobody has answered anything")
+    sums, counts = _by_cluster(matrix, clusters)
+    annotators, groups = sums.shape
+    draw = np.random.default_rng(seed)
+    means = np.empty(resamples)
+    # In portions, so that 10,000 resamples of 600 contexts do not need 50 MB at once.
+    for begin in range(0, resamples, 1000):
+        size = min(1000, resamples - begin)
+        of_examples = (
+            np.ones((size, groups))
+            if over == "annotators"
+            else draw.multinomial(groups, np.full(groups, 1 / groups), size)
+        )
+        # Each annotator's mean over the drawn examples, resamples x annotators.
+        with np.errstate(invalid="ignore"):
+            own = (of_examples @ sums.T) / (of_examples @ counts.T)
+        of_annotators = (
+            np.ones((size, annotators))
+            if over == "examples"
+            else draw.multinomial(annotators, np.full(annotators, 1 / annotators), size)
+        )
+        # Who answered none of the drawn examples says nothing in that resample.
+        weights = np.where(np.isnan(own), 0, of_annotators)
+        with np.errstate(invalid="ignore"):
+            means[begin : begin + size] = (np.nan_to_num(own) * weights).sum(1) / weights.sum(1)
+    means = means[~np.isnan(means)]
+    low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
+    return Interval(float(low), float(high), float(means.std()))
+
+
+def _by_cluster(
+    matrix: np.ndarray, clusters: Sequence[object] | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Sums of S1 and numbers of answers, annotators x contexts."""
+    given = ~np.isnan(matrix)
+    values = np.nan_to_num(matrix)
+    if clusters is None:
+        return values, given.astype(float)
+    _names, index = np.unique(np.asarray(clusters, dtype=str), return_inverse=True)
+    member = np.zeros((matrix.shape[1], index.max() + 1))
+    member[np.arange(matrix.shape[1]), index] = 1
+    return values @ member, given @ member
+
+
+@dataclass(frozen=True)
+class Components:
+    """Variance between annotators, between examples, and what is left; none below 0."""
+
+    annotators: float
+    examples: float
+    rest: float
+    of_mean: float  # variance of the grand mean
+
+
+def components(matrix: np.ndarray) -> Components:
+    """Two-way random effects by the method of moments, for a matrix without gaps.
+
+    Var(mean) = a / I + b / J + e / (I J), with I annotators, J examples; a negative estimate is 0.
+    Raises ValueError for a matrix with gaps or fewer than two rows or columns.
+    """
+    if min(matrix.shape) < 2 or np.isnan(matrix).any():
+        raise ValueError("two annotators and two examples at least, and every answer, are needed")
+    people, examples = matrix.shape
+    grand = matrix.mean()
+    rows, columns = matrix.mean(1), matrix.mean(0)
+    of_rows = examples * ((rows - grand) ** 2).sum() / (people - 1)
+    of_columns = people * ((columns - grand) ** 2).sum() / (examples - 1)
+    left = matrix - rows[:, None] - columns[None, :] + grand
+    of_rest = (left**2).sum() / ((people - 1) * (examples - 1))
+    a = max(0.0, (of_rows - of_rest) / examples)
+    b = max(0.0, (of_columns - of_rest) / people)
+    return Components(
+        float(a),
+        float(b),
+        float(of_rest),
+        float(a / people + b / examples + of_rest / (people * examples)),
+    )

@@ -1,0 +1,230 @@
+"""Statistics against worked numbers: published ones, or computed by hand over all cases."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from analysis import aggregation, agreement, significance, uncertainty
+
+MATRIX = np.array([[1, 1, 0, 1], [1, 0.5, 0, 1], [0, 1, 0, 1]])
+SETS = [
+    [{"Ekeus", "Allawi"}, {"Ekeus", "Allawi"}, {"Ekeus"}],
+    [set(), set(), set()],
+    [{"EU"}, {"EU", "UN"}, set()],
+    [{"Paris"}, {"Paris"}, {"Paris"}],
+]
+UNITS = [[frozenset(answer) for answer in unit] for unit in SETS]
+
+
+# Uncertainty -------------------------------------------------------------------------------------
+
+
+def test_the_t_interval_of_three_annotators():
+    found = uncertainty.t_interval([80, 82, 87])
+    assert (found.low, found.high) == pytest.approx((74.04, 91.96), abs=0.005)
+
+
+def test_one_annotator_has_no_t_interval():
+    assert math.isnan(uncertainty.t_interval([80]).low)
+
+
+@pytest.mark.parametrize(
+    ("right", "total", "low", "high"), [(175, 210, 0.7770, 0.8777), (0, 10, 0, 0.2775)]
+)
+def test_wilson(right, total, low, high):
+    assert uncertainty.wilson(right, total) == pytest.approx((low, high), abs=5e-5)
+
+
+def exact(over: str) -> list[float]:
+    """The mean of every equally likely resample."""
+    people, examples = MATRIX.shape
+    rows = [range(people)] if over == "examples" else itertools.product(range(3), repeat=people)
+    columns = (
+        [range(examples)] if over == "annotators" else itertools.product(range(4), repeat=examples)
+    )
+    return [MATRIX[np.ix_(r, c)].mean() for r, c in itertools.product(list(rows), list(columns))]
+
+
+@pytest.mark.parametrize(
+    ("over", "sd", "low", "high"),
+    [
+        ("both", 0.210750, 0.166667, 1.0),
+        ("examples", 0.189801, 0.208333, 0.916667),
+        ("annotators", 0.058926, 0.5, 0.75),
+    ],
+)
+def test_the_bootstrap_comes_near_the_exact_one(over, sd, low, high):
+    every = exact(over)
+    assert np.std(every) == pytest.approx(sd, abs=1e-6)
+    found = uncertainty.bootstrap(MATRIX, over, seed=1, resamples=40_000)
+    assert found.sd == pytest.approx(sd, rel=0.02)
+    assert (found.low, found.high) == pytest.approx((low, high), abs=0.045)
+
+
+def test_the_same_seed_gives_the_same_interval():
+    one, same, other = (uncertainty.bootstrap(MATRIX, "both", seed=seed) for seed in (3, 3, 4))
+    assert one == same
+    assert one.sd != other.sd
+
+
+def test_examples_of_one_context_are_drawn_together():
+    alone = uncertainty.bootstrap(MATRIX, "examples", seed=1)
+    together = uncertainty.bootstrap(MATRIX, "examples", clusters=list("aabb"), seed=1)
+    one_context = uncertainty.bootstrap(MATRIX, "examples", clusters=list("aaaa"), seed=1)
+    assert one_context.sd == pytest.approx(0)
+    assert together.sd != pytest.approx(alone.sd, rel=0.02)
+
+
+def test_an_answer_that_is_missing_is_not_counted_as_wrong():
+    gap = MATRIX.copy()
+    gap[2, 0] = np.nan
+    found = uncertainty.bootstrap(gap, "annotators", seed=1, resamples=20_000)
+    assert (found.low + found.high) / 2 > 0.55
+    assert found.high == pytest.approx(0.75)
+
+
+def test_the_components_of_variance():
+    found = uncertainty.components(MATRIX)
+    assert found.annotators == 0
+    assert found.examples == pytest.approx(0.152778, abs=1e-6)
+    assert found.rest == pytest.approx(0.118056, abs=1e-6)
+    assert found.of_mean == pytest.approx(0.048032, abs=1e-6)
+    with pytest.raises(ValueError, match="two annotators"):
+        uncertainty.components(MATRIX[:1])
+
+
+# Agreement ---------------------------------------------------------------------------------------
+
+CODERS = [
+    "1 2 3 3 2 1 4 1 2 . . .",
+    "1 2 3 3 2 2 4 1 2 5 . 3",
+    ". 3 3 3 2 3 4 2 2 5 1 .",
+    "1 2 3 3 2 4 4 1 2 5 1 .",
+]
+
+
+def coded() -> list[list[int]]:
+    columns = zip(*(row.split() for row in CODERS), strict=True)
+    return [[int(value) for value in column if value != "."] for column in columns]
+
+
+def test_krippendorffs_own_example():
+    """Krippendorff 2011, data C: nominal .743, interval .849."""
+    assert agreement.alpha(coded()) == pytest.approx(0.7434, abs=5e-5)
+    squared = agreement.alpha(coded(), lambda a, b: (a - b) ** 2)
+    assert squared == pytest.approx(0.8491, abs=5e-5)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("nominal", 0.5089), ("Jaccard", 0.6468), ("MASI", 0.6000), ("1 - S1", 0.6944)],
+)
+def test_alpha_on_sets(name, expected):
+    found = agreement.alpha(UNITS, agreement.DISTANCES[name])
+    assert found == pytest.approx(expected, abs=5e-5)
+
+
+@pytest.mark.parametrize("name", agreement.DISTANCES)
+def test_empty_sets_are_equal_and_wholly_different_from_others(name):
+    distance = agreement.DISTANCES[name]
+    assert distance(frozenset(), frozenset()) == 0
+    assert distance(frozenset(), frozenset("a")) == distance(frozenset("a"), frozenset()) == 1
+
+
+def test_masi():
+    assert agreement.masi(frozenset({1, 2}), frozenset({1, 2, 3, 4})) == pytest.approx(2 / 3)
+
+
+def test_no_variation_is_no_number():
+    assert agreement.alpha([["a", "a"], ["a", "a"]]) is None
+    assert agreement.alpha([["a"], ["b"]]) is None
+
+
+def test_pairwise_s1():
+    found = [agreement.pairwise_s1(unit) for unit in UNITS]
+    assert found == pytest.approx([0.777778, 1, 0.222222, 1], abs=1e-6)
+    assert agreement.mean_pairwise_s1(UNITS) == pytest.approx(0.75)
+    assert agreement.pairwise_s1(UNITS[0][:1]) is None
+
+
+# Aggregation -------------------------------------------------------------------------------------
+
+
+def test_the_majority_of_sets():
+    found = [aggregation.majority_set(unit) for unit in UNITS]
+    assert found == [{"Allawi", "Ekeus"}, set(), {"EU"}, {"Paris"}]
+
+
+def test_a_tie_of_labels_is_no_label():
+    assert aggregation.plurality(["a", "b", "a"]) == "a"
+    assert aggregation.plurality(["a", "b"]) is None
+
+
+def test_dawid_and_skene_may_go_against_the_majority():
+    units = ["AAB", "AAA", "BBA", "BBB", "ABB", "AAB"]
+    votes = [dict(zip("xyz", unit, strict=True)) for unit in units]
+    posteriors, shares = aggregation.dawid_skene(votes)
+    best = [max(found, key=found.get) for found in posteriors]
+    assert best == list("AABBAA")
+    assert shares == pytest.approx({"A": 2 / 3, "B": 1 / 3}, abs=1e-3)
+
+
+# Significance ------------------------------------------------------------------------------------
+
+
+def test_the_exact_permutation_reaches_its_floor():
+    assert significance.permutation([80, 82, 87], [70, 71, 78]) == pytest.approx(0.1)
+    assert significance.smallest_p(3, 3) == pytest.approx(0.1)
+    assert significance.smallest_p(4, 4) == pytest.approx(0.029, abs=5e-4)
+    assert significance.smallest_p(5, 5) == pytest.approx(0.0079, abs=5e-5)
+
+
+def test_welch():
+    assert significance.welch([80, 82, 87], [70, 71, 78]) == pytest.approx(0.0393, abs=5e-5)
+    assert math.isnan(significance.welch([80], [70, 71]))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "sample", "population"),
+    [
+        ((69.4, 0.8, 3), (78.6, 1.7, 3), 0.004, 0.007),  # MNLI, 30 and 20 shots, Table 4
+        ((82.6, 0.4, 3), (83.5, 0.1, 3), 0.053, 0.078),  # WikiANN
+    ],
+)
+def test_welch_from_the_printed_table(one, other, sample, population):
+    assert significance.welch_from_summary(one, other) == pytest.approx(sample, abs=6e-4)
+    found = significance.welch_from_summary(one, other, ddof=0)
+    assert found == pytest.approx(population, abs=6e-4)
+
+
+def test_holm():
+    found = significance.holm([0.01, 0.04, 0.03, 0.005])
+    assert found == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert math.isnan(significance.holm([math.nan, 0.01])[0])
+
+
+def test_sign_flips():
+    found = significance.sign_flip([0.33, 0, -1, 0.67, 0.33, 1, 0, 0.33])
+    assert found == pytest.approx(0.4375)
+
+
+@pytest.mark.parametrize(
+    ("n", "sds", "holm"), [(3, 3.07, 5.04), (5, 2.02, 2.83), (8, 1.51, 1.99), (30, 0.74, 0.93)]
+)
+def test_the_smallest_difference_that_a_design_can_show(n, sds, holm):
+    assert significance.detectable(n) == pytest.approx(sds, abs=0.006)
+    assert significance.detectable(n, level=0.05 / 6) == pytest.approx(holm, abs=0.006)
+
+
+def test_the_power_of_three_annotators():
+    found = [significance.power(difference, 3) for difference in (1, 2, 3)]
+    assert found == pytest.approx([0.16, 0.46, 0.78], abs=0.006)
+
+
+def test_what_a_wanted_interval_needs():
+    assert significance.annotators_needed(1.0, sd=1.0) == 7
+    assert significance.examples_needed(0.05, mean=0.5) == 385
+    with pytest.raises(ValueError, match="half width"):
+        significance.annotators_needed(0, sd=1)
