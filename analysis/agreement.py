@@ -7,7 +7,7 @@ Passonneau 2006.
 """
 
 import itertools
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
@@ -64,10 +64,33 @@ def alpha(units: Iterable[Sequence[Hashable]], distance: Distance = nominal) -> 
         2 * sum(distance(a, b) for a, b in itertools.combinations(unit, 2)) / (len(unit) - 1)
         for unit in paired
     )
-    expected = sum(
-        2 * values[a] * values[b] * distance(a, b) for a, b in itertools.combinations(values, 2)
-    )
+    if all(isinstance(value, frozenset) for value in values):
+        expected = _between_sets(values, distance)
+    else:
+        expected = sum(
+            2 * values[a] * values[b] * distance(a, b) for a, b in itertools.combinations(values, 2)
+        )
     return 1 - (observed / total) / (expected / (total * (total - 1)))
+
+
+def _between_sets(values: Counter[Any], distance: Distance) -> float:
+    """The sum of distances over all ordered pairs of different answers.
+
+    Sets without a common text are at distance 1, and nearly all pairs are such: only the others,
+    found by their texts, are looked at.
+    """
+    holding = defaultdict(list)
+    for value in values:
+        for text in value:
+            holding[text].append(value)
+    near = {
+        frozenset(pair) for having in holding.values() for pair in itertools.combinations(having, 2)
+    }
+    total = sum(values.values())
+    apart = total**2 - sum(count**2 for count in values.values())
+    return apart - sum(
+        2 * values[a] * values[b] * (1 - distance(a, b)) for a, b in map(tuple, near)
+    )
 
 
 def pairwise_s1(unit: Sequence[Answer]) -> float | None:

@@ -202,7 +202,7 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
     """One row per turn, in the order in which they were shown."""
     rules = {task.pk: task.card.gold_rule for task in study.tasks.all()}
     # Merged with a second stream in the same order, so that memory stays constant.
-    spans = _texts_by_turn(study)
+    spans = texts_by_turn(study)
     turn_of_spans, texts = next(spans, (None, []))
     turns = _turns(study).values_list(
         "pk", "participation__scenario__task_id", "participation__scenario__task__name",
@@ -237,7 +237,7 @@ def _spans(study: Study):
     )
 
 
-def _texts_by_turn(study: Study) -> Iterator[tuple[int, list[str]]]:
+def texts_by_turn(study: Study) -> Iterator[tuple[int, list[str]]]:
     """(turn, distinct texts of its spans in order), by turn."""
     current, texts = None, {}
     for turn, text in _spans(study).values_list("answer_id", "text").iterator(chunk_size=2000):

@@ -7,7 +7,7 @@ from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from analysis import exports, rendering, scores, tables
+from analysis import exports, findings, findings_page, rendering, scores, tables
 from annotation.access import study_of
 
 FORMATS = {
@@ -67,6 +67,44 @@ def training_table_file(request: HttpRequest, name: str) -> HttpResponse:
                 text = exports.number(value) if value is not None and nested else ""
                 writer.writerow([kind, row.task, row.shots, block, text, row.n, int(nested)])
     return response
+
+
+@login_required
+@require_GET
+def analysis(request: HttpRequest, name: str) -> HttpResponse:
+    """Intervals, agreement, aggregates and contrasts of one kind.
+
+    The resampling takes seconds, so the page comes first and asks for its tables (?part=tables).
+    """
+    study = study_of(request, name)
+    kinds = tables.kinds_of(scores.annotators(study))
+    kind = _kind(request, kinds)
+    context = {"study": study, "kind": kind, "kinds": kinds}
+    if "part" not in request.GET:
+        return render(request, "researcher/analysis.html", context)
+    context["tables"] = findings_page.page_tables(findings.tables(study, kind))
+    template = "_analysis_tables.html" if request.htmx else "analysis.html"
+    return render(request, f"researcher/{template}", context)
+
+
+@login_required
+@require_GET
+def analysis_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
+    """One of these tables as CSV, with all digits."""
+    study = study_of(request, name)
+    if table not in findings.TABLES:
+        raise Http404
+    kind = _kind(request, tables.kinds_of(scores.annotators(study)))
+    text = findings_page.as_csv(kind, findings.tables(study, kind)[table])
+    return _download(text, f"{study.name}-{table}.csv", "text/csv; charset=utf-8")
+
+
+def _kind(request: HttpRequest, kinds: list[str]) -> str:
+    """The kind that is asked for; people where none is asked for."""
+    kind = request.GET.get("kind", kinds[0])
+    if kind not in kinds:
+        raise Http404
+    return kind
 
 
 @login_required

@@ -5,6 +5,8 @@ import math
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from analysis import aggregation, agreement, significance, uncertainty
 
@@ -124,6 +126,24 @@ def test_krippendorffs_own_example():
 def test_alpha_on_sets(name, expected):
     found = agreement.alpha(UNITS, agreement.DISTANCES[name])
     assert found == pytest.approx(expected, abs=5e-5)
+
+
+@given(
+    st.lists(
+        st.lists(st.frozensets(st.sampled_from("abcd"), max_size=3), min_size=2, max_size=4),
+        min_size=1,
+        max_size=6,
+    ),
+    st.sampled_from(sorted(agreement.DISTANCES)),
+)
+def test_looking_only_at_sets_that_share_a_text_changes_no_alpha(units, name):
+    distance = agreement.DISTANCES[name]
+    # Tuples go the long way over all pairs.
+    long_way = agreement.alpha(
+        [[tuple(sorted(answer)) for answer in unit] for unit in units],
+        lambda a, b: distance(frozenset(a), frozenset(b)),
+    )
+    assert agreement.alpha(units, distance) == pytest.approx(long_way)
 
 
 @pytest.mark.parametrize("name", agreement.DISTANCES)

@@ -149,7 +149,8 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher):
     page.wait_for_url("**/studies/")
     addresses = [
         "/studies/", f"/studies/{study.name}/", f"/studies/{study.name}/human-performance/",
-        f"/studies/{study.name}/training/", "/studies/a-draft/", "/studies/a-draft/edit/",
+        f"/studies/{study.name}/training/", f"/studies/{study.name}/analysis/?part=tables",
+        "/studies/a-draft/", "/studies/a-draft/edit/",
         "/new-study/", "/tasks/", f"/tasks/{task.name}/{task.version}/",
     ]  # fmt: skip
     for address in addresses:

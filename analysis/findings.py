@@ -1,0 +1,216 @@
+"""What can be said of a study's results, as tables: intervals, agreement, aggregates, contrasts.
+
+Each function takes `answered` (one row per counted answer) and gives plain rows, one per task and
+number of shots, ready for a page and a CSV. All S1 figures are x 100.
+"""
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from django.core.cache import cache
+
+from analysis import aggregation, agreement, significance, uncertainty
+from analysis.exports import texts_by_turn
+from annotation.models import Answer, Participation, Step, Study
+from tasks.metrics import score
+
+Row = dict[str, Any]
+GROUP = ["task", "shots"]
+
+
+def answered(study: Study, kind: str) -> pd.DataFrame:
+    """One row per answer of the annotation step by a participation that counts.
+
+    Columns: task, shots, annotator, example (key), context (as text), s1 in [0, 1], texts (a
+    frozenset; the label of a label task), is_label, gold (list), gold_rule.
+    """
+    rules = {task.pk: task.card.gold_rule for task in study.tasks.all()}
+    texts = dict(texts_by_turn(study))
+    rows = Answer.objects.filter(
+        turn__step=Step.ANNOTATION,
+        turn__participation__study=study,
+        turn__participation__kind=kind,
+        turn__participation__status=Participation.Status.COMPLETED,
+        turn__participation__in_analysis=True,
+    ).values_list(
+        "turn_id", "label", "s1", "turn__participation__pseudonym", "turn__example_id",
+        "turn__participation__scenario__shots", "turn__participation__scenario__task_id",
+        "turn__participation__scenario__task__name", "turn__example__context",
+        "turn__example__gold",
+    )  # fmt: skip
+    made = [
+        (
+            name, shots, person, example, str(context), s1,
+            frozenset([label] if label else texts.get(turn, ())), bool(label), gold, rules[task],
+        )
+        for turn, label, s1, person, example, shots, task, name, context, gold in rows.iterator(
+            chunk_size=5000
+        )
+    ]  # fmt: skip
+    columns = [*GROUP, "annotator", "example", "context", "s1", "texts", "is_label", "gold"]
+    return pd.DataFrame.from_records(made, columns=[*columns, "gold_rule"])
+
+
+def _groups(frame: pd.DataFrame) -> Iterator[tuple[Row, pd.DataFrame]]:
+    for (task, shots), part in frame.groupby(GROUP):
+        yield {"task": task, "shots": int(shots), "n": part["annotator"].nunique()}, part
+
+
+def _matrix(part: pd.DataFrame) -> tuple[np.ndarray, list[str]]:
+    """Annotators x examples, and the context of each example."""
+    table = part.pivot(index="annotator", columns="example", values="s1")
+    contexts = part.drop_duplicates("example").set_index("example")["context"]
+    return table.to_numpy(dtype=float), list(contexts.loc[table.columns])
+
+
+def intervals(frame: pd.DataFrame, seed: int) -> list[Row]:
+    """The mean with its intervals of 95 %, and where its variance comes from."""
+    rows = []
+    for row, part in _groups(frame):
+        matrix, contexts = _matrix(part)
+        means = np.nanmean(matrix, axis=1)
+        t = uncertainty.t_interval(means)
+        row |= {"examples": matrix.shape[1], "contexts": len(set(contexts))}
+        row |= {"mean": 100 * means.mean(), "t_low": 100 * t.low, "t_high": 100 * t.high}
+        for over in uncertainty.OVER:
+            found = uncertainty.bootstrap(matrix, over, clusters=contexts, seed=seed)
+            row |= {f"{over}_low": 100 * found.low, f"{over}_high": 100 * found.high}
+        try:
+            parts = uncertainty.components(matrix)
+        except ValueError:
+            parts = uncertainty.Components(*[math.nan] * 4)
+        row |= {
+            "sd_between_annotators": 100 * math.sqrt(parts.annotators),
+            "sd_between_examples": 100 * math.sqrt(parts.examples),
+            "sd_rest": 100 * math.sqrt(parts.rest),
+            "se_of_mean": 100 * math.sqrt(parts.of_mean),
+        }
+        rows.append(row)
+    return rows
+
+
+def agreements(frame: pd.DataFrame, seed: int = 0) -> list[Row]:
+    """Krippendorff's alpha under each distance, and the mean pairwise S1."""
+    rows = []
+    for row, part in _groups(frame):
+        units = list(part.groupby("example")["texts"].agg(list))
+        row["pairwise_s1"] = _hundred(agreement.mean_pairwise_s1(units))
+        for name, distance in agreement.DISTANCES.items():
+            found = agreement.alpha(units, distance)
+            row[f"alpha {name}"] = math.nan if found is None else found
+        rows.append(row)
+    return rows
+
+
+def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[Row]:
+    """S1 of the group's one answer beside the mean of its members' S1."""
+    rows = []
+    for row, part in _groups(frame):
+        row["individuals"] = 100 * part.groupby("annotator")["s1"].mean().mean()
+        examples = part.groupby("example")
+        golds = examples[["gold", "gold_rule"]].first()
+        if part["is_label"].all():
+            labels = examples["texts"].agg(lambda sets: [next(iter(one)) for one in sets])
+            chosen = labels.map(lambda own: _as_set(aggregation.plurality(own)))
+            votes = [
+                {person: list(own) for person, own in unit[["annotator", "texts"]].to_numpy()}
+                for _example, unit in examples
+            ]
+            posteriors, _shares = aggregation.dawid_skene(votes)
+            best = [frozenset([max(found, key=found.__getitem__)]) for found in posteriors]
+            row["dawid_skene"] = 100 * _mean_s1(best, golds)
+        else:
+            chosen = examples["texts"].agg(lambda sets: aggregation.majority_set(list(sets)))
+            row["dawid_skene"] = math.nan
+        row["majority"] = 100 * _mean_s1(list(chosen), golds)
+        rows.append(row)
+    return rows
+
+
+def contrasts(frame: pd.DataFrame, seed: int) -> list[Row]:
+    """Each pair of shots of a task: the difference, and whether it is more than chance.
+
+    Holm's correction is over all pairs of the table. `floor` is the smallest p that the
+    permutation test can give with so few annotators; `detectable` the smallest difference in
+    points that 80 % of such studies would show, from the pooled SD.
+    """
+    means = {
+        (task, shots): list(part.groupby("annotator")["s1"].mean())
+        for (task, shots), part in frame.groupby(GROUP)
+    }
+    rows = []
+    for (task, less), (other, more) in itertools.combinations(sorted(means), 2):
+        if task != other:
+            continue
+        one, two = means[task, less], means[task, more]
+        sd = math.nan
+        if min(len(one), len(two)) > 1:
+            sd = math.sqrt((np.var(one, ddof=1) + np.var(two, ddof=1)) / 2)
+        rows.append(
+            {
+                "task": task,
+                "from_shots": int(less),
+                "to_shots": int(more),
+                "n_from": len(one),
+                "n_to": len(two),
+                "difference": 100 * (np.mean(two) - np.mean(one)),
+                "permutation_p": significance.permutation(one, two, seed),
+                "floor": significance.smallest_p(len(one), len(two)),
+                "welch_p": significance.welch(one, two),
+                "detectable": _detectable(sd, min(len(one), len(two))),
+            }
+        )
+    for row, adjusted in zip(
+        rows, significance.holm([row["welch_p"] for row in rows]), strict=True
+    ):
+        row["holm_p"] = adjusted
+    return rows
+
+
+TABLES: dict[str, Callable[[pd.DataFrame, int], list[Row]]] = {
+    "intervals": intervals,
+    "agreement": agreements,
+    "aggregates": aggregates,
+    "contrasts": contrasts,
+}
+
+
+def tables(study: Study, kind: str) -> dict[str, list[Row]]:
+    """All of them, remembered until an answer or an exclusion changes what they are made of."""
+    counted = Answer.objects.filter(
+        turn__participation__study=study, turn__participation__in_analysis=True
+    )
+    last = counted.order_by("-turn_id").values_list("turn_id", flat=True).first()
+    completed = study.participations.filter(status="completed", in_analysis=True).count()
+    key = f"findings:{study.pk}:{study.manifest_hash}:{kind}:{counted.count()}:{last}:{completed}"
+    found = cache.get(key)
+    if found is None:
+        frame = answered(study, kind)
+        found = {name: make(frame, study.seed) for name, make in TABLES.items()}
+        cache.set(key, found, timeout=None)
+    return found
+
+
+def _detectable(sd: float, n: int) -> float:
+    """In points; NaN where there is no SD."""
+    return math.nan if math.isnan(sd) else 100 * sd * significance.detectable(n)
+
+
+def _hundred(value: float | None) -> float:
+    return math.nan if value is None else 100 * value
+
+
+def _as_set(label: str | None) -> frozenset[str]:
+    return frozenset() if label is None else frozenset([label])
+
+
+def _mean_s1(answers: list[frozenset[str]], golds: pd.DataFrame) -> float:
+    found = [
+        score(answer, gold, rule).s1
+        for answer, gold, rule in zip(answers, golds["gold"], golds["gold_rule"], strict=True)
+    ]
+    return math.fsum(found) / len(found)
