@@ -21,7 +21,7 @@ FILES = (
     "human_performance.csv",
 )  # fmt: skip
 PSEUDONYM = re.compile(r"A-[A-Z2-9]{5}")
-STATUSES = {"arrived", "working", "completed", "declined", "expired", "refused"}
+STATUSES = {"arrived", "working", "completed", "expired", "refused", "withdrawn"}
 
 
 class Report:

@@ -151,7 +151,7 @@ def build_manifest(study: Study) -> dict[str, Any]:
 
 def allowed_actions(study: Study) -> list[tuple[str, str]]:
     """(action, words) for what can be pressed now."""
-    has_seats = study.participations.exists()
+    has_seats = study.allocations.exists() or study.participations.exists()
     return [
         (action, words)
         for action, (sources, _target, words) in TRANSITIONS.items()
@@ -173,7 +173,7 @@ def change_status(study: Study, action: str) -> None:
         if locked.status not in sources:
             raise DesignError(f"“{words}” is not possible: the study is {locked.status}.")
         if action == "draft":
-            if locked.participations.exists():
+            if locked.allocations.exists() or locked.participations.exists():
                 raise DesignError("Somebody has taken a seat: the design stays frozen.")
             locked.manifest = locked.manifest_hash = ""
             locked.opened_at = None

@@ -24,6 +24,8 @@ from tasks.spans import Answer as GivenAnswer
 
 # A gap between two steps of a worker longer than this counts as an absence, not as work.
 LONGEST_COUNTED_GAP = timedelta(minutes=5)
+# A seat is held so long for somebody who reads the consent text.
+HELD_UNTIL_CONSENT = timedelta(minutes=10)
 
 DEFAULT_CONSENT = """\
 You are invited to take part in a study of how well people do a language task after seeing a few \
@@ -170,6 +172,8 @@ class Scenario(models.Model):
     shots = models.PositiveIntegerField()
     split_number = models.PositiveIntegerField(null=True)
     seats = models.PositiveIntegerField()
+    # Who does not consent leaves nothing but this count.
+    declined = models.PositiveIntegerField(default=0)
 
     class Meta:
         ordering = ["study", "task__name", "shots"]
@@ -261,20 +265,25 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         """Those that a cell of a table is made of: completed and in the analysis."""
         return self.filter(status=Participation.Status.COMPLETED, in_analysis=True)
 
-    def idle_since(self, moment: datetime) -> "ParticipationQuerySet":
-        """Live ones whose worker has done nothing since that moment."""
+    def idle(self, now: datetime, limit: timedelta) -> "ParticipationQuerySet":
+        """Live ones whose worker has done nothing for longer than they may.
+
+        That is HELD_UNTIL_CONSENT before consent, and the study's idle limit after it.
+        """
         latest = Turn.objects.filter(participation=models.OuterRef("pk")).order_by("-pk")
-        return (
-            self.live()
-            .annotate(
-                last_active_at=models.functions.Coalesce(
-                    models.Subquery(latest.values("answer__submitted_at")[:1]),
-                    models.Subquery(latest.values("shown_at")[:1]),
-                    F("consented_at"),
-                    F("arrived_at"),
-                )
+        last_done = models.functions.Coalesce(
+            models.Subquery(latest.values("answer__submitted_at")[:1]),
+            models.Subquery(latest.values("shown_at")[:1]),
+            F("consented_at"),
+            F("arrived_at"),
+        )
+        came = models.functions.Coalesce(F("returned_at"), F("arrived_at"))
+        return self.annotate(last_active_at=models.functions.Greatest(last_done, came)).filter(
+            Q(status=Participation.Status.WORKING, last_active_at__lt=now - limit)
+            | Q(
+                status=Participation.Status.ARRIVED,
+                last_active_at__lt=now - HELD_UNTIL_CONSENT,
             )
-            .filter(last_active_at__lt=moment)
         )
 
 
@@ -285,9 +294,9 @@ class Participation(models.Model):
         ARRIVED = "arrived", "has a seat, consent not given yet"
         WORKING = "working", "at work"
         COMPLETED = "completed", "completed"
-        DECLINED = "declined", "did not consent"
         EXPIRED = "expired", "idle for longer than the study's limit"
         REFUSED = "refused", "had done this task before"
+        WITHDRAWN = "withdrawn", "withdrew their answers"
 
     LIVE = (Status.ARRIVED, Status.WORKING)
 
@@ -306,6 +315,7 @@ class Participation(models.Model):
     completion_code = models.CharField(max_length=20)
     arrived_at = models.DateTimeField(default=timezone.now)
     consented_at = models.DateTimeField(null=True)
+    returned_at = models.DateTimeField(null=True, blank=True)  # after the seat had expired
     finished_at = models.DateTimeField(null=True)
 
     objects = ParticipationQuerySet.as_manager()
@@ -344,9 +354,9 @@ class Participation(models.Model):
                         "arrived",
                         "working",
                         "completed",
-                        "declined",
                         "expired",
                         "refused",
+                        "withdrawn",
                     ]
                 ),
                 name="a_participation_has_a_known_status",
@@ -516,3 +526,30 @@ class Tombstone(models.Model):
 
     def __str__(self) -> str:
         return f"tombstone of {self.participation_id}"
+
+
+class Allocation(models.Model):
+    """Why a scenario was chosen for an arrival: which could be joined, and how full they were.
+
+    `arrival` counts the choices made in the study, for all kinds. With the study's seed it decides
+    ties, so that every choice can be made again from this row.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="allocations")
+    arrival = models.PositiveIntegerField()
+    kind = models.CharField(max_length=10, choices=Kind)
+    # [[key of the scenario, seats taken, seats], ...] of those that could be joined.
+    candidates = models.JSONField()
+    scenario = models.ForeignKey(Scenario, on_delete=models.PROTECT, related_name="allocations")
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["study", "arrival"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "arrival"], name="each_arrival_is_allocated_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study} arrival {self.arrival}"

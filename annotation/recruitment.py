@@ -1,9 +1,10 @@
 """From arrival to consent: who this is, which seat they get, and whether they agree.
 
-A seat is taken at Start, before consent is asked. Allocation is balanced: the least filled scenario
-that this worker may join, ties by the study's seed. Over-filling is impossible by schema (a seat
-number is unique per scenario and kind); the lock here is what turns a race for the last seat into a
-clear "full" instead of an error.
+A seat is taken at Start, before consent is asked, and held for ten minutes until consent, then for
+the study's idle limit. Allocation is balanced: the least filled scenario that this worker may join,
+ties by the study's seed; each choice is logged with what it was made on. Over-filling is impossible
+by schema (a seat number is unique per scenario and kind); the lock here is what turns a race for
+the last seat into a clear "full" instead of an error.
 """
 
 import hashlib
@@ -13,16 +14,16 @@ import secrets
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import Count, Q
+from django.db.models import Count, F, Q
 from django.utils import timezone
 
-from annotation.models import Exposure, Participation, Scenario, Study, Worker
+from annotation.models import Allocation, Exposure, Participation, Scenario, Study, Worker
 
 PSEUDONYM_ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 
 
 class RecruitmentError(Exception):
-    """Why there is no seat. `code`: full, closed, paused, draft or done; the text is for people."""
+    """Why there is no seat. `code` is a key of NO_SEAT; the text is for people."""
 
     def __init__(self, code: str, sentence: str):
         super().__init__(sentence)
@@ -35,6 +36,8 @@ NO_SEAT = {
     "paused": "This study is paused. Please try again later with the same link.",
     "draft": "This study is not open yet. Please try again later with the same link.",
     "done": "You have already taken part in this study. Thank you!",
+    "taken": "Your place was given to somebody else in the meantime, so you cannot go on with this"
+    " task. Your answers so far are kept.",
 }
 
 
@@ -70,7 +73,8 @@ def refusal(study: Study, key: str, kind: str) -> str:
 
 def _tasks_begun(study: Study, key: str) -> int:
     """How many tasks of the study this worker has begun: participations with an example shown."""
-    begun = Participation.objects.filter(study=study, worker__key=key, turns__isnull=False)
+    theirs = Participation.objects.filter(study=study, worker__key=key)
+    begun = theirs.filter(Q(turns__isnull=False) | Q(status=Participation.Status.WITHDRAWN))
     return begun.distinct().count()
 
 
@@ -90,33 +94,87 @@ def join(study_id: int, key: str, recruiter: str, kind: str) -> Participation:
         live = study.participations.live().filter(worker=worker).first()
         if live is not None:
             return live
+        # Whoever comes back late goes on with what they began, before anything new.
+        left = study.participations.filter(worker=worker, status=Participation.Status.EXPIRED)
+        begun = left.filter(turns__isnull=False).order_by("-pk").first()
+        if begun is not None and study.status == Study.Status.OPEN:
+            return _sit_down_again(begun)
         code = refusal(study, key, kind)
         if code:
             raise RecruitmentError(code, NO_SEAT[code])
-        scenario = choose(study, joinable(study, key, kind))
-        return take_seat(study, scenario, worker)
+        return take_seat(study, _allocate(study, key, kind), worker)
 
 
-def choose(study: Study, scenarios: list[Scenario]) -> Scenario:
-    """The least filled of these scenarios; ties by the study's seed and the number of arrivals."""
-    least = min(scenario.taken for scenario in scenarios)
-    tied = [scenario for scenario in scenarios if scenario.taken == least]
-    arrivals = study.participations.count()
-    return random.Random(f"{study.seed}:seat:{arrivals}").choice(tied)
+def _allocate(study: Study, key: str, kind: str) -> Scenario:
+    """Choose a scenario, and log the choice with the state that it was made on."""
+    scenarios = {scenario.pk: scenario for scenario in joinable(study, key, kind)}
+    candidates = [[pk, scenario.taken, scenario.seats] for pk, scenario in scenarios.items()]
+    arrival = study.allocations.count() + 1
+    chosen = scenarios[choose(study.seed, arrival, candidates)]
+    Allocation.objects.create(
+        study=study, arrival=arrival, kind=kind, candidates=candidates, scenario=chosen
+    )
+    return chosen
+
+
+def choose(seed: int, arrival: int, candidates: list[list[int]]) -> int:
+    """The key of the least filled scenario; ties by the study's seed and the arrival's number.
+
+    `candidates` is as in Allocation, so that any logged choice can be made again.
+    """
+    least = min(taken for _key, taken, _seats in candidates)
+    tied = [key for key, taken, _seats in candidates if taken == least]
+    return random.Random(f"{seed}:seat:{arrival}").choice(tied)
+
+
+def come_back(participation: Participation) -> Participation:
+    """Give an expired participation a seat of its scenario again, if one is free.
+
+    The same participation goes on where it stopped. Raises RecruitmentError where there is no free
+    seat or the study gives out none now; does nothing to a participation that has not expired.
+    """
+    with transaction.atomic():
+        study = Study.objects.select_for_update(no_key=True).get(pk=participation.study_id)
+        expire_idle(study)
+        participation.refresh_from_db()
+        if participation.status != Participation.Status.EXPIRED:
+            return participation
+        if study.status != Study.Status.OPEN:
+            raise RecruitmentError(study.status, NO_SEAT[study.status])
+        if study.participations.live().filter(worker=participation.worker_id).exists():
+            raise RecruitmentError("done", "You are at work on another task of this study.")
+        return _sit_down_again(participation)
+
+
+def _sit_down_again(participation: Participation) -> Participation:
+    """The caller holds the study's lock and has expired who is idle."""
+    seat = _free_seat(participation.scenario, participation.kind)
+    if seat is None:
+        raise RecruitmentError("taken", NO_SEAT["taken"])
+    consented = participation.consented_at is not None
+    participation.status = (
+        Participation.Status.WORKING if consented else Participation.Status.ARRIVED
+    )
+    participation.seat_number = seat
+    participation.returned_at = timezone.now()
+    participation.save(update_fields=["status", "seat_number", "returned_at"])
+    return participation
+
+
+def _free_seat(scenario: Scenario, kind: str) -> int | None:
+    """The lowest free seat of that kind, or None."""
+    taken = set(_seats_of(kind).filter(scenario=scenario).values_list("seat_number", flat=True))
+    return next((seat for seat in range(1, scenario.seats + 1) if seat not in taken), None)
 
 
 def take_seat(study: Study, scenario: Scenario, worker: Worker) -> Participation:
-    """Insert the participation on the lowest free seat of the scenario."""
-    taken = set(
-        _seats_of(worker.kind).filter(scenario=scenario).values_list("seat_number", flat=True)
-    )
-    free = next(number for number in range(1, scenario.seats + 1) if number not in taken)
+    """Insert the participation on the lowest free seat of the scenario (there is one)."""
     return Participation.objects.create(
         study=study,
         scenario=scenario,
         worker=worker,
         kind=worker.kind,
-        seat_number=free,
+        seat_number=_free_seat(scenario, worker.kind),
         pseudonym=_new_name(study),
         completion_code="".join(secrets.choice(PSEUDONYM_ALPHABET) for _ in range(8)),
     )
@@ -131,20 +189,26 @@ def _new_name(study: Study) -> str:
 
 
 def expire_idle(study: Study) -> int:
-    """Free the seats of workers idle for longer than the study's limit; return how many."""
-    idle = study.participations.idle_since(timezone.now() - study.idle_limit)
+    """Free the seats of workers idle for longer than they may be; return how many."""
+    idle = study.participations.idle(timezone.now(), study.idle_limit)
     return Participation.objects.filter(pk__in=[one.pk for one in idle]).update(
         status=Participation.Status.EXPIRED, seat_number=None
     )
 
 
 def consent(participation: Participation, agree: bool) -> None:
-    """Record consent, or give the seat back. Does nothing once the question was answered."""
+    """Record consent, or leave nothing but a count. Does nothing once the question was answered."""
     arrived = Participation.objects.filter(pk=participation.pk, status=Participation.Status.ARRIVED)
     if agree:
         arrived.update(status=Participation.Status.WORKING, consented_at=timezone.now())
-    else:
-        arrived.update(status=Participation.Status.DECLINED, seat_number=None)
+        return
+    with transaction.atomic():
+        gone, _by_model = arrived.delete()
+        if not gone:
+            return
+        Scenario.objects.filter(pk=participation.scenario_id).update(declined=F("declined") + 1)
+        worker = Worker.objects.filter(pk=participation.worker_id, participations__isnull=True)
+        worker.delete()
 
 
 def next_task_is_offered(participation: Participation) -> bool:

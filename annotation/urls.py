@@ -13,5 +13,8 @@ urlpatterns = [
     path("work/<str:token>/begin/", views_worker.begin, name="begin"),
     path("work/<str:token>/answer/", views_worker.answer, name="answer"),
     path("work/<str:token>/continue/", views_worker.go_on, name="continue"),
+    path("work/<str:token>/come-back/", views_worker.come_back, name="come_back"),
+    path("work/<str:token>/withdraw/", views_worker.withdraw, name="withdraw"),
+    path("declined/", views_worker.declined, name="declined"),
     path("work/<str:token>/next-task/", views_worker.next_task, name="next_task"),
 ]

@@ -14,21 +14,21 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 from django_htmx.http import HttpResponseClientRedirect
 
-from annotation import access, answering, recruitment, training_step
-from annotation.models import Participation, Step, Turn
+from annotation import access, answering, recruitment, training_step, withdrawal
+from annotation.models import Answer, Participation, Step, Turn
 from annotation.turn_page import TurnPage, reveal_page
 from tasks.spans import AnswerError
 
 GONE = {
-    Participation.Status.DECLINED: "You did not agree to take part, so nothing was recorded."
-    " You can close this page.",
-    Participation.Status.EXPIRED: "Your place was given to somebody else, because nothing happened"
-    " here for longer than this study allows. Your answers so far are kept.",
+    Participation.Status.EXPIRED: "Nothing happened here for longer than this study allows, so your"
+    " place was given up. If it is still free you can go on where you stopped.",
     Participation.Status.REFUSED: training_step.ALREADY_DONE,
+    Participation.Status.WITHDRAWN: "You have withdrawn: all of your answers were erased. What you"
+    " have earned so far is not affected.",
 }
 
 
@@ -104,7 +104,38 @@ def consent(request: HttpRequest, token: str) -> HttpResponse:
             request, access.participation_of(token), error="Please choose yes or no.", status=422
         )
     recruitment.consent(access.participation_of(token), agree == "yes")
+    return redirect("work", token) if agree == "yes" else redirect("declined")
+
+
+@require_GET
+def declined(request: HttpRequest) -> HttpResponse:
+    """The same page for everybody who did not consent: nothing of them is kept."""
+    return render(request, "worker/declined.html")
+
+
+@worker_page
+@require_POST
+def come_back(request: HttpRequest, token: str) -> HttpResponse:
+    """After the seat had expired: go on if one is free."""
+    participation = access.participation_of(token)
+    try:
+        recruitment.come_back(participation)
+    except recruitment.RecruitmentError as refusal:
+        return _state(request, participation, notice=str(refusal), status=409)
     return redirect("work", token)
+
+
+@worker_page
+@require_http_methods(["GET", "POST"])
+def withdraw(request: HttpRequest, token: str) -> HttpResponse:
+    """GET asks once more; POST erases."""
+    participation = access.participation_of(token)
+    if request.method == "POST":
+        withdrawal.withdraw(token)
+        return redirect("work", token)
+    answers = Answer.objects.filter(turn__participation=participation).count()
+    page = {"participation": participation, "answers": answers}
+    return render(request, "worker/withdraw.html", page)
 
 
 @worker_page
@@ -242,7 +273,11 @@ def _around_the_turns(participation: Participation) -> dict:
             "next_task": recruitment.next_task_is_offered(participation),
             "next_task_url": reverse("next_task", args=[token]),
         }
-    return {"stage": "gone", "reason": GONE[Participation.Status(participation.status)]}
+    return {
+        "stage": "gone",
+        "reason": GONE[Participation.Status(participation.status)],
+        "may_come_back": participation.status == Participation.Status.EXPIRED,
+    }
 
 
 def turn_page(participation: Participation, turn: Turn, **said) -> TurnPage:

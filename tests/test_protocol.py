@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from annotation.models import Answer, Exposure, Participation, Step, Turn
+from annotation.models import Answer, Exposure, Participation, Step, Turn, Worker
 from annotation.recruitment import worker_key
 from tests import factories
 
@@ -77,13 +77,16 @@ def test_zero_shot_workers_have_no_training_step(client, researcher):
     assert participation.latest_turn().step == Step.ANNOTATION
 
 
-def test_declining_frees_the_seat_and_shows_nothing_of_the_task(client, study):
+def test_declining_leaves_nothing_but_a_count(client, study):
     client.post(reverse("start", args=[study.link_code]))
     participation = study.participations.get()
-    client.post(reverse("consent", args=[participation.token]), {"agree": "no"})
-    participation.refresh_from_db()
-    assert (participation.status, participation.seat_number) == ("declined", None)
-    client.post(reverse("begin", args=[participation.token]))
+    reply = client.post(reverse("consent", args=[participation.token]), {"agree": "no"})
+    assert "nothing was recorded" in client.get(reply.url).content.decode()
+    assert not study.participations.exists()
+    assert not Worker.objects.exists()
+    assert sum(scenario.declined for scenario in study.scenarios.all()) == 1
+    reply = client.post(reverse("begin", args=[participation.token]))
+    assert reply.status_code == 404
     assert not Turn.objects.exists()
 
 

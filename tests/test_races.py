@@ -14,8 +14,8 @@ import pytest
 from django.db import IntegrityError, connection, connections
 from django.db.models import QuerySet
 
-from annotation import answering, guards, recruitment, training_step
-from annotation.models import Answer, Exposure, Participation, Turn
+from annotation import answering, guards, recruitment, training_step, withdrawal
+from annotation.models import Allocation, Answer, Exposure, Participation, Turn
 from tests import factories
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
@@ -134,6 +134,7 @@ def test_control_without_the_lock_the_race_for_the_last_seat_ends_in_errors(rese
 
 def test_control_without_lock_and_constraint_a_scenario_is_over_filled(researcher, no_locks):
     drop_constraint(Participation, "a_seat_is_taken_once")
+    drop_constraint(Allocation, "each_arrival_is_allocated_once")
     try:
         worst = 0
         for _round in range(10):
@@ -145,6 +146,39 @@ def test_control_without_lock_and_constraint_a_scenario_is_over_filled(researche
         assert worst > 1
     finally:
         restore_constraint(Participation, "a_seat_is_taken_once")
+        restore_constraint(Allocation, "each_arrival_is_allocated_once")
+
+
+# Withdrawing while an answer arrives -------------------------------------------------------------
+
+
+def answer_and_withdraw(researcher) -> list[object]:
+    """One thread sends an answer, the other withdraws: what they returned or raised."""
+    study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=1)
+    seat = factories.seat(study.scenarios.get())
+    turn = seat.latest_turn()
+    fields = factories.fields_for(turn.example, list(turn.example.gold))
+    return race(
+        [
+            lambda: answering.submit(seat.token, turn.pk, fields),
+            lambda: withdrawal.withdraw(seat.token),
+        ]
+    )
+
+
+def test_an_answer_that_arrives_while_somebody_withdraws_is_not_kept(researcher):
+    for _round in range(10):
+        _answered, withdrawn = answer_and_withdraw(researcher)
+        assert isinstance(withdrawn, Participation), withdrawn
+        assert not Turn.objects.exists()
+
+
+def test_control_without_the_lock_withdrawing_fails_beside_an_answer(researcher, no_locks):
+    for _round in range(40):
+        _answered, withdrawn = answer_and_withdraw(researcher)
+        if not isinstance(withdrawn, Participation) or Turn.objects.exists():
+            return
+    raise AssertionError("the lock guards nothing")
 
 
 # The same worker into two scenarios of a task ----------------------------------------------------

@@ -7,8 +7,8 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation import recruitment
-from annotation.models import Kind, Participation, Study
+from annotation import design, recruitment, training_step
+from annotation.models import Answer, Kind, Participation, Study
 from tests import factories
 
 
@@ -86,6 +86,84 @@ def test_a_seat_left_idle_for_longer_than_the_limit_is_free_again(study):
     assert busy.status == "arrived"
 
 
+def test_a_seat_is_held_for_ten_minutes_until_consent(study):
+    slow, quick = factories.join(study), factories.join(study)
+    for seat, minutes in ((slow, 11), (quick, 9)):
+        long_ago = timezone.now() - timedelta(minutes=minutes)
+        Participation.objects.filter(pk=seat.pk).update(arrived_at=long_ago)
+    factories.join(study)
+    slow.refresh_from_db()
+    quick.refresh_from_db()
+    assert (slow.status, quick.status) == ("expired", "arrived")
+
+
+def expire(seat: Participation) -> None:
+    """The worker did nothing for longer than the study's limit."""
+    Participation.objects.filter(pk=seat.pk).update(
+        status=Participation.Status.EXPIRED, seat_number=None
+    )
+    seat.refresh_from_db()
+
+
+def test_whoever_comes_back_late_goes_on_where_they_stopped(client, study):
+    seat = factories.seat(study.scenarios.last())
+    turn = seat.latest_turn()
+    expire(seat)
+    page = client.get(reverse("work", args=[seat.token])).content.decode()
+    assert "Go on where I stopped" in page
+    reply = client.post(reverse("come_back", args=[seat.token]))
+    assert reply.url == reverse("work", args=[seat.token])
+    seat.refresh_from_db()
+    assert (seat.status, seat.seat_number is not None) == ("working", True)
+    assert seat.latest_turn() == turn
+    factories.join(study)
+    seat.refresh_from_db()
+    assert seat.status == "working"
+
+
+def test_whoever_comes_back_too_late_is_told_so_and_keeps_their_answers(client, researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
+    late = factories.seat(study.scenarios.get())
+    factories.work_through(late, limit=2)
+    expire(late)
+    factories.join(study)
+    reply = client.post(reverse("come_back", args=[late.token]))
+    assert reply.status_code == 409
+    assert "given to somebody else" in reply.content.decode()
+    late.refresh_from_db()
+    assert (late.status, Answer.objects.count()) == ("expired", 2)
+
+
+def test_start_leads_a_late_worker_back_to_what_they_began(study):
+    seat = factories.join(study, identity="ida")
+    recruitment.consent(seat, agree=True)
+    training_step.begin(seat.token)
+    expire(seat)
+    assert factories.join(study, identity="ida") == seat
+
+
+def test_every_choice_of_a_scenario_can_be_made_again_from_its_log(researcher):
+    tasks = [factories.make_task(name=f"toy-{letter}") for letter in "abc"]
+    study = factories.make_study(researcher, *tasks, shots=[0, 2], annotators=3)
+    for number in range(15):
+        seat = factories.join(study)
+        if number % 4 == 0:
+            recruitment.consent(seat, agree=False)
+    logged = list(study.allocations.all())
+    assert [one.arrival for one in logged] == list(range(1, 16))
+    for one in logged:
+        again = recruitment.choose(study.seed, one.arrival, one.candidates)
+        assert again == one.scenario_id
+        least = min(taken for _key, taken, _seats in one.candidates)
+        assert {key: taken for key, taken, _seats in one.candidates}[again] == least
+
+
+def test_a_study_in_which_somebody_declined_stays_frozen(study):
+    recruitment.consent(factories.join(study), agree=False)
+    with pytest.raises(design.DesignError, match="taken a seat"):
+        design.change_status(study, "draft")
+
+
 def test_somebody_who_works_is_not_idle_however_long_ago_they_arrived(study):
     seat = factories.seat(study.scenarios.last())
     old = timezone.now() - study.idle_limit - timedelta(minutes=1)
@@ -98,8 +176,6 @@ def test_somebody_who_works_is_not_idle_however_long_ago_they_arrived(study):
 def test_a_worker_takes_part_once_per_task_in_any_study_and_version(researcher, study):
     seat = factories.join(study, identity="ida")
     recruitment.consent(seat, agree=True)
-    from annotation import training_step
-
     training_step.begin(seat.token)
     newer = factories.make_task(test_size=6)
     assert newer.version == 2

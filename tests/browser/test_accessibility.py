@@ -4,7 +4,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from annotation import recruitment, training_step
+from annotation import recruitment, training_step, withdrawal
 from annotation.models import Participation
 from tests import factories
 from tests.browser.conftest import Desk
@@ -45,6 +45,19 @@ def states(researcher, put):
     def declined(page):
         seat = consenting(researcher)
         recruitment.consent(seat, agree=False)
+        page.goto("/declined/")
+
+    def expired(page):
+        seat = put(LONG, gold=["Mary"])
+        Participation.objects.filter(pk=seat.pk).update(status="expired", seat_number=None)
+        page.goto(f"/work/{seat.token}/")
+
+    def withdraw(page):
+        page.goto(f"/work/{put(LONG, gold=['Mary']).token}/withdraw/")
+
+    def withdrawn(page):
+        seat = put(LONG, gold=["Mary"])
+        withdrawal.withdraw(seat.token)
         page.goto(f"/work/{seat.token}/")
 
     def finished(page):
@@ -104,7 +117,7 @@ def states(researcher, put):
 ALL = [
     "landing", "full", "consent", "instructions", "declined", "finished", "nowhere", "spans",
     "spans_at_work", "spans_in_question", "revealed", "revealed_empty", "labels", "revealed_label",
-    "annotation_step", "right_to_left",
+    "annotation_step", "right_to_left", "expired", "withdraw", "withdrawn",
 ]  # fmt: skip
 
 

@@ -73,6 +73,7 @@ def test_declining_ends_kindly_and_offers_nothing_more(page, researcher):
     page.get_by_role("button", name=re.compile("not agree|No")).click()
     expect(page.locator("main")).to_contain_text("You did not agree to take part")
     assert page.locator("main form").count() == 0
+    assert Participation.objects.count() == 0
 
 
 # Drafts ------------------------------------------------------------------------------------------
