@@ -82,14 +82,21 @@ class PerformanceTable:
     shots: list[int]
     cells: dict[tuple[str, int], Cell]
     not_counted: list[str]
+    with_excluded: bool = False
+
+    @property
+    def anchor(self) -> str:
+        """Tells the tables of a page apart."""
+        return f"{self.kind}-with-excluded" if self.with_excluded else self.kind
 
     @property
     def heading(self) -> str:
-        return {
+        kind = {
             Kind.PERSON: "Human performance",
             Kind.SIMULATED: "Simulated annotators (not people)",
             Kind.MODEL: "Models (not people)",
         }[Kind(self.kind)]
+        return f"{kind}, with those excluded from the analysis" if self.with_excluded else kind
 
     @property
     def families(self) -> list[tuple[str, int]]:
@@ -118,10 +125,18 @@ class PerformanceTable:
 
 
 def performance(
-    study: Study, kind: str = Kind.PERSON, frame: pd.DataFrame | None = None
+    study: Study,
+    kind: str = Kind.PERSON,
+    frame: pd.DataFrame | None = None,
+    with_excluded: bool = False,
 ) -> PerformanceTable:
-    """The performance table of one kind; `frame` is `scores.annotators(study)`, if at hand."""
+    """The performance table of one kind; `frame` is `scores.annotators(study)`, if at hand.
+
+    `with_excluded` also counts who completed but was taken out of the analysis: the other version,
+    for a reader who wants to see what the exclusions did.
+    """
     frame = scores.annotators(study) if frame is None else frame
+    frame = frame.assign(in_analysis=True) if with_excluded else frame
     tasks = sorted(study.tasks.all(), key=lambda t: (FAMILIES.index(t.card.family), t.name))
     shots = sorted(study.shots)
     found = {
@@ -140,7 +155,17 @@ def performance(
                 n=int(row.n) if row else 0,
                 published=human_table4().get((task.name, number)),
             )
-    return PerformanceTable(study, kind, tasks, shots, cells, _not_counted(frame, kind))
+    left_out = _not_counted(frame, kind)
+    return PerformanceTable(study, kind, tasks, shots, cells, left_out, with_excluded)
+
+
+def versions(study: Study, kind: str, frame: pd.DataFrame) -> list[PerformanceTable]:
+    """The table of that kind, followed by the one with the excluded where there are any."""
+    completed = frame[(frame["kind"] == kind) & (frame["status"] == Participation.Status.COMPLETED)]
+    made = [performance(study, kind, frame)]
+    if not completed["in_analysis"].all():
+        made.append(performance(study, kind, frame, with_excluded=True))
+    return made
 
 
 def _not_counted(frame: pd.DataFrame, kind: str) -> list[str]:

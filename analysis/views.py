@@ -23,7 +23,9 @@ def human_performance(request: HttpRequest, name: str) -> HttpResponse:
     """The table of people, and below it the other kinds, each under its own heading."""
     study = study_of(request, name)
     frame = scores.annotators(study)
-    shown = [tables.performance(study, kind, frame) for kind in tables.kinds_of(frame)]
+    shown = [
+        table for kind in tables.kinds_of(frame) for table in tables.versions(study, kind, frame)
+    ]
     return render(request, "researcher/human_performance.html", {"study": study, "tables": shown})
 
 

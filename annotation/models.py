@@ -553,3 +553,24 @@ class Allocation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.study} arrival {self.arrival}"
+
+
+class AnalysisDecision(models.Model):
+    """Somebody took a participation out of the analysis, or back in, and said why."""
+
+    participation = models.ForeignKey(
+        Participation, on_delete=models.PROTECT, related_name="analysis_decisions"
+    )
+    in_analysis = models.BooleanField()
+    reason = models.TextField()
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["at", "pk"]
+        constraints = [
+            models.CheckConstraint(condition=~Q(reason=""), name="a_decision_has_a_reason")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.participation} {'in' if self.in_analysis else 'out'}"

@@ -148,7 +148,7 @@ def come_back(participation: Participation) -> Participation:
 
 def _sit_down_again(participation: Participation) -> Participation:
     """The caller holds the study's lock and has expired who is idle."""
-    seat = _free_seat(participation.scenario, participation.kind)
+    seat = free_seat(participation.scenario, participation.kind)
     if seat is None:
         raise RecruitmentError("taken", NO_SEAT["taken"])
     consented = participation.consented_at is not None
@@ -161,7 +161,7 @@ def _sit_down_again(participation: Participation) -> Participation:
     return participation
 
 
-def _free_seat(scenario: Scenario, kind: str) -> int | None:
+def free_seat(scenario: Scenario, kind: str) -> int | None:
     """The lowest free seat of that kind, or None."""
     taken = set(_seats_of(kind).filter(scenario=scenario).values_list("seat_number", flat=True))
     return next((seat for seat in range(1, scenario.seats + 1) if seat not in taken), None)
@@ -174,7 +174,7 @@ def take_seat(study: Study, scenario: Scenario, worker: Worker) -> Participation
         scenario=scenario,
         worker=worker,
         kind=worker.kind,
-        seat_number=_free_seat(scenario, worker.kind),
+        seat_number=free_seat(scenario, worker.kind),
         pseudonym=_new_name(study),
         completion_code="".join(secrets.choice(PSEUDONYM_ALPHABET) for _ in range(8)),
     )

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation import preview, views_researcher
+from annotation import preview, views_participation, views_researcher
 
 urlpatterns = [
     path("", views_researcher.home, name="home"),
@@ -15,6 +15,16 @@ urlpatterns = [
         "studies/<str:name>/preview/<int:scenario>/<str:step>/<int:position>/",
         preview.scenario_preview,
         name="scenario_preview",
+    ),
+    path(
+        "studies/<str:name>/annotators/<str:pseudonym>/",
+        views_participation.participation,
+        name="participation",
+    ),
+    path(
+        "studies/<str:name>/annotators/<str:pseudonym>/analysis/",
+        views_participation.decide,
+        name="participation_analysis",
     ),
     path("tasks/", views_researcher.tasks, name="tasks"),
     path("tasks/<str:name>/<int:version>/", views_researcher.task, name="task"),

@@ -1,0 +1,71 @@
+"""The researcher's page of one annotator: answers beside the gold, in the analysis or not."""
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_POST
+
+from annotation import exclusion
+from annotation.access import study_of
+from annotation.models import Participation, Turn
+from annotation.turn_page import reveal_page
+from tasks.comparison import compare
+
+PER_PAGE = 50
+
+
+@login_required
+@require_GET
+def participation(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
+    """Everything that one annotator answered, in the order in which it was shown."""
+    return _page(request, _one(request, name, pseudonym))
+
+
+@login_required
+@require_POST
+def decide(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
+    """Exclude from the analysis, or include again."""
+    one = _one(request, name, pseudonym)
+    wanted = request.POST.get("in_analysis") == "yes"
+    try:
+        exclusion.decide(one, wanted, request.POST.get("reason", ""), request.user)
+    except exclusion.ExclusionError as error:
+        return _page(request, one, problem=str(error), status=422)
+    return redirect("participation", name, pseudonym)
+
+
+def _one(request: HttpRequest, name: str, pseudonym: str) -> Participation:
+    participations = study_of(request, name).participations.select_related("scenario__task")
+    return get_object_or_404(participations, pseudonym=pseudonym)
+
+
+def _page(
+    request: HttpRequest, one: Participation, problem: str = "", status: int = 200
+) -> HttpResponse:
+    turns = one.turns.select_related("example", "answer").prefetch_related("answer__spans")
+    page = Paginator(turns.order_by("pk"), PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "study": one.study,
+        "participation": one,
+        "page": page,
+        "rows": [_row(one, turn) for turn in page],
+        "decisions": one.analysis_decisions.select_related("by"),
+        "problem": problem,
+    }
+    return render(request, "researcher/participation.html", context, status=status)
+
+
+def _row(one: Participation, turn: Turn) -> dict:
+    """A turn with its answer beside the gold; without one it is the question they are at."""
+    card, example = one.scenario.task.card, turn.example
+    if turn.given is None:
+        return {"turn": turn, "question": card.wording(example.question)}
+    given = turn.given.as_given()
+    question = card.selectable_question(example.question)
+    found = compare(given, example.gold, card.gold_rule, example.context, question)
+    return {
+        "turn": turn,
+        "reveal": reveal_page(card, example, given, found),
+        "seconds": (turn.given.submitted_at - turn.shown_at).total_seconds(),
+    }

@@ -1,0 +1,136 @@
+"""Out of the analysis by hand, with a reason; and the page of one annotator."""
+
+import pytest
+from django.urls import reverse
+
+from analysis import scores, tables
+from annotation import exclusion, recruitment, withdrawal
+from annotation.models import Answer, Kind, Participation
+from tests import factories
+
+
+@pytest.fixture
+def study(researcher):
+    return factories.make_study(researcher, factories.make_task(), shots=[0], annotators=2)
+
+
+@pytest.fixture
+def seats(study):
+    """One always right, one always "no answer"; both completed."""
+    both = [factories.seat(study.scenarios.get()) for _ in range(2)]
+    factories.work_through(both[0])
+    factories.work_through(both[1], lambda turn: [])
+    return both
+
+
+@pytest.fixture
+def ada(client, researcher):
+    client.force_login(researcher)
+    return client
+
+
+def decide(client, study, seat, in_analysis: str, reason: str):
+    address = reverse("participation_analysis", args=[study.name, seat.pseudonym])
+    return client.post(address, {"in_analysis": in_analysis, "reason": reason})
+
+
+def test_excluding_frees_the_seat_keeps_the_answers_and_says_why(ada, study, seats):
+    assert decide(ada, study, seats[1], "no", "clicked through").status_code == 302
+    seats[1].refresh_from_db()
+    assert (seats[1].status, seats[1].in_analysis, seats[1].seat_number) == (
+        "completed", False, None,
+    )  # fmt: skip
+    assert Answer.objects.filter(turn__participation=seats[1]).count() == 4
+    page = ada.get(reverse("participation", args=[study.name, seats[1].pseudonym]))
+    assert "clicked through" in page.content.decode()
+    assert factories.join(study).seat_number == 2
+
+
+def test_both_versions_of_the_table_are_shown(ada, study, seats):
+    decide(ada, study, seats[1], "no", "clicked through")
+    without, with_all = tables.versions(study, Kind.PERSON, scores.annotators(study))
+    name = study.tasks.get().name
+    assert (without.cells[name, 0].n, without.cells[name, 0].mean) == (1, 100)
+    assert with_all.cells[name, 0].n == 2
+    assert with_all.cells[name, 0].mean < 100
+    page = ada.get(reverse("human_performance", args=[study.name])).content.decode()
+    assert "with those excluded from the analysis" in page
+
+
+def test_without_exclusions_there_is_one_table(study, seats):
+    assert len(tables.versions(study, Kind.PERSON, scores.annotators(study))) == 1
+
+
+def test_an_excluded_annotator_comes_back_if_the_seat_is_free(ada, study, seats):
+    decide(ada, study, seats[1], "no", "too fast")
+    decide(ada, study, seats[1], "yes", "was a power cut")
+    seats[1].refresh_from_db()
+    assert (seats[1].in_analysis, seats[1].seat_number) == (True, 2)
+    assert [one.in_analysis for one in seats[1].analysis_decisions.all()] == [False, True]
+
+
+def test_a_scenario_never_has_more_analysed_annotators_than_seats(ada, study, seats):
+    decide(ada, study, seats[1], "no", "too fast")
+    factories.work_through(factories.seat(study.scenarios.get()))
+    reply = decide(ada, study, seats[1], "yes", "was a power cut")
+    assert reply.status_code == 422
+    assert "given to somebody else" in reply.content.decode()
+    assert study.participations.in_tables().count() == 2
+
+
+@pytest.mark.parametrize("reason", ["", "   ", "a\0b"])
+def test_a_decision_needs_a_reason(ada, study, seats, reason):
+    reply = decide(ada, study, seats[1], "no", reason)
+    assert reply.status_code == 422
+    assert "Write the reason" in reply.content.decode()
+    assert study.participations.in_tables().count() == 2
+
+
+def test_only_a_completed_participation_can_be_excluded(study, researcher):
+    seat = factories.seat(study.scenarios.get())
+    with pytest.raises(exclusion.ExclusionError, match="completed"):
+        exclusion.decide(seat, False, "why not", researcher)
+    assert Participation.objects.get().in_analysis
+
+
+def test_the_page_shows_every_answer_beside_the_gold(ada, study, seats):
+    page = ada.get(reverse("participation", args=[study.name, seats[1].pseudonym]))
+    shown = page.content.decode()
+    assert shown.count('class="answered"') == 4
+    assert "missed" in shown
+    assert "S1 100.0" in shown
+    assert "S1 0.0" in shown
+
+
+def test_the_page_of_somebody_who_withdrew_is_empty(ada, study, seats):
+    withdrawal.withdraw(seats[0].token)
+    page = ada.get(reverse("participation", args=[study.name, seats[0].pseudonym]))
+    assert "erased when this worker withdrew" in page.content.decode()
+
+
+def test_somebody_elses_annotator_is_not_found(client, other_researcher, study, seats):
+    client.force_login(other_researcher)
+    address = reverse("participation", args=[study.name, seats[0].pseudonym])
+    assert client.get(address).status_code == 404
+    assert decide(client, study, seats[0], "no", "mine").status_code == 404
+    assert study.participations.in_tables().count() == 2
+
+
+def test_an_export_with_an_excluded_annotator_verifies(ada, study, seats, tmp_path):
+    import subprocess
+    import sys
+
+    from django.core.management import call_command
+
+    decide(ada, study, seats[1], "no", "clicked through")
+    call_command("export_study", study.name, str(tmp_path / "out"), verbosity=0)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "out" / "verify.py"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_the_page_takes_a_fixed_number_of_queries(ada, study, seats, django_assert_max_num_queries):
+    with django_assert_max_num_queries(10):
+        ada.get(reverse("participation", args=[study.name, seats[0].pseudonym]))
+    assert recruitment.free_seat(study.scenarios.get(), Kind.PERSON) is None
