@@ -1,8 +1,9 @@
 """Addresses of tables, exports and figures."""
 
 from django.urls import path
+from drf_spectacular.views import SpectacularAPIView
 
-from analysis import views
+from analysis import api, views
 
 urlpatterns = [
     path(
@@ -17,5 +18,15 @@ urlpatterns = [
     path("studies/<str:name>/training.csv", views.training_table_file, name="training_table_file"),
     path("studies/<str:name>/analysis/", views.analysis, name="analysis"),
     path("studies/<str:name>/analysis/<str:table>.csv", views.analysis_file, name="analysis_file"),
+    path("api/studies/", api.Studies.as_view(), name="api_studies"),
+    path("api/studies/<str:name>/", api.OneStudy.as_view(), name="api_study"),
+    path(
+        "api/studies/<str:name>/human-performance/",
+        api.HumanPerformance.as_view(),
+        name="api_human_performance",
+    ),
+    path("api/studies/<str:name>/analysis/", api.Findings.as_view(), name="api_analysis"),
+    path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("api/docs/", api.Docs.as_view(url_name="schema"), name="api_docs"),
     path("studies/<str:name>/export.zip", views.export_zip, name="export_zip"),
 ]

@@ -64,7 +64,7 @@ def server(django_db_setup) -> Iterator[str]:
         "collectstatic",
         interactive=False,
         verbosity=0,
-        ignore_patterns=["admin", "rest_framework", "drf_spectacular_sidecar"],
+        ignore_patterns=["admin"],
     )
     thread = LiveServerThread("localhost", static_handler=lambda application: application)
     thread.daemon = True

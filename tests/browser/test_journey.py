@@ -336,3 +336,13 @@ def test_the_page_always_says_which_step_how_many_and_how_long(desk):
     one.word("Oslo").dblclick()
     one.reveal()
     assert "1 of 2 done" in where.inner_text()
+
+
+def test_the_documentation_of_the_api_loads_from_here_alone(page, researcher):
+    page.goto("/sign-in/")
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password").fill("right horse")
+    page.get_by_role("button", name="Sign in").click()
+    page.goto("/api/docs/")
+    expect(page.locator(".swagger-ui .opblock").first).to_be_visible()
+    assert page.locator(".opblock").count() == 5
