@@ -8,7 +8,8 @@ import secrets
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
-from annotation.models import Kind, Participation, Study
+from annotation.models import Kind, Participation, PersonalLink, Study
+from annotation.personal_links import RECRUITER
 from annotation.recruitment import worker_key
 
 COOKIE = "handful_worker"
@@ -19,13 +20,17 @@ COOKIE_AGE = 400 * 24 * 3600  # seconds; the longest that browsers keep
 class Arrival:
     """Who stands at a study's link: recruiter, kind and key of the worker.
 
-    On an open link a worker is a browser: a signed first-party cookie. The simulated link is
-    another address of the same study, so that robots can never be counted as people.
+    On an open link a worker is a browser: a signed first-party cookie. On a personal link the
+    worker is whoever holds it (`holder` is its code). The simulated link is another address of the
+    same study, so that robots can never be counted as people.
     """
 
-    def __init__(self, request: HttpRequest, study: Study, kind: str):
+    def __init__(self, request: HttpRequest, study: Study, kind: str, holder: str = ""):
         self.study = study
         self.kind = kind
+        if holder:
+            self.recruiter, self.identity, self.is_new = RECRUITER, holder, False
+            return
         self.recruiter = "link" if kind == Kind.PERSON else "simulated"
         self.identity = request.get_signed_cookie(
             COOKIE, default="", salt=COOKIE_SALT, max_age=COOKIE_AGE
@@ -43,6 +48,8 @@ class Arrival:
             self.identity = secrets.token_urlsafe(24)
 
     def set_cookie(self, response: HttpResponse, secure: bool) -> None:
+        if self.recruiter == RECRUITER:
+            return
         response.set_signed_cookie(
             COOKIE,
             self.identity,
@@ -59,6 +66,9 @@ def arrival(request: HttpRequest, code: str) -> Arrival:
     study = Study.objects.filter(link_code=code).first()
     if study is not None:
         return Arrival(request, study, Kind.PERSON)
+    link = PersonalLink.objects.select_related("study").filter(code=code).first()
+    if link is not None:
+        return Arrival(request, link.study, Kind.PERSON, holder=link.code)
     return Arrival(request, get_object_or_404(Study, simulated_link_code=code), Kind.SIMULATED)
 
 

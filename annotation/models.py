@@ -213,6 +213,26 @@ def scenario_of(participation: "Participation") -> Scenario:
     return copy.copy(_frozen_scenario(participation.scenario_id))
 
 
+class PersonalLink(models.Model):
+    """A one-time link with a name of the researcher's choice: its holder is one worker."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="personal_links")
+    name = models.CharField(max_length=200)
+    code = models.CharField(max_length=40, unique=True, default=new_code)
+    made_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "name"], name="a_name_has_one_personal_link_in_a_study"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Worker(models.Model):
     """Somebody (or something) that answers. `key` is a keyed hash of recruiter and id."""
 

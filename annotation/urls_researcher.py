@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from annotation import preview, views_participation, views_researcher
+from annotation import preview, views_links, views_participation, views_researcher
 
 urlpatterns = [
     path("", views_researcher.home, name="home"),
@@ -26,6 +26,8 @@ urlpatterns = [
         views_participation.decide,
         name="participation_analysis",
     ),
+    path("studies/<str:name>/links/", views_links.links, name="personal_links"),
+    path("studies/<str:name>/links.csv", views_links.links_file, name="personal_links_file"),
     path("tasks/", views_researcher.tasks, name="tasks"),
     path("tasks/<str:name>/<int:version>/", views_researcher.task, name="task"),
 ]

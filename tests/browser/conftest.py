@@ -97,7 +97,7 @@ class Watched:
 
 
 @pytest.fixture
-def open_browser(chromium, server) -> Iterator[Callable[..., Page]]:
+def open_browser(server, chromium) -> Iterator[Callable[..., Page]]:
     """Open a page in a fresh context; at the end nothing may have gone wrong in any of them."""
     opened: list[Watched] = []
 

@@ -1,0 +1,106 @@
+"""Personal links: one worker each, on any device, with a state that the researcher sees."""
+
+import csv
+import io
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation import personal_links, recruitment, training_step
+from annotation.models import Participation, PersonalLink
+from tests import factories
+
+
+@pytest.fixture
+def study(researcher):
+    return factories.make_study(researcher, factories.make_task(), shots=[0], annotators=3)
+
+
+@pytest.fixture
+def ada(client, researcher):
+    client.force_login(researcher)
+    return client
+
+
+def start(link: PersonalLink, client: Client) -> Participation:
+    reply = client.post(reverse("start", args=[link.code]))
+    return Participation.objects.get(token=reply.url.split("/")[2])
+
+
+def states(study) -> dict[str, str]:
+    return {link.name: state for link, state in personal_links.with_states(study)}
+
+
+def test_a_link_is_made_for_each_name_and_can_be_had_as_csv(ada, study):
+    reply = ada.post(reverse("personal_links", args=[study.name]), {"names": "Ida\r\n\r\n Bo \r\n"})
+    assert reply.status_code == 302
+    text = ada.get(reverse("personal_links_file", args=[study.name])).content.decode()
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
+    assert [(row["name"], row["state"]) for row in rows] == [("Ida", "unused"), ("Bo", "unused")]
+    assert Client().get(rows[0]["link"]).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        (" \n", "Write one name"),
+        ("Ida\nBo\nIda", "Name 3, “Ida”, is there already"),
+        ("x" * 201, "Name 1 is longer"),
+        ("\n".join(map(str, range(1001))), "At most 1000"),
+    ],
+)
+def test_names_that_do_not_do_are_named_and_none_is_made(ada, study, names, reason):
+    reply = ada.post(reverse("personal_links", args=[study.name]), {"names": names})
+    assert reply.status_code == 422
+    assert reason in reply.content.decode()
+    assert not PersonalLink.objects.exists()
+
+
+def test_the_holder_is_the_same_worker_on_any_device(study):
+    (link,) = personal_links.make(study, "Ida")
+    phone, desk = Client(), Client()
+    assert start(link, phone) == start(link, desk)
+    assert not phone.cookies.get("handful_worker")
+
+
+def test_two_links_in_one_browser_are_two_workers(study):
+    one, other = personal_links.make(study, "Ida\nBo")
+    browser = Client()
+    assert start(one, browser).worker != start(other, browser).worker
+
+
+def test_the_states_follow_the_work(study):
+    links = personal_links.make(study, "active\nexpired\ndone\nunused")
+    _active, expired, done = (start(link, Client()) for link in links[:3])
+    Participation.objects.filter(pk=expired.pk).update(status="expired", seat_number=None)
+    recruitment.consent(done, agree=True)
+    training_step.begin(done.token)
+    factories.work_through(done)
+    assert states(study) == {name: name for name in ("active", "expired", "done", "unused")}
+    page = Client().get(reverse("landing", args=[links[2].code])).content.decode()
+    assert "already taken part" in page
+
+
+def test_declining_leaves_the_link_unused(study):
+    (link,) = personal_links.make(study, "Ida")
+    recruitment.consent(start(link, Client()), agree=False)
+    assert states(study) == {"Ida": "unused"}
+
+
+def test_no_name_is_in_an_export(study, tmp_path):
+    from django.core.management import call_command
+
+    (link,) = personal_links.make(study, "Ida Lovelace")
+    start(link, Client())
+    call_command("export_study", study.name, str(tmp_path / "out"), verbosity=0)
+    written = b"".join(path.read_bytes() for path in (tmp_path / "out").iterdir()).decode()
+    assert "Lovelace" not in written
+    assert link.code not in written
+
+
+def test_somebody_elses_links_are_not_found(client, other_researcher, study):
+    personal_links.make(study, "Ida")
+    client.force_login(other_researcher)
+    for name in ("personal_links", "personal_links_file"):
+        assert client.get(reverse(name, args=[study.name])).status_code == 404
