@@ -3,7 +3,7 @@
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView
 
-from analysis import api, views
+from analysis import api, views, views_examples
 
 urlpatterns = [
     path(
@@ -18,6 +18,8 @@ urlpatterns = [
     path("studies/<str:name>/training.csv", views.training_table_file, name="training_table_file"),
     path("studies/<str:name>/analysis/", views.analysis, name="analysis"),
     path("studies/<str:name>/analysis/<str:table>.csv", views.analysis_file, name="analysis_file"),
+    path("studies/<str:name>/examples/", views_examples.examples, name="examples"),
+    path("studies/<str:name>/examples/<int:pk>/", views_examples.example, name="example"),
     path("api/studies/", api.Studies.as_view(), name="api_studies"),
     path("api/studies/<str:name>/", api.OneStudy.as_view(), name="api_study"),
     path(

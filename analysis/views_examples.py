@@ -1,0 +1,113 @@
+"""Pages of examples: which were hardest, and what each annotator answered to one of them."""
+
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.views.decorators.http import require_GET
+
+from analysis import agreement, findings, scores, tables
+from annotation.access import study_of
+from annotation.models import Answer, Step, Study
+from annotation.turn_page import reveal_page
+from tasks.comparison import compare
+from tasks.models import Example, Task
+
+PER_PAGE = 50
+
+
+@login_required
+@require_GET
+def examples(request: HttpRequest, name: str) -> HttpResponse:
+    """The test examples of one task, hardest first; of one kind of annotators."""
+    study = study_of(request, name)
+    chosen = list(study.tasks.order_by("name"))
+    task = _task(request, chosen)
+    kinds = tables.kinds_of(scores.annotators(study))
+    kind = request.GET.get("kind", kinds[0])
+    if kind not in kinds:
+        raise Http404
+    page = Paginator(hardest(study, task, kind), PER_PAGE).get_page(request.GET.get("page"))
+    found = Example.objects.in_bulk([row["example"] for row in page])
+    context = {
+        "study": study,
+        "tasks": chosen,
+        "task": task,
+        "kinds": kinds,
+        "kind": kind,
+        "page": page,
+        "shots": sorted(study.shots),
+        "rows": [row | {"example": found[row["example"]]} for row in page],
+    }
+    return render(request, "researcher/examples.html", context)
+
+
+def _task(request: HttpRequest, tasks_of_study: list[Task]) -> Task:
+    wanted = request.GET.get("task", tasks_of_study[0].name)
+    task = next((task for task in tasks_of_study if task.name == wanted), None)
+    if task is None:
+        raise Http404
+    return task
+
+
+def hardest(study: Study, task: Task, kind: str) -> list[findings.Row]:
+    """One row per test example that somebody answered, lowest mean S1 first.
+
+    example (its key), mean (S1 x 100 over all who count), n, by_shots (means x 100, None where
+    nobody with so many shots has answered), pairwise_s1 (x 100, None for one answer).
+    """
+    frame = findings.answered(study, kind)
+    frame = frame[frame["task"] == task.name]
+    shots = sorted(study.shots)
+    rows = []
+    for example, part in frame.groupby("example"):
+        means = part.groupby("shots")["s1"].mean()
+        agreed = agreement.pairwise_s1(list(part["texts"]))
+        rows.append(
+            {
+                "example": example,
+                "mean": 100 * part["s1"].mean(),
+                "n": len(part),
+                "by_shots": [100 * means[k] if k in means.index else None for k in shots],
+                "pairwise_s1": None if agreed is None else 100 * agreed,
+            }
+        )
+    return sorted(rows, key=lambda row: (row["mean"], row["example"]))
+
+
+@login_required
+@require_GET
+def example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """One test example: every answer beside the gold, by shots."""
+    study = study_of(request, name)
+    one = get_object_or_404(
+        Example.objects.select_related("split__task"),
+        pk=pk,
+        split__task__in=study.tasks.all(),
+        split__kind="test",
+    )
+    card = one.split.task.card
+    answers = (
+        Answer.objects.filter(
+            turn__example=one, turn__step=Step.ANNOTATION, turn__participation__study=study
+        )
+        .select_related("turn__participation__scenario")
+        .prefetch_related("spans")
+        .order_by("turn__participation__scenario__shots", "turn__participation__pseudonym")
+    )
+    question = card.selectable_question(one.question)
+    rows = []
+    for answer in answers:
+        given = answer.as_given()
+        found = compare(given, one.gold, card.gold_rule, one.context, question)
+        rows.append(
+            {
+                "participation": answer.turn.participation,
+                "reveal": reveal_page(card, one, given, found),
+            }
+        )
+    context = {
+        "study": study, "example": one, "card": card, "rows": rows,
+        "question": card.wording(one.question),
+    }  # fmt: skip
+    return render(request, "researcher/example.html", context)
