@@ -93,7 +93,7 @@ class Findings(APIView):
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name)
         made = []
-        for kind in tables.kinds_of(scores.annotators(study)):
+        for kind in tables.kinds(study):
             found = findings.tables(study, kind)
             rows = {
                 table: [{key: _number(value) for key, value in row.items()} for row in all_of]

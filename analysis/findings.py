@@ -17,26 +17,30 @@ from analysis import aggregation, agreement, significance, uncertainty
 from analysis.exports import texts_by_turn
 from annotation.models import Answer, Participation, Step, Study
 from tasks.metrics import score
+from tasks.models import Task
 
 Row = dict[str, Any]
 GROUP = ["task", "shots"]
 
 
-def answered(study: Study, kind: str) -> pd.DataFrame:
-    """One row per answer of the annotation step by a participation that counts.
+def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:
+    """One row per answer of the annotation step by a participation that counts; of one task or all.
 
     Columns: task, shots, annotator, example (key), context (as text), s1 in [0, 1], texts (a
     frozenset; the label of a label task), is_label, gold (list), gold_rule.
     """
     rules = {task.pk: task.card.gold_rule for task in study.tasks.all()}
     texts = dict(texts_by_turn(study))
-    rows = Answer.objects.filter(
+    counted = Answer.objects.filter(
         turn__step=Step.ANNOTATION,
         turn__participation__study=study,
         turn__participation__kind=kind,
         turn__participation__status=Participation.Status.COMPLETED,
         turn__participation__in_analysis=True,
-    ).values_list(
+    )
+    if task is not None:
+        counted = counted.filter(turn__participation__scenario__task=task)
+    rows = counted.values_list(
         "turn_id", "label", "s1", "turn__participation__pseudonym", "turn__example_id",
         "turn__participation__scenario__shots", "turn__participation__scenario__task_id",
         "turn__participation__scenario__task__name", "turn__example__context",

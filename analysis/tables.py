@@ -187,6 +187,12 @@ def kinds_of(frame: pd.DataFrame) -> list[str]:
     return [Kind.PERSON, *others]
 
 
+def kinds(study: Study) -> list[str]:
+    """The same without a frame: a query that reads no answers."""
+    found = study.participations.order_by().values_list("kind", flat=True).distinct()
+    return [Kind.PERSON, *sorted(set(found) - {Kind.PERSON})]
+
+
 # Training table ----------------------------------------------------------------------------------
 
 

@@ -49,7 +49,7 @@ def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpRes
 @require_GET
 def training_table(request: HttpRequest, name: str) -> HttpResponse:
     study = study_of(request, name)
-    kinds = tables.kinds_of(scores.annotators(study))
+    kinds = tables.kinds(study)
     groups = [(kind, tables.training(study, kind)) for kind in kinds]
     return render(request, "researcher/training_table.html", {"study": study, "groups": groups})
 
@@ -62,7 +62,7 @@ def training_table_file(request: HttpRequest, name: str) -> HttpResponse:
     response["Content-Disposition"] = f'attachment; filename="{study.name}-training.csv"'
     writer = csv.writer(response, lineterminator="\r\n")
     writer.writerow(["kind", "task", "shots", "examples", "mean_s1_x100", "n", "nested"])
-    for kind in tables.kinds_of(scores.annotators(study)):
+    for kind in tables.kinds(study):
         for row in tables.training(study, kind):
             parts = zip(row.block_names, row.values, row.is_nested, strict=True)
             for block, value, nested in parts:
@@ -79,7 +79,7 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
     The resampling takes seconds, so the page comes first and asks for its tables (?part=tables).
     """
     study = study_of(request, name)
-    kinds = tables.kinds_of(scores.annotators(study))
+    kinds = tables.kinds(study)
     kind = _kind(request, kinds)
     context = {"study": study, "kind": kind, "kinds": kinds}
     if "part" not in request.GET:
@@ -96,7 +96,7 @@ def analysis_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
     study = study_of(request, name)
     if table not in findings.TABLES:
         raise Http404
-    kind = _kind(request, tables.kinds_of(scores.annotators(study)))
+    kind = _kind(request, tables.kinds(study))
     text = findings_page.as_csv(kind, findings.tables(study, kind)[table])
     return _download(text, f"{study.name}-{table}.csv", "text/csv; charset=utf-8")
 

@@ -6,7 +6,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
-from analysis import agreement, findings, scores, tables
+from analysis import agreement, findings, tables
 from annotation.access import study_of
 from annotation.models import Answer, Step, Study
 from annotation.turn_page import reveal_page
@@ -23,7 +23,7 @@ def examples(request: HttpRequest, name: str) -> HttpResponse:
     study = study_of(request, name)
     chosen = list(study.tasks.order_by("name"))
     task = _task(request, chosen)
-    kinds = tables.kinds_of(scores.annotators(study))
+    kinds = tables.kinds(study)
     kind = request.GET.get("kind", kinds[0])
     if kind not in kinds:
         raise Http404
@@ -56,8 +56,7 @@ def hardest(study: Study, task: Task, kind: str) -> list[findings.Row]:
     example (its key), mean (S1 x 100 over all who count), n, by_shots (means x 100, None where
     nobody with so many shots has answered), pairwise_s1 (x 100, None for one answer).
     """
-    frame = findings.answered(study, kind)
-    frame = frame[frame["task"] == task.name]
+    frame = findings.answered(study, kind, task)
     shots = sorted(study.shots)
     rows = []
     for example, part in frame.groupby("example"):

@@ -277,6 +277,11 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
     def live(self) -> "ParticipationQuerySet":
         return self.filter(status__in=Participation.LIVE)
 
+    def expired_at_work(self) -> "ParticipationQuerySet":
+        """Expired after the first example was shown: what a late worker would go on with."""
+        begun = Turn.objects.filter(participation=models.OuterRef("pk"))
+        return self.filter(models.Exists(begun), status=Participation.Status.EXPIRED)
+
     def seated(self) -> "ParticipationQuerySet":
         """Those that hold a seat: live, or completed and in the analysis."""
         return self.filter(seat_number__isnull=False)

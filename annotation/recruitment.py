@@ -95,8 +95,7 @@ def join(study_id: int, key: str, recruiter: str, kind: str) -> Participation:
         if live is not None:
             return live
         # Whoever comes back late goes on with what they began, before anything new.
-        left = study.participations.filter(worker=worker, status=Participation.Status.EXPIRED)
-        begun = left.filter(turns__isnull=False).order_by("-pk").first()
+        begun = study.participations.filter(worker=worker).expired_at_work().order_by("-pk").first()
         if begun is not None and study.status == Study.Status.OPEN:
             return _sit_down_again(begun)
         code = refusal(study, key, kind)
@@ -136,7 +135,7 @@ def come_back(participation: Participation) -> Participation:
     with transaction.atomic():
         study = Study.objects.select_for_update(no_key=True).get(pk=participation.study_id)
         expire_idle(study)
-        participation.refresh_from_db()
+        participation = Participation.objects.get(pk=participation.pk)
         if participation.status != Participation.Status.EXPIRED:
             return participation
         if study.status != Study.Status.OPEN:
@@ -148,6 +147,9 @@ def come_back(participation: Participation) -> Participation:
 
 def _sit_down_again(participation: Participation) -> Participation:
     """The caller holds the study's lock and has expired who is idle."""
+    participation = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
+    if participation.status != Participation.Status.EXPIRED:
+        return participation  # withdrawn while this was decided
     seat = free_seat(participation.scenario, participation.kind)
     if seat is None:
         raise RecruitmentError("taken", NO_SEAT["taken"])
@@ -191,9 +193,14 @@ def _new_name(study: Study) -> str:
 def expire_idle(study: Study) -> int:
     """Free the seats of workers idle for longer than they may be; return how many."""
     idle = study.participations.idle(timezone.now(), study.idle_limit)
-    return Participation.objects.filter(pk__in=[one.pk for one in idle]).update(
-        status=Participation.Status.EXPIRED, seat_number=None
-    )
+    with transaction.atomic():
+        # Who answers at this very moment holds the lock: look again once it is ours.
+        candidates = Participation.objects.filter(pk__in=[one.pk for one in idle])
+        locked = [one.pk for one in candidates.select_for_update(no_key=True)]
+        still = [one.pk for one in idle.all().filter(pk__in=locked)]
+        return Participation.objects.filter(pk__in=still).update(
+            status=Participation.Status.EXPIRED, seat_number=None
+        )
 
 
 def consent(participation: Participation, agree: bool) -> None:

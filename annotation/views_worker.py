@@ -42,8 +42,8 @@ def worker_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 def landing(request: HttpRequest, code: str) -> HttpResponse:
     """What it is, how long it takes, what it pays; Start, or why there is no seat."""
     arrival = access.arrival(request, code)
-    live = arrival.study.participations.live().filter(worker__key=arrival.key).first()
-    return _landing(request, arrival, live)
+    theirs = arrival.study.participations.filter(worker__key=arrival.key).order_by("-pk")
+    return _landing(request, arrival, theirs.live().first() or theirs.expired_at_work().first())
 
 
 def _landing(
@@ -103,8 +103,13 @@ def consent(request: HttpRequest, token: str) -> HttpResponse:
         return _state(
             request, access.participation_of(token), error="Please choose yes or no.", status=422
         )
-    recruitment.consent(access.participation_of(token), agree == "yes")
-    return redirect("work", token) if agree == "yes" else redirect("declined")
+    if agree == "no":
+        # A second click finds nothing any more: the first has left nothing.
+        for one in Participation.objects.filter(token=token):
+            recruitment.consent(one, agree=False)
+        return redirect("declined")
+    recruitment.consent(access.participation_of(token), agree=True)
+    return redirect("work", token)
 
 
 @require_GET
@@ -277,6 +282,8 @@ def _around_the_turns(participation: Participation) -> dict:
         "stage": "gone",
         "reason": GONE[Participation.Status(participation.status)],
         "may_come_back": participation.status == Participation.Status.EXPIRED,
+        # Withdrawing does not touch what was earned: the code must still be there to be entered.
+        "code": participation.completion_code if participation.finished_at else "",
     }
 
 

@@ -8,14 +8,15 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 
 import pytest
-from django.db import IntegrityError, connection, connections
+from django.db import IntegrityError, connection, connections, transaction
 from django.db.models import QuerySet
 
 from annotation import answering, guards, recruitment, training_step, withdrawal
-from annotation.models import Allocation, Answer, Exposure, Participation, Turn
+from annotation.models import Allocation, Answer, Exposure, Participation, Study, Turn
 from tests import factories
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
@@ -179,6 +180,44 @@ def test_control_without_the_lock_withdrawing_fails_beside_an_answer(researcher,
         if not isinstance(withdrawn, Participation) or Turn.objects.exists():
             return
     raise AssertionError("the lock guards nothing")
+
+
+# The idle limit while the last answer arrives ----------------------------------------------------
+
+
+def complete_while_expiring(researcher) -> Participation:
+    """Somebody idle for too long completes while another arrival frees idle seats."""
+    study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
+    seat = factories.seat(study.scenarios.get())
+    # Turns cannot be made older, so the limit is made shorter: everybody is idle.
+    Study.objects.filter(pk=study.pk).update(idle_limit_hours=0)
+    study.refresh_from_db()
+    updated = threading.Event()
+
+    def complete() -> None:
+        with transaction.atomic():
+            answering.lock(seat.token)
+            Participation.objects.filter(pk=seat.pk).update(status=Participation.Status.COMPLETED)
+            updated.set()
+            time.sleep(0.5)
+
+    def expire() -> None:
+        updated.wait(5)
+        recruitment.expire_idle(study)
+
+    for result in race([complete, expire]):
+        assert result is None, result
+    seat.refresh_from_db()
+    return seat
+
+
+def test_whoever_completes_while_idle_seats_are_freed_stays_completed(researcher):
+    seat = complete_while_expiring(researcher)
+    assert (seat.status, seat.seat_number) == ("completed", 1)
+
+
+def test_control_without_the_lock_a_completed_participation_expires(researcher, no_locks):
+    assert complete_while_expiring(researcher).status == "expired"
 
 
 # The same worker into two scenarios of a task ----------------------------------------------------

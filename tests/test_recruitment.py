@@ -142,6 +142,25 @@ def test_start_leads_a_late_worker_back_to_what_they_began(study):
     assert factories.join(study, identity="ida") == seat
 
 
+def test_the_studys_link_leads_a_late_worker_back_too(client, study):
+    client.post(reverse("start", args=[study.link_code]))
+    seat = study.participations.get()
+    recruitment.consent(seat, agree=True)
+    training_step.begin(seat.token)
+    expire(seat)
+    page = client.get(reverse("landing", args=[study.link_code])).content.decode()
+    assert reverse("work", args=[seat.token]) in page
+    assert "already taken part" not in page
+
+
+def test_a_second_click_on_no_is_thanked_like_the_first(client, study):
+    seat = factories.join(study)
+    for _click in range(2):
+        reply = client.post(reverse("consent", args=[seat.token]), {"agree": "no"})
+        assert (reply.status_code, reply.url) == (302, reverse("declined"))
+    assert sum(scenario.declined for scenario in study.scenarios.all()) == 1
+
+
 def test_every_choice_of_a_scenario_can_be_made_again_from_its_log(researcher):
     tasks = [factories.make_task(name=f"toy-{letter}") for letter in "abc"]
     study = factories.make_study(researcher, *tasks, shots=[0, 2], annotators=3)

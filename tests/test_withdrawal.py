@@ -46,6 +46,14 @@ def test_answers_are_erased_the_seat_is_free_and_nobody_elses_are_touched(client
     assert "all of your answers were erased" in page
 
 
+def test_whoever_completed_keeps_the_code_that_pays(client, seats):
+    withdrawal.withdraw(seats[1].token)
+    withdrawal.withdraw(seats[0].token)
+    shown = [client.get(reverse("work", args=[one.token])).content.decode() for one in seats]
+    assert seats[1].completion_code in shown[1]
+    assert seats[0].completion_code not in shown[0]
+
+
 def test_the_tombstone_says_how_many_examples_are_gone(seats):
     turns = seats[0].turns.count()
     withdrawal.withdraw(seats[0].token)
