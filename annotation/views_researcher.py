@@ -2,7 +2,7 @@
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import Count, Max, Q
+from django.db.models import Avg, Count, Max, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -129,6 +129,7 @@ def participation_rows(one: Study) -> list[dict]:
             trained=Count("turns__answer", filter=Q(turns__step=Step.TRAINING)),
             annotated=Count("turns__answer", filter=Q(turns__step=Step.ANNOTATION)),
             last_shown_at=Max("turns__shown_at"),
+            mean_s1=Avg("turns__answer__s1", filter=Q(turns__step=Step.ANNOTATION)),
         )
         .order_by("-arrived_at")
     )
@@ -137,6 +138,7 @@ def participation_rows(one: Study) -> list[dict]:
             "participation": row,
             "trained": row.trained,
             "annotated": row.annotated,
+            "mean_s1": None if row.mean_s1 is None else 100 * row.mean_s1,
             "total": test_sizes.get(row.scenario.task_id, 0),
             "last_active_at": row.last_shown_at or row.arrived_at,
         }

@@ -57,6 +57,19 @@ def test_the_page_of_a_study_gives_the_link_and_who_took_part(ada, study):
     assert seat.token not in shown
 
 
+def test_a_bad_annotator_stands_out_among_the_others(ada, study):
+    two = study.scenarios.get(shots=2)
+    factories.work_through(factories.seat(two))
+    bad = factories.seat(two)
+    factories.work_through(bad, lambda turn: ["home"])
+    waiting = factories.seat(study.scenarios.get(shots=0))
+    rows = ada.get(reverse("study", args=[study.name])).context["participations"]
+    means = {row["participation"].pseudonym: row["mean_s1"] for row in rows}
+    assert means.pop(bad.pseudonym) == 0
+    assert means.pop(waiting.pseudonym) is None
+    assert list(means.values()) == [100]
+
+
 def test_the_page_of_a_study_takes_as_many_queries_for_one_as_for_many(
     ada, study, django_assert_max_num_queries
 ):
