@@ -24,6 +24,7 @@ import pandas as pd
 from django.db import connection, transaction
 
 from analysis import scores, tables
+from annotation import behaviour
 from annotation.models import AnswerSpan, Study, Turn
 from tasks.metrics import recipe
 from tasks.models import Split
@@ -58,7 +59,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "task": "name of the task",
         "task_version": "version of the task",
         "file": "name of the published file",
-        "file_kind": "train or test",
+        "file_kind": "train, test, or check (attention checks)",
         "shots": "shots of a training file; empty for the test file",
         "split": "number of a training file; empty for the test file",
         "position": "place in the file, from 0",
@@ -74,8 +75,9 @@ COLUMNS: dict[str, dict[str, str]] = {
     "answers.csv": STUDY
     | SCENARIO
     | {
-        "step": "training or annotation",
-        "position": "place in the order in which this annotator met the step's examples, from 0",
+        "step": "training, annotation, or check (an attention check, never in S1)",
+        "position": "place in the order in which this annotator met the step's examples, from 0;"
+        " attention checks stand in the order of the annotation step",
     }
     | WORKER
     | {
@@ -88,10 +90,14 @@ COLUMNS: dict[str, dict[str, str]] = {
         "shown_at": "when the example was first shown, UTC",
         "submitted_at": "when the answer was stored, UTC",
         "seconds": "submitted_at minus shown_at",
+        "active_seconds": "of these, the active time by the study's rule (manifest.json, pay)",
+        "blurs": "how often the page was left, as it told itself",
+        "away_seconds": "for how long in all, as it told itself",
+        "pastes": "how often something was pasted, as it told itself",
     },
     "spans.csv": {
         "task": "name of the task",
-        "step": "training or annotation",
+        "step": "training, annotation or check",
         "annotator": "pseudonym of the participation",
         "example": "id of the example in its file",
         "hash": "hash of the example, as in examples.csv",
@@ -110,6 +116,20 @@ COLUMNS: dict[str, dict[str, str]] = {
         "training_s1": "mean S1 over the answered training examples, 0 to 1",
         "training_n": "number of answered training examples",
         "seconds": "sum of the seconds of all answers",
+        "active_seconds": "sum of the active seconds of all answers",
+        "browser": "B1, B2, ...: the same random cookie; empty where there was none",
+        "too_fast": "answers under max(1 s, 0.3 of the own median) or under words / 12 s",
+        "modal_share": "share of the commonest answer in the annotation step",
+        "longest_run": "most equal answers in a row in the annotation step",
+        "longest_absence": "longest time between two answers, or over one, in seconds",
+        "blurs": "sum over all answers",
+        "pastes": "sum over all answers",
+        "checks": "answered attention checks",
+        "checks_passed": "of these, answered as asked",
+        "flags": "what is worth a look, separated by blanks: too_fast (5 % of the answers),"
+        " fast_person (log-median 3 SDs below 5 or more others), one_answer (90 % of 10 or more),"
+        " run (15), absence (over 1 h), paste, blur (over 0.2 per answer), checks (one failed),"
+        " shared_browser",
     },
     "scenarios.csv": STUDY | SCENARIO | {"kind": "person, simulated or model"} | SPREAD,
     "human_performance.csv": STUDY
@@ -176,6 +196,8 @@ def examples_rows(study: Study) -> Iterator[list[Any]]:
         splits = task.splits.filter(kind=Split.Kind.TEST) | task.splits.filter(
             kind=Split.Kind.TRAIN, shots__in=sizes, number=study.split_number
         )
+        if study.attention_checks:
+            splits |= task.splits.filter(kind=Split.Kind.CHECK)
         for split in splits.order_by("kind", "shots"):
             for example in split.examples.order_by("position").iterator(chunk_size=2000):
                 question = card.selectable_question(example.question)
@@ -210,11 +232,12 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
         "participation__scenario__split_number", "step", "position", "participation__pseudonym",
         "participation__kind", "participation__status", "participation__in_analysis",
         "example__source_id", "example__content_hash", "example__gold", "shown_at",
-        "answer__submitted_at", "answer__s1", "answer__label", "answer__no_answer",
+        "answer__submitted_at", "answer__s1", "answer__label", "answer__active_seconds",
+        "activity__blurs", "activity__away_seconds", "activity__pastes",
     )  # fmt: skip
     for (
         pk, task, name, version, shots, split, step, position, pseudonym, kind, status, counts,
-        example, digest, gold, shown_at, submitted_at, s1, label, _no_answer,
+        example, digest, gold, shown_at, submitted_at, s1, label, active, blurs, away, pastes,
     ) in turns.iterator(chunk_size=2000):  # fmt: skip
         given: list[str] = [label] if label else []
         if turn_of_spans == pk:
@@ -228,6 +251,7 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
             number(s1) if answered else "", moment(shown_at),
             moment(submitted_at) if answered else "",
             number((submitted_at - shown_at).total_seconds()) if answered else "",
+            number(active) if answered else "", blurs or 0, number(away or 0.0), pastes or 0,
         ]  # fmt: skip
 
 
@@ -268,13 +292,32 @@ def _whole(value: float) -> int | str:
 
 def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
     """One row per participation."""
+    seen = behaviour.of_study(study)
+    browsers = _browsers(study)
+    nothing = behaviour.signs([])
     for row in frame.itertuples():
+        signs, flags = seen.get(row.participation, (nothing, {}))
+        share = signs.modal_share
         yield [
             study.name, study.manifest_hash, row.task, row.task_version, row.shots,
             _whole(row.split), row.annotator, row.kind, row.status, int(row.in_analysis),
             number(row.mean_s1), number(row.sd_examples), row.n, number(row.training_s1),
-            row.training_n, number(row.seconds),
+            row.training_n, number(row.seconds), number(signs.active_seconds),
+            browsers.get(row.participation, ""), signs.too_fast,
+            "" if share is None else number(share), signs.longest_run,
+            number(signs.longest_absence), signs.blurs, signs.pastes, signs.checks,
+            signs.checks_passed, " ".join(flags),
         ]  # fmt: skip
+
+
+def _browsers(study: Study) -> dict[int, str]:
+    """Participation -> a name for its browser that says nothing but which are the same."""
+    names: dict[str, str] = {}
+    known = study.participations.exclude(browser="").order_by("pk")
+    return {
+        pk: names.setdefault(browser, f"B{len(names) + 1}")
+        for pk, browser in known.values_list("pk", "browser")
+    }
 
 
 def scenarios_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:

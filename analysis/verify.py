@@ -6,9 +6,11 @@ status 1 and names file, row and column where something differs. Numbers must ag
 
 import csv
 import hashlib
+import itertools
 import json
 import math
 import re
+import statistics
 import sys
 import unicodedata
 from collections import defaultdict
@@ -21,7 +23,10 @@ FILES = (
     "human_performance.csv",
 )  # fmt: skip
 PSEUDONYM = re.compile(r"A-[A-Z2-9]{5}")
-STATUSES = {"arrived", "working", "completed", "expired", "refused", "withdrawn"}
+STATUSES = {
+    "arrived", "working", "waiting", "between", "completed", "screened_out", "returned", "expired",
+    "refused", "withdrawn",
+}  # fmt: skip
 
 
 class Report:
@@ -205,6 +210,10 @@ def check_examples(data, report):
             end = f"_train_{row['shots']}_{row['split']}.jsonl"
         elif row["shots"] or row["split"]:
             report.differs("examples.csv", number, "shots", row["shots"], "")
+        if row["file_kind"] == "check":
+            end = ""
+        elif row["file_kind"] not in ("train", "test"):
+            report.differs("examples.csv", number, "file_kind", row["file_kind"], "a kind of file")
         if not RECHAINED.get(row["task"]) and not name.endswith(end):
             report.differs("examples.csv", number, "file", name, f"...{end}")
         place = positions[row["task"], name]
@@ -231,8 +240,9 @@ def examples_by_key(data):
     """(task, step, shots, split, id) -> row of examples.csv."""
     found = {}
     for row in data["examples.csv"]:
-        if row["file_kind"] == "test":
-            found[row["task"], "annotation", "", "", row["example"]] = row
+        if row["file_kind"] in ("test", "check"):
+            step = "annotation" if row["file_kind"] == "test" else "check"
+            found[row["task"], step, "", "", row["example"]] = row
         else:
             key = (row["task"], "training", row["shots"], row["split"], row["example"])
             found[key] = row
@@ -240,7 +250,7 @@ def examples_by_key(data):
 
 
 def example_of(row, examples):
-    place = ("", "") if row["step"] == "annotation" else (row["shots"], row["split"])
+    place = (row["shots"], row["split"]) if row["step"] == "training" else ("", "")
     return examples.get((row["task"], row["step"], *place, row["example"]))
 
 
@@ -285,12 +295,12 @@ def check_spans(data, report):
     return len(data["spans.csv"])
 
 
+def moment(text):
+    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%f%z")
+
+
 def seconds_between(row):
-    shown, submitted = (
-        datetime.strptime(row[name], "%Y-%m-%dT%H:%M:%S.%f%z")
-        for name in ("shown_at", "submitted_at")
-    )
-    return (submitted - shown).total_seconds()
+    return (moment(row["submitted_at"]) - moment(row["shown_at"])).total_seconds()
 
 
 def check_answers(data, report):
@@ -318,7 +328,7 @@ def check_answers(data, report):
         for column in ("task", "shots", "split", "kind", "status", "in_analysis"):
             if row[column] != person[column]:
                 wrong(column, person[column])
-        step = places[row["annotator"], row["step"]]
+        step = places[row["annotator"], row["step"] == "training"]
         if row["position"] != str(len(step)):
             wrong("position", len(step))
         step.append(row["position"])
@@ -326,7 +336,7 @@ def check_answers(data, report):
             wrong("example", "an example met once")
         met.add((row["annotator"], row["step"], row["example"]))
         if row["submitted_at"] == "":
-            for column in ("answer", "s1", "seconds"):
+            for column in ("answer", "s1", "seconds", "active_seconds"):
                 if row[column]:
                     wrong(column, "")
             continue
@@ -340,6 +350,8 @@ def check_answers(data, report):
             continue
         if not same(row["seconds"], expected) or expected < 0:
             wrong("seconds", expected)
+        if not 0 <= float(row["active_seconds"] or -1) <= expected + TOLERANCE:
+            wrong("active_seconds", f"0 to {expected}")
     return len(data["answers.csv"])
 
 
@@ -351,8 +363,12 @@ def check_annotators(data, report):
     tests = defaultdict(int)
     for row in data["examples.csv"]:
         tests[row["task"]] += row["file_kind"] == "test"
+    behaviour = behaviour_of(data, answers)
     for number, row in enumerate(data["annotators.csv"], start=2):
         given = answers[row["annotator"]]
+        for column, value in behaviour[row["annotator"]].items():
+            if row[column] != value and (column in TEXTS or not same(row[column], value)):
+                report.differs("annotators.csv", number, column, row[column], value)
         test = [float(one["s1"]) for one in given if one["step"] == "annotation"]
         training = [float(one["s1"]) for one in given if one["step"] == "training"]
         expected = {
@@ -382,6 +398,75 @@ def check_annotators(data, report):
         if (row["shots"] == "0") != (row["split"] == ""):
             report.differs("annotators.csv", number, "split", row["split"], "empty at zero shots")
     return len(data["annotators.csv"])
+
+
+TEXTS = ("flags", "browser")
+
+
+def behaviour_of(data, answers):
+    """annotator -> its columns of behaviour, thresholds as README.txt says."""
+    examples = examples_by_key(data)
+    found, medians = {}, defaultdict(dict)
+    browsers = defaultdict(set)
+    for person in data["annotators.csv"]:
+        given = answers[person["annotator"]]
+        seconds = [float(row["seconds"]) for row in given]
+        median = statistics.median(seconds) if seconds else 0.0
+        limit = max(1.0, 0.3 * median)
+        texts = [row["answer"] for row in given if row["step"] == "annotation"]
+        checks = [row for row in given if row["step"] == "check"]
+        marks = [moment(row[name]) for row in given for name in ("shown_at", "submitted_at")]
+        gaps = [(b - a).total_seconds() for a, b in itertools.pairwise(marks)]
+        too_fast = 0
+        for row, time in zip(given, seconds, strict=True):
+            example = example_of(row, examples) or {"segments": "[]", "question": ""}
+            read = [*json.loads(example["segments"]), example["question"]]
+            too_fast += time < max(limit, sum(len(text.split()) for text in read) / 12)
+        if median:
+            group = (person["task"], person["shots"], person["split"], person["kind"])
+            medians[group][person["annotator"]] = median
+        if person["browser"]:
+            browsers[person["browser"]].add(person["annotator"])
+        found[person["annotator"]] = {
+            "active_seconds": math.fsum(float(row["active_seconds"]) for row in given),
+            "too_fast": too_fast,
+            "modal_share": max(map(texts.count, set(texts))) / len(texts) if texts else None,
+            "longest_run": max((len(list(run)) for _, run in itertools.groupby(texts)), default=0),
+            "longest_absence": max(gaps, default=0.0),
+            "blurs": sum(int(row["blurs"]) for row in given),
+            "pastes": sum(int(row["pastes"]) for row in given),
+            "checks": len(checks),
+            "checks_passed": sum(float(row["s1"]) == 1 for row in checks),
+        }
+    for person in data["annotators.csv"]:
+        name, n = person["annotator"], len(answers[person["annotator"]])
+        mine = found[name]
+        group = medians[person["task"], person["shots"], person["split"], person["kind"]]
+        share = mine["modal_share"] or 0
+        raised = {
+            "too_fast": mine["too_fast"] and mine["too_fast"] >= 0.05 * n,
+            "fast_person": is_fast_person(name, group),
+            "one_answer": share >= 0.9 and n - mine["checks"] >= 10,
+            "run": mine["longest_run"] >= 15,
+            "absence": mine["longest_absence"] > 3600,
+            "paste": mine["pastes"],
+            "blur": mine["blurs"] > 0.2 * n,
+            "checks": mine["checks_passed"] < mine["checks"],
+            # Two participations of one worker share a browser rightly: only a hint here.
+            "shared_browser": "shared_browser" in person["flags"].split()
+            and len(browsers[person["browser"]]) > 1,
+        }
+        mine["flags"] = " ".join(flag for flag, is_up in raised.items() if is_up)
+        known = re.fullmatch(r"B[1-9]\d*", person["browser"])
+        mine["browser"] = person["browser"] if known else ""
+    return found
+
+
+def is_fast_person(name, medians):
+    others = [math.log(other) for key, other in medians.items() if key != name]
+    if name not in medians or len(others) < 5:
+        return False
+    return math.log(medians[name]) < statistics.mean(others) - 3 * statistics.stdev(others)
 
 
 def groups_of(data):

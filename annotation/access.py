@@ -8,51 +8,43 @@ import secrets
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
-from annotation.models import Kind, Participation, PersonalLink, Study
-from annotation.personal_links import RECRUITER
-from annotation.recruitment import worker_key
-
-COOKIE = "handful_worker"
-COOKIE_SALT = "annotation.worker"
-COOKIE_AGE = 400 * 24 * 3600  # seconds; the longest that browsers keep
+from annotation import recruiters, recruitment
+from annotation.identities import worker_key
+from annotation.models import Kind, Participation, Study
+from annotation.recruiters import Identity
+from annotation.recruiters.links import COOKIE, COOKIE_AGE, COOKIE_SALT, browser
 
 
 class Arrival:
-    """Who stands at a study's link: recruiter, kind and key of the worker.
+    """Who stands at a door: recruiter, kind and key of the worker, and the browser they use."""
 
-    On an open link a worker is a browser: a signed first-party cookie. On a personal link the
-    worker is whoever holds it (`holder` is its code). The simulated link is another address of the
-    same study, so that robots can never be counted as people.
-    """
-
-    def __init__(self, request: HttpRequest, study: Study, kind: str, holder: str = ""):
-        self.study = study
-        self.kind = kind
-        if holder:
-            self.recruiter, self.identity, self.is_new = RECRUITER, holder, False
-            return
-        self.recruiter = "link" if kind == Kind.PERSON else "simulated"
-        self.identity = request.get_signed_cookie(
-            COOKIE, default="", salt=COOKIE_SALT, max_age=COOKIE_AGE
-        )
-        self.is_new = not self.identity
+    def __init__(self, request: HttpRequest, door: recruiters.Door):
+        self.door, self.study, self.kind = door, door.study, door.kind
+        self.browser = browser(request)
+        self.is_preview = door.is_preview(request)
+        self.who = None if self.is_preview else door.identity(request)
+        self.query = request.META.get("QUERY_STRING", "")
 
     @property
     def key(self) -> str:
         """The worker's key; nobody has the key of an unknown browser."""
-        return worker_key(self.recruiter, self.identity) if self.identity else ""
+        return worker_key(self.door.recruiter, self.who.person) if self.who else ""
 
-    def remember(self) -> None:
-        """Give an unknown browser an identity (only on POST: GET never writes)."""
-        if self.is_new:
-            self.identity = secrets.token_urlsafe(24)
+    def start(self) -> Participation:
+        """Take a seat. An unknown browser gets an identity (only on POST: GET never writes).
+
+        Raises recruitment.RecruitmentError.
+        """
+        self.browser = self.browser or secrets.token_urlsafe(24)
+        self.who = self.who or Identity(self.browser)
+        return recruitment.arrive(
+            self.door, self.who, self.browser if self.kind == Kind.PERSON else ""
+        )
 
     def set_cookie(self, response: HttpResponse, secure: bool) -> None:
-        if self.recruiter == RECRUITER:
-            return
         response.set_signed_cookie(
             COOKIE,
-            self.identity,
+            self.browser,
             salt=COOKIE_SALT,
             max_age=COOKIE_AGE,
             httponly=True,
@@ -62,14 +54,14 @@ class Arrival:
 
 
 def arrival(request: HttpRequest, code: str) -> Arrival:
-    """Who comes to the study of that link; 404 for an unknown code."""
-    study = Study.objects.filter(link_code=code).first()
-    if study is not None:
-        return Arrival(request, study, Kind.PERSON)
-    link = PersonalLink.objects.select_related("study").filter(code=code).first()
-    if link is not None:
-        return Arrival(request, link.study, Kind.PERSON, holder=link.code)
-    return Arrival(request, get_object_or_404(Study, simulated_link_code=code), Kind.SIMULATED)
+    """Who comes to the study of that link; 404 for an unknown code.
+
+    Raises recruiters.NotAdmitted for a forged or stale address.
+    """
+    door = recruiters.door(code)
+    if door is None:
+        raise Http404
+    return Arrival(request, door)
 
 
 def participation_of(token: str) -> Participation:

@@ -1,19 +1,45 @@
-"""The annotation step: the test examples, one after the other, without reveal and without score."""
+"""The annotation step: the test examples, one after the other, without reveal and without score.
+
+A study on a platform that limits the time of one sitting is done in parts (annotation/parts.py):
+then the step stops at the end of a part and goes on when the worker comes for the next one.
+"""
+
+from datetime import datetime
 
 from django.utils import timezone
 
+from annotation import parts, pay
 from annotation.models import Participation, Step, Turn
 
 
+def begin(participation: Participation, after: Turn, until: datetime | None = None) -> Turn | None:
+    """Show the first test example, or None where the part ends with the training step.
+
+    Work after the last training example counts up to `until`. The caller holds the lock.
+    """
+    return _show(participation, 0, after, until)
+
+
 def go_on(participation: Participation, answered: Turn) -> Turn | None:
-    """Show the next test example, or finish after the last one (None).
+    """Show the next test example; None after the last one, or at the end of a part.
 
     The caller holds the participation's lock, and runs this in the transaction that stores the
     answer: there is never an answered test example without what follows it.
     """
     if answered.position + 1 < len(participation.annotation_order):
-        return participation.show(Step.ANNOTATION, answered.position + 1, after=answered)
+        return _show(participation, answered.position + 1, answered)
     participation.status = Participation.Status.COMPLETED
     participation.finished_at = timezone.now()
     participation.save(update_fields=["status", "finished_at"])
+    parts.leave(participation, "completed")
+    pay.settle(participation)
     return None
+
+
+def _show(
+    participation: Participation, position: int, after: Turn, until: datetime | None = None
+) -> Turn | None:
+    if parts.ends_before(participation, position):
+        parts.stop(participation)
+        return None
+    return participation.show(Step.ANNOTATION, position, after=after, until=until)

@@ -6,8 +6,10 @@ was committed, so a kill between commit and reply loses nothing: a reload shows 
 """
 
 from collections.abc import Mapping
+from datetime import timedelta
 
 from django.db import transaction
+from django.utils import timezone
 
 from annotation import annotation_step
 from annotation.models import Answer, AnswerSpan, Participation, Step, Turn, scenario_of
@@ -78,10 +80,11 @@ def submit(
             return participation, current
         if participation.status != Participation.Status.WORKING:
             raise Conflict(Conflict.NOT_CURRENT)
-        store(asked, read_answer(asked.example, card, fields), card.gold_rule)
-        if asked.step == Step.ANNOTATION:
-            return participation, annotation_step.go_on(participation, asked)
-        return participation, asked
+        given = read_answer(asked.example, card, fields)
+        store(asked, given, card.gold_rule, participation.scenario.idle_cutoff)
+        if asked.step == Step.TRAINING:
+            return participation, asked
+        return participation, annotation_step.go_on(participation, asked)
 
 
 def _same_or_conflict(turn: Turn, card, fields: Mapping[str, str]) -> None:
@@ -95,15 +98,19 @@ def _same_or_conflict(turn: Turn, card, fields: Mapping[str, str]) -> None:
         raise Conflict(Conflict.ALREADY_REVEALED if training else Conflict.ALREADY_RECORDED)
 
 
-def store(turn: Turn, given: spans.Answer, gold_rule: str) -> None:
+def store(turn: Turn, given: spans.Answer, gold_rule: str, idle_cutoff: timedelta) -> None:
     """Insert the answer, its spans and its S1. The caller holds the lock and the transaction."""
     result = score(given.texts, turn.example.gold, gold_rule)
+    now = timezone.now()
+    active = turn.active_until(now, idle_cutoff)
     turn.answer = Answer.objects.create(
         turn=turn,
         no_answer=given.no_answer,
         label=given.label,
         s1=result.s1,
         tokeniser=spans.TOKENISER,
+        active_seconds=active.total_seconds(),
+        submitted_at=now,
     )
     if given.spans:
         AnswerSpan.objects.bulk_create(

@@ -9,14 +9,18 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any
 
+from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
+from django.db.models import F
 from django.utils import timezone
 
-from annotation.models import Scenario, Study
+from annotation import comprehension, consent_text
+from annotation.models import Qualification, Scenario, Study
+from annotation.qualification import OTHERS_NEEDED
 from tasks.formats import canonical
 from tasks.metrics import recipe
-from tasks.models import Task
+from tasks.models import Example, Split, Task
 from tasks.spans import TOKENISER
 
 # What a researcher may press: action -> (from these statuses, to this one, words for people).
@@ -54,6 +58,7 @@ def check_design(study: Study, tasks: Sequence[Task]) -> None:
         refuse("tasks_per_worker", f"The study has only {len(tasks)} task(s).")
     if "\0" in study.consent_text or not study.consent_text.strip():
         refuse("consent_text", "Write what workers consent to.")
+    _check_gates(study, tasks, refuse)
     if errors:
         errors.pop(NON_FIELD_ERRORS, None)
         raise ValidationError(errors)
@@ -83,6 +88,23 @@ def _check_shots(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
                     f"{task.name} has no training file number {study.split_number} of {number}"
                     f" shots; it has {numbers}.",
                 )
+
+
+def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
+    """The questions, checks and rule that stand between arrival and completion."""
+    try:
+        comprehension.parse(study.comprehension_questions)
+    except comprehension.QuestionError as error:
+        refuse("comprehension_questions", str(error))
+    needs = study.qualification not in (Qualification.NONE, Qualification.RESEARCHER)
+    if needs and study.qualification_threshold is None:
+        refuse("qualification_threshold", "This rule needs a threshold.")
+    if study.qualification != Qualification.NONE and not any(study.shots or []):
+        refuse("qualification", "Without a training step there is nothing to judge by.")
+    for task in tasks if study.attention_checks else []:
+        found = Example.objects.filter(split__task=task, split__kind=Split.Kind.CHECK).count()
+        if found < study.attention_checks:
+            refuse("attention_checks", f"{task} has {found} attention checks: import them first.")
 
 
 def save_draft(study: Study, tasks: Sequence[Task]) -> None:
@@ -144,6 +166,33 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "currency": study.currency,
         "estimated_minutes": study.estimated_minutes,
         "idle_limit_hours": study.idle_limit_hours,
+        "pay": {
+            "base_reward": str(study.base_reward),
+            "minimum_pay": str(study.minimum_pay),
+            "most_paid_hours": (
+                None if study.most_paid_hours is None else str(study.most_paid_hours)
+            ),
+            "active_time": f"sum of min(gap, {study.idle_cutoff_seconds} s) between signs of work",
+        },
+        "comprehension_questions": study.comprehension_questions,
+        "comprehension_attempts": study.comprehension_attempts,
+        "qualification": {
+            "rule": study.qualification,
+            "threshold": study.qualification_threshold,
+            "others_needed": OTHERS_NEEDED.get(study.qualification, 0),
+            "decision_minutes": study.decision_minutes,
+        },
+        "attention_checks": study.attention_checks,
+        "attention_check_hashes": {
+            task.name: list(
+                Example.objects.filter(split__task=task, split__kind=Split.Kind.CHECK)
+                .order_by("position")
+                .values_list("content_hash", flat=True)
+            )
+            for task in (tasks if study.attention_checks else [])
+        },
+        "exit_questionnaire": study.exit_questionnaire,
+        "computer_only": study.computer_only,
         "consent_text": study.consent_text,
         "tokeniser": TOKENISER,
     }
@@ -159,7 +208,7 @@ def allowed_actions(study: Study) -> list[tuple[str, str]]:
     ]
 
 
-def change_status(study: Study, action: str) -> None:
+def change_status(study: Study, action: str, by: AbstractBaseUser | None = None) -> None:
     """Open, pause, reopen, close, or go back to draft; `study` carries the new state afterwards.
 
     Raises DesignError where the study does not allow it now.
@@ -183,6 +232,24 @@ def change_status(study: Study, action: str) -> None:
             locked.manifest = manifest.decode()
             locked.manifest_hash = hashlib.sha256(manifest).hexdigest()
             locked.opened_at = timezone.now()
+            consent_text.freeze(locked)
         locked.status = target
         locked.save()
+        locked.events.create(what=f"{words}: {locked.status}", by=by)
     study.refresh_from_db()
+
+
+def add_seats(scenario: Scenario, number: int, by: AbstractBaseUser) -> None:
+    """Give a scenario of an open or paused study more seats; the log keeps it, the design stays.
+
+    Raises DesignError.
+    """
+    if not 1 <= number <= 1000:
+        raise DesignError("Add between 1 and 1000 seats.")
+    with transaction.atomic():
+        # Seats are given out under the study's lock.
+        study = Study.objects.select_for_update(no_key=True).get(pk=scenario.study_id)
+        if study.status not in (Study.Status.OPEN, Study.Status.PAUSED):
+            raise DesignError(f"The study is {study.status}: its seats stay as they are.")
+        study.scenarios.filter(pk=scenario.pk).update(seats=F("seats") + number)
+        study.events.create(what=f"{number} seats added to {scenario}", by=by)

@@ -7,7 +7,7 @@ the seat, so that the scenario still ends with as many analysed annotators as it
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
-from annotation.models import AnalysisDecision, Participation, Study
+from annotation.models import Decision, Participation, Study
 from annotation.recruitment import free_seat
 
 
@@ -41,6 +41,6 @@ def decide(
             )
         one.in_analysis, one.seat_number = in_analysis, seat
         one.save(update_fields=["in_analysis", "seat_number"])
-        AnalysisDecision.objects.create(
-            participation=one, in_analysis=in_analysis, reason=reason, by=by
+        one.decisions.create(
+            about=Decision.About.ANALYSIS, outcome=in_analysis, reason=reason, by=by
         )

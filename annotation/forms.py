@@ -1,6 +1,6 @@
 """The researcher's form of a study: it only cleans and converts; design.py holds the rules."""
 
-from typing import Any
+from typing import Any, ClassVar
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -31,7 +31,11 @@ class StudyForm(forms.ModelForm):
         fields = [
             "name", "title", "tasks", "shots", "split_number", "annotators", "training_order",
             "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
-            "hourly_rate", "currency", "estimated_minutes", "idle_limit_hours", "consent_text",
+            "hourly_rate", "currency", "base_reward", "minimum_pay", "most_paid_hours",
+            "estimated_minutes", "idle_limit_hours", "idle_cutoff_seconds", "computer_only",
+            "comprehension_questions", "comprehension_attempts", "qualification",
+            "qualification_threshold", "decision_minutes", "attention_checks",
+            "exit_questionnaire", "consent_text",
         ]  # fmt: skip
         labels = {
             "split_number": "Number of the training file",
@@ -40,11 +44,34 @@ class StudyForm(forms.ModelForm):
             "help_examples_at_zero_shots": "Show the help windows' examples at zero shots too",
             "estimated_minutes": "Estimated minutes",
             "idle_limit_hours": "Idle limit in hours",
+            "idle_cutoff_seconds": "Longest gap that counts as work, in seconds",
+            "most_paid_hours": "Most paid hours per task",
+            "computer_only": "For computers only, not for phones",
+            "comprehension_attempts": "Attempts at the questions",
+            "qualification": "After the training step",
+            "qualification_threshold": "Threshold of that rule",
+            "decision_minutes": "Minutes that a worker waits for a decision at most",
+            "attention_checks": "Attention checks per worker",
+            "exit_questionnaire": "Ask a few questions at the end",
         }
         help_texts = {
             "name": "For links and files: small letters, digits, hyphens.",
             "title": "What workers see.",
             "idle_limit_hours": "After that long without an answer the seat is free again.",
+            "hourly_rate": "Everybody earns at least this for the time worked, also when they end"
+            " early. 0 for volunteers.",
+            "base_reward": "Who completes earns at least this.",
+            "minimum_pay": "Who saw an example earns at least this.",
+            "most_paid_hours": "Empty: no limit. Tell workers of it in the consent text.",
+            "idle_cutoff_seconds": "Between two signs of work (the page gives one every 20 seconds"
+            " while it is used).",
+            "comprehension_questions": "Optional, asked before the first example: a question, then"
+            " its options, each on a line that begins with - or, for the right one, with *. A"
+            " blank line between two questions.",
+            "qualification": "Declared before the study opens. Screening out is a paid exit.",
+            "qualification_threshold": "A mean training S1, or points, or SDs below the others.",
+            "attention_checks": "Taken from the task's file of checks; never in S1.",
+            "consent_text": "Markdown. A changed text is a new version.",
             "seed": "Decides ties between scenarios and the orders of examples.",
         }
 
@@ -56,6 +83,27 @@ class StudyForm(forms.ModelForm):
         for name, field in self.fields.items():
             if self.is_bound and name in self.errors:
                 field.widget.attrs |= {"aria-invalid": "true", "aria-describedby": f"error-{name}"}
+
+    # Headings of the page -> the fields below them.
+    GROUPS: ClassVar[dict[str, list[str]]] = {
+        "What is asked": [
+            "name", "title", "tasks", "shots", "split_number", "annotators", "training_order",
+            "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
+        ],
+        "Time and pay": [
+            "hourly_rate", "currency", "base_reward", "minimum_pay", "most_paid_hours",
+            "estimated_minutes", "idle_limit_hours", "idle_cutoff_seconds",
+        ],
+        "Who goes on": [
+            "computer_only", "comprehension_questions", "comprehension_attempts", "qualification",
+            "qualification_threshold", "decision_minutes", "attention_checks",
+        ],
+        "Consent and the end": ["consent_text", "exit_questionnaire"],
+    }  # fmt: skip
+
+    def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
+        """The fields under their headings."""
+        return [(title, [self[name] for name in names]) for title, names in self.GROUPS.items()]
 
     def _selectable(self):
         newest = Task.objects.latest_versions()

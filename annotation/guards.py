@@ -1,8 +1,9 @@
 """The database refuses to change what was answered (DESIGN section 3, invariant 2).
 
-Turns, answers and their spans are insert-only. On SQLite and on PostgreSQL triggers refuse every
-UPDATE, and every DELETE unless the participation has a tombstone (the erase path); PostgreSQL's
-TRUNCATE and SQLite's INSERT OR REPLACE pass row triggers by, so each has a guard of its own.
+Turns, answers, their spans and the ledger are insert-only. On SQLite and on PostgreSQL triggers
+refuse every UPDATE, and every DELETE unless the participation has a tombstone (the erase path; the
+ledger has none); PostgreSQL's TRUNCATE and SQLite's INSERT OR REPLACE pass row triggers by, so each
+has a guard of its own.
 A migration that rebuilds a table drops its triggers silently: `install` runs after every migrate,
 and a system check names what is missing.
 """
@@ -15,6 +16,7 @@ from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 TURN, ANSWER, SPAN = "annotation_turn", "annotation_answer", "annotation_answerspan"
+LEDGER = "annotation_ledgerentry"
 TOMBSTONE = "annotation_tombstone"
 
 # For each guarded table: does a tombstone exist for the participation of the row OLD?
@@ -24,6 +26,8 @@ ERASABLE = {
     " ON u.participation_id = t.participation_id WHERE u.id = OLD.turn_id)",
     SPAN: f"EXISTS (SELECT 1 FROM {TOMBSTONE} t JOIN {TURN} u"
     " ON u.participation_id = t.participation_id WHERE u.id = OLD.answer_id)",
+    # What was earned stays earned: there is no erase path.
+    LEDGER: "FALSE",
 }
 
 # Would this new row take the place of a stored one? (SQLite's REPLACE deletes without triggers.)
@@ -34,6 +38,7 @@ REPLACES = {
     ANSWER: f"EXISTS (SELECT 1 FROM {ANSWER} a WHERE a.turn_id = NEW.turn_id)",
     SPAN: f"EXISTS (SELECT 1 FROM {SPAN} s WHERE s.id = NEW.id OR (s.answer_id = NEW.answer_id"
     " AND s.segment = NEW.segment AND s.start = NEW.start))",
+    LEDGER: f"EXISTS (SELECT 1 FROM {LEDGER} l WHERE l.id = NEW.id)",
 }
 
 

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
+from annotation.identities import worker_key
 from annotation.models import Participation, PersonalLink, Study
-from annotation.recruitment import worker_key
+from annotation.recruiters.links import PersonalDoor
 
-RECRUITER = "personal"
+RECRUITER = PersonalDoor.recruiter
 MOST = 1000
 LONGEST_NAME = 200
 
@@ -19,6 +20,10 @@ LONGEST_NAME = 200
 STATES = {
     Participation.Status.ARRIVED: "active",
     Participation.Status.WORKING: "active",
+    Participation.Status.WAITING: "active",
+    Participation.Status.BETWEEN: "active",
+    Participation.Status.SCREENED_OUT: "done",
+    Participation.Status.RETURNED: "expired",
     Participation.Status.COMPLETED: "done",
     Participation.Status.EXPIRED: "expired",
     Participation.Status.REFUSED: "had done the task before",

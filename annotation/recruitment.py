@@ -7,17 +7,26 @@ by schema (a seat number is unique per scenario and kind); the lock here is what
 the last seat into a clear "full" instead of an error.
 """
 
-import hashlib
-import hmac
 import random
 import secrets
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, F, Q
 from django.utils import timezone
 
-from annotation.models import Allocation, Exposure, Participation, Scenario, Study, Worker
+from annotation import eligibility, identities, parts
+from annotation.identities import worker_key
+from annotation.models import (
+    Allocation,
+    Exposure,
+    Participation,
+    Scenario,
+    Step,
+    Study,
+    Submission,
+    Worker,
+)
+from annotation.recruiters import Door, Identity
 
 PSEUDONYM_ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 
@@ -36,25 +45,28 @@ NO_SEAT = {
     "paused": "This study is paused. Please try again later with the same link.",
     "draft": "This study is not open yet. Please try again later with the same link.",
     "done": "You have already taken part in this study. Thank you!",
+    "not_eligible": "This study is open to certain people only, and you are not among them. Thank"
+    " you for your interest.",
+    "not_invited": "This is a later part of a study that you have not begun. Thank you for your"
+    " interest.",
+    "device": "This study asks for a computer: highlighting words on a small screen would be"
+    " tedious. You can come again with the same link on one.",
     "taken": "Your place was given to somebody else in the meantime, so you cannot go on with this"
     " task. Your answers so far are kept.",
 }
 
 
-def worker_key(recruiter: str, identity: str) -> str:
-    """The keyed hash that bars a person from a second turn at a task, also after every purge."""
-    message = f"{recruiter}\0{identity}".encode()
-    return hmac.new(settings.WORKER_KEY.encode(), message, hashlib.sha256).hexdigest()
-
-
-def joinable(study: Study, key: str, kind: str) -> list[Scenario]:
+def joinable(study: Study, key: str, kind: str, among: list[int] | None = None) -> list[Scenario]:
     """Scenarios with a free seat of that kind whose task this worker has never seen.
 
-    Each carries `taken`, its number of seats taken by that kind. Ordered by primary key.
+    Of all of the study, or `among` those keys. Each carries `taken`, its number of seats taken by
+    that kind. Ordered by primary key.
     """
     seen = Exposure.objects.filter(worker_key=key).values("task_name")
     taken = Count("participations", filter=Q(participations__in=_seats_of(kind)))
     scenarios = study.scenarios.exclude(task__name__in=seen).annotate(taken=taken).order_by("pk")
+    if among is not None:
+        scenarios = scenarios.filter(pk__in=among)
     return [scenario for scenario in scenarios if scenario.taken < scenario.seats]
 
 
@@ -62,13 +74,15 @@ def _seats_of(kind: str):
     return Participation.objects.seated().filter(kind=kind)
 
 
-def refusal(study: Study, key: str, kind: str) -> str:
+def refusal(study: Study, key: str, kind: str, among: list[int] | None = None) -> str:
     """Why this worker would get no seat now (a code of NO_SEAT), or "" if they would."""
     if study.status != Study.Status.OPEN:
         return study.status
+    if not eligibility.admits(study, key):
+        return "not_eligible"
     if _tasks_begun(study, key) >= study.tasks_per_worker:
         return "done"
-    return "" if joinable(study, key, kind) else "full"
+    return "" if joinable(study, key, kind, among) else "full"
 
 
 def _tasks_begun(study: Study, key: str) -> int:
@@ -78,7 +92,57 @@ def _tasks_begun(study: Study, key: str) -> int:
     return begun.distinct().count()
 
 
-def join(study_id: int, key: str, recruiter: str, kind: str) -> Participation:
+def arrive(door: Door, who: Identity, browser: str) -> Participation:
+    """Seat whoever stands at that door, and note the recruiter's record of their work.
+
+    `browser` is the random value of the browser's cookie. Raises RecruitmentError.
+    """
+    with transaction.atomic():
+        participation = join(
+            door.study.pk,
+            worker_key(door.recruiter, who.person),
+            door.recruiter,
+            door.kind,
+            among=door.scenarios(),
+            part=door.part,
+            browser=worker_key("browser", browser) if browser else "",
+        )
+        if who.submission:
+            _note_submission(door, who, participation)
+        return participation
+
+
+def submission_key(recruiter: str, submission: str) -> str:
+    """The keyed hash by which a recruiter's record of some work is found again."""
+    return worker_key(f"submission:{recruiter}", submission)
+
+
+def _note_submission(door: Door, who: Identity, participation: Participation) -> None:
+    Submission.objects.get_or_create(
+        key=submission_key(door.recruiter, who.submission),
+        defaults={
+            "study": participation.study,
+            "worker": participation.worker,
+            "participation": participation,
+            "recruiter": door.recruiter,
+            "prolific_study": getattr(door, "prolific_study", None),
+            "panel": getattr(door, "panel", None),
+            "person": identities.hide(who.person),
+            "reference": identities.hide(who.submission),
+        },
+    )
+
+
+def join(
+    study_id: int,
+    key: str,
+    recruiter: str,
+    kind: str,
+    *,
+    among: list[int] | None = None,
+    part: int = 0,
+    browser: str = "",
+) -> Participation:
     """Take a seat for this worker, or return the live participation that they already have.
 
     Raises RecruitmentError when there is no seat for them.
@@ -93,20 +157,23 @@ def join(study_id: int, key: str, recruiter: str, kind: str) -> Participation:
         )
         live = study.participations.live().filter(worker=worker).first()
         if live is not None:
-            return live
+            return parts.come_for(live, part)
         # Whoever comes back late goes on with what they began, before anything new.
         begun = study.participations.filter(worker=worker).expired_at_work().order_by("-pk").first()
         if begun is not None and study.status == Study.Status.OPEN:
-            return _sit_down_again(begun)
-        code = refusal(study, key, kind)
+            return parts.come_for(_sit_down_again(begun), part)
+        if part > 1:
+            raise RecruitmentError("not_invited", NO_SEAT["not_invited"])
+        code = refusal(study, key, kind, among)
         if code:
             raise RecruitmentError(code, NO_SEAT[code])
-        return take_seat(study, _allocate(study, key, kind), worker)
+        scenario = _allocate(study, key, kind, among)
+        return take_seat(study, scenario, worker, part=part, browser=browser)
 
 
-def _allocate(study: Study, key: str, kind: str) -> Scenario:
+def _allocate(study: Study, key: str, kind: str, among: list[int] | None) -> Scenario:
     """Choose a scenario, and log the choice with the state that it was made on."""
-    scenarios = {scenario.pk: scenario for scenario in joinable(study, key, kind)}
+    scenarios = {scenario.pk: scenario for scenario in joinable(study, key, kind, among)}
     candidates = [[pk, scenario.taken, scenario.seats] for pk, scenario in scenarios.items()]
     arrival = study.allocations.count() + 1
     chosen = scenarios[choose(study.seed, arrival, candidates)]
@@ -136,7 +203,7 @@ def come_back(participation: Participation) -> Participation:
         study = Study.objects.select_for_update(no_key=True).get(pk=participation.study_id)
         expire_idle(study)
         participation = Participation.objects.get(pk=participation.pk)
-        if participation.status != Participation.Status.EXPIRED:
+        if participation.status not in Participation.MAY_COME_BACK:
             return participation
         if study.status != Study.Status.OPEN:
             raise RecruitmentError(study.status, NO_SEAT[study.status])
@@ -148,19 +215,41 @@ def come_back(participation: Participation) -> Participation:
 def _sit_down_again(participation: Participation) -> Participation:
     """The caller holds the study's lock and has expired who is idle."""
     participation = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
-    if participation.status != Participation.Status.EXPIRED:
+    if participation.status not in Participation.MAY_COME_BACK:
         return participation  # withdrawn while this was decided
     seat = free_seat(participation.scenario, participation.kind)
     if seat is None:
         raise RecruitmentError("taken", NO_SEAT["taken"])
-    consented = participation.consented_at is not None
-    participation.status = (
-        Participation.Status.WORKING if consented else Participation.Status.ARRIVED
-    )
+    participation.status = _state_to_go_on_in(participation)
     participation.seat_number = seat
     participation.returned_at = timezone.now()
-    participation.save(update_fields=["status", "seat_number", "returned_at"])
+    participation.worked_seconds = None  # it goes on
+    participation.save(update_fields=["status", "seat_number", "returned_at", "worked_seconds"])
     return participation
+
+
+def _state_to_go_on_in(participation: Participation) -> str:
+    if participation.consented_at is None:
+        return Participation.Status.ARRIVED
+    last = participation.latest_turn()
+    if last is not None and last.step != Step.TRAINING and last.given is not None:
+        # It stopped between two parts: an answered test example without what follows it.
+        return Participation.Status.BETWEEN
+    return Participation.Status.WORKING
+
+
+def give_back(participation: Participation, status: str) -> bool:
+    """The recruiter says that somebody gave their place back, or ran out of time.
+
+    `status` is RETURNED or EXPIRED. Returns whether a seat was freed.
+    """
+    with transaction.atomic():
+        one = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
+        if not one.is_live:
+            return False
+        one.status, one.seat_number = status, None
+        one.save(update_fields=["status", "seat_number"])
+        return True
 
 
 def free_seat(scenario: Scenario, kind: str) -> int | None:
@@ -169,7 +258,9 @@ def free_seat(scenario: Scenario, kind: str) -> int | None:
     return next((seat for seat in range(1, scenario.seats + 1) if seat not in taken), None)
 
 
-def take_seat(study: Study, scenario: Scenario, worker: Worker) -> Participation:
+def take_seat(
+    study: Study, scenario: Scenario, worker: Worker, *, part: int = 0, browser: str = ""
+) -> Participation:
     """Insert the participation on the lowest free seat of the scenario (there is one)."""
     return Participation.objects.create(
         study=study,
@@ -179,6 +270,8 @@ def take_seat(study: Study, scenario: Scenario, worker: Worker) -> Participation
         seat_number=free_seat(scenario, worker.kind),
         pseudonym=_new_name(study),
         completion_code="".join(secrets.choice(PSEUDONYM_ALPHABET) for _ in range(8)),
+        part=part,
+        browser=browser,
     )
 
 
@@ -207,9 +300,13 @@ def consent(participation: Participation, agree: bool) -> None:
     """Record consent, or leave nothing but a count. Does nothing once the question was answered."""
     arrived = Participation.objects.filter(pk=participation.pk, status=Participation.Status.ARRIVED)
     if agree:
-        arrived.update(status=Participation.Status.WORKING, consented_at=timezone.now())
+        text = participation.study.consent_texts.order_by("-version").first()
+        arrived.update(
+            status=Participation.Status.WORKING, consented_at=timezone.now(), consent_text=text
+        )
         return
     with transaction.atomic():
+        Submission.objects.filter(participation=participation).delete()
         gone, _by_model = arrived.delete()
         if not gone:
             return

@@ -5,6 +5,7 @@ Zero-shot workers have none and begin with the annotation step.
 
 from django.db import transaction
 
+from annotation import checks, comprehension, qualification
 from annotation.answering import Conflict, lock
 from annotation.models import Exposure, Participation, Step, Study, Turn
 from annotation.ordering import order_examples
@@ -29,6 +30,8 @@ def begin(token: str) -> None:
             raise Conflict("Please answer the question about consent first.")
         if participation.status != Participation.Status.WORKING or participation.turns.exists():
             return
+        if comprehension.is_open(participation):
+            raise Conflict("Please answer the questions about the instructions first.")
         _exposure, is_new = Exposure.objects.get_or_create(
             worker_key=participation.worker.key, task_name=participation.scenario.task.name
         )
@@ -54,7 +57,8 @@ def _set_orders(participation: Participation) -> None:
     participation.annotation_order = _draw(
         scenario.task.test_split, study.annotation_order, f"{seed}:annotation"
     )
-    participation.save(update_fields=["training_order", "annotation_order"])
+    checks.mix_in(participation, f"{seed}:checks")
+    participation.save(update_fields=["training_order", "annotation_order", "checks"])
 
 
 def _draw(split: Split, how: Study.Order, seed: str) -> list[int]:
@@ -83,7 +87,7 @@ def go_on(token: str) -> tuple[Participation, Turn | None]:
             return participation, turn
         if turn.position + 1 < len(participation.training_order):
             return participation, participation.show(Step.TRAINING, turn.position + 1, after=turn)
-        return participation, participation.show(Step.ANNOTATION, 0, after=turn)
+        return participation, qualification.after_training(participation, turn)
 
 
 def reveal(turn: Turn) -> Comparison:

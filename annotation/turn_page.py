@@ -7,6 +7,7 @@ invariant 3); gold enters by `reveal_page` only.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from decimal import ROUND_DOWN, Decimal
 from functools import lru_cache
 
 from django.utils.html import escape
@@ -137,11 +138,21 @@ class TurnPage:
     shows_examples: bool
     training_total: int = 0
     worked_seconds: int = 0
+    ping_url: str = ""
+    cutoff_seconds: int = 60
+    hourly_rate: Decimal = Decimal(0)
+    currency: str = ""
     reveal: Reveal | None = None
     error: str = ""
     notice: str = ""
     sent: dict[str, str] = field(default_factory=dict)
     preview: bool = False
+
+    @property
+    def earned(self) -> str:
+        """Earned so far by the time worked, rounded down: the last cents are the ledger's."""
+        hours = Decimal(self.worked_seconds) / 3600
+        return str((self.hourly_rate * hours).quantize(Decimal("0.01"), ROUND_DOWN))
 
     @property
     def state(self) -> str:

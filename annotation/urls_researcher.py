@@ -22,9 +22,14 @@ urlpatterns = [
         name="participation",
     ),
     path(
-        "studies/<str:name>/annotators/<str:pseudonym>/analysis/",
+        "studies/<str:name>/annotators/<str:pseudonym>/decide/",
         views_participation.decide,
-        name="participation_analysis",
+        name="participation_decide",
+    ),
+    path(
+        "studies/<str:name>/annotators/<str:pseudonym>/bonus/",
+        views_participation.bonus,
+        name="participation_bonus",
     ),
     path("studies/<str:name>/links/", views_links.links, name="personal_links"),
     path("studies/<str:name>/links.csv", views_links.links_file, name="personal_links_file"),

@@ -1,14 +1,18 @@
 """The researcher's page of one annotator: answers beside the gold, in the analysis or not."""
 
+from decimal import Decimal as Amount
+from decimal import InvalidOperation
+
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from annotation import exclusion
+from annotation import behaviour, checks, exclusion, pay, qualification
 from annotation.access import study_of
-from annotation.models import Participation, Turn
+from annotation.models import Decision, Participation, Turn
+from annotation.state_page import in_words
 from annotation.turn_page import reveal_page
 from tasks.comparison import compare
 
@@ -25,12 +29,37 @@ def participation(request: HttpRequest, name: str, pseudonym: str) -> HttpRespon
 @login_required
 @require_POST
 def decide(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
-    """Exclude from the analysis, or include again."""
+    """In the analysis or not, paid or not, goes on after the training step or not."""
     one = _one(request, name, pseudonym)
-    wanted = request.POST.get("in_analysis") == "yes"
+    about, reason = request.POST.get("about"), request.POST.get("reason", "")
+    wanted = request.POST.get("outcome") == "yes"
     try:
-        exclusion.decide(one, wanted, request.POST.get("reason", ""), request.user)
-    except exclusion.ExclusionError as error:
+        if about == Decision.About.ANALYSIS:
+            exclusion.decide(one, wanted, reason, request.user)
+        elif about == Decision.About.PAY:
+            pay.decide(one, wanted, reason, request.user)
+        elif about == Decision.About.QUALIFICATION:
+            qualification.decide(
+                one.token, wanted, reason.strip() or "no reason given", request.user
+            )
+        else:
+            raise Http404
+    except (exclusion.ExclusionError, ValueError) as error:
+        return _page(request, one, problem=str(error), status=422)
+    return redirect("participation", name, pseudonym)
+
+
+@login_required
+@require_POST
+def bonus(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
+    """A bonus with its reason."""
+    one = _one(request, name, pseudonym)
+    try:
+        amount = pay.cents(Amount(request.POST.get("amount", "").strip()))
+        pay.add_bonus(one, amount, request.POST.get("reason", ""), request.user)
+    except InvalidOperation:
+        return _page(request, one, problem="Write an amount such as 1.50.", status=422)
+    except ValueError as error:
         return _page(request, one, problem=str(error), status=422)
     return redirect("participation", name, pseudonym)
 
@@ -50,10 +79,21 @@ def _page(
         "participation": one,
         "page": page,
         "rows": [_row(one, turn) for turn in page],
-        "decisions": one.analysis_decisions.select_related("by"),
+        "decisions": one.decisions.select_related("by"),
+        "flags": _flags(one),
+        "worked": in_words(pay.active_time(one)),
+        "entries": one.ledger.all(),
+        "checks": checks.results(one),
         "problem": problem,
     }
     return render(request, "researcher/participation.html", context, status=status)
+
+
+def _flags(one: Participation) -> list[str]:
+    """What is worth a look, in sentences."""
+    _signs, flags = behaviour.of_study(one.study, one.scenario_id).get(one.pk, (None, {}))
+    again = qualification.flagged_again(one.study).get(one.pk)
+    return [*flags.values(), *([again] if again else [])]
 
 
 def _row(one: Participation, turn: Turn) -> dict:

@@ -152,7 +152,7 @@ def study_status(request: HttpRequest, name: str) -> HttpResponse:
     """Open, pause, reopen, close, back to draft."""
     one = study_of(request, name)
     try:
-        design.change_status(one, request.POST.get("action", ""))
+        design.change_status(one, request.POST.get("action", ""), request.user)
     except design.DesignError as error:
         context = study_page(request, one) | {"problem": str(error)}
         return render(request, "researcher/study.html", context, status=409)

@@ -5,36 +5,46 @@ step and answers with the new state. With htmx the reply is the fragment, withou
 """
 
 from collections.abc import Callable
-from datetime import timedelta
 from functools import wraps
 
 from django.conf import settings
+from django.core import signing
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 from django_htmx.http import HttpResponseClientRedirect
 
-from annotation import access, answering, recruitment, training_step, withdrawal
-from annotation.models import Answer, Participation, Step, Turn
-from annotation.turn_page import TurnPage, reveal_page
+from annotation import (
+    access,
+    activity,
+    answering,
+    comprehension,
+    qualification,
+    questionnaire,
+    recruitment,
+    training_step,
+    withdrawal,
+)
+from annotation.models import Answer, Participation, Turn
+from annotation.recruiters import Exit, NotAdmitted, exit_of
+from annotation.state_page import around_the_turns, turn_page
 from tasks.spans import AnswerError
-
-GONE = {
-    Participation.Status.EXPIRED: "Nothing happened here for longer than this study allows, so your"
-    " place was given up. If it is still free you can go on where you stopped.",
-    Participation.Status.REFUSED: training_step.ALREADY_DONE,
-    Participation.Status.WITHDRAWN: "You have withdrawn: all of your answers were erased. What you"
-    " have earned so far is not affected.",
-}
 
 
 def worker_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Never cached: Back must not bring an answered question to life again."""
-    return wraps(view)(never_cache(vary_on_headers("HX-Request")(view)))
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: str, **kwargs: str) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except NotAdmitted as refused:
+            return render(request, "worker/not_admitted.html", {"reason": refused}, status=403)
+
+    return never_cache(vary_on_headers("HX-Request")(guarded))
 
 
 @worker_page
@@ -53,22 +63,39 @@ def _landing(
     refused: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    study = arrival.study
-    state = refused or recruitment.refusal(study, arrival.key, arrival.kind) or "open"
+    study, door = arrival.study, arrival.door
+    state = refused or _refusal(request, arrival) or "open"
+    address = reverse("start", args=[request.resolver_match.kwargs["code"]])
+    outcome = "incompatible_device" if state == "device" else "study_full"
     page = {
         "title": study.title,
         "what": sorted({s.task.card.description for s in study.scenarios.select_related("task")}),
         "minutes": study.estimated_minutes,
         "rate": f"{study.hourly_rate} {study.currency} per hour",
         "idle_limit_hours": study.idle_limit_hours,
+        "preview": arrival.is_preview,
         "state": "open" if live else state,
         "sentence": recruitment.NO_SEAT.get(state, ""),
-        "resume_url": reverse("work", args=[live.token]) if live else "",
-        "start_url": request.path
-        if request.method == "POST"
-        else reverse("start", args=[request.resolver_match.kwargs["code"]]),
+        "resume_url": reverse("work", args=[live.token]) if live and not door.part else "",
+        # A part is come for by pressing Start: GET moves nobody on.
+        "comes_for_part": bool(live and door.part),
+        "exit": None if live or state == "open" else door.exit(outcome, arrival.who, ""),
+        "start_url": f"{address}?{arrival.query}" if arrival.query else address,
     }
     return render(request, "worker/landing.html", {"study": study, "landing": page}, status=status)
+
+
+def _refusal(request: HttpRequest, arrival: access.Arrival) -> str:
+    if arrival.study.computer_only and _is_small(request):
+        return "device"
+    among = arrival.door.scenarios()
+    return recruitment.refusal(arrival.study, arrival.key, arrival.kind, among)
+
+
+def _is_small(request: HttpRequest) -> bool:
+    """Does the browser call itself a phone? Read here, stored nowhere."""
+    hint = request.headers.get("Sec-CH-UA-Mobile", "")
+    return hint == "?1" or (not hint and "Mobi" in request.headers.get("User-Agent", ""))
 
 
 @worker_page
@@ -76,11 +103,12 @@ def _landing(
 def start(request: HttpRequest, code: str) -> HttpResponse:
     """Take a seat; without one, say why at once."""
     arrival = access.arrival(request, code)
-    arrival.remember()
+    if arrival.is_preview:
+        return _landing(request, arrival, status=409)
+    if arrival.study.computer_only and _is_small(request):
+        return _landing(request, arrival, refused="device", status=409)
     try:
-        participation = recruitment.join(
-            arrival.study.pk, arrival.key, arrival.recruiter, arrival.kind
-        )
+        participation = arrival.start()
     except recruitment.RecruitmentError as refusal:
         return _landing(request, arrival, refused=refusal.code, status=409)
     response = redirect("work", participation.token)
@@ -104,18 +132,85 @@ def consent(request: HttpRequest, token: str) -> HttpResponse:
             request, access.participation_of(token), error="Please choose yes or no.", status=422
         )
     if agree == "no":
+        way_out = None
         # A second click finds nothing any more: the first has left nothing.
-        for one in Participation.objects.filter(token=token):
+        for one in Participation.objects.filter(token=token).select_related("study"):
+            way_out = exit_of(one, "no_consent")
             recruitment.consent(one, agree=False)
-        return redirect("declined")
+        address = reverse("declined")
+        if way_out is not None:
+            address += f"?exit={signing.dumps([way_out.code, way_out.url, way_out.platform])}"
+        return redirect(address)
     recruitment.consent(access.participation_of(token), agree=True)
     return redirect("work", token)
 
 
 @require_GET
 def declined(request: HttpRequest) -> HttpResponse:
-    """The same page for everybody who did not consent: nothing of them is kept."""
-    return render(request, "worker/declined.html")
+    """The same page for everybody who did not consent: nothing of them is kept.
+
+    How to leave stands signed in the address, as there is no row left that could tell it.
+    """
+    try:
+        way_out = Exit(*signing.loads(request.GET.get("exit", "")))
+    except signing.BadSignature:
+        way_out = None
+    return render(request, "worker/declined.html", {"exit": way_out})
+
+
+@worker_page
+@require_POST
+def comprehend(request: HttpRequest, token: str) -> HttpResponse:
+    """One attempt at the questions about the instructions."""
+    try:
+        wrong = comprehension.answer(token, request.POST)
+    except Participation.DoesNotExist:
+        raise Http404 from None
+    participation = access.participation_of(token)
+    if wrong and participation.status == Participation.Status.WORKING:
+        numbers = ", ".join(map(str, wrong))
+        sentence = f"Please look again at question {numbers}, and at the instructions above."
+        return _state(request, participation, error=sentence, status=422)
+    return redirect("work", token)
+
+
+@worker_page
+@require_POST
+def wait(request: HttpRequest, token: str) -> HttpResponse:
+    """The waiting page asks whether it is decided; no news is 204."""
+    try:
+        participation = qualification.move_on(token)
+    except Participation.DoesNotExist:
+        raise Http404 from None
+    if request.htmx and participation.status == Participation.Status.WAITING:
+        return HttpResponse(status=204)
+    if request.htmx:
+        return HttpResponseClientRedirect(reverse("work", args=[token]))
+    return redirect("work", token)
+
+
+@worker_page
+@require_POST
+def ping(request: HttpRequest, token: str) -> HttpResponse:
+    """A sign of work on the turn on the page; nothing to say to it."""
+    try:
+        activity.ping(token, _number(request.POST.get("turn", "")), request.POST)
+    except Participation.DoesNotExist:
+        raise Http404 from None
+    return HttpResponse(status=204)
+
+
+@worker_page
+@require_POST
+def exit_questionnaire(request: HttpRequest, token: str) -> HttpResponse:
+    """The optional questions at the end."""
+    try:
+        questionnaire.answer(token, request.POST)
+    except Participation.DoesNotExist:
+        raise Http404 from None
+    except questionnaire.QuestionnaireError as error:
+        return _state(request, access.participation_of(token), error=str(error), status=422)
+    return redirect("work", token)
 
 
 @worker_page
@@ -158,11 +253,9 @@ def begin(request: HttpRequest, token: str) -> HttpResponse:
 @require_POST
 def answer(request: HttpRequest, token: str) -> HttpResponse:
     """An answer arrives: DESIGN section 2's reply table."""
-    turn_id = request.POST.get("turn", "")
-    if not turn_id.isascii() or not turn_id.isdigit() or len(turn_id) > 18:
-        raise Http404
+    turn_id = _number(request.POST.get("turn", ""))
     try:
-        participation, turn = answering.submit(token, int(turn_id), request.POST)
+        participation, turn = answering.submit(token, turn_id, request.POST)
     except (Participation.DoesNotExist, Turn.DoesNotExist):
         raise Http404 from None
     except answering.Conflict as conflict:
@@ -196,6 +289,13 @@ def next_task(request: HttpRequest, token: str) -> HttpResponse:
     except recruitment.RecruitmentError as refusal:
         return _state(request, participation, notice=str(refusal), status=409)
     return redirect("work", following.token)
+
+
+def _number(text: str) -> int:
+    """The number of a turn; 404 for what cannot be one."""
+    if not text.isascii() or not text.isdigit() or len(text) > 18:
+        raise Http404
+    return int(text)
 
 
 def _after_post(
@@ -232,7 +332,7 @@ def _state(
     else:
         if request.htmx:
             return HttpResponseClientRedirect(reverse("work", args=[participation.token]))
-        context = {**_around_the_turns(participation), **said}
+        context = {**around_the_turns(participation), **said}
     study, scenario = participation.study, participation.scenario
     shared = {
         "study": study,
@@ -242,84 +342,3 @@ def _state(
         "resume_url": request.build_absolute_uri(reverse("work", args=[participation.token])),
     }
     return render(request, "worker/work.html", shared | context, status=status)
-
-
-def _around_the_turns(participation: Participation) -> dict:
-    """What the pages before the first and after the last turn show."""
-    token, scenario = participation.token, participation.scenario
-    if participation.status == Participation.Status.ARRIVED:
-        return {
-            "stage": "consent",
-            "consent_paragraphs": paragraphs(participation.study.consent_text),
-            "consent_url": reverse("consent", args=[token]),
-        }
-    if participation.status == Participation.Status.WORKING:
-        card, training = scenario.task.card, 0
-        if scenario.shots:
-            training = scenario.task.train_split(
-                scenario.shots, scenario.split_number
-            ).examples.count()
-        return {
-            "stage": "instructions",
-            "instructions": paragraphs(card.instructions),
-            "help_windows": card.help_windows,
-            "show_examples": scenario.shows_help_examples,
-            "shots": scenario.shots,
-            "training_total": training,
-            "test_total": scenario.task.test_split.examples.count(),
-            "begin_url": reverse("begin", args=[token]),
-        }
-    if participation.status == Participation.Status.COMPLETED:
-        last = participation.latest_turn()
-        return {
-            "stage": "finished",
-            "code": participation.completion_code,
-            "worked": in_words(last.worked_until(last.answer.submitted_at)),
-            "next_task": recruitment.next_task_is_offered(participation),
-            "next_task_url": reverse("next_task", args=[token]),
-        }
-    return {
-        "stage": "gone",
-        "reason": GONE[Participation.Status(participation.status)],
-        "may_come_back": participation.status == Participation.Status.EXPIRED,
-        # Withdrawing does not touch what was earned: the code must still be there to be entered.
-        "code": participation.completion_code if participation.finished_at else "",
-    }
-
-
-def turn_page(participation: Participation, turn: Turn, **said) -> TurnPage:
-    """The page of a turn: its question, or (training step, answered) its reveal."""
-    scenario = participation.scenario
-    card = scenario.task.card
-    turn.participation = participation
-    revealed = None
-    if turn.step == Step.TRAINING and turn.given is not None:
-        revealed = reveal_page(
-            card, turn.example, turn.answer.as_given(), training_step.reveal(turn)
-        )
-    return TurnPage(
-        card=card,
-        example=turn.example,
-        step=turn.step,
-        number=turn.position + 1,
-        total=len(participation.order_of(turn.step)),
-        key=str(turn.pk),
-        answer_url=reverse("answer", args=[participation.token]),
-        continue_url=reverse("continue", args=[participation.token]),
-        shows_examples=scenario.shows_help_examples,
-        training_total=len(participation.training_order),
-        worked_seconds=int(turn.worked_until(timezone.now()).total_seconds()),
-        reveal=revealed,
-        **said,
-    )
-
-
-def in_words(time: timedelta) -> str:
-    """1 h 12 min."""
-    hours, minutes = divmod(round(time.total_seconds() / 60), 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
-
-
-def paragraphs(text: str) -> list[str]:
-    """Split plain text at blank lines."""
-    return [part.strip() for part in text.replace("\r\n", "\n").split("\n\n") if part.strip()]

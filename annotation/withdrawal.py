@@ -6,9 +6,11 @@ is kept, as a keyed hash, so that nobody meets its examples twice.
 """
 
 from django.db import transaction
+from django.utils import timezone
 
+from annotation import parts, pay
 from annotation.answering import lock
-from annotation.models import Answer, AnswerSpan, Participation, Tombstone
+from annotation.models import Answer, AnswerSpan, ExitAnswers, Participation, Tombstone
 
 
 def withdraw(token: str) -> Participation:
@@ -20,18 +22,25 @@ def withdraw(token: str) -> Participation:
         participation = lock(token)
         if participation.status == Participation.Status.WITHDRAWN:
             return participation
+        # What was earned stays earned; once the answers are gone nobody could work it out.
+        participation.worked_seconds = pay.active_time(participation).total_seconds()
         turns = participation.turns.all()
         Tombstone.objects.create(participation=participation, turns_erased=turns.count())
         AnswerSpan.objects.filter(answer__turn__participation=participation).delete()
         Answer.objects.filter(turn__participation=participation).delete()
         turns.delete()
+        ExitAnswers.objects.filter(participation=participation).delete()
         participation.status = Participation.Status.WITHDRAWN
         participation.seat_number = None
         participation.in_analysis = False
-        participation.training_order = participation.annotation_order = []
+        participation.training_order = participation.annotation_order = participation.checks = []
+        participation.finished_at = participation.finished_at or timezone.now()
         participation.save(
             update_fields=[
                 "status", "seat_number", "in_analysis", "training_order", "annotation_order",
+                "checks", "worked_seconds", "finished_at",
             ]
         )  # fmt: skip
+        parts.leave(participation, "withdrawn")
+        pay.settle(participation)
         return participation

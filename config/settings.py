@@ -54,6 +54,14 @@ SECRET_KEY = kept_secret("SECRET_KEY")
 # Keys the hash of recruiter and id that keeps a person from a task for ever: it must outlive a
 # rotation of SECRET_KEY, so it is a secret of its own.
 WORKER_KEY = kept_secret("WORKER_KEY")
+# Encrypts the ids that people are paid by, until `purge_identities` deletes them.
+IDENTITY_KEY = kept_secret("IDENTITY_KEY")
+# Prolific: the API token of a researcher, and where the API is (`manage.py fake_prolific` is one).
+PROLIFIC_TOKEN = os.environ.get("PROLIFIC_TOKEN", "")
+PROLIFIC_URL = os.environ.get("PROLIFIC_URL", "https://api.prolific.com").rstrip("/")
+PROLIFIC_APP_URL = os.environ.get("PROLIFIC_APP_URL", "https://app.prolific.com").rstrip("/")
+PROLIFIC_WORKSPACE = os.environ.get("PROLIFIC_WORKSPACE", "")
+PROLIFIC_WEBHOOK_SECRET = os.environ.get("PROLIFIC_WEBHOOK_SECRET", "")
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]", "0.0.0.0"])
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS", [])
 

@@ -13,7 +13,7 @@ from django.db import transaction
 
 from tasks import report
 from tasks.cards import Card, load_card
-from tasks.formats import FormatError, SplitFile, canonical, read_folder
+from tasks.formats import FormatError, Record, SplitFile, canonical, read_folder
 from tasks.models import Example, Split, Task
 
 CARDS = Path(__file__).parent / "clues"
@@ -105,11 +105,12 @@ def import_task(card: Card, files: list[SplitFile], rechain: bool = False) -> Im
                 number=file.number,
                 filename=file.filename,
             )
-            Example.objects.bulk_create(_examples(split, file))
+            Example.objects.bulk_create(examples_of(split, file.records))
     return ImportResult(task, True, built)
 
 
-def _examples(split: Split, file: SplitFile) -> list[Example]:
+def examples_of(split: Split, records: list[Record]) -> list[Example]:
+    """The records as unsaved rows of that split, in their order."""
     return [
         Example(
             split=split,
@@ -121,5 +122,5 @@ def _examples(split: Split, file: SplitFile) -> list[Example]:
             gold_starts=None if record.gold_starts is None else list(record.gold_starts),
             content_hash=record.content_hash,
         )
-        for position, record in enumerate(file.records)
+        for position, record in enumerate(records)
     ]

@@ -84,6 +84,8 @@ class Split(models.Model):
     class Kind(models.TextChoices):
         TRAIN = "train"
         TEST = "test"
+        # Attention checks: attached to a version, no part of its content, never in S1.
+        CHECK = "check"
 
     task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="splits")
     kind = models.CharField(max_length=5, choices=Kind)
@@ -100,6 +102,9 @@ class Split(models.Model):
             models.UniqueConstraint(
                 fields=["task"], condition=Q(kind="test"), name="one_test_split_per_task"
             ),
+            models.UniqueConstraint(
+                fields=["task"], condition=Q(kind="check"), name="one_file_of_checks_per_task"
+            ),
             models.CheckConstraint(
                 condition=Q(
                     kind="train",
@@ -108,8 +113,8 @@ class Split(models.Model):
                     shots__gt=0,
                     number__gt=0,
                 )
-                | Q(kind="test", shots__isnull=True, number__isnull=True),
-                name="a_training_split_has_shots_and_number_the_test_split_neither",
+                | Q(kind__in=["test", "check"], shots__isnull=True, number__isnull=True),
+                name="only_a_training_split_has_shots_and_number",
             ),
         ]
 

@@ -40,6 +40,13 @@ def fields(task, **changes) -> dict:
         "currency": "USD",
         "estimated_minutes": "20",
         "idle_limit_hours": "48",
+        "base_reward": "0",
+        "minimum_pay": "0",
+        "idle_cutoff_seconds": "60",
+        "comprehension_attempts": "2",
+        "qualification": "none",
+        "decision_minutes": "15",
+        "attention_checks": "0",
         "consent_text": "You agree.",
         **changes,
     }
@@ -72,6 +79,13 @@ def test_a_study_is_made_in_the_browser_with_its_scenarios(ada, task):
         ("hourly_rate", "plenty", "Enter a number"),
         ("idle_limit_hours", "0", "greater than or equal to 1"),
         ("consent_text", " ", "This field is required"),
+        ("comprehension_questions", "Why?\n- One", "Question 1: write at least two"),
+        ("comprehension_questions", "Why?\n- One\n- Two", "exactly one option as right"),
+        ("comprehension_questions", "* One\nWhy?\n- Two", "the question first"),
+        ("comprehension_attempts", "1", "greater than or equal to 2"),
+        ("qualification_threshold", "-1", "greater than or equal to 0"),
+        ("attention_checks", "2", "has 0 attention checks"),
+        ("most_paid_hours", "0", "greater than or equal to 0.1"),
     ],
 )
 def test_a_design_that_breaks_a_rule_is_refused_at_its_field(ada, task, field, value, reason):

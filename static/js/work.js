@@ -1,13 +1,12 @@
 /**
  * What the annotator's pages need beside the answers: focus after each swap, errors of the network,
- * drafts dropped once they are of no use, the time worked, Ctrl+Enter, copying a code or a link.
+ * drafts dropped once they are of no use, Ctrl+Enter, copying a code or a link.
  *
  * All listeners stand on document: the parts of the page come and go.
  */
 
+import { startClock } from "./activity.js";
 import { dropDrafts } from "./drafts.js";
-
-const LONGEST_COUNTED_GAP = 5 * 60; // seconds without a sign of life; the server counts likewise
 
 const turn = () => document.querySelector("#turn");
 
@@ -29,7 +28,7 @@ function focusNews() {
 document.addEventListener("htmx:afterSettle", (event) => {
   if (event.target.id !== "turn") return;
   dropStaleDrafts();
-  startClock();
+  startClock(turn());
   focusNews();
 });
 
@@ -60,30 +59,6 @@ document.addEventListener("keydown", (event) => {
   form.requestSubmit(form.querySelector("[data-submit]"));
 });
 
-// --- Time worked ----------------------------------------------------------------------------------
-
-let clock = null;
-
-function startClock() {
-  const shown = turn()?.querySelector("[data-worked]");
-  clock = shown && { shown, seconds: Number(shown.dataset.worked), idle: 0 };
-  showTime();
-}
-
-function showTime() {
-  if (!clock) return;
-  const minutes = Math.floor(clock.seconds / 60);
-  const text = minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
-  if (clock.shown.textContent !== text) clock.shown.textContent = text;
-}
-
-setInterval(() => {
-  if (!clock || clock.idle >= LONGEST_COUNTED_GAP) return;
-  clock.seconds += 1;
-  clock.idle += 1;
-  showTime();
-}, 1000);
-
 // --- Copying --------------------------------------------------------------------------------------
 
 document.querySelectorAll("[data-copy]").forEach((place) => {
@@ -103,4 +78,4 @@ document.querySelectorAll("[data-copy]").forEach((place) => {
 });
 
 dropStaleDrafts();
-startClock();
+startClock(turn());

@@ -1,0 +1,224 @@
+"""What an annotator's behaviour looked like: signs that are worth a look, never acted on.
+
+Each sign is computed from what the exported CSVs hold too, so that anybody can compute it again.
+Thresholds are those of FACTS 3.7, or stand below with their reason.
+"""
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby, pairwise
+
+from django.db.models import QuerySet
+
+from annotation.models import AnswerSpan, Participation, Step, Study, Turn
+from tasks.models import Example
+
+READ_AT_MOST = 12  # words per second: faster nobody reads
+SHARE_TOO_FAST = 0.05  # of the answers; a slip of the finger is no behaviour
+MODAL_SHARE = 0.9  # of at least FEWEST answers
+FEWEST = 10
+LONGEST_RUN = 15  # the same answer so often in a row
+ABSENCE = 3600  # seconds
+BLURS_PER_ANSWER = 0.2
+FAST_PERSON_SDS = 3  # below the mean of the others' log-medians, of at least OTHERS
+OTHERS = 5
+
+
+@dataclass(frozen=True)
+class Answered:
+    """One answer as behaviour sees it."""
+
+    step: str
+    shown_at: datetime
+    submitted_at: datetime
+    words: int
+    answer: str
+    active_seconds: float
+    blurs: int = 0
+    away_seconds: float = 0.0
+    pastes: int = 0
+    right: bool = False
+
+    @property
+    def seconds(self) -> float:
+        return (self.submitted_at - self.shown_at).total_seconds()
+
+
+@dataclass(frozen=True)
+class Signs:
+    """The numbers of one participation, in the order of its answers."""
+
+    n: int
+    active_seconds: float
+    median_seconds: float | None
+    too_fast: int
+    modal_share: float | None
+    longest_run: int
+    longest_absence: float
+    blurs: int
+    away_seconds: float
+    pastes: int
+    checks: int
+    checks_passed: int
+
+
+def signs(answers: Sequence[Answered]) -> Signs:
+    """Sum up the answers of one participation, given in the order in which they were shown.
+
+    An answer is too fast under max(1 s, 0.3 of the own median), or under the time to read it.
+    """
+    times = [one.seconds for one in answers]
+    median = statistics.median(times) if times else None
+    limit = max(1.0, 0.3 * (median or 0.0))
+    annotated = [one.answer for one in answers if one.step == Step.ANNOTATION]
+    marks = [mark for one in answers for mark in (one.shown_at, one.submitted_at)]
+    gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(marks)]
+    checks = [one for one in answers if one.step == Step.CHECK]
+    return Signs(
+        n=len(answers),
+        active_seconds=math.fsum(one.active_seconds for one in answers),
+        median_seconds=median,
+        too_fast=sum(one.seconds < max(limit, one.words / READ_AT_MOST) for one in answers),
+        modal_share=(max(Counter(annotated).values()) / len(annotated) if annotated else None),
+        longest_run=max((len(list(run)) for _answer, run in groupby(annotated)), default=0),
+        longest_absence=max(gaps, default=0.0),
+        blurs=sum(one.blurs for one in answers),
+        away_seconds=math.fsum(one.away_seconds for one in answers),
+        pastes=sum(one.pastes for one in answers),
+        checks=len(checks),
+        checks_passed=sum(one.right for one in checks),
+    )
+
+
+def flags(
+    found: Signs, others: Sequence[float] = (), shares_browser: bool = False
+) -> dict[str, str]:
+    """Name of each flag -> what was seen; `others` are the others' medians (s) in the group."""
+    said = {}
+    if found.n and found.too_fast >= SHARE_TOO_FAST * found.n and found.too_fast:
+        said["too_fast"] = f"{found.too_fast} of {found.n} answers were too fast to be read"
+    if is_fast_person(found.median_seconds, others):
+        said["fast_person"] = (
+            f"median {found.median_seconds:.1f} s, more than {FAST_PERSON_SDS} SDs (of logarithms)"
+            f" faster than {len(others)} others"
+        )
+    enough = found.n - found.checks >= FEWEST
+    if found.modal_share is not None and enough and found.modal_share >= MODAL_SHARE:
+        said["one_answer"] = f"the same answer in {100 * found.modal_share:.0f} % of the examples"
+    if found.longest_run >= LONGEST_RUN:
+        said["run"] = f"the same answer {found.longest_run} times in a row"
+    if found.longest_absence > ABSENCE:
+        said["absence"] = f"away for {found.longest_absence / 60:.0f} minutes at once"
+    if found.pastes:
+        said["paste"] = f"something was pasted {found.pastes} times"
+    if found.blurs > BLURS_PER_ANSWER * found.n:
+        said["blur"] = (
+            f"the page was left {found.blurs} times,"
+            f" for {found.away_seconds / 60:.0f} minutes in all"
+        )
+    if found.checks_passed < found.checks:
+        missed = found.checks - found.checks_passed
+        said["checks"] = f"{missed} of {found.checks} attention checks failed"
+    if shares_browser:
+        said["shared_browser"] = "the same browser came under another id too"
+    return said
+
+
+def is_fast_person(median: float | None, others: Sequence[float]) -> bool:
+    """Is this median time far below those of the others (all > 0), by their logarithms?"""
+    known = [math.log(other) for other in others if other > 0]
+    if not median or len(known) < OTHERS:
+        return False
+    spread = statistics.stdev(known)
+    return math.log(median) < statistics.mean(known) - FAST_PERSON_SDS * spread
+
+
+def of_study(study: Study, scenario: int | None = None) -> dict[int, tuple[Signs, dict[str, str]]]:
+    """Participation -> its signs and flags, of everybody who was shown an example.
+
+    Of the whole study, or of one scenario (its key).
+    """
+    turns = Turn.objects.filter(participation__study=study, answer__isnull=False)
+    if scenario is not None:
+        turns = turns.filter(participation__scenario=scenario)
+    found = {pk: signs(list(rows)) for pk, rows in _answers_by_participation(turns)}
+    people = {
+        one.pk: one
+        for one in study.participations.defer("training_order", "annotation_order", "checks")
+    }
+    browsers = Counter(one.browser for one in people.values() if one.browser)
+    workers = {
+        browser: len({one.worker_id for one in people.values() if one.browser == browser})
+        for browser, times in browsers.items()
+        if times > 1
+    }
+    return {
+        pk: (
+            one,
+            flags(one, _others(pk, found, people), workers.get(people[pk].browser, 1) > 1),
+        )
+        for pk, one in found.items()
+    }
+
+
+def _others(pk: int, found: dict[int, Signs], people: dict[int, Participation]) -> list[float]:
+    """Medians of the others who did the same scenario, of the same kind."""
+    own = people[pk]
+    return [
+        one.median_seconds
+        for other, one in found.items()
+        if other != pk
+        and one.median_seconds
+        and (people[other].scenario_id, people[other].kind) == (own.scenario_id, own.kind)
+    ]
+
+
+def _answers_by_participation(turns: "QuerySet[Turn]") -> Iterator[tuple[int, Iterable[Answered]]]:
+    words = {}
+    texts = Example.objects.filter(pk__in=turns.values("example"))
+    for pk, context, question in texts.values_list("pk", "context", "question"):
+        words[pk] = word_count([*context, question])
+    spans = _texts_by_turn(turns)
+    rows = turns.order_by("participation_id", "pk").values_list(
+        "participation_id", "pk", "step", "shown_at", "answer__submitted_at", "example_id",
+        "answer__label", "answer__active_seconds", "answer__s1", "activity__blurs",
+        "activity__away_seconds", "activity__pastes",
+    )  # fmt: skip
+    for participation, group in groupby(rows.iterator(chunk_size=5000), key=lambda row: row[0]):
+        yield participation, (
+            Answered(
+                step=step,
+                shown_at=shown_at,
+                submitted_at=submitted_at,
+                words=words[example],
+                answer=label or spans.get(turn, ""),
+                active_seconds=active,
+                blurs=blurs or 0,
+                away_seconds=away or 0.0,
+                pastes=pastes or 0,
+                right=s1 == 1,
+            )
+            for (
+                _pk, turn, step, shown_at, submitted_at, example, label, active, s1, blurs, away,
+                pastes,
+            ) in group
+        )  # fmt: skip
+
+
+def _texts_by_turn(turns: "QuerySet[Turn]") -> dict[int, str]:
+    texts: dict[int, dict[str, None]] = {}
+    spans = AnswerSpan.objects.filter(answer__in=turns.values("pk"))
+    for turn, text in spans.order_by("answer_id", "segment", "start").values_list(
+        "answer_id", "text"
+    ):
+        texts.setdefault(turn, {})[text] = None
+    return {turn: "\n".join(found) for turn, found in texts.items()}
+
+
+def word_count(texts: Iterable[str]) -> int:
+    """How many words there are to read: runs without blanks."""
+    return sum(len(text.split()) for text in texts)

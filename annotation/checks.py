@@ -1,0 +1,65 @@
+"""Attention checks: marked examples among the test examples, which never count in S1.
+
+They come from a file of their own, in the published layout, attached to a version of a task. Each
+says plainly what to answer: it tests whether somebody reads, not whether they know (FACTS 1.1).
+"""
+
+import random
+from pathlib import Path
+
+from django.db import transaction
+
+from annotation.models import Answer, Participation, Step
+from tasks.formats import FormatError, read_records
+from tasks.importing import examples_of
+from tasks.models import Example, Split, Task
+
+
+def import_checks(task: Task, path: Path) -> Split:
+    """Attach the checks of a JSON Lines file to that version of the task.
+
+    Raises FormatError, also where the task has checks already: what was asked never changes.
+    """
+    records = read_records(path, task.card)
+    if task.splits.filter(kind=Split.Kind.CHECK).exists():
+        raise FormatError(path.name, None, None, f"{task} has attention checks already")
+    for number, record in enumerate(records, start=1):
+        if not record.gold and not task.card.no_answer:
+            raise FormatError(path.name, number, "answer", "a check says what to answer")
+    with transaction.atomic():
+        split = Split.objects.create(task=task, kind=Split.Kind.CHECK, filename=path.name)
+        Example.objects.bulk_create(examples_of(split, records))
+    return split
+
+
+def mix_in(participation: Participation, seed: str) -> None:
+    """Put as many checks as the study asks for into the annotation order, spread over it.
+
+    Each stands in a stretch of its own, never first, so that two are never neighbours by chance.
+    """
+    wanted = participation.study.attention_checks
+    pool = list(
+        Example.objects.filter(
+            split__task=participation.scenario.task, split__kind=Split.Kind.CHECK
+        ).order_by("position").values_list("pk", flat=True)
+    )  # fmt: skip
+    if not wanted or not pool:
+        return
+    rng = random.Random(seed)
+    chosen = rng.sample(pool, min(wanted, len(pool)))
+    order = list(participation.annotation_order)
+    stretch = len(order) / len(chosen)
+    slack = max(stretch - 1, 0)
+    places = [1 + int(index * stretch + rng.random() * slack) for index in range(len(chosen))]
+    for place, check in sorted(zip(places, chosen, strict=True), reverse=True):
+        order.insert(place, check)
+    participation.annotation_order = order
+    participation.checks = chosen
+
+
+def results(participation: Participation) -> tuple[int, int]:
+    """(checks passed, checks answered) of a participation."""
+    scores = Answer.objects.filter(
+        turn__participation=participation, turn__step=Step.CHECK
+    ).values_list("s1", flat=True)
+    return sum(s1 == 1 for s1 in scores), len(scores)

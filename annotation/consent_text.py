@@ -1,0 +1,43 @@
+"""Consent texts and other Markdown of researchers, as safe HTML; and their versions."""
+
+from functools import lru_cache
+
+import nh3
+from django.utils.safestring import SafeString, mark_safe
+from markdown_it import MarkdownIt
+
+from annotation.models import ConsentText, Study
+
+TAGS = {"p", "br", "hr", "em", "strong", "code", "blockquote", "ul", "ol", "li", "a",
+        "h2", "h3", "h4"}  # fmt: skip
+
+
+@lru_cache(maxsize=256)
+def as_html(markdown: str) -> SafeString:
+    """Markdown to HTML: no raw HTML, no images, links to the web and to e-mail only.
+
+    Headings begin at the second level: the first is the page's own.
+    """
+    tokens = MarkdownIt("commonmark", {"html": False, "breaks": True})
+    parsed = tokens.parse(markdown.replace("\0", ""))
+    for token in parsed:
+        if token.type in ("heading_open", "heading_close"):
+            token.tag = f"h{min(int(token.tag[1]) + 1, 4)}"
+    html = tokens.renderer.render(parsed, tokens.options, {})
+    clean = nh3.clean(
+        html,
+        tags=TAGS,
+        attributes={"a": {"href"}},
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer",
+    )
+    return mark_safe(clean)
+
+
+def freeze(study: Study) -> ConsentText:
+    """The version of the study's consent text, a new one where the text has changed."""
+    newest = study.consent_texts.order_by("-version").first()
+    if newest is not None and newest.text == study.consent_text:
+        return newest
+    number = newest.version + 1 if newest else 1
+    return study.consent_texts.create(version=number, text=study.consent_text)

@@ -1,0 +1,70 @@
+"""Who somebody is at their recruiter: a keyed hash for ever, and a ciphertext until they are paid.
+
+The hash bars a person from a second turn at a task, also after withdrawal and purge. The id itself
+is stored only encrypted (Fernet), shown only to people who pay, and deleted by `purge`.
+"""
+
+import base64
+import hashlib
+import hmac
+
+from cryptography.fernet import Fernet, InvalidToken
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Value
+from django.db.models.functions import Concat
+
+from annotation.models import Participation, PaymentBatch, Study
+
+
+def worker_key(recruiter: str, identity: str) -> str:
+    """The keyed hash that bars a person from a second turn at a task, also after every purge."""
+    message = f"{recruiter}\0{identity}".encode()
+    return hmac.new(settings.WORKER_KEY.encode(), message, hashlib.sha256).hexdigest()
+
+
+def _cipher() -> Fernet:
+    digest = hashlib.sha256(settings.IDENTITY_KEY.encode()).digest()
+    return Fernet(base64.urlsafe_b64encode(digest))
+
+
+def hide(text: str) -> str:
+    """Encrypt an id for storage; nothing stays nothing."""
+    return _cipher().encrypt(text.encode()).decode() if text else ""
+
+
+def show(ciphertext: str) -> str:
+    """The id again, "" where it was purged. Raises ValueError under another IDENTITY_KEY."""
+    if not ciphertext:
+        return ""
+    try:
+        return _cipher().decrypt(ciphertext.encode()).decode()
+    except InvalidToken:
+        raise ValueError(
+            "An id cannot be decrypted: IDENTITY_KEY is not the one that it was stored under."
+        ) from None
+
+
+class PurgeError(Exception):
+    """Why the identities of a study are still needed; the text is for people."""
+
+
+def purge(study: Study) -> int:
+    """Delete the ids of everybody in a study; return how many.
+
+    Raises PurgeError while somebody is at work or something earned is not paid.
+    """
+    with transaction.atomic():
+        study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        people = study.participations.filter(kind="person")
+        if people.filter(status__in=Participation.LIVE).exists():
+            raise PurgeError("Somebody is still at work: close the study and wait for them.")
+        unpaid = people.filter(ledger__isnull=False).exclude(
+            ledger__payment__batch__state=PaymentBatch.State.PAID
+        )
+        if unpaid.exists():
+            raise PurgeError("Not everybody is paid yet: pay first, or mark the payments as paid.")
+        known = study.submissions.exclude(person="", reference="")
+        count = known.update(person="", reference="")
+        links = study.personal_links.exclude(name__startswith="purged-")
+        return count + links.update(name=Concat(Value("purged-"), F("pk")))

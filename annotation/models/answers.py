@@ -1,0 +1,168 @@
+"""Turns and answers: insert-only, which annotation/guards.py has the database enforce."""
+
+import itertools
+from datetime import datetime, timedelta
+
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+from annotation.models.study import Step
+from tasks.models import Example
+from tasks.spans import QUESTION, Span
+from tasks.spans import Answer as GivenAnswer
+
+# A gap between two steps of a worker longer than this counts as an absence, not as work.
+LONGEST_COUNTED_GAP = timedelta(minutes=5)
+
+
+class Turn(models.Model):
+    """One example put before one participation; made when it is first shown. Insert-only."""
+
+    participation = models.ForeignKey(
+        "annotation.Participation",
+        on_delete=models.PROTECT,
+        related_name="turns",
+        db_index=False,
+    )
+    example = models.ForeignKey(Example, on_delete=models.PROTECT, related_name="turns")
+    step = models.CharField(max_length=10, choices=Step)
+    position = models.PositiveIntegerField()
+    shown_at = models.DateTimeField(default=timezone.now)
+    # Time worked before this example was shown; absences are left out (LONGEST_COUNTED_GAP).
+    worked_before = models.DurationField(default=timedelta)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["participation", "example"],
+                name="one_turn_per_participation_and_example",
+            ),
+            models.UniqueConstraint(
+                fields=["participation", "step", "position"],
+                name="one_turn_per_position_of_a_step",
+            ),
+            models.CheckConstraint(
+                condition=Q(step__in=Step.values), name="a_turn_belongs_to_a_known_step"
+            ),
+        ]
+        # For the latest turn of a participation, which every page asks for.
+        indexes = [models.Index(fields=["participation", "-id"], name="latest_turn")]
+
+    def __str__(self) -> str:
+        return f"{self.participation} {self.step} {self.position}"
+
+    @property
+    def given(self) -> "Answer | None":
+        """The stored answer, or None while the example is still a question."""
+        return getattr(self, "answer", None)
+
+    def has_nothing_yet(self) -> None:
+        """Spare the database the question for what a turn just shown cannot have."""
+        for name in ("answer", "activity"):
+            self._meta.get_field(name).set_cached_value(self, None)
+
+    def active_until(self, moment: datetime, cutoff: timedelta) -> timedelta:
+        """Time worked on this example up to that moment (FACTS 3.7: the sum of min(gap, cut)).
+
+        The marks are when it was shown, each sign of activity, the answer, and that moment.
+        Where a page gives no sign at all (no JavaScript), a gap counts up to LONGEST_COUNTED_GAP.
+        """
+        activity = getattr(self, "activity", None)
+        if activity is None:
+            cutoff = max(cutoff, LONGEST_COUNTED_GAP)
+            seconds, last = timedelta(), self.shown_at
+        else:
+            seconds, last = timedelta(seconds=activity.seconds), activity.last_at
+        submitted_at = self.given.submitted_at if self.given else None
+        marks = [last, moment]
+        if submitted_at is not None and last < submitted_at:
+            marks.insert(1, submitted_at)
+        gaps = (later - earlier for earlier, later in itertools.pairwise(marks))
+        return sum((min(max(gap, timedelta()), cutoff) for gap in gaps), seconds)
+
+    def worked_until(self, moment: datetime, cutoff: timedelta) -> timedelta:
+        """Time worked by this participation up to that moment, absences left out."""
+        return self.worked_before + self.active_until(moment, cutoff)
+
+
+class Activity(models.Model):
+    """Signs of work on one example, summed up as they come: the one row of a turn that changes.
+
+    `seconds` is the active time up to `last_at`. Nothing of what was typed or pressed is kept.
+    """
+
+    turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True)
+    seconds = models.FloatField(default=0.0)
+    last_at = models.DateTimeField()
+    blurs = models.PositiveIntegerField(default=0)
+    away_seconds = models.FloatField(default=0.0)
+    pastes = models.PositiveIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"activity of turn {self.turn_id}"
+
+
+class Answer(models.Model):
+    """What was submitted for a turn: spans, a label, or the explicit "no answer". Insert-only.
+
+    S1 is stored with it (DESIGN section 4): answer and gold cannot change, so it cannot go stale.
+    """
+
+    turn = models.OneToOneField(Turn, on_delete=models.PROTECT, primary_key=True)
+    no_answer = models.BooleanField()
+    label = models.CharField(max_length=100, blank=True)
+    s1 = models.FloatField()
+    tokeniser = models.CharField(max_length=10)
+    # Active time between shown and submitted (Turn.active_until), by the study's rule.
+    active_seconds = models.FloatField()
+    submitted_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(s1__gte=0.0, s1__lte=1.0), name="s1_lies_between_0_and_1"
+            ),
+            models.CheckConstraint(
+                condition=Q(no_answer=False) | Q(label=""), name="no_answer_means_no_label"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"answer to {self.turn_id}"
+
+    def as_given(self) -> GivenAnswer:
+        """The answer as the pure modules know it, spans in order."""
+        spans = tuple(
+            Span(span.segment, span.start, span.end, span.text) for span in self.spans.all()
+        )
+        return GivenAnswer(spans, self.label, self.no_answer)
+
+
+class AnswerSpan(models.Model):
+    """One highlighted span of an answer, in Unicode code points of its segment. Insert-only."""
+
+    answer = models.ForeignKey(Answer, on_delete=models.PROTECT, related_name="spans")
+    segment = models.SmallIntegerField()
+    start = models.PositiveIntegerField()
+    end = models.PositiveIntegerField()
+    text = models.TextField()
+
+    class Meta:
+        ordering = ["answer", "segment", "start"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["answer", "segment", "start"], name="spans_of_an_answer_start_apart"
+            ),
+            models.CheckConstraint(
+                condition=Q(start__lt=F("end")), name="a_span_starts_before_it_ends"
+            ),
+            models.CheckConstraint(
+                condition=Q(segment__gte=QUESTION),
+                name="a_span_stands_in_a_segment_or_the_question",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.text

@@ -1,0 +1,113 @@
+"""Money: what was earned (an insert-only ledger) and what was sent to be paid."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from annotation.models.people import Participation
+from annotation.models.study import Study
+
+
+class LedgerEntry(models.Model):
+    """Something that a participation has earned, in integer cents. Insert-only (guards.py).
+
+    An entry is never changed and never deleted, also not when the worker withdraws: what was
+    earned stays earned.
+    """
+
+    class Kind(models.TextChoices):
+        BASE = "base", "base reward"
+        SCREEN_OUT = "screen_out", "fixed reward for being screened out"
+        TOP_UP = "top_up", "top-up to the hourly rate"
+        PARTIAL = "partial", "partial work"
+        WAITING = "waiting", "waiting for a decision"
+        BONUS = "bonus", "bonus"
+
+    participation = models.ForeignKey(
+        Participation, on_delete=models.PROTECT, related_name="ledger"
+    )
+    kind = models.CharField(max_length=10, choices=Kind)
+    cents = models.PositiveIntegerField()
+    currency = models.CharField(max_length=3)
+    # The recruiter's record of the work that this pays for, where its own exit pays it.
+    submission = models.ForeignKey(
+        "annotation.Submission", null=True, on_delete=models.PROTECT, related_name="ledger"
+    )
+    reason = models.CharField(max_length=200)
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+        verbose_name_plural = "ledger entries"
+        constraints = [
+            models.CheckConstraint(condition=Q(cents__gt=0), name="an_entry_is_an_amount")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.participation}: {self.cents} cents {self.currency}, {self.kind}"
+
+    @property
+    def amount(self) -> str:
+        """The amount in currency, such as 12.34."""
+        return f"{self.cents // 100}.{self.cents % 100:02d}"
+
+
+class PaymentBatch(models.Model):
+    """Entries that are paid together, by one method. Its state only ever moves forward.
+
+    prepared -> paying -> paid; a prepared batch may be cancelled, which sets its entries free.
+    "paying" is stored before the recruiter is told to pay, so that a crash in the middle is seen.
+    """
+
+    class Method(models.TextChoices):
+        EXIT = "exit", "paid by the recruiter for the exit"
+        APPROVAL = "approval", "approval on Prolific"
+        BONUS = "bonus", "bonus on Prolific"
+        HAND = "hand", "by hand, from a CSV"
+
+    class State(models.TextChoices):
+        PREPARED = "prepared"
+        PAYING = "paying"
+        PAID = "paid"
+        CANCELLED = "cancelled"
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="payment_batches")
+    method = models.CharField(max_length=8, choices=Method)
+    state = models.CharField(max_length=9, choices=State, default=State.PREPARED)
+    prolific_study = models.ForeignKey(
+        "annotation.ProlificStudy", null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    external_id = models.CharField(max_length=100, blank=True)
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    made_at = models.DateTimeField(default=timezone.now)
+    paid_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["pk"]
+        verbose_name_plural = "payment batches"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(state="paid", paid_at__isnull=False)
+                | (~Q(state="paid") & Q(paid_at__isnull=True)),
+                name="a_batch_is_paid_at_a_time",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"payment {self.pk} of {self.study}: {self.get_method_display()}, {self.state}"
+
+
+class Payment(models.Model):
+    """An entry of the ledger in the batch that pays it: in one at most, so nobody is paid twice."""
+
+    batch = models.ForeignKey(PaymentBatch, on_delete=models.PROTECT, related_name="payments")
+    entry = models.OneToOneField(LedgerEntry, on_delete=models.PROTECT, related_name="payment")
+
+    def __str__(self) -> str:
+        return f"{self.entry} in {self.batch_id}"

@@ -1,0 +1,382 @@
+"""Workers and their participations: who takes part, on which seat, and what was decided."""
+
+import itertools
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+from django.utils import timezone
+
+from annotation.models.answers import LONGEST_COUNTED_GAP, Turn
+from annotation.models.study import Kind, Scenario, Step, Study, new_code, new_token
+from tasks.models import example_of
+
+# A seat is held so long for somebody who reads the consent text.
+HELD_UNTIL_CONSENT = timedelta(minutes=10)
+
+
+class PersonalLink(models.Model):
+    """A one-time link with a name of the researcher's choice: its holder is one worker."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="personal_links")
+    name = models.CharField(max_length=200)
+    code = models.CharField(max_length=40, unique=True, default=new_code)
+    made_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "name"], name="a_name_has_one_personal_link_in_a_study"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Worker(models.Model):
+    """Somebody (or something) that answers. `key` is a keyed hash of recruiter and id."""
+
+    key = models.CharField(max_length=64, unique=True)
+    recruiter = models.CharField(max_length=20)
+    kind = models.CharField(max_length=10, choices=Kind)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(kind__in=Kind.values), name="a_worker_is_of_a_known_kind"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.key[:8]}"
+
+
+class Exposure(models.Model):
+    """This worker has seen an example of this task: at most once, in any version, for ever.
+
+    No foreign key: the row must outlive the worker, the study and every purge.
+    """
+
+    worker_key = models.CharField(max_length=64)
+    task_name = models.CharField(max_length=40)
+    since = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["worker_key", "task_name"], name="a_worker_takes_part_once_per_task"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.worker_key[:8]} {self.task_name}"
+
+
+class ParticipationQuerySet(models.QuerySet["Participation"]):
+    def live(self) -> "ParticipationQuerySet":
+        return self.filter(status__in=Participation.LIVE)
+
+    def expired_at_work(self) -> "ParticipationQuerySet":
+        """Expired or returned after the first example: what a late worker would go on with."""
+        begun = Turn.objects.filter(participation=models.OuterRef("pk"))
+        return self.filter(models.Exists(begun), status__in=Participation.MAY_COME_BACK)
+
+    def seated(self) -> "ParticipationQuerySet":
+        """Those that hold a seat: live, or completed and in the analysis."""
+        return self.filter(seat_number__isnull=False)
+
+    def in_tables(self) -> "ParticipationQuerySet":
+        """Those that a cell of a table is made of: completed and in the analysis."""
+        return self.filter(status=Participation.Status.COMPLETED, in_analysis=True)
+
+    def idle(self, now: datetime, limit: timedelta) -> "ParticipationQuerySet":
+        """Live ones whose worker has done nothing for longer than they may.
+
+        That is HELD_UNTIL_CONSENT before consent, and the study's idle limit after it.
+        """
+        latest = Turn.objects.filter(participation=models.OuterRef("pk")).order_by("-pk")
+        last_done = models.functions.Coalesce(
+            models.Subquery(latest.values("answer__submitted_at")[:1]),
+            models.Subquery(latest.values("activity__last_at")[:1]),
+            models.Subquery(latest.values("shown_at")[:1]),
+            F("consented_at"),
+            F("arrived_at"),
+        )
+        came = models.functions.Coalesce(F("returned_at"), F("arrived_at"))
+        at_work = [Participation.Status.WORKING, Participation.Status.BETWEEN]
+        return self.annotate(last_active_at=models.functions.Greatest(last_done, came)).filter(
+            Q(status__in=at_work, last_active_at__lt=now - limit)
+            | Q(
+                status=Participation.Status.ARRIVED,
+                last_active_at__lt=now - HELD_UNTIL_CONSENT,
+            )
+        )
+
+
+class Participation(models.Model):
+    """One worker in one scenario, from arrival to payment; it holds a seat while it is live."""
+
+    class Status(models.TextChoices):
+        ARRIVED = "arrived", "has a seat, consent not given yet"
+        WORKING = "working", "at work"
+        WAITING = "waiting", "waits for a decision after the training step"
+        BETWEEN = "between", "between two parts"
+        COMPLETED = "completed", "completed"
+        SCREENED_OUT = "screened_out", "screened out, paid"
+        RETURNED = "returned", "gave the place back"
+        EXPIRED = "expired", "idle for longer than allowed"
+        REFUSED = "refused", "had done this task before"
+        WITHDRAWN = "withdrawn", "withdrew their answers"
+
+    LIVE = (Status.ARRIVED, Status.WORKING, Status.WAITING, Status.BETWEEN)
+    MAY_COME_BACK = (Status.EXPIRED, Status.RETURNED)
+
+    # Stands here beside scenario so that the database can keep a worker to one at a time per study.
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="participations")
+    scenario = models.ForeignKey(Scenario, on_delete=models.PROTECT, related_name="participations")
+    worker = models.ForeignKey(Worker, on_delete=models.PROTECT, related_name="participations")
+    kind = models.CharField(max_length=10, choices=Kind)
+    token = models.CharField(max_length=40, unique=True, default=new_token)
+    pseudonym = models.CharField(max_length=20)
+    status = models.CharField(max_length=12, choices=Status, default=Status.ARRIVED)
+    seat_number = models.PositiveIntegerField(null=True)
+    # Two facts, each with its own log (Decision): neither follows from the other.
+    in_analysis = models.BooleanField(default=True)
+    is_paid = models.BooleanField(default=True)
+    training_order = models.JSONField(default=list)
+    annotation_order = models.JSONField(default=list)
+    # Which examples of the annotation order are attention checks: never in S1.
+    checks = models.JSONField(default=list)
+    completion_code = models.CharField(max_length=20)
+    arrived_at = models.DateTimeField(default=timezone.now)
+    consented_at = models.DateTimeField(null=True)
+    consent_text = models.ForeignKey(
+        "annotation.ConsentText", null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    returned_at = models.DateTimeField(null=True, blank=True)  # after the seat had expired
+    finished_at = models.DateTimeField(null=True)
+    comprehension_tries = models.PositiveIntegerField(default=0)
+    comprehended_at = models.DateTimeField(null=True)
+    # What the rule after the training step said; not judged: null.
+    qualified = models.BooleanField(null=True)
+    waiting_since = models.DateTimeField(null=True)
+    decided_at = models.DateTimeField(null=True)
+    # Active time up to the end, kept when pay is settled: it outlives the answers.
+    worked_seconds = models.FloatField(null=True)
+    # A random first-party cookie, hashed: the same one under two ids is worth a look.
+    browser = models.CharField(max_length=64, blank=True)
+    # The part of a study in several parts that this worker has come for (0: all of it).
+    part = models.PositiveSmallIntegerField(default=0)
+
+    objects = ParticipationQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["study", "scenario", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["scenario", "kind", "seat_number"], name="a_seat_is_taken_once"
+            ),
+            models.UniqueConstraint(
+                fields=["worker", "study"],
+                condition=Q(status__in=["arrived", "working", "waiting", "between"]),
+                name="a_worker_does_one_task_at_a_time_in_a_study",
+            ),
+            models.UniqueConstraint(
+                fields=["study", "pseudonym"], name="a_pseudonym_is_one_participation"
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    Q(status__in=["arrived", "working", "waiting", "between"])
+                    | Q(status="completed", in_analysis=True),
+                    # NULL > 0 is unknown, and a check passes on unknown: both must be said.
+                    seat_number__isnull=False,
+                    seat_number__gt=0,
+                )
+                | Q(
+                    ~Q(status__in=["arrived", "working", "waiting", "between"])
+                    & ~Q(status="completed", in_analysis=True),
+                    seat_number__isnull=True,
+                ),
+                name="live_or_analysed_means_seated",
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    status__in=[
+                        "arrived",
+                        "working",
+                        "waiting",
+                        "between",
+                        "completed",
+                        "screened_out",
+                        "returned",
+                        "expired",
+                        "refused",
+                        "withdrawn",
+                    ]
+                ),
+                name="a_participation_has_a_known_status",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.pseudonym
+
+    @property
+    def is_live(self) -> bool:
+        return self.status in self.LIVE
+
+    def latest_turn(self) -> "Turn | None":
+        """The turn that is this participation's state, with its example."""
+        turn = self.turns.select_related("activity", "answer").order_by("-pk").first()
+        if turn is not None:
+            turn.example = example_of(turn.example_id)
+        return turn
+
+    def order_of(self, step: str) -> list[int]:
+        """The stored order of example ids in that step."""
+        return self.training_order if step == Step.TRAINING else self.annotation_order
+
+    def show(
+        self,
+        step: str,
+        position: int,
+        after: "Turn | None" = None,
+        until: datetime | None = None,
+    ) -> "Turn":
+        """Put the example at that position of the step before the worker: insert its turn.
+
+        `after` is the turn that the worker comes from, with work counted up to `until` (now, unless
+        it is given). The caller holds the participation's lock.
+        """
+        now = timezone.now()
+        example = example_of(self.order_of(step)[position])
+        turn = self.turns.create(
+            example=example,
+            step=Step.CHECK if example.pk in self.checks else step,
+            position=position,
+            shown_at=now,
+            worked_before=(
+                after.worked_until(until or now, self.scenario.idle_cutoff)
+                if after
+                else self.worked_before_first(now)
+            ),
+        )
+        turn.has_nothing_yet()
+        return turn
+
+    def turns_begun(self) -> bool:
+        """Was an example shown to this participation, also if it was erased since?"""
+        return self.turns.exists() or Tombstone.objects.filter(participation=self).exists()
+
+    def worked_before_first(self, moment: datetime) -> timedelta:
+        """Time from arrival over consent and questions to the instructions, absences left out."""
+        marks = [self.arrived_at, self.consented_at, self.comprehended_at, moment]
+        marks = [mark for mark in marks if mark is not None]
+        gaps = (later - earlier for earlier, later in itertools.pairwise(marks))
+        return sum((min(gap, LONGEST_COUNTED_GAP) for gap in gaps), timedelta())
+
+
+class Tombstone(models.Model):
+    """Says that a participation's answers may be, or were, erased, so that counts still add up.
+
+    The database lets turns and answers be deleted only where this row exists (see guards.py).
+    """
+
+    participation = models.OneToOneField(Participation, on_delete=models.PROTECT)
+    erased_at = models.DateTimeField(default=timezone.now)
+    turns_erased = models.PositiveIntegerField()
+
+    def __str__(self) -> str:
+        return f"tombstone of {self.participation_id}"
+
+
+class Allocation(models.Model):
+    """Why a scenario was chosen for an arrival: which could be joined, and how full they were.
+
+    `arrival` counts the choices made in the study, for all kinds. With the study's seed it decides
+    ties, so that every choice can be made again from this row.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="allocations")
+    arrival = models.PositiveIntegerField()
+    kind = models.CharField(max_length=10, choices=Kind)
+    # [[key of the scenario, seats taken, seats], ...] of those that could be joined.
+    candidates = models.JSONField()
+    scenario = models.ForeignKey(Scenario, on_delete=models.PROTECT, related_name="allocations")
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["study", "arrival"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "arrival"], name="each_arrival_is_allocated_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.study} arrival {self.arrival}"
+
+
+class Decision(models.Model):
+    """Something was decided about a participation, by somebody or by the design's rule, and why.
+
+    Three facts, none of which follows from another: in the analysis or not, paid or not, and
+    qualified after the training step or not.
+    """
+
+    class About(models.TextChoices):
+        ANALYSIS = "analysis", "in the analysis"
+        PAY = "pay", "paid"
+        QUALIFICATION = "qualification", "qualified"
+
+    participation = models.ForeignKey(
+        Participation, on_delete=models.PROTECT, related_name="decisions"
+    )
+    about = models.CharField(max_length=13, choices=About)
+    outcome = models.BooleanField()
+    reason = models.TextField()
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["at", "pk"]
+        constraints = [
+            models.CheckConstraint(condition=~Q(reason=""), name="a_decision_has_a_reason")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.participation} {'' if self.outcome else 'not '}{self.get_about_display()}"
+
+
+class ExitAnswers(models.Model):
+    """What a worker told at the end, if they wanted to; erased when they withdraw."""
+
+    class SeenBefore(models.TextChoices):
+        NO = "no", "No"
+        YES = "yes", "Yes"
+        UNSURE = "unsure", "Not sure"
+
+    participation = models.OneToOneField(
+        Participation, on_delete=models.PROTECT, related_name="exit_answers"
+    )
+    seen_before = models.CharField(
+        "Had you seen these texts or this task before?",
+        max_length=6,
+        choices=SeenBefore,
+        blank=True,
+    )
+    ai_used = models.CharField(
+        "Did you use an AI tool, such as a chatbot?", max_length=6, choices=SeenBefore, blank=True
+    )
+    tools = models.TextField("Which tools or people helped you, if any?", blank=True)
+    comments = models.TextField("Is there anything that you want to tell us?", blank=True)
+    at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"exit answers of {self.participation}"

@@ -1,0 +1,115 @@
+"""What Handful knows of the outside platforms that people come from."""
+
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from annotation.models.people import Participation, Worker
+from annotation.models.study import Scenario, Study, new_code
+
+
+class Panel(models.Model):
+    """A platform that puts an id into the study's URL and wants a code or a redirect back."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="panels")
+    name = models.CharField(max_length=60)
+    code = models.CharField(max_length=40, unique=True, default=new_code)
+    id_parameter = models.CharField(max_length=60)
+    submission_parameter = models.CharField(max_length=60, blank=True)
+    completed_url = models.CharField(max_length=500, blank=True)
+    completed_code = models.CharField(max_length=60, blank=True)
+    other_url = models.CharField(max_length=500, blank=True)
+    other_code = models.CharField(max_length=60, blank=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(fields=["study", "name"], name="a_panel_has_a_name_of_its_own")
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ProlificStudy(models.Model):
+    """One study on Prolific: it leads to scenarios of equal length, or to one part of them.
+
+    Reward, estimate and longest time are per study there, so scenarios of other lengths have
+    another one. `part` is 0 where one study holds everything; else 1 is the training step and 2, 3,
+    ... are stretches of the annotation step, each up to `until` (examples of its order).
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="prolific_studies")
+    scenarios = models.ManyToManyField(Scenario, related_name="prolific_studies")
+    part = models.PositiveSmallIntegerField(default=0)
+    until = models.PositiveIntegerField(null=True)
+    name = models.CharField(max_length=120)
+    code = models.CharField(max_length=40, unique=True, default=new_code)
+    external_id = models.CharField(max_length=40, null=True, unique=True)
+    status = models.CharField(max_length=20, default="not created")
+    reward_cents = models.PositiveIntegerField()
+    screen_out_cents = models.PositiveIntegerField(default=0)
+    minutes = models.PositiveIntegerField()
+    most_minutes = models.PositiveIntegerField()
+    places = models.PositiveIntegerField()
+    codes = models.JSONField(default=dict)  # outcome (recruiters.OUTCOMES) -> completion code
+    signed = models.BooleanField(default=True)
+    qualified_group = models.CharField(max_length=40, blank=True)
+    barred_group = models.CharField(max_length=40, blank=True)
+    barred_count = models.PositiveIntegerField(default=0)
+    synced_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["study", "part", "pk"]
+        verbose_name_plural = "Prolific studies"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Submission(models.Model):
+    """What a recruiter calls one person's work on one of its studies.
+
+    `key` is a keyed hash of recruiter and submission, for ever. Who it is stands in `person` and
+    `reference` as ciphertext, which only people who pay see and `purge_identities` deletes.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="submissions")
+    worker = models.ForeignKey(
+        Worker, null=True, on_delete=models.SET_NULL, related_name="submissions"
+    )
+    participation = models.ForeignKey(
+        Participation, null=True, on_delete=models.SET_NULL, related_name="submissions"
+    )
+    recruiter = models.CharField(max_length=20)
+    prolific_study = models.ForeignKey(
+        ProlificStudy, null=True, on_delete=models.PROTECT, related_name="submissions"
+    )
+    panel = models.ForeignKey(
+        Panel, null=True, on_delete=models.PROTECT, related_name="submissions"
+    )
+    key = models.CharField(max_length=64, unique=True)
+    person = models.TextField(blank=True)
+    reference = models.TextField(blank=True)
+    status = models.CharField(max_length=20, blank=True)
+    outcome = models.CharField(max_length=20, blank=True)
+    arrived_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+
+    def __str__(self) -> str:
+        return f"submission {self.key[:8]}"
+
+
+class WebhookEvent(models.Model):
+    """An event that a recruiter has sent: taken once, however often it is sent."""
+
+    event_id = models.CharField(max_length=100, unique=True)
+    received_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=~Q(event_id=""), name="an_event_has_an_id")]
+
+    def __str__(self) -> str:
+        return self.event_id

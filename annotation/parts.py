@@ -1,0 +1,63 @@
+"""A study done in parts: which part a worker has come for, where it ends, and how it is left.
+
+Prolific allows less than a day for one submission and has no qualifications: the training step is
+then one study there, and the annotation step one or more others (FACTS 1.1). A worker who came by
+a link has no parts: `Participation.part` is 0.
+"""
+
+from annotation.models import Participation, ProlificStudy, Step, scenario_of
+
+
+def current(participation: Participation) -> ProlificStudy | None:
+    """The study on Prolific whose part this worker is in; None where there are no parts."""
+    if not participation.part:
+        return None
+    return ProlificStudy.objects.filter(
+        scenarios=participation.scenario_id, part=participation.part
+    ).first()
+
+
+def ends_before(participation: Participation, position: int) -> bool:
+    """Is that position of the annotation step beyond the part that the worker has come for?"""
+    part = current(participation)
+    if part is None:
+        return False
+    return part.part == 1 or (part.until is not None and position >= part.until)
+
+
+def come_for(participation: Participation, part: int) -> Participation:
+    """Somebody with a seat comes for a part: their state, or the next example if it is a new one.
+
+    The caller holds the study's lock.
+    """
+    if part <= participation.part:
+        return participation
+    one = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
+    one.part = part
+    one.save(update_fields=["part"])
+    if one.status != Participation.Status.BETWEEN:
+        return one
+    last = one.latest_turn()
+    one.scenario = scenario_of(one)
+    position = 0 if last.step == Step.TRAINING else last.position + 1
+    if not ends_before(one, position):
+        one.status = Participation.Status.WORKING
+        one.save(update_fields=["status"])
+        until = last.given.submitted_at if last.given else last.shown_at
+        one.show(Step.ANNOTATION, position, after=last, until=until)
+    return one
+
+
+def stop(participation: Participation) -> None:
+    """The part is over: the seat is kept, and the worker leaves with the part's code."""
+    participation.status = Participation.Status.BETWEEN
+    participation.save(update_fields=["status"])
+    leave(participation, "completed")
+
+
+def leave(participation: Participation, outcome: str) -> None:
+    """Note with the recruiter's record of this work how it ended (a key of OUTCOMES)."""
+    latest = participation.submissions.order_by("-pk").first()
+    if latest is not None and not latest.outcome:
+        latest.outcome = outcome
+        latest.save(update_fields=["outcome"])

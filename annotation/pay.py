@@ -1,0 +1,245 @@
+"""What is earned: active time, the hourly promise, and the ledger.
+
+Who completes earns the larger of the base reward and the hourly rate times the active time; who
+ends earlier (screened out, returned, expired, withdrawn) earns the rate for the time worked, and
+at least the study's minimum. Waiting for a decision is paid by the rate too. Amounts are integer
+cents, rounded up. The ledger only grows: `settle` enters what is due and not yet entered.
+"""
+
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import ROUND_CEILING, Decimal
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.db.models import QuerySet, Sum
+
+from annotation.models import Decision, LedgerEntry, Participation, Study, Submission
+
+Kind = LedgerEntry.Kind
+
+
+def cents(amount: Decimal) -> int:
+    """An amount of currency in cents, rounded up."""
+    return int((amount * 100).to_integral_value(rounding=ROUND_CEILING))
+
+
+def for_time(study: Study, time: timedelta) -> int:
+    """The hourly rate for that time, in cents, up to the study's most paid hours."""
+    seconds = Decimal(str(time.total_seconds()))
+    if study.most_paid_hours is not None:
+        seconds = min(seconds, study.most_paid_hours * 3600)
+    return cents(study.hourly_rate * seconds / 3600)
+
+
+def active_time(participation: Participation) -> timedelta:
+    """Time worked from arrival to the last sign of work, by the study's rule."""
+    if participation.worked_seconds is not None and not participation.is_live:
+        return timedelta(seconds=participation.worked_seconds)
+    last = participation.latest_turn()
+    if last is None:
+        end = participation.finished_at or participation.comprehended_at
+        return participation.worked_before_first(
+            end or participation.consented_at or participation.arrived_at
+        )
+    marks = [last.shown_at]
+    marks += [last.given.submitted_at] if last.given else []
+    marks += [last.activity.last_at] if getattr(last, "activity", None) else []
+    cutoff = timedelta(seconds=participation.study.idle_cutoff_seconds)
+    return last.worked_until(max(marks), cutoff)
+
+
+def waiting_time(participation: Participation) -> timedelta:
+    """Time waited for a researcher's decision, at most the study's limit."""
+    if participation.waiting_since is None or participation.decided_at is None:
+        return timedelta()
+    waited = participation.decided_at - participation.waiting_since
+    return min(waited, participation.study.decision_limit)
+
+
+def target(participation: Participation, worked: timedelta) -> int:
+    """What the work of this participation is worth, in cents, without waiting and bonuses."""
+    study = participation.study
+    earned = for_time(study, worked)
+    if participation.status == Participation.Status.COMPLETED:
+        return max(earned, cents(study.base_reward))
+    if participation.consented_at is None:
+        return 0
+    return max(earned, cents(study.minimum_pay) if participation.turns_begun() else 0)
+
+
+def settle(participation: Participation) -> list[LedgerEntry]:
+    """Enter what is due to an ended participation and not yet in the ledger.
+
+    The caller holds the participation's lock. Does nothing for one that is still live or that a
+    researcher decided not to pay.
+    """
+    study = participation.study
+    if participation.is_live or not participation.is_paid:
+        return []
+    worked = active_time(participation)
+    if participation.worked_seconds is None:
+        participation.worked_seconds = worked.total_seconds()
+        participation.save(update_fields=["worked_seconds"])
+    made = []
+
+    def enter(kind: str, amount: int, reason: str, submission: Submission | None = None) -> None:
+        if amount > 0:
+            made.append(
+                LedgerEntry.objects.create(
+                    participation=participation,
+                    kind=kind,
+                    cents=amount,
+                    currency=study.currency,
+                    submission=submission,
+                    reason=reason,
+                )
+            )
+
+    entered = dict(participation.ledger.order_by().values_list("kind").annotate(total=Sum("cents")))
+    _enter_exits(participation, entered, enter)
+    whole = target(participation, worked)
+    completed = participation.status == Participation.Status.COMPLETED
+    hours = f"{worked.total_seconds():.0f} s at {study.hourly_rate} {study.currency} per hour"
+    had = sum(amount for kind, amount in entered.items() if kind not in (Kind.WAITING, Kind.BONUS))
+    had += sum(entry.cents for entry in made)
+    if completed and not participation.submissions.filter(prolific_study__isnull=False).exists():
+        base = cents(study.base_reward) - entered.get(Kind.BASE, 0)
+        enter(Kind.BASE, min(base, whole - had), "completed")
+        had += max(min(base, whole - had), 0)
+    enter(Kind.TOP_UP if completed else Kind.PARTIAL, whole - had, hours)
+    waited = waiting_time(participation)
+    words = f"{waited.total_seconds():.0f} s of waiting"
+    enter(Kind.WAITING, for_time(study, waited) - entered.get(Kind.WAITING, 0), words)
+    return made
+
+
+def _enter_exits(participation: Participation, entered: dict, enter) -> None:
+    """What Prolific itself pays for the exits that this participation was sent to."""
+    paid_already = set(
+        participation.ledger.filter(submission__isnull=False).values_list(
+            "submission_id", flat=True
+        )
+    )
+    sent = participation.submissions.filter(prolific_study__isnull=False).exclude(outcome="")
+    for one in sent.select_related("prolific_study"):
+        if one.pk in paid_already:
+            continue
+        part = one.prolific_study
+        if one.outcome == "completed" or (one.outcome == "not_qualified" and part.part == 1):
+            enter(Kind.BASE, part.reward_cents, f"reward of {part.name}", one)
+        elif one.outcome == "not_qualified":
+            enter(Kind.SCREEN_OUT, part.screen_out_cents, f"screened out of {part.name}", one)
+
+
+def settle_ended(study: Study) -> int:
+    """Settle everybody of a study who has ended; return how many entries were made.
+
+    Expired and returned workers are settled here and not when they leave, as they may come back.
+    """
+    ended = study.participations.filter(kind="person").exclude(status__in=Participation.LIVE)
+    made = 0
+    for token in ended.values_list("token", flat=True):
+        with transaction.atomic():
+            one = Participation.objects.select_for_update(no_key=True).get(token=token)
+            made += len(settle(one))
+    return made
+
+
+def decide(participation: Participation, is_paid: bool, reason: str, by: AbstractBaseUser) -> None:
+    """Decide that a participation is paid, or not, and log who and why.
+
+    Not to pay stops what is not yet in the ledger; what is entered stays entered. Whether it counts
+    in the analysis is another fact. Raises ValueError without a reason.
+    """
+    if not reason.strip() or "\0" in reason:
+        raise ValueError("Write the reason: it is kept with the decision.")
+    with transaction.atomic():
+        one = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
+        if one.is_paid == is_paid:
+            return
+        one.is_paid = is_paid
+        one.save(update_fields=["is_paid"])
+        one.decisions.create(
+            about=Decision.About.PAY, outcome=is_paid, reason=reason.strip(), by=by
+        )
+        settle(one)
+
+
+def add_bonus(participation: Participation, amount: int, reason: str, by) -> LedgerEntry:
+    """Enter a bonus of so many cents. Raises ValueError without amount or reason."""
+    if amount <= 0 or not reason.strip():
+        raise ValueError("A bonus is an amount above zero, with its reason.")
+    return LedgerEntry.objects.create(
+        participation=participation,
+        kind=Kind.BONUS,
+        cents=amount,
+        currency=participation.study.currency,
+        reason=reason.strip()[:200],
+        by=by,
+    )
+
+
+@dataclass(frozen=True)
+class Wage:
+    """What one participation earned for how long; amounts in cents, wages in cents per hour."""
+
+    participation: Participation
+    active_seconds: float
+    elapsed_seconds: float
+    earned: int
+    paid: int
+
+    @property
+    def per_active_hour(self) -> float | None:
+        return self.earned * 3600 / self.active_seconds if self.active_seconds else None
+
+    @property
+    def per_elapsed_hour(self) -> float | None:
+        return self.earned * 3600 / self.elapsed_seconds if self.elapsed_seconds else None
+
+
+def wages(participations: Iterable[Participation]) -> list[Wage]:
+    """Earned, paid and times of participations that have ended and were settled."""
+    found = []
+    for one in participations:
+        entries = list(one.ledger.all())
+        paid = sum(e.cents for e in entries if _is_paid(e))
+        end = one.finished_at or one.decided_at or one.arrived_at
+        waited = waiting_time(one).total_seconds()
+        found.append(
+            Wage(
+                participation=one,
+                active_seconds=(one.worked_seconds or 0.0) + waited,
+                elapsed_seconds=max((end - one.arrived_at).total_seconds(), 0.0),
+                earned=sum(entry.cents for entry in entries),
+                paid=paid,
+            )
+        )
+    return found
+
+
+def _is_paid(entry: LedgerEntry) -> bool:
+    payment = getattr(entry, "payment", None)
+    return payment is not None and payment.batch.state == "paid"
+
+
+def settled(study: Study) -> "QuerySet[Participation]":
+    """People of the study with settled work, ready for `wages`."""
+    people = study.participations.filter(kind="person", worked_seconds__isnull=False)
+    return people.select_related("scenario__task", "study").prefetch_related(
+        "ledger__payment__batch"
+    )
+
+
+def median_wage(found: Iterable[Wage]) -> float | None:
+    """The median wage per active hour, in cents; None where nobody has worked."""
+    known = [wage.per_active_hour for wage in found if wage.per_active_hour is not None]
+    return statistics.median(known) if known else None
+
+
+def in_currency(amount: int) -> str:
+    """1234 -> 12.34."""
+    return f"{amount // 100}.{amount % 100:02d}"

@@ -1,0 +1,115 @@
+"""Any platform that puts an id into the study's address and wants a code or a redirect back.
+
+CloudResearch Connect and SONA are presets; parameter names and ways back are the researcher's.
+"""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+
+from annotation.models import Kind, Panel
+from annotation.recruiters import Exit, Identity, NotAdmitted
+
+PLACEHOLDERS = ("{id}", "{submission}", "{code}")
+LONGEST_ID = 200
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What a platform is known to send and to want (FACTS 1.3)."""
+
+    title: str
+    id_parameter: str
+    submission_parameter: str
+    completed_url: str
+    note: str
+
+
+PRESETS = {
+    "connect": Preset(
+        "CloudResearch Connect",
+        "participantId",
+        "assignmentId",
+        "https://connect.cloudresearch.com/participant/project/PROJECT/complete",
+        "Put your project's id in place of PROJECT. Connect's redirect is for completed work only:"
+        " who is screened out gets a code, and is paid as a partial complete.",
+    ),
+    "sona": Preset(
+        "SONA",
+        "survey_code",
+        "",
+        "https://SCHOOL.sona-systems.com/webstudy_credit.aspx?experiment_id=ID&credit_token=TOKEN"
+        "&survey_code={id}",
+        "Give SONA the study's address with ?survey_code=%SURVEY_CODE%, and copy the completion"
+        " address that it shows for an external study, ending in {id}.",
+    ),
+    "other": Preset("Another platform", "participant", "", "", ""),
+}
+
+
+def check(panel: Panel) -> None:
+    """Raise ValidationError, with the reason at each field, for a panel that cannot work."""
+    errors: dict[str, str] = {}
+    for field in ("id_parameter", "submission_parameter"):
+        name = getattr(panel, field)
+        if (name or field == "id_parameter") and not re.fullmatch(r"[A-Za-z0-9_.-]{1,60}", name):
+            errors[field] = "Write the parameter's name alone, such as participantId."
+    for field in ("completed_url", "other_url"):
+        template = getattr(panel, field)
+        if not template:
+            continue
+        bare = template
+        for placeholder in PLACEHOLDERS:
+            bare = bare.replace(placeholder, "")
+        if not re.match(r"https?://[^\s/]+", template):
+            errors[field] = "Write a whole address that begins with https://"
+        elif "{" in bare or "}" in bare:
+            errors[field] = f"Only {', '.join(PLACEHOLDERS)} can stand in braces."
+        elif re.search(r"\b(PROJECT|SCHOOL|TOKEN)\b", template):
+            errors[field] = "Put your own values in place of the words in capitals."
+    if errors:
+        raise ValidationError(errors)
+
+
+class PanelDoor:
+    """The study's address for one platform."""
+
+    kind, part = Kind.PERSON, 0
+
+    def __init__(self, panel: Panel):
+        self.panel, self.study = panel, panel.study
+        # Ids are the platform's own: the same id on another platform is somebody else.
+        self.recruiter = f"panel:{panel.name}"[:20]
+
+    def identity(self, request: HttpRequest) -> Identity | None:
+        person = request.GET.get(self.panel.id_parameter, "").strip()
+        submission = request.GET.get(self.panel.submission_parameter, "").strip()
+        if not person:
+            raise NotAdmitted(
+                f"The address lacks {self.panel.id_parameter}: please open the study from"
+                f" {self.panel.name} again."
+            )
+        if len(person) > LONGEST_ID or len(submission) > LONGEST_ID or "\0" in person + submission:
+            raise NotAdmitted("The address is damaged: please open the study again.")
+        return Identity(person, submission)
+
+    def is_preview(self, request: HttpRequest) -> bool:
+        # Connect and others send the placeholder itself while a researcher only looks.
+        return bool(re.match(r"[%{\[$]", request.GET.get(self.panel.id_parameter, "")))
+
+    def scenarios(self) -> list[int] | None:
+        return None
+
+    def exit(self, outcome: str, identity: Identity | None, own_code: str) -> Exit | None:
+        completed = outcome == "completed"
+        code = self.panel.completed_code if completed else self.panel.other_code
+        template = self.panel.completed_url if completed else self.panel.other_url
+        code = code or (own_code if outcome in ("completed", "not_qualified") else "")
+        url = template
+        values = (identity.person, identity.submission, code) if identity else ("", "", code)
+        for placeholder, value in zip(PLACEHOLDERS, values, strict=True):
+            url = url.replace(placeholder, quote(value, safe=""))
+        return Exit(code, url, self.panel.name) if code or url else None

@@ -1,0 +1,92 @@
+/**
+ * The time worked: shown live, and told to the server by signs of work.
+ *
+ * While the page is visible and was used within the study's cut-off, it says so every 20 seconds.
+ * The server counts by its own clock; this clock only shows what it will come to. Beside that the
+ * page tells how often and how long it was left, and that something was pasted, never what.
+ */
+
+const EVERY = 20_000; // milliseconds between two signs of work
+const USED = ["pointerdown", "pointermove", "keydown", "scroll", "touchstart", "input"];
+
+let clock = null;
+let usedAt = performance.now();
+let leftAt = null;
+let told = { blurs: 0, away_seconds: 0, pastes: 0 };
+
+const idle = () => (performance.now() - usedAt) / 1000;
+
+for (const event of USED) {
+  addEventListener(event, () => { usedAt = performance.now(); }, { capture: true, passive: true });
+}
+addEventListener("paste", () => { told.pastes += 1; }, { capture: true });
+
+function leave() {
+  if (leftAt !== null || !clock) return;
+  leftAt = performance.now();
+  told.blurs += 1;
+  ping();
+}
+
+function comeBack() {
+  if (leftAt === null) return;
+  told.away_seconds += Math.round((performance.now() - leftAt) / 1000);
+  leftAt = null;
+  usedAt = performance.now();
+}
+
+addEventListener("blur", leave);
+addEventListener("focus", comeBack);
+document.addEventListener("visibilitychange", () => (document.hidden ? leave() : comeBack()));
+
+/** Tell the server; what cannot be sent is told with the next sign. */
+async function ping() {
+  const shown = clock?.shown.closest("[data-ping]");
+  const token = document.querySelector("[name=csrfmiddlewaretoken]")?.value;
+  if (!shown || !token) return;
+  const sent = told;
+  told = { blurs: 0, away_seconds: 0, pastes: 0 };
+  const body = new URLSearchParams({ turn: shown.dataset.key, csrfmiddlewaretoken: token, ...sent });
+  try {
+    const reply = await fetch(shown.dataset.ping, { method: "POST", body, keepalive: true });
+    if (!reply.ok) throw new Error(reply.status);
+  } catch {
+    for (const name in sent) told[name] += sent[name];
+  }
+}
+
+setInterval(() => {
+  if (clock && leftAt === null && !document.hidden && idle() < clock.cutoff) ping();
+}, EVERY);
+
+/** Count on from what the server has counted for the turn that is shown now. */
+export function startClock(turn) {
+  const shown = turn?.querySelector("[data-worked]");
+  clock = shown && {
+    shown,
+    earned: turn.querySelector("[data-earned]"),
+    seconds: Number(shown.dataset.worked),
+    cutoff: Number(turn.dataset.cutoff ?? 60),
+  };
+  usedAt = performance.now();
+  showTime();
+}
+
+function showTime() {
+  if (!clock) return;
+  const minutes = Math.floor(clock.seconds / 60);
+  write(clock.shown, minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`);
+  if (!clock.earned) return;
+  const cents = Math.floor((Number(clock.earned.dataset.earned) * clock.seconds) / 36);
+  write(clock.earned, (cents / 100).toFixed(2));
+}
+
+function write(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+setInterval(() => {
+  if (!clock || leftAt !== null || idle() >= clock.cutoff) return;
+  clock.seconds += 1;
+  showTime();
+}, 1000);

@@ -1,0 +1,203 @@
+"""Questions about the instructions, consent text, attention checks, exit questionnaire."""
+
+import json
+
+import pytest
+from django.urls import reverse
+
+from analysis import scores
+from annotation import checks, consent_text, training_step
+from annotation.answering import Conflict
+from annotation.models import Answer, ExitAnswers, Step
+from tasks.formats import FormatError
+from tests import factories
+
+QUESTIONS = """How often can you change an answer?
+- As often as I like
+* Never
+
+What comes after the training step?
+* Examples without the right answer
+- Nothing
+"""
+
+
+@pytest.fixture
+def asked(researcher):
+    """Somebody who has consented to a study with two questions."""
+    from annotation import recruitment
+
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[2], comprehension_questions=QUESTIONS
+    )
+    seat = factories.join(study)
+    recruitment.consent(seat, agree=True)
+    return seat
+
+
+def attempt(client, seat, first="1", second="0"):
+    fields = {"question-1": first, "question-2": second}
+    fields = {name: value for name, value in fields.items() if value}
+    return client.post(reverse("comprehend", args=[seat.token]), fields)
+
+
+def test_the_first_example_waits_for_the_right_answers(client, asked):
+    page = client.get(reverse("work", args=[asked.token])).content.decode()
+    assert "You have 2 attempts left" in page
+    assert reverse("begin", args=[asked.token]) not in page
+    with pytest.raises(Conflict):
+        training_step.begin(asked.token)
+    attempt(client, asked)
+    assert (
+        reverse("begin", args=[asked.token])
+        in client.get(reverse("work", args=[asked.token])).content.decode()
+    )
+
+
+def test_a_wrong_attempt_names_the_question_and_leaves_another(client, asked):
+    reply = attempt(client, asked, second="1")
+    assert reply.status_code == 422
+    assert "question 2" in reply.content.decode()
+    assert "You have 1 attempt left" in reply.content.decode()
+    attempt(client, asked)
+    asked.refresh_from_db()
+    assert asked.comprehended_at is not None
+
+
+def test_an_attempt_without_an_answer_to_each_question_does_not_count(client, asked):
+    assert attempt(client, asked, second="").status_code == 422
+    asked.refresh_from_db()
+    assert asked.comprehension_tries == 0
+
+
+def test_the_last_wrong_attempt_is_a_paid_exit_not_a_rejection(client, asked):
+    attempt(client, asked, "0", "0")
+    attempt(client, asked, "0", "1")
+    asked.refresh_from_db()
+    assert (asked.status, asked.seat_number, asked.is_paid) == ("screened_out", None, True)
+
+
+# Consent -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("markdown", "holds", "never"),
+    [
+        ("We **pay** you", "<strong>pay</strong>", ""),
+        ("<script>alert(1)</script>", "&lt;script&gt;", "<script"),
+        ("[x](javascript:alert(1))", "", "<a"),
+        ("[x](https://example.org)", 'href="https://example.org"', ""),
+        ("![x](https://example.org/a.png)", "", "<img"),
+        ("# Title", "<h2>Title</h2>", "<h1"),
+        ("<b onclick=x>y</b>", "", "<b"),
+    ],
+)
+def test_markdown_is_shown_and_nothing_else_gets_through(markdown, holds, never):
+    html = consent_text.as_html(markdown)
+    assert holds in html
+    assert not never or never not in html
+
+
+def test_the_version_consented_to_is_stored_and_a_changed_text_is_a_new_one(researcher):
+    from annotation import design, recruitment
+
+    study = factories.make_study(researcher, factories.make_task(), consent_text="First.")
+    design.change_status(study, "draft")
+    design.change_status(study, "open")
+    assert study.consent_texts.count() == 1
+    design.change_status(study, "draft")
+    study.consent_text = "Second."
+    design.save_draft(study, list(study.tasks.all()))
+    design.change_status(study, "open")
+    seat = factories.join(study)
+    recruitment.consent(seat, agree=True)
+    seat.refresh_from_db()
+    assert (seat.consent_text.version, seat.consent_text.text) == (2, "Second.")
+
+
+# Attention checks --------------------------------------------------------------------------------
+
+
+def check_file(folder, number=2):
+    path = folder / "checks.jsonl"
+    lines = [
+        {
+            "id": f"check-{index}",
+            "context": f"This is attention check {index}: highlight the word Oslo.",
+            "question": "Which places are named?",
+            "answer": ["Oslo"],
+        }
+        for index in range(number)
+    ]
+    path.write_text("\n".join(json.dumps(line) for line in lines))
+    return path
+
+
+@pytest.fixture
+def checked(researcher, tmp_path):
+    task = factories.make_task(test_size=6)
+    checks.import_checks(task, check_file(tmp_path))
+    study = factories.make_study(researcher, task, shots=[2], attention_checks=2)
+    return factories.seat(study.scenarios.get())
+
+
+def test_checks_are_spread_over_the_annotation_step_and_never_first(checked):
+    order = checked.annotation_order
+    assert len(order) == 8
+    places = [order.index(pk) for pk in checked.checks]
+    assert len(places) == 2
+    assert 0 not in places
+
+
+def test_checks_never_count_in_s1_and_their_result_is_kept(checked):
+    def answer(turn):
+        return [] if turn.step == Step.CHECK else list(dict.fromkeys(turn.example.gold))
+
+    factories.work_through(checked, answer)
+    checked.refresh_from_db()
+    assert checked.status == "completed"
+    assert checks.results(checked) == (0, 2)
+    row = scores.annotators(checked.study).iloc[0]
+    assert (row["mean_s1"], row["n"], row["training_n"]) == (1.0, 6, 2)
+    assert Answer.objects.count() == 10
+
+
+def test_a_check_looks_like_any_other_example(client, checked):
+    factories.work_through(checked, limit=2)
+    training_step.go_on(checked.token)
+    seen = set()
+    for _example in range(8):
+        turn = checked.latest_turn()
+        page = client.get(reverse("work", args=[checked.token])).content.decode()
+        assert "Annotation step, example" in page
+        assert "check-" not in page
+        seen.add(turn.step)
+        factories.work_through(checked, limit=1)
+    assert seen == {"annotation", "check"}
+
+
+def test_a_task_has_one_file_of_checks(checked, tmp_path):
+    with pytest.raises(FormatError, match="already"):
+        checks.import_checks(checked.scenario.task, check_file(tmp_path))
+
+
+# Exit questionnaire ------------------------------------------------------------------------------
+
+
+def test_the_exit_questions_are_optional_and_their_first_answers_count(client, researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0], exit_questionnaire=True
+    )
+    seat = factories.seat(study.scenarios.get())
+    address = reverse("questionnaire", args=[seat.token])
+    client.post(address, {"comments": "too early"})
+    assert not ExitAnswers.objects.exists()
+    factories.work_through(seat)
+    work = reverse("work", args=[seat.token])
+    assert "A few last questions" in client.get(work).content.decode()
+    assert client.post(address, {"ai_used": "maybe"}).status_code == 422
+    client.post(address, {"ai_used": "no", "comments": "fine <b>"})
+    client.post(address, {"ai_used": "yes"})
+    stored = ExitAnswers.objects.get()
+    assert (stored.ai_used, stored.seen_before, stored.comments) == ("no", "", "fine <b>")
+    assert "A few last questions" not in client.get(work).content.decode()

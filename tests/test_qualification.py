@@ -1,0 +1,202 @@
+"""After the training step: who goes on, who leaves paid, and who waits for a decision."""
+
+from datetime import timedelta
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from analysis import scores
+from annotation import qualification, recruitment, training_step
+from annotation.models import Decision, Participation, Step
+from annotation.qualification import verdict
+from tests import factories
+
+WRONG = ["nothing of this"]
+
+
+def study_with(researcher, rule, threshold=None, **fields):
+    defaults = {"shots": [2], "annotators": 6, "hourly_rate": 12}
+    task = factories.make_task(labels=factories.LABELS, name="toy-labels")
+    return factories.make_study(
+        researcher,
+        task,
+        qualification=rule,
+        qualification_threshold=threshold,
+        **(defaults | fields),
+    )
+
+
+def train(study, right: int) -> Participation:
+    """Somebody new answers both training examples, so many of them right, and goes on."""
+    seat = factories.seat(study.scenarios.get())
+    for index in range(2):
+        turn = seat.latest_turn()
+        gold = turn.example.gold[0]
+        other = "negative" if gold == "positive" else "positive"
+        fields = {"label": gold if index < right else other}
+        from annotation import answering
+
+        answering.submit(seat.token, turn.pk, fields)
+        training_step.go_on(seat.token)
+    seat.refresh_from_db()
+    return seat
+
+
+@pytest.mark.parametrize(
+    ("rule", "threshold", "own", "others", "passes", "provisional"),
+    [
+        ("none", None, 0, [], True, False),
+        ("minimum", 50, 50, [], True, False),
+        ("minimum", 50, 49.9, [], False, False),
+        ("points_below", 10, 0, [90], True, True),
+        ("points_below", 10, 80, [90, 90], True, False),
+        ("points_below", 10, 79, [90, 90], False, False),
+        ("sds_below", 2, 0, [80, 82, 87, 84], True, True),
+        ("sds_below", 2, 77, [80, 82, 87, 80, 82], True, False),
+        # Mean 82.2, SD 2.86 (ddof 1): two of them below is 76.47.
+        ("sds_below", 2, 76, [80, 82, 87, 80, 82], False, False),
+    ],
+)
+def test_each_rule_judges_against_the_others(rule, threshold, own, others, passes, provisional):
+    found = verdict(rule, threshold, own, others)
+    assert (found.passes, found.provisional) == (passes, provisional)
+
+
+def test_below_the_minimum_is_a_paid_exit_and_the_seat_is_free(client, researcher):
+    study = study_with(researcher, "minimum", 50, annotators=1, minimum_pay=1)
+    gone = train(study, right=0)
+    assert (gone.status, gone.seat_number, gone.in_analysis) == ("screened_out", None, False)
+    assert gone.is_paid
+    assert sum(entry.cents for entry in gone.ledger.all()) >= 100
+    page = client.get(reverse("work", args=[gone.token])).content.decode()
+    assert "no judgement of you" in page
+    assert gone.completion_code in page
+    assert not gone.turns.filter(step=Step.ANNOTATION).exists()
+    assert factories.join(study).status == "arrived"
+
+
+def test_who_was_screened_out_cannot_go_on(client, researcher):
+    study = study_with(researcher, "minimum", 50)
+    gone = train(study, right=0)
+    turn = gone.turns.last()
+    for name in ("continue", "come_back", "begin", "next_task"):
+        client.post(reverse(name, args=[gone.token]))
+    client.post(reverse("answer", args=[gone.token]), {"turn": turn.pk, "label": "positive"})
+    gone.refresh_from_db()
+    assert (gone.status, gone.turns.count()) == ("screened_out", 2)
+
+
+def test_each_decision_is_logged_with_its_reason(researcher):
+    study = study_with(researcher, "minimum", 50)
+    passed, gone = train(study, right=2), train(study, right=0)
+    (decision,) = passed.decisions.all()
+    assert (decision.about, decision.outcome, decision.by) == ("qualification", True, None)
+    assert "training S1 100.0" in decision.reason
+    assert {(d.about, d.outcome) for d in gone.decisions.all()} == {
+        ("qualification", False),
+        ("analysis", False),
+    }
+
+
+def test_the_group_holds_the_screened_out_and_judges_only_when_it_is_large_enough(researcher):
+    study = study_with(researcher, "points_below", 20)
+    first = train(study, right=0)
+    assert (first.status, first.qualified) == ("working", True)
+    assert train(study, right=2).status == "working"
+    # Two others by now: 100 and 0, mean 50.
+    assert train(study, right=0).status == "screened_out"
+    # Three others: 100, 0 and the screened-out 0; the mean is 33.3.
+    assert train(study, right=1).status == "working"
+
+
+def test_who_passed_provisionally_is_flagged_once_the_group_is_large_enough(researcher):
+    study = study_with(researcher, "points_below", 20)
+    first = train(study, right=0)
+    assert qualification.flagged_again(study) == {}
+    train(study, right=2)
+    train(study, right=2)
+    assert list(qualification.flagged_again(study)) == [first.pk]
+    first.refresh_from_db()
+    assert first.status == "working"
+
+
+def test_kinds_do_not_judge_each_other(researcher):
+    study = study_with(researcher, "points_below", 20)
+    for _robot in range(3):
+        robot = factories.seat(study.scenarios.get(), "simulated")
+        factories.work_through(robot, limit=2)
+    assert train(study, right=0).status == "working"
+
+
+# A researcher decides ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def waiting(researcher):
+    return train(study_with(researcher, "researcher", annotators=1), right=1)
+
+
+def test_the_worker_waits_with_the_seat_until_the_researcher_decides(client, waiting):
+    assert (waiting.status, waiting.seat_number) == ("waiting", 1)
+    page = client.get(reverse("work", args=[waiting.token])).content.decode()
+    assert "You are paid for waiting" in page
+    reply = client.post(reverse("wait", args=[waiting.token]), HTTP_HX_REQUEST="true")
+    assert reply.status_code == 204
+    with pytest.raises(recruitment.RecruitmentError):
+        factories.join(waiting.study)
+
+
+@pytest.mark.parametrize(("passes", "status"), [("yes", "working"), ("no", "screened_out")])
+def test_the_researcher_decides_on_the_annotators_page(client, admin_like, waiting, passes, status):
+    address = reverse("participation_decide", args=[waiting.study.name, waiting.pseudonym])
+    admin_like.post(address, {"about": "qualification", "outcome": passes, "reason": "looked"})
+    waiting.refresh_from_db()
+    assert waiting.status == status
+    decision = waiting.decisions.get(about=Decision.About.QUALIFICATION)
+    assert (decision.reason, decision.by.username) == ("looked", "ada")
+    reply = client.post(reverse("wait", args=[waiting.token]), HTTP_HX_REQUEST="true")
+    assert reply["HX-Redirect"] == reverse("work", args=[waiting.token])
+
+
+@pytest.fixture
+def admin_like(client, researcher):
+    from django.test import Client
+
+    ada = Client()
+    ada.force_login(researcher)
+    return ada
+
+
+def test_after_the_time_limit_the_page_goes_on_by_itself(client, waiting):
+    since = timezone.now() - timedelta(minutes=16)
+    Participation.objects.filter(pk=waiting.pk).update(waiting_since=since)
+    client.post(reverse("wait", args=[waiting.token]))
+    waiting.refresh_from_db()
+    assert waiting.status == "working"
+    assert "nobody decided within 15 minutes" in waiting.decisions.get().reason
+    assert waiting.latest_turn().step == Step.ANNOTATION
+
+
+def test_waiting_is_paid_up_to_the_limit(waiting):
+    since = timezone.now() - timedelta(minutes=40)
+    Participation.objects.filter(pk=waiting.pk).update(waiting_since=since)
+    qualification.decide(waiting.token, False, "too low")
+    entry = waiting.ledger.get(kind="waiting")
+    assert entry.cents == 300  # 15 minutes at 12.00 per hour
+
+
+def test_looking_at_the_waiting_page_decides_nothing(client, waiting):
+    since = timezone.now() - timedelta(minutes=16)
+    Participation.objects.filter(pk=waiting.pk).update(waiting_since=since)
+    client.get(reverse("work", args=[waiting.token]))
+    waiting.refresh_from_db()
+    assert waiting.status == "waiting"
+
+
+def test_the_screened_out_are_in_no_table(researcher):
+    study = study_with(researcher, "minimum", 50)
+    train(study, right=0)
+    frame = scores.annotators(study)
+    assert list(frame["status"]) == ["screened_out"]
+    assert scores.scenarios(frame).empty
