@@ -14,7 +14,8 @@ from django.db import transaction
 from django.db.models import F, Value
 from django.db.models.functions import Concat
 
-from annotation.models import Participation, PaymentBatch, Study
+from annotation import pay
+from annotation.models import LedgerEntry, Participation, PaymentBatch, Study
 
 
 def worker_key(recruiter: str, identity: str) -> str:
@@ -56,13 +57,12 @@ def purge(study: Study) -> int:
     """
     with transaction.atomic():
         study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        pay.settle_ended(study)
         people = study.participations.filter(kind="person")
         if people.filter(status__in=Participation.LIVE).exists():
             raise PurgeError("Somebody is still at work: close the study and wait for them.")
-        unpaid = people.filter(ledger__isnull=False).exclude(
-            ledger__payment__batch__state=PaymentBatch.State.PAID
-        )
-        if unpaid.exists():
+        owed = LedgerEntry.objects.filter(participation__in=people.filter(is_paid=True))
+        if owed.exclude(payment__batch__state=PaymentBatch.State.PAID).exists():
             raise PurgeError("Not everybody is paid yet: pay first, or mark the payments as paid.")
         known = study.submissions.exclude(person="", reference="")
         count = known.update(person="", reference="")

@@ -151,8 +151,8 @@ def settle_ended(study: Study) -> int:
 def decide(participation: Participation, is_paid: bool, reason: str, by: AbstractBaseUser) -> None:
     """Decide that a participation is paid, or not, and log who and why.
 
-    Not to pay stops what is not yet in the ledger; what is entered stays entered. Whether it counts
-    in the analysis is another fact. Raises ValueError without a reason.
+    Not to pay stops what is not yet in the ledger, and holds back what is there and in no batch.
+    Whether it counts in the analysis is another fact. Raises ValueError without a reason.
     """
     if not reason.strip() or "\0" in reason:
         raise ValueError("Write the reason: it is kept with the decision.")

@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from http.cookiejar import CookieJar
 from typing import Any, Protocol
-from urllib.parse import urlencode, urljoin
+from urllib.parse import urlencode, urljoin, urlsplit
 from urllib.request import HTTPCookieProcessor, Request, build_opener
 
 import lxml.html
 from django.test import Client
 
+from annotation import comprehension
 from annotation.models import Study
 from tasks import spans
 from tasks.cards import Card
@@ -104,6 +105,11 @@ class Knowledge:
     def __init__(self, study: Study) -> None:
         self._known: dict[tuple[Any, ...], Known] = {}
         self._majority: dict[str, str] = {}
+        # The right answers to the questions about the instructions, as the form sends them.
+        asked = comprehension.parse(study.comprehension_questions)
+        self.of_instructions = {
+            f"question-{number}": str(one.right) for number, one in enumerate(asked, start=1)
+        }
         for task in study.tasks.all():
             card = task.card
             rows = Example.objects.filter(split__task=task)
@@ -246,19 +252,24 @@ def _apart(chosen: list[spans.Span]) -> list[spans.Span]:
 # The walk ----------------------------------------------------------------------------------------
 
 
-def walk(site: Site, code: str, policy: str, knowledge: Knowledge, seed: str) -> Iterator[str]:
-    """Walk one annotator from the study's link to the completion code.
+def walk(site: Site, address: str, policy: str, knowledge: Knowledge, seed: str) -> Iterator[str]:
+    """Walk one annotator from the study's address (or a personal link) to the completion code.
 
     Yields the step ("training", "annotation") of each answer given. Raises RobotError where there
     is no seat, or on a page that answers with an error.
     """
     rng = random.Random(seed)
     decide = policy_of(policy, knowledge, rng)
-    page = lxml.html.fromstring(site.get(f"/join/{code}/"))
+    page = lxml.html.fromstring(site.get(address))
+    begun = page.xpath("//a[contains(@class, 'main-action')][starts-with(@href, '/work/')]/@href")
+    if begun:
+        page = lxml.html.fromstring(site.get(begun[0]))
     while (form := _leading_form(page)) is not None:
         fields = dict(form.form_values())
         if form.action.endswith("/consent/"):
             fields["agree"] = "yes"
+        if form.action.endswith("/comprehend/"):
+            fields |= knowledge.of_instructions
         if form.action.endswith("/answer/"):
             turn = page.xpath("descendant-or-self::section[@id='turn']")[0]
             yield "training" if turn.get("aria-label").startswith("Training") else "annotation"
@@ -267,12 +278,19 @@ def walk(site: Site, code: str, policy: str, knowledge: Knowledge, seed: str) ->
         page = lxml.html.fromstring(html)
 
 
-LEADING = ("/start/", "/consent/", "/begin/", "/answer/", "/continue/", "/next-task/")
+LEADING = (
+    "/start/", "/consent/", "/comprehend/", "/begin/", "/answer/", "/continue/", "/next-task/",
+)  # fmt: skip
 
 
 def _leading_form(page: Any) -> Any:
     """The form that leads on, from Start to the next task; None at the end."""
-    return next((form for form in page.forms if (form.action or "").endswith(LEADING)), None)
+    return next((form for form in page.forms if _path(form).endswith(LEADING)), None)
+
+
+def _path(form: Any) -> str:
+    """Where a form leads, without what stands behind the question mark."""
+    return urlsplit(form.action or "").path
 
 
 def _answer(page: Any, decide: Policy, knowledge: Knowledge, rng: random.Random) -> dict[str, str]:

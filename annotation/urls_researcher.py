@@ -2,7 +2,16 @@
 
 from django.urls import path
 
-from annotation import preview, views_links, views_participation, views_researcher
+from annotation import (
+    preview,
+    views_links,
+    views_lists,
+    views_participation,
+    views_pay,
+    views_recruiters,
+    views_researcher,
+)
+from annotation.recruiters.prolific import webhook
 
 urlpatterns = [
     path("", views_researcher.home, name="home"),
@@ -33,6 +42,33 @@ urlpatterns = [
     ),
     path("studies/<str:name>/links/", views_links.links, name="personal_links"),
     path("studies/<str:name>/links.csv", views_links.links_file, name="personal_links_file"),
+    path("studies/<str:name>/recruiters/", views_recruiters.recruiters, name="recruiters"),
+    path("studies/<str:name>/recruiters/panels/", views_recruiters.panel_new, name="panel_new"),
+    path(
+        "studies/<str:name>/recruiters/panels/<int:pk>/",
+        views_recruiters.panel_visit,
+        name="panel_visit",
+    ),
+    path(
+        "studies/<str:name>/recruiters/prolific/",
+        views_recruiters.prolific_plan,
+        name="prolific_plan",
+    ),
+    path(
+        "studies/<str:name>/recruiters/prolific/sync/",
+        views_recruiters.prolific_sync,
+        name="prolific_sync",
+    ),
+    path(
+        "studies/<str:name>/recruiters/prolific/<int:pk>/",
+        views_recruiters.prolific_study,
+        name="prolific_study",
+    ),
+    path("recruiters/prolific/webhook/", webhook.receive, name="prolific_webhook"),
+    path("studies/<str:name>/pay/", views_pay.pay_page, name="pay"),
+    path("studies/<str:name>/pay/<int:pk>.csv", views_pay.batch_file, name="pay_batch_file"),
+    path("studies/<str:name>/lists/", views_lists.lists, name="lists"),
+    path("studies/<str:name>/seats/", views_lists.seats, name="seats"),
     path("tasks/", views_researcher.tasks, name="tasks"),
     path("tasks/<str:name>/<int:version>/", views_researcher.task, name="task"),
 ]

@@ -84,6 +84,9 @@ def study_page(request: HttpRequest, one: Study) -> dict:
             for scenario in one.scenarios.select_related("task").annotate(**_seat_counts())
         ],
         "participations": participation_rows(one),
+        "waiting": one.participations.filter(status=Participation.Status.WAITING).select_related(
+            "scenario__task"
+        ),
     }
 
 

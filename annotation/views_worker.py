@@ -66,6 +66,7 @@ def _landing(
     study, door = arrival.study, arrival.door
     state = refused or _refusal(request, arrival) or "open"
     address = reverse("start", args=[request.resolver_match.kwargs["code"]])
+    by_platform = bool(arrival.who and arrival.who.submission)
     outcome = "incompatible_device" if state == "device" else "study_full"
     page = {
         "title": study.title,
@@ -76,9 +77,9 @@ def _landing(
         "preview": arrival.is_preview,
         "state": "open" if live else state,
         "sentence": recruitment.NO_SEAT.get(state, ""),
-        "resume_url": reverse("work", args=[live.token]) if live and not door.part else "",
-        # A part is come for by pressing Start: GET moves nobody on.
-        "comes_for_part": bool(live and door.part),
+        "resume_url": reverse("work", args=[live.token]) if live and not by_platform else "",
+        # Another submission, or the next part, is noted by pressing Go on: GET writes nothing.
+        "goes_on_by_post": bool(live and by_platform),
         "exit": None if live or state == "open" else door.exit(outcome, arrival.who, ""),
         "start_url": f"{address}?{arrival.query}" if arrival.query else address,
     }

@@ -86,6 +86,7 @@ class PaymentBatch(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
     made_at = models.DateTimeField(default=timezone.now)
+    paying_since = models.DateTimeField(null=True)
     paid_at = models.DateTimeField(null=True)
 
     class Meta:

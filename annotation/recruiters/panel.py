@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from django.core.exceptions import ValidationError
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 
 from annotation.models import Kind, Panel
 from annotation.recruiters import Exit, Identity, NotAdmitted
@@ -85,8 +85,12 @@ class PanelDoor:
         self.recruiter = f"panel:{panel.name}"[:20]
 
     def identity(self, request: HttpRequest) -> Identity | None:
-        person = request.GET.get(self.panel.id_parameter, "").strip()
-        submission = request.GET.get(self.panel.submission_parameter, "").strip()
+        return self.read(request.GET)
+
+    def read(self, parameters: QueryDict) -> Identity:
+        """Who these parameters of an address name. Raises NotAdmitted."""
+        person = parameters.get(self.panel.id_parameter, "").strip()
+        submission = parameters.get(self.panel.submission_parameter, "").strip()
         if not person:
             raise NotAdmitted(
                 f"The address lacks {self.panel.id_parameter}: please open the study from"
@@ -97,8 +101,11 @@ class PanelDoor:
         return Identity(person, submission)
 
     def is_preview(self, request: HttpRequest) -> bool:
-        # Connect and others send the placeholder itself while a researcher only looks.
-        return bool(re.match(r"[%{\[$]", request.GET.get(self.panel.id_parameter, "")))
+        return self.is_placeholder(request.GET)
+
+    def is_placeholder(self, parameters: QueryDict) -> bool:
+        """Connect and others send the placeholder itself while a researcher only looks."""
+        return bool(re.match(r"[%{\[$]", parameters.get(self.panel.id_parameter, "")))
 
     def scenarios(self) -> list[int] | None:
         return None

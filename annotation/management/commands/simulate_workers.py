@@ -7,6 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
+from django.urls import reverse
 from tqdm import tqdm
 
 from annotation.models import Kind, Study
@@ -80,4 +81,5 @@ def one_walk(job: tuple[int, str, str, str | None]) -> int:
         _knowledge[study.manifest_hash] = Knowledge(study)
     site = OverHTTP(url) if url else InProcess()
     knowledge = _knowledge[study.manifest_hash]
-    return sum(1 for _ in walk(site, study.simulated_link_code, policy, knowledge, seed))
+    address = reverse("landing", args=[study.simulated_link_code])
+    return sum(1 for _ in walk(site, address, policy, knowledge, seed))

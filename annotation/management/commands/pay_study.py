@@ -1,0 +1,51 @@
+"""Pay what the ledger of a study says, through Prolific; by hand what cannot go that way."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotation import pay, payment
+from annotation.models import Study
+from annotation.recruiters.prolific.client import ProlificError
+from annotation.recruiters.prolific.sync import sync
+
+
+class Command(BaseCommand):
+    help = "Settle, approve and pay bonuses. Safe to run again: nobody is paid twice."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study")
+        parser.add_argument("--dry-run", action="store_true", help="say what is due, pay nothing")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = Study.objects.filter(name=options["study"]).first()
+        if study is None:
+            raise CommandError(f"There is no study {options['study']}.")
+        if options["dry_run"]:
+            self._dry_run(study)
+            return
+        if study.prolific_studies.exclude(external_id=None).exists():
+            try:
+                sync(study)
+            except ProlificError as error:
+                raise CommandError(f"Nothing was paid: {error}") from None
+        said = payment.pay_all(study, None)
+        for sentence in said or ["Nothing to pay through Prolific."]:
+            self.stdout.write(sentence)
+        by_hand = study.payment_batches.filter(method="hand", state="prepared")
+        for batch in by_hand:
+            amount = pay.in_currency(payment.total(batch))
+            self.stdout.write(f"batch {batch.pk}: {amount} {study.currency} to be paid by hand")
+        if any("NOT PAID" in sentence for sentence in said):
+            raise CommandError("Not everything was paid; run it again.")
+
+    def _dry_run(self, study: Study) -> None:
+        """What is in the ledger and in no batch; entries of those who may come back are missing."""
+        for entry in payment.unpaid(study):
+            method, _study = payment.way(entry)
+            self.stdout.write(
+                f"{entry.participation} {entry.amount} {entry.currency}"
+                f" {entry.get_kind_display()}: {method or 'not yet'}"
+            )
+        self.stdout.write("Nothing was paid.")

@@ -1,0 +1,26 @@
+"""Delete who somebody was, once they are paid."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from annotation import identities
+from annotation.models import Study
+
+
+class Command(BaseCommand):
+    help = "Delete the ids of a study's workers. The keyed hash that bars them stays for ever."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("study")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study = Study.objects.filter(name=options["study"]).first()
+        if study is None:
+            raise CommandError(f"There is no study {options['study']}.")
+        try:
+            count = identities.purge(study)
+        except identities.PurgeError as error:
+            raise CommandError(str(error)) from None
+        self.stdout.write(f"{count} identities deleted.")

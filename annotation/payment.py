@@ -1,0 +1,312 @@
+"""Paying what the ledger says: in batches, each entry in one at most, and safe against crashes.
+
+Approving a submission pays its reward and can be asked for again and again. Paying a batch of
+bonuses cannot: Prolific pays again when it is asked again. So a batch is marked as "paying" before
+it is asked for, and one that is found so later (a crash, a lost reply) is first looked up: what
+Prolific shows with the submissions says whether the money has arrived.
+"""
+
+import csv
+import io
+from collections import defaultdict
+from collections.abc import Iterable
+from datetime import timedelta
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.utils import timezone
+
+from annotation import identities, pay
+from annotation.models import (
+    LedgerEntry,
+    Payment,
+    PaymentBatch,
+    PersonalLink,
+    Study,
+    Submission,
+)
+from annotation.recruiters.prolific.client import Client, ProlificError
+
+Method, State, Kind = PaymentBatch.Method, PaymentBatch.State, LedgerEntry.Kind
+
+# Prolific pays bonuses some time after it was asked: only then does their absence say something.
+SETTLING = timedelta(hours=1)
+APPROVABLE = {"ACTIVE", "AWAITING_REVIEW", "APPROVED", ""}
+
+
+class PaymentError(Exception):
+    """Why something cannot be paid now; the text is for people."""
+
+
+def unpaid(study: Study) -> list[LedgerEntry]:
+    """Entries of people that are in no batch, oldest first."""
+    entries = LedgerEntry.objects.filter(participation__study=study, payment__isnull=True)
+    return list(
+        entries.filter(participation__kind="person")
+        .select_related("participation__worker", "submission__prolific_study")
+        .order_by("pk")
+    )
+
+
+def way(entry: LedgerEntry) -> tuple[str, int | None]:
+    """How an entry is paid: method and key of the study on Prolific; "" for not now."""
+    own = entry.submission
+    if not entry.participation.is_paid:
+        return "", None
+    if entry.kind == Kind.SCREEN_OUT and own is not None:
+        if own.status == "SCREENED_OUT":
+            return Method.EXIT, own.prolific_study_id
+        # Left without entering the code: the amount goes by bonus once the place is given back.
+        gone = own.status in ("RETURNED", "TIMED_OUT")
+        return (Method.BONUS if gone else ""), own.prolific_study_id
+    if entry.kind == Kind.BASE and own is not None and own.status in APPROVABLE:
+        return Method.APPROVAL, own.prolific_study_id
+    latest = own or _latest_submission(entry)
+    if latest is not None and latest.prolific_study_id is not None:
+        return Method.BONUS, latest.prolific_study_id
+    return Method.HAND, None
+
+
+def _latest_submission(entry: LedgerEntry) -> Submission | None:
+    return entry.participation.submissions.order_by("-pk").first()
+
+
+def prepare(study: Study, by: AbstractBaseUser | None) -> list[PaymentBatch]:
+    """Settle everybody who has ended and put what is not yet in a batch into one.
+
+    What Prolific has paid for an exit by itself is entered as paid. Nothing else is paid here.
+    """
+    pay.settle_ended(study)
+    with transaction.atomic():
+        # Two clicks: the second finds nothing left.
+        Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        groups: dict[tuple[str, int | None], list[LedgerEntry]] = defaultdict(list)
+        for entry in unpaid(study):
+            groups[way(entry)].append(entry)
+        made = []
+        for (method, prolific_study), entries in sorted(groups.items(), key=str):
+            if not method:
+                continue
+            by_exit = method == Method.EXIT
+            batch = PaymentBatch.objects.create(
+                study=study,
+                method=method,
+                prolific_study_id=prolific_study,
+                made_by=by,
+                state=State.PAID if by_exit else State.PREPARED,
+                paid_at=timezone.now() if by_exit else None,
+            )
+            Payment.objects.bulk_create(Payment(batch=batch, entry=entry) for entry in entries)
+            made.append(batch)
+    return made
+
+
+def cancel(batch: PaymentBatch) -> None:
+    """Set the entries of a prepared batch free again. Raises PaymentError."""
+    with transaction.atomic():
+        batch = PaymentBatch.objects.select_for_update(no_key=True).get(pk=batch.pk)
+        if batch.state != State.PREPARED:
+            raise PaymentError(f"This batch is {batch.state}: it cannot be cancelled.")
+        batch.payments.all().delete()
+        batch.state = State.CANCELLED
+        batch.save(update_fields=["state"])
+
+
+def total(batch: PaymentBatch) -> int:
+    """The sum of a batch in cents."""
+    return sum(payment.entry.cents for payment in batch.payments.select_related("entry"))
+
+
+def pay_batch(batch: PaymentBatch) -> PaymentBatch:
+    """Pay a prepared batch through Prolific, or find out what became of one that was begun.
+
+    Raises PaymentError or ProlificError; the batch then says how far it has come, and calling
+    again goes on from there.
+    """
+    batch.refresh_from_db()
+    if batch.state == State.PAID:
+        return batch
+    if batch.state == State.CANCELLED or batch.method in (Method.HAND, Method.EXIT):
+        raise PaymentError("This batch is not paid through Prolific.")
+    client = Client()
+    if batch.method == Method.APPROVAL:
+        _claim(batch, State.PREPARED, State.PAYING)
+        for submission in _submissions(batch):
+            client.approve(identities.show(submission.reference))
+            Submission.objects.filter(pk=submission.pk).update(status="APPROVED")
+        return _paid(batch)
+    return _pay_bonuses(batch, client)
+
+
+def _pay_bonuses(batch: PaymentBatch, client: Client) -> PaymentBatch:
+    if batch.state == State.PAYING:
+        return _look_up(batch, client)
+    if not batch.external_id:
+        # Setting bonuses up pays nothing: if this is lost, another one is set up.
+        batch.external_id = client.prepare_bonuses(
+            batch.prolific_study.external_id, bonus_lines(batch)
+        )
+        batch.save(update_fields=["external_id"])
+    if not _claim(batch, State.PREPARED, State.PAYING):
+        raise PaymentError("Somebody else is paying this batch at this moment.")
+    # From here on it may have been paid: whoever finds it so looks before asking again.
+    try:
+        client.pay_bonuses(batch.external_id)
+    except ProlificError as error:
+        if 400 <= error.status < 500:
+            # A plain refusal (no funds, say): no money has moved.
+            _claim(batch, State.PAYING, State.PREPARED)
+        raise
+    return _paid(batch)
+
+
+def _claim(batch: PaymentBatch, source: str, target: str) -> bool:
+    """Move the batch on if it still is in that state; only one of two can."""
+    moved = PaymentBatch.objects.filter(pk=batch.pk, state=source).update(
+        state=target, paying_since=timezone.now()
+    )
+    batch.refresh_from_db()
+    return bool(moved)
+
+
+def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
+    """What became of bonuses that were asked for: all arrived, or none after a good while."""
+    arrived = [_has_arrived(one, cents, batch, client) for one, cents in _by_submission(batch)]
+    if all(arrived):
+        return _paid(batch)
+    if any(arrived):
+        raise PaymentError(
+            f"Only {sum(arrived)} of {len(arrived)} bonuses of batch {batch.pk} have arrived at"
+            " Prolific so far: ask again later."
+        )
+    if timezone.now() - batch.paying_since < SETTLING:
+        raise PaymentError(
+            f"Batch {batch.pk} was being paid when something broke off. Prolific shows none of its"
+            " bonuses yet; it may take a while. Ask again in an hour: nobody is paid twice."
+        )
+    # Nothing arrived in all that time: the request was lost. Set it up anew, under a new id.
+    batch.external_id = ""
+    batch.state = State.PREPARED
+    batch.save(update_fields=["external_id", "state"])
+    return _pay_bonuses(batch, client)
+
+
+def _has_arrived(one: Submission, cents: int, batch: PaymentBatch, client: Client) -> bool:
+    """Does Prolific show this bonus beside those that were paid before?"""
+    shown = client.submission(identities.show(one.reference)).get("bonus_payments") or []
+    earlier = PaymentBatch.objects.filter(
+        study=batch.study, method=Method.BONUS, state=State.PAID,
+        prolific_study=batch.prolific_study,
+    )  # fmt: skip
+    before = sum(
+        amount
+        for other in earlier
+        for submission, amount in _by_submission(other)
+        if submission.pk == one.pk
+    )
+    return sum(shown) >= before + cents
+
+
+def _paid(batch: PaymentBatch) -> PaymentBatch:
+    batch.state, batch.paid_at = State.PAID, timezone.now()
+    batch.save(update_fields=["state", "paid_at"])
+    return batch
+
+
+def mark_paid(batch: PaymentBatch) -> None:
+    """Somebody paid a batch by hand. Raises PaymentError."""
+    with transaction.atomic():
+        batch = PaymentBatch.objects.select_for_update(no_key=True).get(pk=batch.pk)
+        if batch.method != Method.HAND:
+            raise PaymentError("Only a batch that is paid by hand can be marked as paid.")
+        if batch.state != State.PREPARED:
+            raise PaymentError(f"This batch is {batch.state}.")
+        _paid(batch)
+
+
+def _submissions(batch: PaymentBatch) -> list[Submission]:
+    return [submission for submission, _cents in _by_submission(batch)]
+
+
+def _by_submission(batch: PaymentBatch) -> list[tuple[Submission, int]]:
+    """The submissions that a batch pays, each with its sum in cents."""
+    sums: dict[int, int] = defaultdict(int)
+    found: dict[int, Submission] = {}
+    payments = batch.payments.select_related("entry__submission", "entry__participation")
+    for payment in payments.order_by("pk"):
+        entry = payment.entry
+        submission = entry.submission
+        if submission is None or submission.prolific_study_id != batch.prolific_study_id:
+            submission = (
+                entry.participation.submissions.filter(prolific_study=batch.prolific_study)
+                .order_by("-pk")
+                .first()
+            )
+        if submission is None or not submission.person:
+            raise PaymentError(
+                f"{entry.participation} cannot be paid: who it is was deleted or is not known."
+            )
+        found[submission.pk] = submission
+        sums[submission.pk] += entry.cents
+    return [(found[pk], cents) for pk, cents in sums.items()]
+
+
+def bonus_lines(batch: PaymentBatch) -> list[tuple[str, str]]:
+    """(participant, amount in currency), as Prolific takes bonuses: one line each."""
+    sums: dict[str, int] = defaultdict(int)
+    for submission, cents in _by_submission(batch):
+        sums[identities.show(submission.person)] += cents
+    return [(person, pay.in_currency(cents)) for person, cents in sums.items()]
+
+
+def batch_csv(batch: PaymentBatch) -> str:
+    """A batch to be paid by hand.
+
+    Bonuses of Prolific in its own format (participant,amount, no header); all others with a header:
+    recruiter, id, annotator, amount, currency, kind, reason.
+    """
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\r\n")
+    if batch.method == Method.BONUS:
+        writer.writerows(bonus_lines(batch))
+        return file.getvalue()
+    writer.writerow(["recruiter", "id", "annotator", "amount", "currency", "kind", "reason"])
+    names = _link_names(batch.study)
+    payments = batch.payments.select_related("entry__participation__worker").order_by("pk")
+    for payment in payments:
+        entry, worker = payment.entry, payment.entry.participation.worker
+        latest = _latest_submission(entry)
+        person = identities.show(latest.person) if latest else names.get(worker.key, "")
+        writer.writerow(
+            [worker.recruiter, person, entry.participation.pseudonym, entry.amount,
+             entry.currency, entry.get_kind_display(), entry.reason]
+        )  # fmt: skip
+    return file.getvalue()
+
+
+def _link_names(study: Study) -> dict[str, str]:
+    """Key of the worker of each personal link -> its name."""
+    links: Iterable[PersonalLink] = study.personal_links.all()
+    return {identities.worker_key("personal", link.code): link.name for link in links}
+
+
+def pay_all(study: Study, by: AbstractBaseUser | None) -> list[str]:
+    """Prepare and pay everything that goes through Prolific; sentences of what was done.
+
+    One batch that fails does not keep the others from being paid.
+    """
+    prepare(study, by)
+    said = []
+    through = study.payment_batches.filter(
+        method__in=[Method.APPROVAL, Method.BONUS], state__in=[State.PREPARED, State.PAYING]
+    )
+    for batch in through:
+        amount = f"{pay.in_currency(total(batch))} {study.currency}"
+        words = f"batch {batch.pk}, {batch.get_method_display()}, {amount}"
+        try:
+            pay_batch(batch)
+        except (PaymentError, ProlificError) as error:
+            said.append(f"{words}: NOT PAID. {error}")
+        else:
+            said.append(f"{words}: paid")
+    return said

@@ -1,0 +1,263 @@
+"""The fake Prolific's books: what is kept, what time and completion codes do to it, who is paid."""
+
+import json
+import secrets
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import jwt
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from annotation.recruiters.prolific.fake_hooks import Webhooks
+from annotation.recruiters.prolific.fake_rules import FakeError, code_of
+
+TAKES_A_PLACE = {"RESERVED", "ACTIVE", "AWAITING REVIEW", "APPROVED"}
+AUTO_APPROVAL = 21 * 24 * 3600  # seconds that a submission may wait for review
+TOKEN_LIFE = 3600  # seconds
+CURRENCY = "GBP"
+MODES: dict[str, Any] = {
+    "slow": 0,  # seconds before every reply of the API
+    "fail_next": 0,  # replies that are 503, nothing done
+    "fail_after_next": 0,  # replies that are 503 although it is done: the lost reply
+    "lag": 0,  # looks of the API until it sees the status after a completion
+    "hang_on": None,  # a word of a path such as "pay": done, but the reply takes
+    "hang": 30,  # this many seconds
+    "pay_again": False,  # True: a second pay of one batch pays again, as Prolific's docs warn
+    "webhooks": "on",  # on, off (nothing is sent), duplicate, reverse (held until flushed)
+}
+
+
+class Books:
+    """Studies, submissions, groups and money under one lock, kept as one JSON document.
+
+    What changes them sits in FakeProlific; here is what follows from it by itself.
+    """
+
+    def __init__(self, now: Callable[[], float], state: Path | None):
+        self._wall = now
+        self._state = state
+        self._saved = state.read_text() if state and state.exists() else ""
+        self._data: dict[str, Any] = json.loads(self._saved) if self._saved else _empty_books()
+        self._key: Any = serialization.load_pem_private_key(self._data["key"].encode(), None)
+        self._lock = threading.RLock()
+        self.modes = dict(MODES)
+        self.hooks = Webhooks(self._lock, self._data, now, self.modes)
+
+    @contextmanager
+    def _open(self) -> Iterator[dict[str, Any]]:
+        """The books under the lock: first what time has done to them, at the end they are kept."""
+        with self._lock:
+            self._let_time_pass()
+            yield self._data
+            if self._state and (text := json.dumps(self._data, indent=1)) != self._saved:
+                draft = self._state.with_name(self._state.name + ".new")
+                draft.write_text(text)
+                draft.replace(self._state)
+                self._saved = text
+
+    def _clock(self) -> float:
+        return self._wall() + float(self._data["ahead"])
+
+    def _let_time_pass(self) -> None:
+        now = self._clock()
+        for each in self._data["submissions"].values():
+            study = self._data["studies"][each["study"]]
+            if each["status"] == "ACTIVE":
+                if now - each["started_at"] > study["maximum_allowed_time"] * 60:
+                    self._set_status(each, "TIMED-OUT")
+            elif each["status"] == "AWAITING REVIEW" and (
+                now - each["completed_at"] >= AUTO_APPROVAL
+            ):
+                self._approve(each)
+
+    def _one(self, kind: str, key: str) -> dict[str, Any]:
+        try:
+            found: dict[str, Any] = self._data[kind][key]
+        except (KeyError, TypeError):
+            raise FakeError(404, f"nothing in {kind} has the id {key!r}") from None
+        return found
+
+    def _study(self, study_id: str) -> dict[str, Any]:
+        return self._one("studies", study_id)
+
+    def _submission(self, submission_id: str) -> dict[str, Any]:
+        return self._one("submissions", submission_id)
+
+    def _of(self, study_id: str, participant_id: str | None = None) -> list[dict[str, Any]]:
+        return [
+            each
+            for each in self._data["submissions"].values()
+            if each["study"] == study_id and participant_id in (None, each["participant"])
+        ]
+
+    def _places_taken(self, study_id: str) -> int:
+        return sum(each["status"] in TAKES_A_PLACE for each in self._of(study_id))
+
+    def _must_be(self, status: str, wanted: str, what: str) -> None:
+        if status != wanted:
+            raise FakeError(400, f"a submission that is {status} cannot {what}")
+
+    def _set_status(self, submission: dict[str, Any], status: str) -> None:
+        submission["status"] = status
+        self.hooks.queue(
+            {
+                "resource_id": submission["id"],
+                "event_type": "submission.status.change",
+                "participant_id": submission["participant"],
+                "status": status,
+            }
+        )
+
+    def _set_study_status(self, study: dict[str, Any], status: str) -> None:
+        study["status"] = status
+        self.hooks.queue(
+            {
+                "resource_id": study["id"],
+                "event_type": "study.status.change",
+                "metadata": {},
+                "status": status,
+            }
+        )
+
+    def _approve(self, submission: dict[str, Any]) -> None:
+        self._set_status(submission, "APPROVED")
+        self._pay("reward", self._study(submission["study"])["reward"], submission)
+
+    def _pay(self, kind: str, cents: int, submission: dict[str, Any]) -> None:
+        self._data["entries"].append(
+            {
+                "participant": submission["participant"],
+                "kind": kind,
+                "cents": cents,
+                "study": submission["study"],
+                "submission": submission["id"],
+            }
+        )
+
+    def _carry_out(self, submission: dict[str, Any], code: str, actor: str) -> None:
+        """What a completion code does; a code that nobody set up leads to review."""
+        study = self._study(submission["study"])
+        submission["entered_code"] = code
+        submission["completed_at"] = self._clock()
+        known = code_of(study, code, actor)
+        actions = {each["action"]: each for each in known["actions"]} if known else {}
+        for action in known["actions"] if known else []:
+            if "participant_group" in action:
+                members = self._data["groups"][action["participant_group"]]["members"]
+                members.pop(submission["participant"], None)
+                if action["action"] == "ADD_TO_PARTICIPANT_GROUP":
+                    members[submission["participant"]] = iso(self._clock())
+        if "FIXED_SCREEN_OUT_PAYMENT" in actions:
+            action = actions["FIXED_SCREEN_OUT_PAYMENT"]
+            self._set_status(submission, "SCREENED OUT")
+            self._pay("screen_out", action["fixed_screen_out_reward"], submission)
+            used = sum(each["status"] == "SCREENED OUT" for each in self._of(study["id"]))
+            if used >= action.get("slots", used + 1) and study["status"] == "ACTIVE":
+                self._set_study_status(study, "PAUSED")
+        elif "REQUEST_RETURN" in actions:
+            submission["return_requested"] = iso(self._clock())
+            self._set_status(submission, "RETURNED")
+        elif "AUTOMATICALLY_APPROVE" in actions:
+            self._approve(submission)
+        else:
+            self._set_status(submission, "AWAITING REVIEW")
+
+    def _study_url(self, study: dict[str, Any], submission: dict[str, Any]) -> str:
+        ids = {
+            "PROLIFIC_PID": submission["participant"],
+            "STUDY_ID": study["id"],
+            "SESSION_ID": submission["id"],
+        }
+        url = str(study["external_study_url"])
+        for name, value in ids.items():
+            url = url.replace("{{%" + name + "%}}", quote(value, safe=""))
+        if not study["is_external_study_url_secure"]:
+            return url
+        site = urlsplit(url)
+        claims = {
+            "iss": "prolific",
+            "aud": f"{site.scheme}://{site.netloc}",
+            "iat": int(self._wall()),
+            "exp": int(self._wall()) + TOKEN_LIFE,
+            "prolific": {
+                "participant_id": ids["PROLIFIC_PID"],
+                "study_id": ids["STUDY_ID"],
+                "session_id": ids["SESSION_ID"],
+            },
+        }
+        token = jwt.encode(claims, self._key, "RS256", headers={"kid": self._data["key_id"]})
+        return f"{url}{'&' if site.query else '?'}prolific_token={token}"
+
+    def _shown_study(self, study: dict[str, Any]) -> dict[str, Any]:
+        submissions = self._of(study["id"])
+        return {
+            **study,
+            "places_taken": self._places_taken(study["id"]),
+            "number_of_submissions": len(submissions),
+        }
+
+    def _shown(self, submission: dict[str, Any], looked: bool = True) -> dict[str, Any]:
+        """One submission as the API tells it, which may lag behind a completion."""
+        is_late = looked and submission["unseen"] > 0
+        if is_late:
+            submission["unseen"] -= 1
+        return {
+            "id": submission["id"],
+            "study_id": submission["study"],
+            "participant": submission["participant"],
+            "status": "ACTIVE" if is_late else submission["status"],
+            "started_at": iso(submission["started_at"]),
+            "completed_at": None if is_late else iso(submission["completed_at"]),
+            "entered_code": None if is_late else submission["entered_code"],
+            "return_requested": submission["return_requested"],
+            "bonus_payments": list(submission["bonus_payments"]),
+        }
+
+    def _shown_short(self, submission: dict[str, Any]) -> dict[str, Any]:
+        """The same in a list, where Prolific names two fields differently."""
+        shown = self._shown(submission)
+        names = ("id", "status", "started_at", "completed_at", "return_requested")
+        return {
+            **{name: shown[name] for name in names},
+            "participant_id": shown["participant"],
+            "study_code": shown["entered_code"],
+            "has_siblings": False,
+        }
+
+
+def _empty_books() -> dict[str, Any]:
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    pem = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    tables = ("studies", "submissions", "batches", "groups", "secrets", "subscriptions")
+    return {
+        **{name: {} for name in tables},
+        "entries": [],  # money that moved, oldest first
+        "queue": [],  # webhooks that are not delivered yet
+        "ahead": 0,  # seconds by which the clock of submissions was advanced
+        "owner": new_id(),
+        "key_id": new_id(),
+        "key": pem.decode(),
+    }
+
+
+def new_id() -> str:
+    """24 hex characters, as Prolific's ids are."""
+    return secrets.token_hex(12)
+
+
+def iso(seconds: float | None) -> str | None:
+    """UTC to the millisecond, written as Prolific does: 2026-11-21T10:32:00.457Z."""
+    if seconds is None:
+        return None
+    text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    return text.replace("+00:00", "Z")

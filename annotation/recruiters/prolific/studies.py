@@ -1,0 +1,243 @@
+"""Studies on Prolific, drafted from Handful's design, created and published there.
+
+Two designs (FACTS 1.1). One study with a paid screen-out: everything in one sitting, the code "not
+qualified" pays a fixed smaller reward. Or parts: the training step is one study whose code
+"completed" puts people into a participant group, and the annotation step is one or more further
+studies that only this group may enter; each lasts less than a day.
+"""
+
+import secrets
+from decimal import Decimal
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.urls import reverse
+
+from annotation.models import Kind, ProlificStudy, Scenario, Study
+from annotation.pay import cents
+from annotation.recruiters import OUTCOMES
+from annotation.recruiters.prolific.client import Client, ProlificError
+from tasks.models import Example
+
+CODE_ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+LONGEST_SITTING = 23 * 60  # minutes: "under a day"
+MOST_PARTS = 10
+
+
+class PlanError(ValueError):
+    """Why no such studies can be drafted; the text is for people."""
+
+
+def new_codes() -> dict[str, str]:
+    """An unguessable completion code for each outcome."""
+    return {
+        outcome: "".join(secrets.choice(CODE_ALPHABET) for _ in range(8)) for outcome in OUTCOMES
+    }
+
+
+def plan(study: Study, annotation_parts: int, by: AbstractBaseUser) -> list[ProlificStudy]:
+    """Draft the studies: for each scenario one, or (`annotation_parts` > 0) its parts.
+
+    Nothing is sent to Prolific. Raises PlanError.
+    """
+    if study.status != Study.Status.OPEN:
+        raise PlanError(f"Open the study first: it is {study.status}.")
+    if not 0 <= annotation_parts <= MOST_PARTS:
+        raise PlanError(f"The annotation step can have 1 to {MOST_PARTS} parts.")
+    with transaction.atomic():
+        Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        if study.prolific_studies.exists():
+            raise PlanError("The studies on Prolific are drafted already.")
+        made = []
+        for scenario in study.scenarios.select_related("task"):
+            made += _drafts(study, scenario, annotation_parts)
+        study.events.create(what=f"{len(made)} studies on Prolific drafted", by=by)
+    return made
+
+
+def _drafts(study: Study, scenario: Scenario, annotation_parts: int) -> list[ProlificStudy]:
+    training = _sizes(scenario, "train")
+    test = _sizes(scenario, "test")
+    whole = study.estimated_minutes
+    minutes = {
+        "training": max(1, round(whole * training / (training + test))),
+        "annotation": max(1, round(whole * test / (training + test))),
+    }
+    name = f"{study.title}: {scenario}"[:100]
+    if not annotation_parts or not training:
+        # Without a training step there is nothing to split off and nobody to screen out after it.
+        screen_out = _reward(study, minutes["training"]) if training else 0
+        return [_draft(study, scenario, name, 0, None, whole, screen_out)]
+    made = [_draft(study, scenario, f"{name} (part 1)", 1, None, minutes["training"], 0)]
+    each = max(1, round(minutes["annotation"] / annotation_parts))
+    for number in range(1, annotation_parts + 1):
+        last = number == annotation_parts
+        until = None if last else round(test * number / annotation_parts)
+        title = f"{name} (part {number + 1})"
+        made.append(_draft(study, scenario, title, number + 1, until, each, 0))
+    return made
+
+
+def _sizes(scenario: Scenario, kind: str) -> int:
+    examples = Example.objects.filter(split__task=scenario.task, split__kind=kind)
+    if kind == "train":
+        if not scenario.shots:
+            return 0
+        examples = examples.filter(split__shots=scenario.shots, split__number=scenario.split_number)
+    return examples.count()
+
+
+def _reward(study: Study, minutes: int) -> int:
+    return cents(study.hourly_rate * Decimal(minutes) / 60)
+
+
+def _draft(
+    study: Study, scenario: Scenario, name: str, part: int, until: int | None, minutes: int,
+    screen_out: int,
+) -> ProlificStudy:  # fmt: skip
+    reward = max(_reward(study, minutes), 1)
+    if part == 0:
+        reward = max(reward, cents(study.base_reward))
+    draft = ProlificStudy.objects.create(
+        study=study,
+        name=name,
+        part=part,
+        until=until,
+        minutes=minutes,
+        most_minutes=min(3 * minutes + 2, LONGEST_SITTING),
+        reward_cents=reward,
+        screen_out_cents=min(screen_out, reward - 1),
+        places=scenario.seats,
+        codes=new_codes(),
+    )
+    draft.scenarios.set([scenario])
+    return draft
+
+
+def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
+    """Change what a draft will ask of Prolific. Raises PlanError; an existing study stays."""
+    if draft.external_id:
+        raise PlanError("It exists on Prolific by now: change it there.")
+    for name, value in fields.items():
+        setattr(draft, name, value)
+    if not str(draft.name).strip() or len(draft.name) > 120:
+        raise PlanError("Give it a name of at most 120 characters.")
+    if draft.minutes < 1 or draft.reward_cents < 1:
+        raise PlanError("Minutes and reward are above zero.")
+    if not draft.minutes <= draft.most_minutes <= LONGEST_SITTING:
+        raise PlanError(
+            f"The longest time is at least the estimate, at most {LONGEST_SITTING} min."
+        )
+    if draft.screen_out_cents >= draft.reward_cents:
+        raise PlanError("The reward for being screened out is smaller than the whole reward.")
+    draft.save()
+
+
+def create(draft: ProlificStudy, root: str) -> None:
+    """Create the study on Prolific and publish it. `root` is Handful's own address.
+
+    Asked again it goes on where it stopped. Raises ProlificError.
+    """
+    client = Client()
+    _groups(draft, client)
+    if not draft.external_id:
+        made = client.create_study(payload(draft, root))
+        draft.external_id, draft.status = str(made["id"]), made.get("status", "UNPUBLISHED")
+        draft.save(update_fields=["external_id", "status"])
+    if draft.status == "UNPUBLISHED":
+        made = client.publish(draft.external_id)
+        draft.status = made.get("status", "ACTIVE")
+        draft.save(update_fields=["status"])
+
+
+def _groups(draft: ProlificStudy, client: Client) -> None:
+    """The participant groups that decide who may enter."""
+    family = draft.study.prolific_studies.filter(scenarios__in=draft.scenarios.all())
+    if draft.part == 1 and not draft.qualified_group:
+        group = client.create_group(f"{draft.study.name} {draft.pk} qualified")
+        family.filter(part__gte=1).update(qualified_group=group)
+        draft.qualified_group = group
+    if draft.part > 1 and not draft.qualified_group:
+        raise ProlificError("Create part 1 first: its group decides who may enter this one.")
+    if draft.part <= 1 and not draft.barred_group:
+        known = draft.study.prolific_studies.exclude(barred_group="").first()
+        group = known.barred_group if known else client.create_group(f"{draft.study.name} barred")
+        draft.barred_group = group
+        draft.save(update_fields=["barred_group"])
+
+
+def payload(draft: ProlificStudy, root: str) -> dict[str, Any]:
+    """What is sent to Prolific to create the study."""
+    address = root.rstrip("/") + reverse("landing", args=[draft.code])
+    ids = "&".join(
+        f"{name}={{{{%{name}%}}}}" for name in ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+    )
+    filters = []
+    if draft.part > 1:
+        filters.append(("participant_group_allowlist", draft.qualified_group))
+    else:
+        filters.append(("participant_group_blocklist", draft.barred_group))
+    tasks = {scenario.task.card.description for scenario in draft.scenarios.select_related("task")}
+    return {
+        "name": draft.name,
+        "internal_name": f"{draft.study.name} {draft.pk}",
+        "description": " ".join(sorted(tasks)),
+        "external_study_url": f"{address}?{ids}",
+        "is_external_study_url_secure": draft.signed,
+        "prolific_id_option": "url_parameters",
+        "completion_codes": [_code(draft, outcome) for outcome in OUTCOMES],
+        "total_available_places": draft.places,
+        "estimated_completion_time": draft.minutes,
+        "maximum_allowed_time": draft.most_minutes,
+        "reward": draft.reward_cents,
+        "device_compatibility": (
+            ["desktop"] if draft.study.computer_only else ["desktop", "tablet", "mobile"]
+        ),
+        "peripheral_requirements": [],
+        "filters": [{"filter_id": name, "selected_values": [group]} for name, group in filters],
+        "submissions_config": {
+            "max_submissions_per_participant": 1,
+            "max_concurrent_submissions": -1,
+        },
+        "study_labels": ["annotation"],
+    }
+
+
+def _code(draft: ProlificStudy, outcome: str) -> dict[str, Any]:
+    """A completion code and what it does. Nobody is ever rejected by a code."""
+    actions: list[dict[str, Any]]
+    if outcome == "completed":
+        actions = [{"action": "MANUALLY_REVIEW"}]
+        if draft.part == 1:
+            actions.append(
+                {
+                    "action": "ADD_TO_PARTICIPANT_GROUP",
+                    "participant_group": draft.qualified_group,
+                }
+            )
+    elif outcome == "not_qualified" and draft.part == 1:
+        actions = [{"action": "MANUALLY_REVIEW"}]
+    elif outcome == "not_qualified" and draft.screen_out_cents:
+        actions = [
+            {
+                "action": "FIXED_SCREEN_OUT_PAYMENT",
+                "fixed_screen_out_reward": draft.screen_out_cents,
+                "slots": 10 * draft.places,
+            }
+        ]
+    else:
+        actions = [{"action": "REQUEST_RETURN", "return_reason": OUTCOMES[outcome]}]
+    return {
+        "code": draft.codes[outcome],
+        "code_type": "COMPLETED" if outcome == "completed" else "OTHER",
+        "actor": "participant",
+        "actions": actions,
+    }
+
+
+def free_seats(draft: ProlificStudy) -> int:
+    """Seats of people that are free in the scenarios this study leads to."""
+    scenarios = draft.scenarios.all()
+    taken = draft.study.participations.seated().filter(kind=Kind.PERSON, scenario__in=scenarios)
+    return sum(scenario.seats for scenario in scenarios) - taken.count()

@@ -1,0 +1,59 @@
+"""The researcher's page of what stands outside the frozen design: lists, seats, the log."""
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotation import design, eligibility
+from annotation.access import study_of
+from annotation.models import AccessRule, Study
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def lists(request: HttpRequest, name: str) -> HttpResponse:
+    """GET shows the lists, the seats and the log; POST makes an entry, or ends one."""
+    study = study_of(request, name)
+    if request.method == "GET":
+        return _page(request, study)
+    ended = request.POST.get("end", "")
+    if ended.isdigit():
+        eligibility.end_rule(study, int(ended[:18]), request.user)
+        return redirect("lists", study.name)
+    fields = [request.POST.get(field, "") for field in ("effect", "criterion", "value")]
+    try:
+        eligibility.add_rule(study, *fields, by=request.user)
+    except eligibility.RuleError as error:
+        return _page(request, study, problem=str(error), status=422)
+    return redirect("lists", study.name)
+
+
+@login_required
+@require_POST
+def seats(request: HttpRequest, name: str) -> HttpResponse:
+    """Give one scenario more seats."""
+    study = study_of(request, name)
+    chosen, number = request.POST.get("scenario", ""), request.POST.get("number", "")
+    if not chosen.isdigit() or not number.isdigit() or len(number) > 5:
+        return _page(request, study, problem="Write how many seats to add.", status=422)
+    scenario = get_object_or_404(study.scenarios, pk=int(chosen[:18]))
+    try:
+        design.add_seats(scenario, int(number), request.user)
+    except design.DesignError as error:
+        return _page(request, study, problem=str(error), status=422)
+    return redirect("lists", study.name)
+
+
+def _page(request: HttpRequest, study: Study, problem: str = "", status: int = 200) -> HttpResponse:
+    context = {
+        "study": study,
+        "rules": study.access_rules.select_related("made_by", "ended_by"),
+        "effects": AccessRule.Effect.choices,
+        "criteria": AccessRule.Criterion.choices,
+        "scenarios": study.scenarios.select_related("task"),
+        "events": study.events.select_related("by"),
+        "problem": problem,
+        "sent": request.POST.dict() if problem else {},
+    }
+    return render(request, "researcher/lists.html", context, status=status)

@@ -1,0 +1,103 @@
+"""The researcher's page of money: what was earned, what is paid, what to pay next."""
+
+from datetime import timedelta
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods
+
+from annotation import pay, payment
+from annotation.access import study_of
+from annotation.models import PaymentBatch, Study
+from annotation.recruiters.prolific.client import ProlificError
+from annotation.recruiters.prolific.sync import sync
+from annotation.state_page import in_words
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def pay_page(request: HttpRequest, name: str) -> HttpResponse:
+    """GET shows wages and batches; POST prepares, pays, cancels, or marks as paid."""
+    study = study_of(request, name)
+    if request.method == "GET":
+        return _page(request, study)
+    try:
+        messages.success(request, _act(request, study))
+    except (payment.PaymentError, ProlificError) as error:
+        return _page(request, study, problem=str(error), status=409)
+    return redirect("pay", study.name)
+
+
+def _act(request: HttpRequest, study: Study) -> str:
+    """Do what was pressed; a sentence of what was done. Raises PaymentError, ProlificError."""
+    action, pk = request.POST.get("action"), request.POST.get("batch", "")
+    if action == "prepare":
+        if study.prolific_studies.exclude(external_id=None).exists():
+            sync(study)
+        made = payment.prepare(study, request.user)
+        return f"{len(made)} batches were prepared." if made else "Nothing new is due."
+    batch = get_object_or_404(study.payment_batches, pk=int(pk[:18]) if pk.isdigit() else 0)
+    if action == "pay":
+        payment.pay_batch(batch)
+        return f"Batch {batch.pk} is paid."
+    if action == "mark":
+        payment.mark_paid(batch)
+        return f"Batch {batch.pk} is marked as paid."
+    if action == "cancel":
+        payment.cancel(batch)
+        return f"Batch {batch.pk} is cancelled."
+    raise payment.PaymentError("There is no such action.")
+
+
+def _page(request: HttpRequest, study: Study, problem: str = "", status: int = 200) -> HttpResponse:
+    wages = pay.wages(pay.settled(study))
+    median = pay.median_wage(wages)
+    rate = pay.cents(study.hourly_rate)
+    context = {
+        "study": study,
+        "problem": problem,
+        "wages": [
+            {
+                "annotator": wage.participation,
+                "worked": in_words(timedelta(seconds=wage.active_seconds)),
+                "earned": pay.in_currency(wage.earned),
+                "paid": pay.in_currency(wage.paid),
+                "per_active_hour": _hourly(wage.per_active_hour),
+                "per_elapsed_hour": _hourly(wage.per_elapsed_hour),
+            }
+            for wage in wages
+        ],
+        "earned": pay.in_currency(sum(wage.earned for wage in wages)),
+        "paid": pay.in_currency(sum(wage.paid for wage in wages)),
+        "median": _hourly(median),
+        "too_low": median is not None and median < rate,
+        "batches": [
+            {"batch": batch, "amount": pay.in_currency(payment.total(batch))}
+            for batch in study.payment_batches.all()
+        ],
+        "due": sum(entry.cents for entry in payment.unpaid(study)),
+        "states": PaymentBatch.State,
+    }
+    context["due"] = pay.in_currency(context["due"])
+    return render(request, "researcher/pay.html", context, status=status)
+
+
+def _hourly(cents: float | None) -> str:
+    return "" if cents is None else pay.in_currency(int(cents))
+
+
+@login_required
+@require_GET
+def batch_file(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """A batch as CSV: to be paid by hand, or Prolific's own bonus format."""
+    study = study_of(request, name)
+    batch = get_object_or_404(study.payment_batches, pk=pk)
+    try:
+        text = payment.batch_csv(batch)
+    except payment.PaymentError as error:
+        return _page(request, study, problem=str(error), status=409)
+    reply = HttpResponse(text, content_type="text/csv; charset=utf-8")
+    reply["Content-Disposition"] = f'attachment; filename="{study.name}-batch-{pk}.csv"'
+    return reply

@@ -1,0 +1,188 @@
+"""The researcher's page of recruiters: links, panels, and studies on Prolific."""
+
+from decimal import Decimal, InvalidOperation
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from annotation import pay
+from annotation.access import study_of
+from annotation.models import Panel, ProlificStudy, Study
+from annotation.recruiters import NotAdmitted, panel
+from annotation.recruiters.prolific import studies
+from annotation.recruiters.prolific.client import ProlificError
+from annotation.recruiters.prolific.sync import sync
+
+PANEL_FIELDS = (
+    "name", "id_parameter", "submission_parameter", "completed_url", "completed_code", "other_url",
+    "other_code",
+)  # fmt: skip
+DRAFT_NUMBERS = ("minutes", "most_minutes", "places")
+
+
+@login_required
+@require_GET
+def recruiters(request: HttpRequest, name: str) -> HttpResponse:
+    """Where people can come from."""
+    return _page(request, study_of(request, name))
+
+
+def _page(request: HttpRequest, study: Study, status: int = 200, **said: object) -> HttpResponse:
+    def address(code: str) -> str:
+        return request.build_absolute_uri(reverse("landing", args=[code]))
+
+    preset = panel.PRESETS.get(request.GET.get("preset", ""), panel.PRESETS["other"])
+    context = {
+        "study": study,
+        "open_link": address(study.link_code),
+        "panels": [{"panel": one, "address": address(one.code)} for one in study.panels.all()],
+        "presets": panel.PRESETS,
+        "preset": preset,
+        "on_prolific": [_prolific_row(one) for one in study.prolific_studies.all()],
+        "has_token": bool(settings.PROLIFIC_TOKEN),
+        "webhook": request.build_absolute_uri(reverse("prolific_webhook")),
+        "sent": request.POST.dict() if said else {},
+    }
+    return render(request, "researcher/recruiters.html", context | said, status=status)
+
+
+def _prolific_row(one: ProlificStudy) -> dict:
+    return {
+        "study": one,
+        "scenarios": list(one.scenarios.select_related("task")),
+        "reward": pay.in_currency(one.reward_cents),
+        "screen_out": pay.in_currency(one.screen_out_cents),
+        "submissions": one.submissions.count(),
+        "free": studies.free_seats(one),
+    }
+
+
+@login_required
+@require_POST
+def panel_new(request: HttpRequest, name: str) -> HttpResponse:
+    """Another platform, with its parameter and its way back."""
+    study = study_of(request, name)
+    made = Panel(study=study, **{f: request.POST.get(f, "").strip() for f in PANEL_FIELDS})
+    try:
+        made.full_clean(exclude=["study", "code"])
+        panel.check(made)
+        with transaction.atomic():
+            made.save()
+    except ValidationError as error:
+        problems = [
+            f"{field.replace('_', ' ')}: {' '.join(texts)}"
+            for field, texts in error.message_dict.items()
+        ]
+        return _page(request, study, status=422, panel_problems=problems)
+    except IntegrityError:
+        return _page(request, study, status=422, panel_problems=["name: this study has it already"])
+    return redirect("panel_visit", study.name, made.pk)
+
+
+@login_required
+@require_GET
+def panel_visit(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """A test visit: what an address leads to, and back; it takes no seat and stores nothing."""
+    study = study_of(request, name)
+    one = get_object_or_404(study.panels, pk=pk)
+    query = request.GET.get("query")
+    if query is None:
+        query = f"{one.id_parameter}=TEST-PERSON"
+        if one.submission_parameter:
+            query += f"&{one.submission_parameter}=TEST-SUBMISSION"
+    visit = QueryDict(query.lstrip("?"))
+    door, who, problem = panel.PanelDoor(one), None, ""
+    try:
+        who = door.read(visit)
+    except NotAdmitted as refused:
+        problem = str(refused)
+    context = {
+        "study": study,
+        "panel": one,
+        "address": request.build_absolute_uri(reverse("landing", args=[one.code])),
+        "query": query,
+        "who": who,
+        "problem": problem,
+        "is_preview": door.is_placeholder(visit),
+        "completed": door.exit("completed", who, "OWN-CODE") if who else None,
+        "not_qualified": door.exit("not_qualified", who, "OWN-CODE") if who else None,
+    }
+    return render(request, "researcher/panel.html", context)
+
+
+@login_required
+@require_POST
+def prolific_plan(request: HttpRequest, name: str) -> HttpResponse:
+    """Draft the studies on Prolific from the design."""
+    study = study_of(request, name)
+    parts = request.POST.get("annotation_parts", "0")
+    try:
+        studies.plan(study, int(parts) if parts.isdigit() else -1, request.user)
+    except studies.PlanError as error:
+        return _page(request, study, status=409, problem=str(error))
+    return redirect("recruiters", study.name)
+
+
+@login_required
+@require_POST
+def prolific_study(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Change a draft, or create and publish it on Prolific."""
+    study = study_of(request, name)
+    draft = get_object_or_404(study.prolific_studies, pk=pk)
+    try:
+        if request.POST.get("action") == "publish":
+            root = request.build_absolute_uri("/")
+            studies.create(draft, root)
+            messages.success(request, f"{draft.name} is published on Prolific.")
+        else:
+            studies.change(draft, _draft_fields(request))
+            messages.success(request, f"{draft.name} was changed.")
+    except (studies.PlanError, ProlificError) as error:
+        return _page(request, study, status=409, problem=str(error))
+    return redirect("recruiters", study.name)
+
+
+def _draft_fields(request: HttpRequest) -> dict[str, int | str | bool]:
+    """The fields of the form. Raises PlanError, naming the field."""
+    fields: dict[str, int | str | bool] = {
+        "name": request.POST.get("name", "").strip(),
+        "signed": request.POST.get("signed") == "on",
+    }
+    for name in DRAFT_NUMBERS:
+        text = request.POST.get(name, "")
+        if not text.isdigit() or len(text) > 6:
+            raise studies.PlanError(f"{name.replace('_', ' ')}: write a whole number.")
+        fields[name] = int(text)
+    for name in ("reward", "screen_out"):
+        try:
+            amount = Decimal(request.POST.get(name, "").strip())
+        except InvalidOperation:
+            amount = Decimal(-1)
+        if not 0 <= amount < 100_000:
+            raise studies.PlanError(f"{name.replace('_', ' ')}: write an amount such as 1.50.")
+        fields[f"{name}_cents"] = pay.cents(amount)
+    return fields
+
+
+@login_required
+@require_POST
+def prolific_sync(request: HttpRequest, name: str) -> HttpResponse:
+    """Bring over what Prolific knows."""
+    study = study_of(request, name)
+    try:
+        done = sync(study)
+    except ProlificError as error:
+        return _page(request, study, status=409, problem=str(error))
+    messages.success(
+        request,
+        f"{done.submissions} submissions, {done.changed} changed, {done.freed} seats freed,"
+        f" {done.places_added} places added, {done.barred} people barred.",
+    )
+    return redirect("recruiters", study.name)
