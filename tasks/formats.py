@@ -7,11 +7,11 @@ it. Errors name the file, the line and the field, and say what was expected.
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 from tasks.cards import Card
 
@@ -111,7 +111,8 @@ def read_records(path: Path, card: Card) -> list[Record]:
     records: list[Record] = []
     lines_of: dict[str, int] = {}
     for number, text in _lines(path):
-        record = _record(_object(text, path.name, number), card, path.name, number)
+        data = json_object(text, path.name, number, REQUIRED, EXTRAS)
+        record = _record(data, card, path.name, number)
         if record.id in lines_of:
             raise FormatError(
                 path.name, number, "id",
@@ -127,30 +128,37 @@ def read_records(path: Path, card: Card) -> list[Record]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Number and text of each line; no line is read further than its allowed length."""
     with path.open("rb") as file:
-        number = 0
-        while line := file.readline(LONGEST_LINE + 1):
-            number += 1
-            if len(line) > LONGEST_LINE:
-                raise FormatError(
-                    path.name, number, None, f"the line is longer than {LONGEST_LINE:,} bytes"
-                )
-            try:
-                text = line.decode("utf-8")
-            except UnicodeDecodeError as error:
-                raise FormatError(
-                    path.name, number, None, f"not valid UTF-8 (byte {error.start + 1} of the line)"
-                ) from None
-            if number == 1 and text.startswith("\ufeff"):
-                raise FormatError(
-                    path.name, 1, None, "begins with a byte order mark; expected none"
-                )
-            if text.strip():
-                yield number, text
+        yield from json_lines(file, path.name)
 
 
-def _object(text: str, file: str, line: int) -> dict[str, Any]:
+def json_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
+    """Number and text of each line that is not blank; `name` is the file's, for errors.
+
+    No line is read further than its allowed length. Raises FormatError.
+    """
+    number = 0
+    while line := file.readline(LONGEST_LINE + 1):
+        number += 1
+        if len(line) > LONGEST_LINE:
+            raise FormatError(name, number, None, f"the line is longer than {LONGEST_LINE:,} bytes")
+        try:
+            text = line.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise FormatError(
+                name, number, None, f"not valid UTF-8 (byte {error.start + 1} of the line)"
+            ) from None
+        if number == 1 and text.startswith("\ufeff"):
+            raise FormatError(name, 1, None, "begins with a byte order mark; expected none")
+        if text.strip():
+            yield number, text
+
+
+def json_object(
+    text: str, file: str, line: int, required: Sequence[str], optional: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The object of one line, with exactly these fields. Raises FormatError."""
+
     def refuse(name: str) -> NoReturn:
         raise FormatError(file, line, None, f"{name} is not valid JSON")
 
@@ -175,13 +183,34 @@ def _object(text: str, file: str, line: int) -> dict[str, Any]:
         ) from None
     if not isinstance(data, dict):
         raise FormatError(file, line, None, "expected a JSON object on each line")
-    for field in REQUIRED:
+    for field in required:
         if field not in data:
             raise FormatError(file, line, field, "the field is missing")
     for field in data:
-        if field not in REQUIRED and field not in EXTRAS:
-            raise FormatError(file, line, field, f"unknown field; expected {', '.join(REQUIRED)}")
+        if field not in required and field not in optional:
+            raise FormatError(file, line, field, f"unknown field; expected {', '.join(required)}")
     return data
+
+
+def storable_text(value: Any, file: str, line: int, field: str) -> str:
+    """The value if it is a text that every database can store. Raises FormatError."""
+    if not isinstance(value, str):
+        raise FormatError(file, line, field, f"expected a text, found {type(value).__name__}")
+    if "\0" in value:
+        raise FormatError(file, line, field, "contains U+0000, which a database cannot store")
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        raise FormatError(
+            file, line, field, "contains half of a surrogate pair, which is no character"
+        )
+    return value
+
+
+def example_id(value: Any, file: str, line: int) -> str:
+    """The id of an example as a text; files also write it as a number. Raises FormatError."""
+    identity = storable_text(str(value) if type(value) is int else value, file, line, "id")
+    if not identity.strip() or len(identity) > 200:
+        raise FormatError(file, line, "id", "expected an id of 1 to 200 characters")
+    return identity
 
 
 def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
@@ -189,19 +218,9 @@ def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
         raise FormatError(file, line, field, expected)
 
     def text(value: Any, field: str) -> str:
-        if not isinstance(value, str):
-            refuse(field, f"expected a text, found {type(value).__name__}")
-        if "\0" in value:
-            refuse(field, "contains U+0000, which a database cannot store")
-        if any("\ud800" <= character <= "\udfff" for character in value):
-            refuse(field, "contains half of a surrogate pair, which is no character")
-        return str(value)
+        return storable_text(value, file, line, field)
 
-    identity = data["id"]
-    if type(identity) is int:
-        identity = str(identity)
-    if not text(identity, "id").strip() or len(identity) > 200:
-        refuse("id", "expected an id of 1 to 200 characters")
+    identity = example_id(data["id"], file, line)
     context = data["context"]
     segments = context if isinstance(context, list) else [context]
     if len(segments) != len(card.segments):

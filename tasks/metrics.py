@@ -58,15 +58,15 @@ def score(predicted: Iterable[str], gold: Sequence[str], gold_rule: str) -> Scor
     return Score(best, scores.index(best))
 
 
-def recipe(gold_rule: str, ddof: int = 1) -> str:
+def recipe(gold_rule: str, ddof: int = 1, over: str = "annotators") -> str:
     """Every choice that changes the number, as one string to print beside it.
 
     match: texts compare exactly; empty: S1 of two empty sets; gold: the task's gold rule; mean:
-    what an annotator's score is the mean of; sd: what the deviation is taken over, with its ddof;
-    v: counts up when the meaning of any of these changes.
+    what a score is the mean of; sd: what the deviation is taken over (annotators, or a model's
+    splits), with its ddof; v: counts up when the meaning of any of these changes.
     """
     _check(gold_rule)
-    return f"s1|match:exact|empty:1|gold:{gold_rule}|mean:examples|sd:annotators|ddof:{ddof}|v:1"
+    return f"s1|match:exact|empty:1|gold:{gold_rule}|mean:examples|sd:{over}|ddof:{ddof}|v:1"
 
 
 def _check(gold_rule: str) -> None:

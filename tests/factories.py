@@ -11,7 +11,8 @@ from annotation.models import Kind, Participation, Scenario, Study, Turn, Worker
 from tasks.cards import parse_card
 from tasks.formats import Record, SplitFile
 from tasks.importing import import_task
-from tasks.models import Example, Task
+from tasks.models import Example, PredictionFile, Task
+from tasks.prediction_files import Upload, add
 
 LABELS = [
     {"name": "positive", "definition": "The writer likes it.", "example": "I loved the soup."},
@@ -81,15 +82,17 @@ def make_task(
     test: list[Record] | None = None,
     shots: Sequence[int] = (2, 4),
     test_size: int = 4,
+    splits: int = 1,
     **card: Any,
 ) -> Task:
-    """Import a task: nested training files of these sizes (number 1) and a test file."""
+    """Import a task: nested training files of these sizes (numbers 1 to `splits`), a test file."""
     data = card_data(**card)
     make = label_records if "labels" in data else place_records
     pool = make("train", max(shots, default=0))
     files = [
-        SplitFile("train", size, 1, f"toy_train_{size}_1.jsonl", records)
+        SplitFile("train", size, number, f"toy_train_{size}_{number}.jsonl", records)
         for size, records in (train or {size: pool[:size] for size in shots}).items()
+        for number in range(1, splits + 1)
     ]
     files.append(SplitFile("test", None, None, "toy_test.jsonl", test or make("test", test_size)))
     return import_task(parse_card(data, "test card"), files).task
@@ -167,3 +170,21 @@ def work_through(participation: Participation, answer=None, limit: int = 10_000)
             _participation, turn = training_step.go_on(participation.token)
         answering.submit(participation.token, turn.pk, fields_for(turn.example, answer(turn)))
     return limit
+
+
+def prediction_lines(task: Task, predict=None) -> bytes:
+    """A file of predictions; `predict(example)` gives the texts (the gold, unless it is given)."""
+    predict = predict or (lambda example: example.gold)
+    lines = [
+        json.dumps({"id": example.source_id, "predicted": predict(example)})
+        for example in task.test_split.examples.all()
+    ]
+    return "\n".join(lines).encode() + b"\n"
+
+
+def predict(owner, model: str, task: Task, shots: int, number: int | None = None, predict=None):
+    """Store predictions of a model for one task, shots and split; as `prediction_lines` says."""
+    name = f"{task.name}_{shots}{f'_{number}' if number else ''}.jsonl"
+    upload = Upload(name, prediction_lines(task, predict), task, shots, number)
+    (file,) = add(model, [upload], owner)
+    return PredictionFile.objects.with_scores().get(pk=file.pk)

@@ -1,0 +1,71 @@
+"""Import a model's predictions from a folder: the same as the upload on the page of models."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+
+from tasks.formats import FormatError
+from tasks.models import PredictionFile
+from tasks.prediction_files import PredictionsError, Upload, add
+from tasks.predictions import NAMED
+
+
+class Command(BaseCommand):
+    help = f"Import predictions of MODEL from the files in DIR, named {NAMED}; all or none."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("model", help="letters, digits, dots, hyphens, underscores")
+        parser.add_argument("folder", type=Path)
+        parser.add_argument("--title", default="", help="what it is, in words")
+        parser.add_argument("--link", default="", help="its paper or code")
+        parser.add_argument("--parameters", type=int, help="how many it has")
+        parser.add_argument("--by", help="user name of the researcher (the only one)")
+
+    def handle(self, *args: Any, model: str, folder: Path, **options: Any) -> None:
+        if not folder.is_dir():
+            raise CommandError(f"{folder} is no folder.")
+        details = {key: options[key] for key in ("title", "link", "parameters")}
+        try:
+            files = add(model, self._uploads(folder), self._researcher(options["by"]), **details)
+        except PredictionsError as error:
+            raise CommandError(f"Nothing was imported:\n{error}") from None
+        except ValidationError as error:
+            lines = [f"{f}: {m}" for f, all_of in error.message_dict.items() for m in all_of]
+            raise CommandError("Nothing was imported:\n" + "\n".join(lines)) from None
+        stored = PredictionFile.objects.filter(pk__in=[file.pk for file in files])
+        for file in stored.with_scores().select_related("model", "task"):
+            self.stdout.write(f"{file}: S1 {100 * file.mean_s1:.2f} over {file.examples} examples")
+
+    def _uploads(self, folder: Path) -> list[Upload]:
+        """The files of the folder; its notes (README, LICENSE) and hidden files are passed by."""
+        uploads, problems = [], []
+        for path in sorted(folder.iterdir()):
+            if path.name.startswith((".", "README", "LICENSE", "LICENCE")):
+                continue
+            try:
+                uploads.append(Upload.named(path.name, path.read_bytes()))
+            except FormatError as error:
+                problems.append(str(error))
+            except OSError as error:
+                problems.append(f"{path.name}: cannot be read ({error.strerror})")
+        if problems:
+            raise PredictionsError(problems)
+        return uploads
+
+    def _researcher(self, name: str | None):
+        users = get_user_model().objects.filter(is_active=True)
+        if name:
+            users = users.filter(username=name)
+        if users.count() != 1:
+            raise CommandError(
+                f"There is no researcher {name!r}."
+                if name
+                else "Say who uploads: --by USERNAME"
+                if users.exists()
+                else "There is no researcher yet: python manage.py createsuperuser"
+            )
+        return users.get()

@@ -1,0 +1,171 @@
+"""Storing predictions of models: scored like any answer, all files of an upload or none."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+
+from tasks.formats import FormatError
+from tasks.metrics import score
+from tasks.models import Example, Model, Prediction, PredictionFile, Task
+from tasks.predictions import parse, place_of
+
+DETAILS = ("title", "link", "parameters")
+
+
+class PredictionsError(ValueError):
+    """Why nothing was stored: one sentence for each problem, files named."""
+
+    def __init__(self, problems: Sequence[str]):
+        super().__init__("\n".join(problems))
+        self.problems = list(problems)
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file of predictions as it came, and what it is of."""
+
+    filename: str
+    data: bytes
+    task: Task
+    shots: int
+    split_number: int | None
+
+    @classmethod
+    def named(cls, filename: str, data: bytes) -> "Upload":
+        """An upload whose place is read from its name. Raises FormatError."""
+        place = place_of(filename)
+        versions = Task.objects.filter(name=place.task)
+        if place.version:
+            versions = versions.filter(version=place.version)
+        task = versions.order_by("-version").first()
+        if task is None:
+            known = ", ".join(one.name for one in Task.objects.latest_versions()) or "none yet"
+            version = f" v{place.version}" if place.version else ""
+            raise FormatError(
+                filename, None, None, f"there is no task {place.task}{version}; imported: {known}"
+            )
+        return cls(filename, data, task, place.shots, place.split_number)
+
+    def check_place(self) -> None:
+        """The task must have the training file that is named. Raises FormatError."""
+        if not self.shots:
+            return
+        numbers = self.task.split_numbers(self.shots)
+        if self.split_number not in numbers:
+            sizes = ", ".join(map(str, self.task.training_sizes)) or "none"
+            has = (
+                f"its numbers are {', '.join(map(str, numbers))}" if numbers else f"it has {sizes}"
+            )
+            raise FormatError(
+                self.filename, None, None,
+                f"{self.task} has no training file of {self.shots} shots with number"
+                f" {self.split_number}; {has}",
+            )  # fmt: skip
+
+
+def add(
+    name: str, uploads: Sequence[Upload], by: AbstractBaseUser, **details: Any
+) -> list[PredictionFile]:
+    """Score and store predictions of the model of that name, which is made if there is none.
+
+    `details` (title, link, parameters) describe the model; an empty one leaves what is stored.
+    Raises PredictionsError naming every file that does not do, ValidationError for a name or
+    detail that does not do; then nothing is stored, the model included.
+    """
+    if not uploads:
+        raise PredictionsError(["There is no file of predictions."])
+    # Reading and scoring take longer than storing, and need no lock.
+    scored = _scored(uploads)
+    try:
+        with transaction.atomic():
+            model = _model(name, by, details)
+            problems = [
+                f"{upload.filename}: {model} has predictions for {upload.task} at {file.place}"
+                f" already ({file.filename}); delete that file first"
+                for upload in uploads
+                for file in model.files.filter(
+                    task=upload.task, shots=upload.shots, split_number=upload.split_number
+                )
+            ]
+            if problems:
+                raise PredictionsError(problems)
+            return [
+                _store(model, upload, rows) for upload, rows in zip(uploads, scored, strict=True)
+            ]
+    except IntegrityError:
+        # The check above passed, so somebody stored the same model or place since.
+        raise PredictionsError(
+            ["Somebody uploaded the same at this very moment: look at the list, then try again."]
+        ) from None
+
+
+def _scored(uploads: Sequence[Upload]) -> list[list[Prediction]]:
+    """The predictions of each file with their S1, not stored yet."""
+    problems: list[str] = []
+    scored: list[list[Prediction]] = []
+    examples: dict[int, dict[str, Example]] = {}
+    first: dict[tuple[int, int, int | None], str] = {}
+    for upload in uploads:
+        task = upload.task
+        if task.pk not in examples:
+            tested = task.test_split.examples.only("source_id", "gold")
+            examples[task.pk] = {example.source_id: example for example in tested}
+        found = examples[task.pk]
+        try:
+            upload.check_place()
+            place = (task.pk, upload.shots, upload.split_number)
+            if place in first:
+                raise FormatError(upload.filename, None, None, f"is of the same as {first[place]}")
+            first[place] = upload.filename
+            predicted = parse(upload.data, upload.filename, found)
+        except FormatError as error:
+            problems.append(str(error))
+            continue
+        rule = task.card.gold_rule
+        scored.append(
+            [
+                Prediction(
+                    example=found[identity],
+                    predicted=texts,
+                    s1=score(texts, found[identity].gold, rule).s1,
+                )
+                for identity, texts in predicted.items()
+            ]
+        )
+    if problems:
+        raise PredictionsError(problems)
+    return scored
+
+
+def _model(name: str, by: AbstractBaseUser, details: dict[str, Any]) -> Model:
+    model = Model.objects.filter(name=name).first() or Model(name=name, uploaded_by=by)
+    if model.uploaded_by_id != by.pk:
+        raise ValidationError(
+            {"name": f"{name} is a model that somebody else uploaded: choose another name."}
+        )
+    for key in DETAILS:
+        if details.get(key):
+            setattr(model, key, details[key])
+    model.full_clean()
+    model.save()
+    return model
+
+
+def _store(model: Model, upload: Upload, rows: list[Prediction]) -> PredictionFile:
+    file = PredictionFile.objects.create(
+        model=model,
+        task=upload.task,
+        shots=upload.shots,
+        split_number=upload.split_number,
+        filename=upload.filename,
+        sha256=hashlib.sha256(upload.data).hexdigest(),
+    )
+    for row in rows:
+        row.file = file
+    Prediction.objects.bulk_create(rows, batch_size=1000)
+    return file

@@ -1,0 +1,264 @@
+"""Predictions of models: reading, all-or-nothing storing, and scoring."""
+
+import json
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, transaction
+
+from tasks.formats import FormatError
+from tasks.metrics import s1
+from tasks.models import Model, Prediction, PredictionFile, Task
+from tasks.prediction_files import PredictionsError, Upload, add
+from tasks.predictions import Place, parse, place_of
+from tests import factories
+
+IDS = ["a", "b"]
+
+
+def line(identity="a", predicted=(), **changes) -> str:
+    return json.dumps({"id": identity, "predicted": list(predicted), **changes}) + "\n"
+
+
+def read(text: str | bytes, ids=IDS) -> dict[str, list[str]]:
+    return parse(text if isinstance(text, bytes) else text.encode(), "toy_2_1.jsonl", ids)
+
+
+# Reading -----------------------------------------------------------------------------------------
+
+
+def test_texts_are_read_as_they_were_written():
+    found = read(line("b", [" Oslo ", "Oslo", "e\u0301 <b>"]) + "\n" + line("a", ["x"]))
+    assert found == {"a": ["x"], "b": [" Oslo ", "Oslo", "e\u0301 <b>"]}
+
+
+def test_every_spelling_of_no_answer_is_the_empty_set():
+    assert read(line("a", []) + line("b", [""])) == {"a": [], "b": []}
+
+
+def test_ids_may_be_numbers_as_in_the_published_files():
+    assert read(line(7, ["x"]), ["7"]) == {"7": ["x"]}
+
+
+BAD = {
+    "unknown id": (line("c"), "line 1, field id: 'c' is the id of no test example"),
+    "id twice": (line() + line("b") + line(), "line 3, field id: 'a' is already the id of line 1"),
+    "missing id": (line("b"), "field id: 1 of the 2 test examples have no prediction: 'a'"),
+    "empty file": ("", "field id: 2 of the 2 test examples have no prediction: 'a', 'b'"),
+    "a bare text": ('{"id": "a", "predicted": "Oslo"}\n', "field predicted: expected a list of te"),
+    "null": ('{"id": "a", "predicted": null}\n', "field predicted: expected a list of texts"),
+    "a number in the list": (line(predicted=[1]), "field predicted: expected a text, found int"),
+    "a list in the list": (line(predicted=[["x"]]), "field predicted: expected a text, found list"),
+    "empty among texts": (line(predicted=["x", ""]), "field predicted: expected texts that are"),
+    "empty twice": (line(predicted=["", ""]), "field predicted: expected texts that are not empty"),
+    "U+0000": (line(predicted=["a\0"]), "field predicted: contains U+0000"),
+    "half a surrogate": (line(predicted=["\ud83d"]), "field predicted: contains half of a surroga"),
+    "id is a boolean": (line(True), "field id: expected a text, found bool"),
+    "no field predicted": ('{"id": "a"}\n', "line 1, field predicted: the field is missing"),
+    "another field": (line(score=1), "field score: unknown field; expected id, predicted"),
+    "field twice": ('{"id": "a", "id": "b", "predicted": []}\n', "field id: the field is there"),
+    "bad JSON": (line() + '{"id":\n', "line 2: not valid JSON"),
+    "NaN": ('{"id": NaN}\n', "line 1: NaN is not valid JSON"),
+    "not an object": ("[]\n", "line 1: expected a JSON object"),
+    "not UTF-8": (b'{"id": "\xff"}\n', "line 1: not valid UTF-8"),
+    "byte order mark": (b"\xef\xbb\xbf" + line().encode(), "line 1: begins with a byte order mark"),
+    "too long a line": ("x" * 1_000_001, "line 1: the line is longer than"),
+    "too large a file": (b"\n" * 20_000_001, "the file is larger than 20,000,000 bytes"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_file_is_refused_with_its_place(case):
+    text, sentence = BAD[case]
+    with pytest.raises(FormatError) as refused:
+        read(text)
+    assert str(refused.value).startswith("toy_2_1.jsonl")
+    assert sentence in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("MNLI_10_3.jsonl", ("MNLI", None, 10, 3)),
+        ("SST-2_30_5.jsonl", ("SST-2", None, 30, 5)),
+        ("MNLI_0.jsonl", ("MNLI", None, 0, None)),
+        ("my_task_10_20_3.jsonl", ("my_task_10", None, 20, 3)),
+        ("MNLI@2_10_3.jsonl", ("MNLI", 2, 10, 3)),
+    ],
+)
+def test_the_name_of_a_file_says_what_it_is_of(name, place):
+    assert place_of(name) == Place(*place)
+
+
+@pytest.mark.parametrize(
+    "name", ["MNLI.jsonl", "MNLI_10.jsonl", "MNLI_10_3.json", "_10_3.jsonl", "MNLI_0_3.jsonl"]
+)
+def test_other_names_are_refused(name):
+    with pytest.raises(FormatError, match=f"{name}: unknown file name; expected TASK_SHOTS_SPLIT"):
+        place_of(name)
+
+
+# Storing -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def task(db) -> Task:
+    return factories.make_task(splits=5, test_size=6)
+
+
+def upload(task, *, shots=2, number=1, name="", data=None, predict=None) -> Upload:
+    name = name or f"{task.name}_{shots}_{number}.jsonl"
+    data = factories.prediction_lines(task, predict) if data is None else data
+    return Upload(name, data, task, shots, number)
+
+
+def test_each_prediction_is_scored_like_an_answer(researcher, task):
+    file = factories.predict(researcher, "toy", task, 2, 1, lambda e: e.gold[:1])
+    golds = {e.pk: e.gold for e in task.test_split.examples.all()}
+    scores = {p.example_id: p.s1 for p in Prediction.objects.filter(file=file)}
+    assert scores == {pk: s1(gold[:1], gold) for pk, gold in golds.items()}
+    # One place, two places and none, twice each: 1, 2/3 and 1.
+    assert file.mean_s1 == pytest.approx((1 + 2 / 3 + 1) / 3)
+    assert file.examples == 6
+
+
+def test_alternatives_in_the_gold_count_as_they_do_for_people(researcher):
+    task = factories.make_task(gold_rule="any_of", test_size=3)
+    file = factories.predict(researcher, "toy", task, 2, 1, lambda e: e.gold[:1])
+    assert file.mean_s1 == 1
+
+
+def test_both_spellings_of_no_answer_score_on_an_empty_gold(researcher, task):
+    for number, spelling in ((1, []), (2, [""])):
+        file = factories.predict(researcher, "toy", task, 2, number, lambda e, s=spelling: s)
+        assert file.mean_s1 == pytest.approx(1 / 3)
+    assert set(map(str, Prediction.objects.values_list("predicted", flat=True))) == {"[]"}
+
+
+def test_if_one_file_does_not_do_nothing_is_stored_and_each_is_named(researcher, task):
+    good, bad, worse = (
+        upload(task, number=1),
+        upload(task, number=2, data=b"{\n"),
+        upload(task, number=3, data=line("nobody").encode()),
+    )
+    with pytest.raises(PredictionsError) as refused:
+        add("toy", [good, bad, worse], researcher)
+    assert [problem.split(":")[0] for problem in refused.value.problems] == [
+        "toy-places_2_2.jsonl, line 1",
+        "toy-places_2_3.jsonl, line 1, field id",
+    ]
+    assert not Model.objects.exists()
+    assert not Prediction.objects.exists()
+
+
+def test_predictions_are_not_overwritten(researcher, task):
+    factories.predict(researcher, "toy", task, 2, 1)
+    with pytest.raises(PredictionsError, match="at 2 shots, split 1 already .*delete that file"):
+        add("toy", [upload(task, number=2), upload(task, number=1)], researcher)
+    assert PredictionFile.objects.count() == 1
+    factories.predict(researcher, "other", task, 2, 1)
+
+
+def test_zero_shots_has_one_run_and_no_split(researcher, task):
+    factories.predict(researcher, "toy", task, 0)
+    with pytest.raises(PredictionsError, match="at 0 shots already"):
+        factories.predict(researcher, "toy", task, 0)
+    model = Model.objects.get()
+    for shots, number in ((0, 1), (2, None), (2, 0), (0, None)):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            PredictionFile.objects.create(
+                model=model, task=task, shots=shots, split_number=number, filename="x", sha256="x"
+            )
+
+
+def test_two_files_of_the_same_are_refused_together(researcher, task):
+    with pytest.raises(PredictionsError, match=r"b\.jsonl: is of the same as a\.jsonl"):
+        add("toy", [upload(task, name="a.jsonl"), upload(task, name="b.jsonl")], researcher)
+
+
+@pytest.mark.parametrize(
+    ("shots", "number", "reason"),
+    [(2, 6, "with number 6; its numbers are 1, 2, 3, 4, 5"), (3, 1, "of 3 shots.*; it has 2, 4")],
+)
+def test_a_training_file_that_the_task_does_not_have_is_refused(
+    researcher, task, shots, number, reason
+):
+    with pytest.raises(PredictionsError, match=reason):
+        factories.predict(researcher, "toy", task, shots, number)
+
+
+def test_details_are_kept_and_an_empty_one_leaves_what_is_there(researcher, task):
+    details = {"title": "A toy", "link": "https://example.org", "parameters": 7_000_000}
+    add("toy", [upload(task, number=1)], researcher, **details)
+    add("toy", [upload(task, number=2)], researcher, title="", link="", parameters=None)
+    model = Model.objects.get()
+    assert (model.title, model.link, model.parameters) == tuple(details.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "details"),
+    [("a/b", {}), ("", {}), ("toy", {"link": "javascript:alert(1)"}), ("toy", {"parameters": -1})],
+)
+def test_a_name_or_detail_that_does_not_do_stores_nothing(researcher, task, name, details):
+    with pytest.raises(ValidationError):
+        add(name, [upload(task)], researcher, **details)
+    assert not Model.objects.exists()
+
+
+def test_somebody_elses_model_cannot_be_added_to(researcher, other_researcher, task):
+    factories.predict(other_researcher, "toy", task, 2, 1)
+    with pytest.raises(ValidationError, match="somebody else"):
+        factories.predict(researcher, "toy", task, 2, 2)
+
+
+@pytest.mark.real_data
+def test_the_published_empty_rows_are_those_of_always_no_answer(researcher, db, clues):
+    """FACTS: BERT's 51.3 and 62.8 in Table 6 are the score of answering nothing."""
+    call_command("import_clues", str(clues), "--task", "CoNLL03", "WikiANN", verbosity=0)
+    for name, score in (("CoNLL03", 51.33), ("WikiANN", 62.83)):
+        task = Task.objects.get(name=name)
+        for number, spelling in ((1, []), (2, [""])):
+            file = factories.predict(
+                researcher, "empty", task, 10, number, lambda _example, s=spelling: s
+            )
+            assert 100 * file.mean_s1 == pytest.approx(score, abs=0.005)
+            assert file.examples == 600
+
+
+# The command -------------------------------------------------------------------------------------
+
+
+def test_the_command_imports_a_folder(researcher, task, tmp_path, capsys):
+    for number in (1, 2):
+        (tmp_path / f"{task.name}_2_{number}.jsonl").write_bytes(factories.prediction_lines(task))
+    (tmp_path / "README.md").write_text("how they were made")
+    call_command("import_predictions", "toy", str(tmp_path), "--parameters", "7")
+    assert [file.split_number for file in PredictionFile.objects.all()] == [1, 2]
+    assert (Model.objects.get().parameters, Model.objects.get().uploaded_by) == (7, researcher)
+    assert "S1 100.00 over 6 examples" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "reason"),
+    [
+        ("notes.txt", "", "notes.txt: unknown file name"),
+        ("nothing_2_1.jsonl", "", "there is no task nothing; imported: toy-places"),
+        ("toy-places@9_2_1.jsonl", "", "there is no task toy-places v9"),
+        ("toy-places_2_1.jsonl", "{", "toy-places_2_1.jsonl, line 1: not valid JSON"),
+    ],
+)
+def test_the_command_names_what_does_not_do(researcher, task, tmp_path, name, text, reason):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(CommandError, match=reason):
+        call_command("import_predictions", "toy", str(tmp_path))
+    assert not Model.objects.exists()
+
+
+def test_the_command_wants_files_and_a_researcher(researcher, other_researcher, task, tmp_path):
+    with pytest.raises(CommandError, match="--by USERNAME"):
+        call_command("import_predictions", "toy", str(tmp_path))
+    with pytest.raises(CommandError, match="There is no file"):
+        call_command("import_predictions", "toy", str(tmp_path), "--by", "ada")
+    with pytest.raises(CommandError, match="is no folder"):
+        call_command("import_predictions", "toy", str(tmp_path / "none"), "--by", "ada")
