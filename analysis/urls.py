@@ -3,7 +3,7 @@
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView
 
-from analysis import api, views, views_examples
+from analysis import api, views, views_examples, views_models
 
 urlpatterns = [
     path(
@@ -20,6 +20,22 @@ urlpatterns = [
     path("studies/<str:name>/analysis/<str:table>.csv", views.analysis_file, name="analysis_file"),
     path("studies/<str:name>/examples/", views_examples.examples, name="examples"),
     path("studies/<str:name>/examples/<int:pk>/", views_examples.example, name="example"),
+    path("studies/<str:name>/models/", views_models.study_models, name="study_models"),
+    path(
+        "studies/<str:name>/models/<str:table>.csv",
+        views_models.study_models_file,
+        name="study_models_file",
+    ),
+    path("models/", views_models.models, name="models"),
+    path("models.csv", views_models.models_file, name="models_file"),
+    path("models/<str:name>/", views_models.model, name="model"),
+    path("models/<str:name>/scores.csv", views_models.model_file, name="model_file"),
+    path("models/<str:name>/delete/", views_models.delete_model, name="model_delete"),
+    path(
+        "models/<str:name>/files/<int:pk>/delete/",
+        views_models.delete_file,
+        name="prediction_file_delete",
+    ),
     path("api/studies/", api.Studies.as_view(), name="api_studies"),
     path("api/studies/<str:name>/", api.OneStudy.as_view(), name="api_study"),
     path(

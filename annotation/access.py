@@ -1,4 +1,4 @@
-"""The only doors: what turns a request into a study, a participation or a worker.
+"""The only doors: what turns a request into a study, a participation, a worker or one's model.
 
 Not yours and not there look the same: 404. Each door is tested hard, so that views need not be.
 """
@@ -13,6 +13,7 @@ from annotation.identities import worker_key
 from annotation.models import Kind, Participation, Study
 from annotation.recruiters import Identity
 from annotation.recruiters.links import COOKIE, COOKIE_AGE, COOKIE_SALT, browser
+from tasks.models import Model
 
 
 class Arrival:
@@ -79,3 +80,13 @@ def study_of(request: HttpRequest, name: str) -> Study:
     if not request.user.is_authenticated:
         raise Http404
     return get_object_or_404(Study.objects.of(request.user), name=name)
+
+
+def own_model(request: HttpRequest, name: str) -> Model:
+    """The model of that name if the researcher who asks uploaded it; else 404.
+
+    Every researcher may look at it, as at a task; only this door leads to changing it.
+    """
+    if not request.user.is_authenticated:
+        raise Http404
+    return get_object_or_404(Model, name=name, uploaded_by=request.user)

@@ -20,7 +20,7 @@ def test_the_columns_in_the_readme_are_those_of_the_exports():
 @pytest.mark.parametrize(
     "command",
     ["import_clues", "import_task", "create_study", "simulate_workers", "export_study",
-     "replicate_clues", "fake_prolific", "demo",
+     "replicate_clues", "import_predictions", "fake_prolific", "demo",
      "rehearse", "subscribe_prolific", "sync_prolific", "pay_study", "purge_identities",
      "import_checks"],
 )  # fmt: skip

@@ -1,11 +1,11 @@
-"""WCAG 2.2 AA as far as a machine can tell, on every page that an annotator sees."""
+"""WCAG 2.2 AA as far as a machine can tell, on annotators' pages and the pages of models."""
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
 from annotation import recruitment, training_step, withdrawal
-from annotation.models import Participation
+from annotation.models import Participation, Study
 from tests import factories
 from tests.browser.conftest import Desk
 
@@ -18,6 +18,26 @@ def consenting(researcher, **card) -> Participation:
     task = factories.make_task(**card)
     study = factories.make_study(researcher, task, shots=[2], annotators=1)
     return factories.join(study)
+
+
+def signed_in(page, path: str) -> None:
+    """Open that page as the researcher."""
+    page.goto(f"/sign-in/?next={path}")
+    page.get_by_label("Name", exact=True).fill("ada")
+    page.get_by_label("Password").fill("right horse")
+    page.locator("main form button").click()
+    page.wait_for_url(f"**{path}")
+
+
+def compared(researcher) -> Study:
+    """A study with two annotators and a model of two splits, which differ."""
+    task = factories.make_task(splits=5)
+    study = factories.make_study(researcher, task, shots=[2], annotators=2)
+    for texts in (None, lambda turn: []):
+        factories.work_through(factories.seat(study.scenarios.get()), texts)
+    for number in (1, 2):
+        factories.predict(researcher, "toy", task, 2, number, lambda _example: [LONG])
+    return study
 
 
 @pytest.fixture
@@ -111,6 +131,28 @@ def states(researcher, put):
     def right_to_left(page):
         Desk(page, put("היא נסעה לירושלים", gold=["לירושלים"], language="he", direction="rtl"))
 
+    def models(page):
+        compared(researcher)
+        signed_in(page, "/models/")
+
+    def models_refused(page):
+        compared(researcher)
+        signed_in(page, "/models/")
+        page.get_by_label("Name of the model").fill("a/b")
+        page.get_by_label("Shots").fill("2")
+        page.get_by_role("button", name="Score and store").click()
+        page.wait_for_selector("[role=alert]")
+
+    def model(page):
+        compared(researcher)
+        signed_in(page, "/models/toy/")
+        page.locator("td details summary").first.click()
+
+    def study_models(page):
+        signed_in(page, f"/studies/{compared(researcher).name}/models/")
+        for summary in page.locator("main details summary").all():
+            summary.click()
+
     return {name: go for name, go in locals().items() if callable(go) and name != "put"}
 
 
@@ -118,6 +160,7 @@ ALL = [
     "landing", "full", "consent", "instructions", "declined", "finished", "nowhere", "spans",
     "spans_at_work", "spans_in_question", "revealed", "revealed_empty", "labels", "revealed_label",
     "annotation_step", "right_to_left", "expired", "withdraw", "withdrawn",
+    "models", "models_refused", "model", "study_models",
 ]  # fmt: skip
 
 

@@ -1,0 +1,194 @@
+"""The pages of models: upload predictions, see their scores, and see them beside humans."""
+
+import csv
+from collections.abc import Iterable
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from analysis import differences, machine_performance, tables
+from analysis.forms import UploadForm
+from annotation.access import own_model, study_of
+from annotation.models import Study
+from tasks import prediction_files
+from tasks.models import Model, PredictionFile
+
+SHOWN = 20  # examples where human and model differ most
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def models(request: HttpRequest) -> HttpResponse:
+    """GET lists the models; POST stores an upload, all of it or nothing."""
+    if request.method == "POST":
+        form = UploadForm(request.POST, request.FILES)
+        if form.is_valid() and (files := _stored(form, request)):
+            messages.success(request, f"{len(files)} file{'s' if files[1:] else ''} stored.")
+            return redirect("model", files[0].model.name)
+    else:
+        form = UploadForm(initial={"name": request.GET.get("model", "")})
+    found = Model.objects.select_related("uploaded_by").order_by("name")
+    found = found.annotate(
+        file_count=Count("files"), task_count=Count("files__task", distinct=True)
+    )
+    context = {"form": form, "models": found}
+    return render(request, "researcher/models.html", context, status=422 if form.is_bound else 200)
+
+
+def _stored(form: UploadForm, request: HttpRequest) -> list[PredictionFile]:
+    """What was stored of a valid form; nothing, and errors at its fields, if it does not do."""
+    data = form.cleaned_data
+    details = {key: data[key] for key in prediction_files.DETAILS}
+    try:
+        return prediction_files.add(data["name"], data["uploads"], request.user, **details)
+    except prediction_files.PredictionsError as error:
+        form.add_error("files", error.problems)
+    except ValidationError as error:
+        form.add_error(None, error)
+    return []
+
+
+@login_required
+@require_GET
+def models_file(request: HttpRequest) -> HttpResponse:
+    """Every model's scores: one row per model, task version and shots."""
+    return _model_scores(PredictionFile.objects.all(), "models.csv")
+
+
+@login_required
+@require_GET
+def model(request: HttpRequest, name: str) -> HttpResponse:
+    """One model: what it is, its scores, its files."""
+    one = get_object_or_404(Model.objects.select_related("uploaded_by"), name=name)
+    files = one.files.with_scores().select_related("task").defer("task__report")
+    context = {
+        "model": one,
+        "is_mine": one.uploaded_by == request.user,
+        "rows": machine_performance.model_rows(one.files.all()),
+        "files": [(file, 100 * file.mean_s1) for file in files],
+    }
+    return render(request, "researcher/model.html", context)
+
+
+@login_required
+@require_GET
+def model_file(request: HttpRequest, name: str) -> HttpResponse:
+    one = get_object_or_404(Model, name=name)
+    return _model_scores(one.files.all(), f"{one.name}-scores.csv")
+
+
+def _model_scores(files, filename: str) -> HttpResponse:
+    rows = (row.as_record() for row in machine_performance.model_rows(files))
+    return _csv(filename, machine_performance.MODEL_COLUMNS, rows)
+
+
+@login_required
+@require_POST
+def delete_file(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Delete one's own file of predictions, so that another can take its place."""
+    file = get_object_or_404(own_model(request, name).files, pk=pk)
+    file.delete()
+    messages.success(request, f"{file.filename} was deleted.")
+    return redirect("model", name)
+
+
+@login_required
+@require_POST
+def delete_model(request: HttpRequest, name: str) -> HttpResponse:
+    """Delete one's own model once it has no file."""
+    one = own_model(request, name)
+    if one.files.exists():
+        messages.error(request, "Delete its files first.")
+        return redirect("model", name)
+    one.delete()
+    messages.success(request, f"{name} was deleted.")
+    return redirect("models")
+
+
+# Of one study -------------------------------------------------------------------------------------
+
+
+@login_required
+@require_GET
+def study_models(request: HttpRequest, name: str) -> HttpResponse:
+    """Humans of this study, uploaded models and published figures; where they differ most."""
+    study = study_of(request, name)
+    kind, kinds = _kind(request, study)
+    found = differences.differences(study, kind)
+    context = {
+        "study": study,
+        "kind": kind,
+        "kinds": kinds,
+        "who": machine_performance.WHO[kind],
+        "tables": machine_performance.tables(study, kind),
+        "differences": found,
+        "chosen": None,
+    }
+    if found:
+        one = _chosen(request, found)
+        pairs = differences.pairs(study, kind, one)[:SHOWN]
+        predicted = differences.predicted_texts(one, study, [pair.example for pair in pairs])
+        context |= {
+            "chosen": one,
+            "pairs": [(pair, predicted[pair.example.pk]) for pair in pairs],
+        }
+    return render(request, "researcher/study_models.html", context)
+
+
+@login_required
+@require_GET
+def study_models_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
+    """One of the page's tables as CSV, with all digits."""
+    study = study_of(request, name)
+    kind, _kinds = _kind(request, study)
+    if table in ("scores", "aggregates"):
+        found = machine_performance.tables(study, kind)
+        columns, rows = {
+            "scores": (machine_performance.SCORE_COLUMNS, machine_performance.score_rows(found)),
+            "aggregates": (
+                machine_performance.AGGREGATE_COLUMNS,
+                machine_performance.aggregate_rows(found),
+            ),
+        }[table]
+    elif table == "differences":
+        columns = differences.DIFFERENCE_COLUMNS
+        rows = differences.difference_rows(kind, differences.differences(study, kind))
+    elif table == "examples":
+        one = _chosen(request, differences.differences(study, kind))
+        columns = differences.PAIR_COLUMNS
+        rows = differences.pair_rows(kind, one, differences.pairs(study, kind, one))
+    else:
+        raise Http404
+    return _csv(f"{study.name}-models-{table}.csv", columns, rows)
+
+
+def _kind(request: HttpRequest, study: Study) -> tuple[str, list[str]]:
+    """The kind that is asked for (people where none is), and those that took part."""
+    kinds = tables.kinds(study)
+    kind = request.GET.get("kind", kinds[0])
+    if kind not in kinds:
+        raise Http404
+    return kind, kinds
+
+
+def _chosen(request: HttpRequest, found: list[differences.Difference]) -> differences.Difference:
+    """The pairing whose examples are asked for; the first where none is."""
+    wanted = request.GET.get("pair")
+    one = next((one for one in found if wanted in (None, one.key)), None)
+    if one is None:
+        raise Http404
+    return one
+
+
+def _csv(filename: str, columns: list[str], rows: Iterable[list[object]]) -> HttpResponse:
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{filename}"'
+    writer = csv.writer(response, lineterminator="\r\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return response

@@ -1,0 +1,351 @@
+"""Humans and models under one scorer: worked numbers, the page, and the CSVs behind it."""
+
+import csv
+import io
+import math
+from html import unescape
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from analysis import differences, machine_performance
+from analysis.machine_performance import aggregate, over
+from analysis.published import human_table4, machine_tables5_6
+from annotation.models import Kind
+from tasks.models import Task
+from tests import factories
+
+SIX = ["SST-2", "MNLI", "CoNLL03", "WikiANN", "SQuADv2", "ReCoRD"]
+
+
+# Worked numbers ----------------------------------------------------------------------------------
+
+
+def test_mean_and_both_sds_over_splits():
+    found = over([174 / 210, 175 / 210, 177 / 210], of=5)
+    assert (found.mean, found.sd_ddof0, found.sd_ddof1) == pytest.approx(
+        (83.4921, 0.5939, 0.7274), abs=5e-5
+    )
+    assert (found.n, found.of) == (3, 5)
+    assert over([0.5], of=5).text == "50.0 ± –"
+    assert over([], of=5).text == "–"
+
+
+@pytest.mark.parametrize(
+    ("model", "sd_of_sum"),
+    [("T5-Large", 6.70), ("BERT-Large", 7.82), ("BERT-Base", 9.22), ("DeBERTa-Large", 17.79),
+     ("RoBERTa-Large", 10.56)],
+)  # fmt: skip
+def test_the_readmes_aggregated_sds_are_those_of_the_sum(model, sd_of_sum):
+    rows = [machine_tables5_6()[model, "FT", task, "30"] for task in SIX]
+    found = aggregate([row.mean for row in rows], [row.spread for row in rows])
+    assert found.sd_of_sum == pytest.approx(sd_of_sum, abs=0.005)
+    assert found.sd_of_average == pytest.approx(found.sd_of_sum / 6)
+    if model == "T5-Large":
+        assert found.sd_of_average == pytest.approx(1.12, abs=0.005)
+
+
+@pytest.mark.parametrize(
+    ("shots", "mean", "sd_of_sum", "sd_of_average"),
+    [(0, 80.12, 2.32, 0.39), (10, 82.17, 8.42, 1.40), (20, 84.23, 2.05, 0.34),
+     (30, 81.42, 3.10, 0.52)],
+)  # fmt: skip
+def test_the_published_people_aggregated(shots, mean, sd_of_sum, sd_of_average):
+    rows = [human_table4()[task, shots] for task in SIX]
+    found = aggregate([row.mean for row in rows], [row.spread for row in rows])
+    assert (found.mean, found.sd_of_sum, found.sd_of_average) == pytest.approx(
+        (mean, sd_of_sum, sd_of_average), abs=0.006
+    )
+
+
+def test_the_published_tables_are_whole():
+    found = machine_tables5_6()
+    assert len(found) == 158
+    assert found["GPT-3", "ICL", "SST-2", "20"] == (92.0, 0.7)
+    assert math.isnan(found["T5-Large", "FT", "ReCoRD", "all"].spread)
+
+
+def test_clusters_are_summed_and_count_in_the_standard_error():
+    values = [1.0, 0.0, -1.0, 0.5]
+    assert differences.cluster_sums(values, list("aabb")) == [1, -0.5]
+    plain = differences.clustered_se(values, list("abcd"))
+    # SD with ddof 0 over the root of n.
+    assert plain == pytest.approx(math.sqrt(2.1875 / 4) / 2)
+    # Deviations from .125 sum to .75 and -.75.
+    assert differences.clustered_se(values, list("aabb")) == pytest.approx(0.75 * math.sqrt(2) / 4)
+
+
+# A study -----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def study(researcher):
+    """Two annotators at each of 0 and 2 shots: one always right, one always "no answer".
+
+    Examples 1, 2, 4 and 5 of the six have one or two places, the others none.
+    """
+    study = factories.make_study(
+        researcher, factories.make_task(test_size=6, splits=5), annotators=2, title="A <b>study"
+    )
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+        factories.work_through(factories.seat(scenario), lambda turn: [])
+    return study
+
+
+@pytest.fixture
+def toy(researcher, study):
+    """A model with two of five splits: one always empty, one right where there is one place."""
+    task = study.tasks.get()
+    factories.predict(researcher, "toy", task, 2, 1, lambda _example: [])
+    factories.predict(researcher, "toy", task, 2, 4, lambda e: e.gold if len(e.gold) == 1 else [])
+
+
+def rows_of(study, kind=Kind.PERSON) -> dict:
+    return {
+        (table.shots, str(row)): row
+        for table in machine_performance.tables(study, kind)
+        for row in table.rows
+    }
+
+
+def test_people_and_models_stand_in_one_table_each_over_its_own_units(study, toy):
+    found = rows_of(study)
+    assert list(found) == [
+        (0, "People, this study"),
+        (2, "People, this study"),
+        (2, "toy, uploaded"),
+    ]
+    (people,), (model,) = found[2, "People, this study"].scores, found[2, "toy, uploaded"].scores
+    assert (people.mean, people.n, people.of) == (pytest.approx(200 / 3), 2, 2)
+    assert (model.mean, model.n, model.of) == (pytest.approx(50), 2, 5)
+    assert model.sd_ddof0 == pytest.approx(100 / 6)
+    assert model.sd_ddof1 == pytest.approx(100 / 6 * math.sqrt(2))
+    ((_score, words),) = found[2, "toy, uploaded"].cells
+    assert "over 2 of 5 splits" in words
+    assert "23.57 with ddof 1, 16.67 with ddof 0" in words
+
+
+def test_an_answer_scores_the_same_from_a_person_and_from_a_model(researcher, study):
+    """Of two annotators one is always right, the other answers as the model does."""
+    factories.predict(researcher, "empty", study.tasks.get(), 2, 1, lambda _example: [])
+    (people,) = rows_of(study)[2, "People, this study"].scores
+    (model,) = rows_of(study)[2, "empty, uploaded"].scores
+    assert (100 + model.mean) / 2 == pytest.approx(people.mean)
+
+
+def test_whoever_is_not_in_the_analysis_is_in_no_row_and_no_difference(study, toy):
+    before = differences.differences(study, Kind.PERSON)
+    seat = study.participations.filter(scenario__shots=2).first()  # the one who is always right
+    seat.in_analysis, seat.seat_number = False, None
+    seat.save()
+    (score,) = rows_of(study)[2, "People, this study"].scores
+    assert (score.mean, score.n) == (pytest.approx(100 / 3), 1)
+    (after,) = differences.differences(study, Kind.PERSON)
+    assert (before[0].annotators, after.annotators) == (2, 1)
+    assert after.difference == pytest.approx(100 / 3 - 50)
+
+
+def test_kinds_never_mix(study, toy):
+    study.participations.update(kind=Kind.SIMULATED)
+    assert rows_of(study)[2, "People, this study"].scores[0].n == 0
+    assert differences.differences(study, Kind.PERSON) == []
+    assert rows_of(study, Kind.SIMULATED)[2, "Simulated (not people), this study"]
+    assert len(differences.differences(study, Kind.SIMULATED)) == 1
+
+
+def test_predictions_for_another_version_of_the_task_do_not_count(researcher, study):
+    newer = factories.make_task(test_size=5, splits=5)
+    assert newer.version == 2
+    factories.predict(researcher, "toy", newer, 2, 1)
+    assert (2, "toy, uploaded") not in rows_of(study)
+    assert differences.differences(study, Kind.PERSON) == []
+
+
+def test_shots_that_only_a_model_has_get_a_table(researcher, study):
+    factories.predict(researcher, "toy", study.tasks.get(), 4, 1)
+    assert [shots for shots, _name in rows_of(study)] == [0, 2, 4]
+
+
+def test_an_aggregate_needs_every_task(researcher):
+    one, two = (factories.make_task(name=name, splits=2) for name in ("one", "two"))
+    study = factories.make_study(researcher, one, two, shots=[2])
+    for number, right in ((1, True), (2, False)):
+        predict = None if right else lambda _example: []
+        factories.predict(researcher, "toy", one, 2, number, predict)
+    row = rows_of(study)[2, "toy, uploaded"]
+    assert row.aggregate is None
+    assert "1 of 2 tasks" in row.aggregate_explanation
+    for number in (1, 2):
+        factories.predict(researcher, "toy", two, 2, number)
+    found = rows_of(study)[2, "toy, uploaded"].aggregate
+    # Task one: 100 and 50; task two: 100 twice.
+    assert (found.mean, found.sd_of_sum) == pytest.approx((87.5, 50 / math.sqrt(2)))
+    assert found.sd_of_average == pytest.approx(25 / math.sqrt(2))
+
+
+# Differences -------------------------------------------------------------------------------------
+
+
+def test_differences_are_paired_by_example(study, toy):
+    (found,) = differences.differences(study, Kind.PERSON)
+    assert (found.task, found.shots, found.model) == ("toy-places", 2, "toy")
+    assert (found.annotators, found.splits, found.examples, found.contexts) == (2, 2, 6, 6)
+    assert (found.human_mean, found.model_mean) == pytest.approx((200 / 3, 50))
+    # Humans .5 and the model .5 at one place, .5 and 0 at two: 0, 0, .5, 0, 0, .5.
+    assert found.difference == pytest.approx(100 / 6)
+    assert found.p == found.holm_p == pytest.approx(0.5)  # both signs alike: 2 of 4
+
+
+def test_examples_of_one_context_are_flipped_together(researcher):
+    from tasks.formats import Record
+
+    test = [Record(f"q{i}", ("Oslo and Lima.",), f"Place {i}?", ("Oslo",)) for i in range(3)]
+    task = factories.make_task(test=test)
+    study = factories.make_study(researcher, task, shots=[0], annotators=1)
+    factories.work_through(factories.seat(study.scenarios.get()))
+    factories.predict(researcher, "toy", task, 0, None, lambda _example: [])
+    (found,) = differences.differences(study, Kind.PERSON)
+    assert (found.examples, found.contexts, found.difference, found.p) == (3, 1, 100, 1)
+
+
+def test_holm_corrects_for_all_differences_of_the_study(researcher, study, toy):
+    factories.predict(researcher, "other", study.tasks.get(), 2, 1, lambda _example: ["x"])
+    found = differences.differences(study, Kind.PERSON)
+    assert sorted(one.p for one in found) == pytest.approx([2 / 64, 0.5])
+    assert sorted(one.holm_p for one in found) == pytest.approx([4 / 64, 0.5])
+
+
+def test_what_is_remembered_follows_files_and_exclusions(researcher, study, toy):
+    (first,) = differences.differences(study, Kind.PERSON)
+    assert differences.differences(study, Kind.PERSON) == [first]
+    model = study.tasks.get().prediction_files.first().model
+    model.files.get(split_number=1).delete()
+    (second,) = differences.differences(study, Kind.PERSON)
+    assert (second.splits, second.model_mean) == (1, pytest.approx(200 / 3))
+
+
+def test_the_examples_that_differ_most_come_first(study, toy):
+    (found,) = differences.differences(study, Kind.PERSON)
+    pairs = differences.pairs(study, Kind.PERSON, found)
+    assert [pair.example.source_id for pair in pairs[:2]] == ["test-2", "test-5"]
+    assert [pair.difference for pair in pairs] == pytest.approx([50, 50, 0, 0, 0, 0])
+    examples = [pair.example for pair in pairs]
+    texts = differences.predicted_texts(found, study, examples)
+    assert texts[examples[0].pk] == [((), 2)]
+    one = next(example for example in examples if len(example.gold) == 1)
+    assert sorted(texts[one.pk]) == [((), 1), (tuple(one.gold), 1)]
+
+
+# The page ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def ada(client, researcher):
+    client.force_login(researcher)
+    return client
+
+
+def table_of(client, study, table, **query) -> list[dict]:
+    reply = client.get(reverse("study_models_file", args=[study.name, table]), query)
+    assert reply.status_code == 200
+    return list(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))
+
+
+def test_the_page_shows_people_models_and_where_they_differ(ada, study, toy):
+    page = ada.get(reverse("study_models", args=[study.name])).content.decode()
+    assert (
+        reverse("study_models", args=[study.name])
+        in ada.get(reverse("study", args=[study.name])).content.decode()
+    )
+    for words in ("50.0 ± 23.6", "n = 2 of 5", "66.7 ± 47.1", "+16.7", "0.500", "test-2"):
+        assert words in page, words
+    assert "A <b>study" not in page
+    assert "A <b>study" in unescape(page)
+
+
+def test_predicted_texts_are_escaped(ada, researcher, study):
+    factories.predict(researcher, "toy", study.tasks.get(), 2, 1, lambda _example: ["<img src=x>"])
+    page = ada.get(reverse("study_models", args=[study.name])).content.decode()
+    assert "&lt;img src=x&gt;" in page
+    assert "<img src=x>" not in page
+
+
+def test_each_table_can_be_had_as_csv_with_all_digits(ada, study, toy):
+    scores = {(row["name"], row["shots"]): row for row in table_of(ada, study, "scores")}
+    toys = scores["toy", "2"]
+    assert (float(toys["mean"]), float(toys["sd_ddof0"])) == pytest.approx((50, 100 / 6))
+    assert (toys["source"], toys["sd_over"], toys["n"], toys["of"]) == (
+        "uploaded", "splits", "2", "5",
+    )  # fmt: skip
+    assert "sd:splits" in toys["recipe"]
+    assert "sd:annotators" in scores["People", "2"]["recipe"]
+    (aggregated,) = (row for row in table_of(ada, study, "aggregates") if row["name"] == "toy")
+    assert float(aggregated["sd_of_sum"]) == float(aggregated["sd_of_average"])
+    (found,) = table_of(ada, study, "differences")
+    assert (found["kind"], found["model"], float(found["p_holm"])) == ("person", "toy", 0.5)
+    examples = table_of(ada, study, "examples", pair="toy-places/2/toy")
+    assert len(examples) == 6
+    assert math.fsum(float(row["difference"]) for row in examples) / 6 == pytest.approx(100 / 6)
+
+
+def test_a_study_without_models_or_answers_says_what_is_missing(ada, researcher):
+    empty = factories.make_study(researcher, factories.make_task())
+    page = ada.get(reverse("study_models", args=[empty.name])).content.decode()
+    assert "Nothing to compare yet" in page
+    assert table_of(ada, empty, "differences") == []
+    assert table_of(ada, empty, "scores") == []
+    assert ada.get(reverse("study_models_file", args=[empty.name, "examples"])).status_code == 404
+
+
+def test_what_is_not_there_is_not_found(ada, study, toy):
+    address = reverse("study_models", args=[study.name])
+    for query in ({"kind": "nobody"}, {"pair": "toy-places/2/nobody"}, {"pair": ""}):
+        assert ada.get(address, query).status_code == 404
+    assert ada.get(reverse("study_models_file", args=[study.name, "none"])).status_code == 404
+
+
+def test_somebody_elses_study_is_not_found_and_nobody_signs_in(client, other_researcher, study):
+    pages = [("study_models", []), ("study_models_file", ["scores"])]
+    for name, rest in pages:
+        reply = client.get(reverse(name, args=[study.name, *rest]))
+        assert reply["Location"].startswith(reverse("login"))
+    client.force_login(other_researcher)
+    for name, rest in pages:
+        assert client.get(reverse(name, args=[study.name, *rest])).status_code == 404
+
+
+def test_the_page_takes_as_many_queries_for_one_model_as_for_many(
+    ada, researcher, study, toy, django_assert_max_num_queries
+):
+    for name in ("a", "b", "c"):
+        factories.predict(researcher, name, study.tasks.get(), 2, 1)
+    with django_assert_max_num_queries(30):
+        ada.get(reverse("study_models", args=[study.name]))
+
+
+@pytest.mark.real_data
+def test_published_figures_stand_beside_uploaded_ones_marked_as_published(ada, researcher, clues):
+    call_command("import_clues", str(clues), "--task", "CoNLL03", "WikiANN", verbosity=0)
+    conll, wikiann = Task.objects.order_by("name")
+    study = factories.make_study(researcher, conll, wikiann, shots=[0, 10], annotators=1)
+    for task in (conll, wikiann):
+        for number in range(1, 6):
+            factories.predict(researcher, "empty", task, 10, number, lambda _example: [])
+    found = rows_of(study)
+    empty, bert = found[10, "empty, uploaded"], found[10, "BERT-Base FT, published"]
+    for ours, printed in zip(empty.scores, bert.scores, strict=True):
+        assert round(ours.mean, 1) == printed.mean
+        assert (ours.sd_ddof1, ours.n, ours.of) == (0, 5, 5)
+    assert empty.aggregate.mean == pytest.approx((51.3333 + 62.8333) / 2, abs=1e-4)
+    assert (0, "People, published") in found
+    assert (10, "GPT-3 ICL, published") not in found
+    assert ("all", "BERT-Base FT, published") in found
+    rows = table_of(ada, study, "scores")
+    published = [row for row in rows if row["source"] == "published"]
+    assert {row["shots"] for row in published} == {"0", "10", "all"}
+    assert all(row["sd_ddof1"] == row["recipe"] == "" for row in published)
+    page = ada.get(reverse("study_models", args=[study.name])).content.decode()
+    assert "BERT-Base FT <small>published</small>" in page
+    assert "quoted from CLUES" in page
