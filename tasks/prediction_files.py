@@ -148,11 +148,12 @@ def _model(name: str, by: AbstractBaseUser, details: dict[str, Any]) -> Model:
         raise ValidationError(
             {"name": f"{name} is a model that somebody else uploaded: choose another name."}
         )
-    for key in DETAILS:
-        if details.get(key):
-            setattr(model, key, details[key])
-    model.full_clean()
-    model.save()
+    new = {key: details[key] for key in DETAILS if details.get(key)}
+    if model.pk is None or new:
+        for key, value in new.items():
+            setattr(model, key, value)
+        model.full_clean()
+        model.save()
     return model
 
 

@@ -159,8 +159,9 @@ def test_if_one_file_does_not_do_nothing_is_stored_and_each_is_named(researcher,
 def test_predictions_are_not_overwritten(researcher, task):
     factories.predict(researcher, "toy", task, 2, 1)
     with pytest.raises(PredictionsError, match="at 2 shots, split 1 already .*delete that file"):
-        add("toy", [upload(task, number=2), upload(task, number=1)], researcher)
+        add("toy", [upload(task, number=2), upload(task, number=1)], researcher, title="New")
     assert PredictionFile.objects.count() == 1
+    assert Model.objects.get().title == ""
     factories.predict(researcher, "other", task, 2, 1)
 
 
@@ -292,6 +293,19 @@ def test_several_files_are_placed_by_their_names(ada, task):
     assert "2 files stored." in page
     assert "1 of 5" in page
     assert "toy" in ada.get(reverse("models")).content.decode()
+
+
+def test_models_and_files_are_listed_in_order(ada, researcher, task):
+    for name, shots, number in (("b", 4, 1), ("a", 4, 2), ("a", 2, 5), ("a", 4, 1), ("a", 0, None)):
+        factories.predict(researcher, name, task, shots, number)
+    shown = ada.get(reverse("models")).context["models"]
+    assert [(one.name, one.file_count, one.task_count) for one in shown] == [
+        ("a", 4, 1),
+        ("b", 1, 1),
+    ]
+    files = ada.get(reverse("model", args=["a"])).context["files"]
+    places = [(file.shots, file.split_number) for file, _s1 in files]
+    assert places == [(0, None), (2, 5), (4, 1), (4, 2)]
 
 
 def test_one_file_of_any_name_is_placed_by_the_fields(ada, task):

@@ -17,6 +17,8 @@ from django.db.models import QuerySet
 
 from annotation import answering, guards, recruitment, training_step, withdrawal
 from annotation.models import Allocation, Answer, Exposure, Participation, Study, Turn
+from tasks.models import Prediction, PredictionFile
+from tasks.prediction_files import PredictionsError
 from tests import factories
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
@@ -317,3 +319,31 @@ def test_control_a_kill_before_the_commit_leaves_the_question_open(client, study
     turn = submit_and_die("before", seat)
     assert not Answer.objects.exists()
     assert f'value="{turn.pk}"' in client.get(f"/work/{seat.token}/").content.decode()
+
+
+# Predictions -------------------------------------------------------------------------------------
+
+ONCE = "a_model_predicts_once_per_task_shots_and_split"
+
+
+def uploads(researcher) -> list[object]:
+    """The same predictions of one model, all at once."""
+    task = factories.make_task()
+    factories.predict(researcher, "toy", task, 4, 1)
+    return race([lambda: factories.predict(researcher, "toy", task, 2, 1) for _ in range(THREADS)])
+
+
+def test_of_many_uploads_of_the_same_at_once_one_is_stored_and_the_others_hear_so(researcher):
+    results = uploads(researcher)
+    assert PredictionFile.objects.filter(shots=2).count() == 1
+    assert Prediction.objects.filter(file__shots=2).count() == 4
+    assert sum(isinstance(result, PredictionsError) for result in results) == THREADS - 1
+
+
+def test_control_without_the_constraint_several_uploads_are_stored(researcher):
+    drop_constraint(PredictionFile, ONCE)
+    try:
+        uploads(researcher)
+        assert PredictionFile.objects.filter(shots=2).count() > 1
+    finally:
+        restore_constraint(PredictionFile, ONCE)
