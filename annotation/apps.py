@@ -1,7 +1,7 @@
 """The app of workers and studies; its guards go up after every migrate."""
 
 from django.apps import AppConfig
-from django.db.models.signals import post_migrate
+from django.db.models.signals import post_migrate, pre_migrate
 
 
 class AnnotationConfig(AppConfig):
@@ -10,4 +10,5 @@ class AnnotationConfig(AppConfig):
     def ready(self) -> None:
         from annotation import guards
 
+        pre_migrate.connect(guards.lift_before_migrate, sender=self)
         post_migrate.connect(guards.install_after_migrate, sender=self)

@@ -17,6 +17,7 @@ from django.db import transaction
 from django.db.models import QuerySet, Sum
 
 from annotation.models import Decision, LedgerEntry, Participation, Study, Submission
+from annotation.models import Kind as WorkerKind
 
 Kind = LedgerEntry.Kind
 
@@ -73,16 +74,18 @@ def target(participation: Participation, worked: timedelta) -> int:
 def settle(participation: Participation) -> list[LedgerEntry]:
     """Enter what is due to an ended participation and not yet in the ledger.
 
-    The caller holds the participation's lock. Does nothing for one that is still live or that a
-    researcher decided not to pay.
+    The caller holds the participation's lock. Does nothing for one that is still live, for robots,
+    and for one that a researcher decided not to pay.
     """
     study = participation.study
-    if participation.is_live or not participation.is_paid:
+    if participation.is_live:
         return []
     worked = active_time(participation)
     if participation.worked_seconds is None:
         participation.worked_seconds = worked.total_seconds()
         participation.save(update_fields=["worked_seconds"])
+    if participation.kind != WorkerKind.PERSON or not participation.is_paid:
+        return []
     made = []
 
     def enter(kind: str, amount: int, reason: str, submission: Submission | None = None) -> None:

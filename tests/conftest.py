@@ -1,6 +1,7 @@
 """Fixtures named as the domain, built on one another: task -> study -> participation."""
 
 import os
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -12,6 +13,17 @@ from django.db import connection
 from annotation import guards
 from annotation.models import _frozen_scenario
 from tasks.models import example_of
+
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
 
 SHARED = Path(os.environ.get("HANDFUL_SHARED", Path(__file__).parents[2] / "shared"))
 CLUES = SHARED / "data" / "clues"
@@ -74,6 +86,22 @@ def _lift_guards_before_the_flush(request):
     yield
     if transactional:
         guards.lift(connection)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """The one real browser of this run."""
+    from playwright.sync_api import sync_playwright
+
+    path = shutil.which("chromium") or shutil.which("google-chrome")
+    if not path:
+        raise pytest.UsageError("Install Chromium: apt-get install chromium")
+    # Its synchronous interface runs an event loop in this thread; Django would refuse the ORM.
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield browser
+        browser.close()
 
 
 @pytest.fixture

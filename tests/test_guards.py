@@ -111,3 +111,18 @@ def test_a_guard_that_somebody_switched_off_counts_as_missing(db):
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE annotation_answer DISABLE TRIGGER annotation_answer_no_update")
     assert guards.missing(connection) == ["annotation_answer_no_update"]
+
+
+def test_guards_are_lifted_for_a_migration_of_their_tables_and_put_back(db):
+    """SQLite cannot rebuild a table that the trigger of another one names."""
+    from django.db.migrations.loader import MigrationLoader
+
+    loader = MigrationLoader(connection)
+    ours = loader.get_migration("annotation", "0009_crowdsourcing")
+    theirs = loader.get_migration("tasks", "0002_attention_checks")
+    guards.lift_before_migrate(using="default", plan=[(theirs, False)])
+    assert guards.missing(connection) == []
+    guards.lift_before_migrate(using="default", plan=[(ours, False)])
+    assert len(guards.missing(connection)) == len(guards._triggers(connection))
+    guards.install_after_migrate(using="default")
+    assert guards.missing(connection) == []

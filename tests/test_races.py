@@ -73,6 +73,33 @@ def study(researcher):
     return factories.make_study(researcher, factories.make_task(), shots=[2], annotators=1)
 
 
+# A panel opens its gates ------------------------------------------------------------------------
+
+
+def crowd(study) -> list[object]:
+    """64 people press Start at the same moment."""
+    return race([lambda: factories.join(study) for _person in range(64)])
+
+
+def test_64_at_once_fill_the_seats_exactly_and_nobody_is_refused_while_one_is_free(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0, 2, 4], annotators=4)
+    results = crowd(study)
+    seated = [one for one in results if isinstance(one, Participation)]
+    refused = [one for one in results if isinstance(one, recruitment.RecruitmentError)]
+    assert (len(seated), len(refused)) == (12, 52)
+    assert {one.code for one in refused} == {"full"}
+    for scenario in study.scenarios.all():
+        taken = scenario.participations.values_list("seat_number", flat=True)
+        assert sorted(taken) == [1, 2, 3, 4]
+
+
+def test_64_at_once_without_the_lock_meet_errors_instead_of_answers(researcher, no_locks):
+    study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=12)
+    errors = [one for one in crowd(study) if isinstance(one, IntegrityError)]
+    assert errors
+    assert study.participations.seated().count() <= 12
+
+
 # Double submit ---------------------------------------------------------------------------------
 
 

@@ -215,3 +215,20 @@ def test_the_schema_refuses_a_live_participation_without_a_seat(study):
     seat = factories.join(study)
     with pytest.raises(IntegrityError), transaction.atomic():
         Participation.objects.filter(pk=seat.pk).update(seat_number=None)
+
+
+@pytest.mark.sqlite
+def test_64_at_once_on_sqlite_fill_the_seats_exactly(tmp_path):
+    import os
+    import subprocess
+    import sys
+    from pathlib import Path
+
+    own = {"HANDFUL_VAR": str(tmp_path), "DATABASE_URL": f"sqlite:///{tmp_path / 'crowd.sqlite3'}"}
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("sqlite_crowd.py")],
+        env=os.environ | own,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.strip() == "{'full': 52, 'seated': 12} 12 12", done.stderr

@@ -9,9 +9,7 @@ def fill(apps, schema_editor):
     rows = Answer.objects.values_list("turn_id", "turn__shown_at", "submitted_at")
     if not rows.exists():
         return
-    # The database refuses changes to answers; migrate puts this guard back when it is done.
-    table = "" if schema_editor.connection.vendor == "sqlite" else " ON annotation_answer"
-    schema_editor.execute(f"DROP TRIGGER IF EXISTS annotation_answer_no_update{table}")
+    # migrate lifts the guards of answers before, and puts them back afterwards (guards.py).
     for turn, shown_at, submitted_at in list(rows):
         seconds = min((submitted_at - shown_at).total_seconds(), LONGEST)
         Answer.objects.filter(turn_id=turn).update(active_seconds=seconds)

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 from django.core.management import call_command
 from django.test.testcases import LiveServerThread
-from playwright.sync_api import Browser, BrowserContext, Locator, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Locator, Page
 
 from annotation.models import Answer, Participation
 from tasks.formats import Record
@@ -20,16 +19,6 @@ from tests import factories
 # Playwright's synchronous interface runs an event loop in this thread; Django would refuse the ORM.
 os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
 
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 WATCH = (
     "addEventListener('securitypolicyviolation',"
     " e => console.error('CSP violation: ' + e.violatedDirective + ' ' + e.blockedURI))"
@@ -41,17 +30,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if "/browser/" in str(item.path):
             item.add_marker(pytest.mark.browser)
             item.add_marker(pytest.mark.django_db(transaction=True))
-
-
-@pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
-    path = shutil.which("chromium") or shutil.which("google-chrome")
-    if not path:
-        raise pytest.UsageError("Install Chromium: apt-get install chromium")
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="session")

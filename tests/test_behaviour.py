@@ -1,0 +1,99 @@
+"""Signs that are worth a look: each says what was seen, none does anything."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from annotation import behaviour
+from annotation.behaviour import Answered, flags, signs
+from annotation.models import Participation
+from tests import factories
+
+START = datetime(2026, 1, 5, tzinfo=UTC)
+
+
+def answers(*seconds: float, pause: float = 1, **fields) -> list[Answered]:
+    """One answer after another, each taking that long."""
+    made, clock = [], START
+    for index, time in enumerate(seconds):
+        done = clock + timedelta(seconds=time)
+        texts = fields.get("texts") or [f"answer {index}" for index in range(len(seconds))]
+        rest = {name: value for name, value in fields.items() if name != "texts"}
+        made.append(
+            Answered(
+                **({"step": "annotation", "words": 3, "active_seconds": time} | rest),
+                shown_at=clock,
+                submitted_at=done,
+                answer=texts[index],
+            )
+        )
+        clock = done + timedelta(seconds=pause)
+    return made
+
+
+def test_too_fast_is_under_a_share_of_the_own_median():
+    """FACTS section 6: the limit is 1.32 s, .6 and .9 are under it."""
+    found = signs(answers(4.1, 5.0, 3.2, 6.7, 0.6, 4.4, 5.5, 0.9, 30))
+    assert (found.median_seconds, found.too_fast) == (4.4, 2)
+    assert flags(found)["too_fast"].startswith("2 of 9")
+
+
+def test_an_answer_faster_than_reading_is_too_fast():
+    assert signs(answers(5, 5, 5, words=120)).too_fast == 3
+    assert signs(answers(11, 11, 11, words=120)).too_fast == 0
+
+
+@pytest.mark.parametrize(
+    ("made", "flag"),
+    [
+        (answers(*[5] * 12, texts=["no"] * 11 + ["yes"]), "one_answer"),
+        (answers(*[5] * 40, texts=["no"] * 15 + ["a", "b", "c", "d", "e"] * 5), "run"),
+        (answers(5, 5, pause=4000), "absence"),
+        (answers(5, 5, pastes=1), "paste"),
+        (answers(*[5] * 10, blurs=1), "blur"),
+        (answers(5, 5, step="check", right=False), "checks"),
+    ],
+)
+def test_each_sign_raises_its_flag_alone(made, flag):
+    assert list(flags(signs(made))) == [flag]
+
+
+def test_ordinary_work_raises_none():
+    assert flags(signs(answers(4, 6, 5, 7, 5, 6, 4, 8, 5, 6, 7, 5))) == {}
+
+
+def test_a_person_far_faster_than_the_others_stands_out():
+    others = [5.0, 6.0, 5.5, 6.5, 5.8]
+    assert behaviour.is_fast_person(1.0, others)
+    assert not behaviour.is_fast_person(5.0, others)
+    assert not behaviour.is_fast_person(1.0, others[:4])
+
+
+def test_the_same_browser_under_two_ids_is_flagged_for_both(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=3)
+    seats = [factories.seat(study.scenarios.get()) for _ in range(3)]
+    for seat in seats:
+        factories.work_through(seat)
+    Participation.objects.filter(pk__in=[seats[0].pk, seats[1].pk]).update(browser="same")
+    found = {pk: set(flags) for pk, (_signs, flags) in behaviour.of_study(study).items()}
+    assert "shared_browser" in found[seats[0].pk] & found[seats[1].pk]
+    assert "shared_browser" not in found[seats[2].pk]
+    assert all(one.status == "completed" for one in study.participations.all())
+
+
+def test_an_export_of_shared_browsers_verifies(researcher, tmp_path):
+    import subprocess
+    import sys
+
+    from django.core.management import call_command
+
+    study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=2)
+    for _seat in range(2):
+        factories.work_through(factories.seat(study.scenarios.get()))
+    study.participations.update(browser="same")
+    call_command("export_study", study.name, str(tmp_path / "out"), verbosity=0)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "out" / "verify.py"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
+    assert "shared_browser" in (tmp_path / "out" / "annotators.csv").read_text()

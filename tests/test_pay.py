@@ -1,0 +1,313 @@
+"""What is earned: active time, the hourly promise, the ledger, batches paid by hand."""
+
+import csv
+import io
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+from django.db import DatabaseError, transaction
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation import activity, pay, payment, personal_links, training_step, withdrawal
+from annotation.models import (
+    Activity,
+    Answer,
+    LedgerEntry,
+    Participation,
+    PaymentBatch,
+    Turn,
+)
+from tests import factories
+
+START = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def study(researcher):
+    return factories.make_study(
+        researcher, factories.make_task(), shots=[2], annotators=3, hourly_rate=12
+    )
+
+
+def earned(participation) -> dict[str, int]:
+    return {entry.kind: entry.cents for entry in participation.ledger.all()}
+
+
+# Active time -------------------------------------------------------------------------------------
+
+
+def at(seconds: float) -> datetime:
+    return START + timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize(("cut", "expected"), [(30, 84), (1000, 410)])
+def test_active_time_is_the_sum_of_gaps_up_to_the_cut(cut, expected):
+    """FACTS section 6: events at 0, 5, 9, 70, 75, 400, 410 s."""
+    turn = Turn(shown_at=START, worked_before=timedelta())
+    turn.has_nothing_yet()
+    seconds, last = 0.0, START
+    for mark in (5, 9, 70, 75, 400):
+        turn._meta.get_field("activity").set_cached_value(
+            turn, Activity(turn=turn, seconds=seconds, last_at=last)
+        )
+        seconds = turn.active_until(at(mark), timedelta(seconds=cut)).total_seconds()
+        last = at(mark)
+    turn.activity.seconds, turn.activity.last_at = seconds, last
+    assert turn.active_until(at(410), timedelta(seconds=cut)).total_seconds() == expected
+
+
+def test_a_page_without_signs_counts_a_gap_up_to_five_minutes():
+    turn = Turn(shown_at=START, worked_before=timedelta())
+    turn.has_nothing_yet()
+    cut = timedelta(seconds=60)
+    assert turn.active_until(at(200), cut).total_seconds() == 200
+    assert turn.active_until(at(2000), cut).total_seconds() == 300
+
+
+def test_a_sign_of_work_is_stored_and_counts(client, study):
+    seat = factories.seat(study.scenarios.get())
+    turn = seat.latest_turn()
+    address = reverse("ping", args=[seat.token])
+    told = {"turn": turn.pk, "blurs": "2", "away_seconds": "30", "pastes": "1"}
+    assert client.post(address, told).status_code == 204
+    client.post(address, told)
+    stored = Activity.objects.get()
+    assert (stored.blurs, stored.away_seconds, stored.pastes) == (4, 60, 2)
+    assert stored.last_at > turn.shown_at
+
+
+@pytest.mark.parametrize("turn", ["0", "x", "", "99999999"])
+def test_a_sign_for_another_turn_is_stored_nowhere(client, study, turn):
+    seat = factories.seat(study.scenarios.get())
+    client.post(reverse("ping", args=[seat.token]), {"turn": turn})
+    assert not Activity.objects.exists()
+
+
+def test_nonsense_in_a_sign_is_nothing(study):
+    seat = factories.seat(study.scenarios.get())
+    told = {"blurs": "-1", "away_seconds": "9" * 40, "pastes": "٣"}
+    activity.ping(seat.token, seat.latest_turn().pk, told)
+    stored = Activity.objects.get()
+    assert (stored.blurs, stored.away_seconds, stored.pastes) == (0, 0, 0)
+
+
+def test_the_active_time_is_stored_with_the_answer(study):
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat, limit=1)
+    answer = Answer.objects.get()
+    wall = (answer.submitted_at - answer.turn.shown_at).total_seconds()
+    assert 0 < answer.active_seconds <= wall
+
+
+def test_time_and_earnings_are_shown_while_working(client, study):
+    seat = factories.seat(study.scenarios.get())
+    page = client.get(reverse("work", args=[seat.token])).content.decode()
+    assert 'data-earned="12.00"' in page
+    assert 'data-cutoff="60"' in page
+
+
+# The ledger --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("seconds", "fields", "expected"),
+    [
+        (900, {}, {"top_up": 300}),  # $3 in 900 s is $12 per hour (FACTS section 6)
+        (1200, {"base_reward": 3}, {"base": 300, "top_up": 100}),
+        (60, {"base_reward": 3}, {"base": 300}),
+        (7200, {"most_paid_hours": Decimal("1.5")}, {"top_up": 1800}),
+        (1, {}, {"top_up": 1}),  # 0.33 cents are rounded up
+        (900, {"hourly_rate": 0}, {}),
+    ],
+)
+def test_who_completes_earns_the_larger_of_base_and_rate(study, seconds, fields, expected):
+    for name, value in fields.items():
+        setattr(study, name, value)
+    study.save()
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat, limit=5)
+    Participation.objects.filter(pk=seat.pk).update(status="completed", worked_seconds=seconds)
+    assert earned_after_settling(seat) == expected
+
+
+def earned_after_settling(seat) -> dict[str, int]:
+    with transaction.atomic():
+        pay.settle(Participation.objects.get(pk=seat.pk))
+        pay.settle(Participation.objects.get(pk=seat.pk))
+    return earned(seat)
+
+
+@pytest.mark.parametrize("status", ["screened_out", "returned", "expired"])
+def test_partial_work_is_paid_by_the_rate_and_at_least_the_minimum(study, status):
+    study.minimum_pay = 1
+    study.save()
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat, limit=1)
+    Participation.objects.filter(pk=seat.pk).update(
+        status=status, seat_number=None, worked_seconds=600
+    )
+    assert earned_after_settling(seat) == {"partial": 200}
+    other = factories.seat(study.scenarios.get())
+    Participation.objects.filter(pk=other.pk).update(
+        status=status, seat_number=None, worked_seconds=2
+    )
+    assert earned_after_settling(other) == {"partial": 100}
+
+
+def test_completing_settles_at_once_and_says_what_was_earned(client, study):
+    study.base_reward = Decimal("2.50")
+    study.save()
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat)
+    assert earned(seat) == {"base": 250}
+    assert "2.50 USD" in client.get(reverse("work", args=[seat.token])).content.decode()
+
+
+def test_pay_survives_a_withdrawal(study):
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat, limit=2)
+    turn = Turn.objects.filter(participation=seat).last()
+    Activity.objects.create(turn=turn, seconds=1800, last_at=timezone.now())
+    withdrawal.withdraw(seat.token)
+    assert earned(seat) == {"partial": pytest.approx(600, abs=2)}
+    assert not Answer.objects.exists()
+    seat.refresh_from_db()
+    assert seat.worked_seconds == pytest.approx(1800, abs=10)
+
+
+def test_who_expired_is_settled_only_when_a_payment_is_prepared(study):
+    seat = factories.seat(study.scenarios.get())
+    Participation.objects.filter(pk=seat.pk).update(status="expired", seat_number=None)
+    assert earned(seat) == {}
+    study.minimum_pay = 1
+    study.save()
+    payment.prepare(study, None)
+    assert earned(seat) == {"partial": 100}
+
+
+def test_who_comes_back_and_completes_is_paid_for_all_of_it_once(study):
+    study.base_reward = 3
+    study.save()
+    seat = factories.seat(study.scenarios.get())
+    Participation.objects.filter(pk=seat.pk).update(status="expired", seat_number=None)
+    payment.prepare(study, None)
+    before = sum(earned(seat).values())
+    from annotation import recruitment
+
+    recruitment.come_back(Participation.objects.get(pk=seat.pk))
+    factories.work_through(seat)
+    assert sum(earned(seat).values()) in (300, 300 + before)
+
+
+def test_the_ledger_is_insert_only(study):
+    seat = factories.seat(study.scenarios.get())
+    entry = pay.add_bonus(seat, 50, "thanks", None)
+    for change in (
+        lambda: LedgerEntry.objects.filter(pk=entry.pk).update(cents=5000),
+        lambda: LedgerEntry.objects.filter(pk=entry.pk).delete(),
+    ):
+        with pytest.raises(DatabaseError), transaction.atomic():
+            change()
+    entry.refresh_from_db()
+    assert entry.cents == 50
+
+
+def test_paid_and_analysed_are_two_facts(client, researcher, study):
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat)
+    client.force_login(researcher)
+    address = reverse("participation_decide", args=[study.name, seat.pseudonym])
+    assert client.post(address, {"about": "pay", "outcome": "no"}).status_code == 422
+    client.post(address, {"about": "pay", "outcome": "no", "reason": "a robot"})
+    seat.refresh_from_db()
+    assert (seat.is_paid, seat.in_analysis) == (False, True)
+    assert payment.prepare(study, researcher) == []
+    client.post(address, {"about": "analysis", "outcome": "no", "reason": "too fast"})
+    client.post(address, {"about": "pay", "outcome": "yes", "reason": "no robot after all"})
+    seat.refresh_from_db()
+    assert (seat.is_paid, seat.in_analysis) == (True, False)
+    assert len(payment.prepare(study, researcher)) == 1
+    page = client.get(reverse("participation", args=[study.name, seat.pseudonym]))
+    assert "no robot after all" in page.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("amount", "reason", "status"),
+    [("1.50", "thanks", 302), ("1.50", "", 422), ("much", "x", 422), ("-1", "x", 422)],
+)
+def test_a_bonus_is_an_amount_with_a_reason(client, researcher, study, amount, reason, status):
+    seat = factories.seat(study.scenarios.get())
+    client.force_login(researcher)
+    address = reverse("participation_bonus", args=[study.name, seat.pseudonym])
+    reply = client.post(address, {"amount": amount, "reason": reason})
+    assert reply.status_code == status
+    assert earned(seat) == ({"bonus": 150} if status == 302 else {})
+
+
+# Wages and batches -------------------------------------------------------------------------------
+
+
+def test_wages_are_per_hour_of_active_time_and_the_page_warns_below_the_rate(
+    client, researcher, study
+):
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat)
+    LedgerEntry.objects.create(
+        participation=seat, kind="bonus", cents=300, currency="USD", reason="x"
+    )
+    total = sum(earned(seat).values())
+    Participation.objects.filter(pk=seat.pk).update(worked_seconds=1200)
+    (wage,) = pay.wages(pay.settled(study))
+    assert wage.per_active_hour == pytest.approx(total * 3)
+    client.force_login(researcher)
+    page = client.get(reverse("pay", args=[study.name])).content.decode()
+    assert "under the promised rate" in page
+
+
+def test_a_batch_by_hand_holds_names_and_each_entry_is_in_one_batch(client, researcher, study):
+    (link,) = personal_links.make(study, "Ida Éclair")
+    client.post(reverse("start", args=[link.code]))
+    seat = study.participations.get()
+    client.post(reverse("consent", args=[seat.token]), {"agree": "yes"})
+    training_step.begin(seat.token)
+    factories.work_through(seat)
+    client.force_login(researcher)
+    page = reverse("pay", args=[study.name])
+    client.post(page, {"action": "prepare"})
+    client.post(page, {"action": "prepare"})
+    batch = PaymentBatch.objects.get()
+    assert (batch.method, batch.state) == ("hand", "prepared")
+    text = client.get(reverse("pay_batch_file", args=[study.name, batch.pk])).content.decode()
+    (row,) = csv.DictReader(io.StringIO(text))
+    assert (row["recruiter"], row["id"], row["annotator"]) == (
+        "personal", "Ida Éclair", seat.pseudonym,
+    )  # fmt: skip
+    assert Decimal(row["amount"]) * 100 == sum(earned(seat).values())
+    client.post(page, {"action": "mark", "batch": batch.pk})
+    assert client.post(page, {"action": "mark", "batch": batch.pk}).status_code == 409
+    assert client.post(page, {"action": "cancel", "batch": batch.pk}).status_code == 409
+    (wage,) = pay.wages(pay.settled(study))
+    assert wage.paid == wage.earned
+
+
+def test_a_cancelled_batch_sets_its_entries_free(client, researcher, study):
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat)
+    (batch,) = payment.prepare(study, researcher)
+    payment.cancel(batch)
+    (again,) = payment.prepare(study, researcher)
+    assert payment.total(again) == sum(earned(seat).values())
+
+
+def test_robots_earn_nothing(study):
+    factories.work_through(factories.seat(study.scenarios.get(), "simulated"))
+    assert payment.prepare(study, None) == []
+
+
+def test_somebody_elses_money_is_not_found(client, other_researcher, study):
+    client.force_login(other_researcher)
+    for name in ("pay", "recruiters", "lists"):
+        assert client.get(reverse(name, args=[study.name])).status_code == 404
+    assert client.post(reverse("pay", args=[study.name]), {"action": "prepare"}).status_code == 404

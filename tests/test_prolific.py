@@ -1,0 +1,495 @@
+"""Prolific, spoken with over real HTTP: the fake answers, nothing of ours is replaced."""
+
+import json
+import time
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation import pay, payment, recruitment, training_step
+from annotation.models import (
+    Exposure,
+    LedgerEntry,
+    Participation,
+    PaymentBatch,
+    Submission,
+    WebhookEvent,
+)
+from annotation.recruiters.prolific import client as prolific_client
+from annotation.recruiters.prolific import studies, sync, webhook
+from annotation.recruiters.prolific.client import ProlificError
+from annotation.recruiters.prolific.fake import FakeError, FakeProlific
+from tests import factories
+
+IDA, BO = "a" * 24, "b" * 24
+HOST = "http://testserver"
+
+
+@pytest.fixture
+def fake(settings):
+    made = FakeProlific(token="t")
+    server = made.serve()
+    settings.PROLIFIC_URL = settings.PROLIFIC_APP_URL = server.url
+    settings.PROLIFIC_TOKEN = "t"
+    settings.PROLIFIC_WEBHOOK_SECRET = "whisper"
+    yield made
+    server.close()
+
+
+@pytest.fixture
+def study(researcher):
+    return factories.make_study(
+        researcher,
+        factories.make_task(),
+        shots=[2],
+        annotators=2,
+        hourly_rate=60,
+        estimated_minutes=10,
+        qualification="minimum",
+        qualification_threshold=50,
+    )
+
+
+@pytest.fixture
+def published(fake, study, researcher):
+    (draft,) = studies.plan(study, 0, researcher)
+    studies.create(draft, HOST)
+    return draft
+
+
+@pytest.fixture
+def ada(researcher):
+    client = Client()
+    client.force_login(researcher)
+    return client
+
+
+def arrive(fake, on_prolific, person=IDA, **options):
+    """Somebody takes a place and presses Start; session id and participation."""
+    found = fake.arrive(on_prolific.external_id, person, **options)
+    address = urlsplit(found["url"])
+    reply = Client().post(f"{address.path}start/?{address.query}")
+    assert reply.status_code == 302, reply.content.decode()
+    return found["session_id"], Participation.objects.get(token=reply.url.split("/")[2])
+
+
+def begin(seat):
+    recruitment.consent(seat, agree=True)
+    training_step.begin(seat.token)
+
+
+def complete(fake, on_prolific, person=IDA) -> Participation:
+    session, seat = arrive(fake, on_prolific, person)
+    begin(seat)
+    factories.work_through(seat)
+    fake.complete(session, on_prolific.codes["completed"])
+    seat.refresh_from_db()
+    return seat
+
+
+def status(fake, session) -> str:
+    return fake._submission(session)["status"]
+
+
+# Studies there -----------------------------------------------------------------------------------
+
+
+def test_one_study_there_for_each_scenario_with_the_codes_set_up(fake, published):
+    there = fake._study(published.external_id)
+    assert there["status"] == "ACTIVE"
+    assert (there["reward"], there["total_available_places"]) == (1000, 2)
+    codes = {
+        one["code"]: [a["action"] for a in one["actions"]] for one in there["completion_codes"]
+    }
+    assert codes[published.codes["completed"]] == ["MANUALLY_REVIEW"]
+    assert codes[published.codes["not_qualified"]] == ["FIXED_SCREEN_OUT_PAYMENT"]
+    assert codes[published.codes["no_consent"]] == ["REQUEST_RETURN"]
+    assert len(codes) == 5
+    assert there["is_external_study_url_secure"]
+
+
+def test_nothing_is_drafted_twice_nor_for_a_draft(study, published, researcher):
+    with pytest.raises(studies.PlanError, match="drafted already"):
+        studies.plan(study, 0, researcher)
+    other = factories.make_study(researcher, factories.make_task(name="t2"), status="draft")
+    with pytest.raises(studies.PlanError, match="Open the study first"):
+        studies.plan(other, 0, researcher)
+
+
+def test_a_publication_that_broke_off_goes_on_where_it_stopped(fake, study, researcher):
+    (draft,) = studies.plan(study, 0, researcher)
+    fake.mode(fail_after_next=0, fail_next=1)
+    with pytest.raises(ProlificError, match="503"):
+        studies.create(draft, HOST)
+    studies.create(draft, HOST)
+    studies.create(draft, HOST)
+    assert len(fake._data["studies"]) == 1
+    assert draft.status == "ACTIVE"
+
+
+def test_the_page_drafts_changes_and_publishes(ada, fake, study):
+    address = reverse("recruiters", args=[study.name])
+    ada.post(reverse("prolific_plan", args=[study.name]), {"annotation_parts": "0"})
+    draft = study.prolific_studies.get()
+    assert draft.name in ada.get(address).content.decode()
+    form = reverse("prolific_study", args=[study.name, draft.pk])
+    fields = {
+        "action": "change", "name": "Short texts", "reward": "2.50", "screen_out": "0.40",
+        "minutes": "12", "most_minutes": "60", "places": "2", "signed": "on",
+    }  # fmt: skip
+    for wrong in ({"reward": "x"}, {"minutes": "0"}, {"screen_out": "2.50"}, {"places": ""}):
+        assert ada.post(form, fields | wrong).status_code == 409
+    ada.post(form, fields)
+    ada.post(form, {"action": "publish"})
+    draft.refresh_from_db()
+    assert fake._study(draft.external_id)["reward"] == 250
+    assert "active" in ada.get(address).content.decode()
+    assert ada.post(form, fields).status_code == 409
+
+
+def test_without_a_token_the_page_says_what_to_set(ada, fake, study, settings, researcher):
+    settings.PROLIFIC_TOKEN = ""
+    (draft,) = studies.plan(study, 0, researcher)
+    form = reverse("prolific_study", args=[study.name, draft.pk])
+    reply = ada.post(form, {"action": "publish"})
+    assert reply.status_code == 409
+    assert "Set PROLIFIC_TOKEN" in reply.content.decode()
+
+
+# Arrivals ----------------------------------------------------------------------------------------
+
+
+def test_the_same_session_resumes_and_another_one_finds_the_stored_state(fake, published):
+    session, seat = arrive(fake, published)
+    begin(seat)
+    address = urlsplit(
+        fake._study_url(fake._study(published.external_id), fake._submission(session))
+    )
+    again = Client().post(f"{address.path}start/?{address.query}")
+    assert again.url == reverse("work", args=[seat.token])
+    fake.return_submission(session)
+    sync.sync(seat.study)
+    seat.refresh_from_db()
+    assert (seat.status, seat.seat_number) == ("returned", None)
+    _session, back = arrive(fake, published, again=True)
+    assert (back.pk, back.status) == (seat.pk, "working")
+    assert Submission.objects.filter(participation=seat).count() == 2
+
+
+@pytest.mark.parametrize("missing", ["PROLIFIC_PID", "STUDY_ID", "SESSION_ID", "prolific_token"])
+def test_every_parameter_must_be_there(fake, published, missing):
+    found = fake.arrive(published.external_id, IDA)
+    address = urlsplit(found["url"])
+    query = {k: v[0] for k, v in parse_qs(address.query).items() if k != missing}
+    reply = Client().get(address.path, query)
+    assert reply.status_code == 403
+    assert "from Prolific again" in reply.content.decode()
+
+
+def test_plain_ids_are_enough_where_signing_was_not_asked_for(fake, published):
+    published.signed = False
+    published.save()
+    query = {"PROLIFIC_PID": IDA, "STUDY_ID": published.external_id, "SESSION_ID": BO}
+    landing = reverse("landing", args=[published.code])
+    assert Client().get(landing, query).status_code == 200
+    assert Client().get(landing, query | {"SESSION_ID": "x"}).status_code == 403
+
+
+def test_keys_that_cannot_be_fetched_are_said_and_let_nobody_in(fake, published, settings):
+    found = fake.arrive(published.external_id, IDA)
+    settings.PROLIFIC_URL = "http://127.0.0.1:9"
+    reply = Client().get(found["url"].replace(HOST, ""))
+    assert reply.status_code == 403
+    assert "try again in a minute" in reply.content.decode()
+
+
+def test_a_full_study_shows_the_way_back(fake, study, published):
+    for number in range(2):
+        factories.join(study, identity=f"other {number}")
+    found = fake.arrive(published.external_id, IDA)
+    address = urlsplit(found["url"])
+    page = Client().get(f"{address.path}?{address.query}").content.decode()
+    assert f"complete?cc={published.codes['study_full']}" in page
+    fake.complete(found["session_id"], published.codes["study_full"])
+    assert status(fake, found["session_id"]) == "RETURNED"
+
+
+# Statuses ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("leave", "expected"), [("return", "returned"), ("time out", "expired")])
+def test_polling_frees_the_seats_of_who_left(fake, published, leave, expected):
+    session, seat = arrive(fake, published)
+    begin(seat)
+    (fake.return_submission if leave == "return" else fake.time_out)(session)
+    call_command("sync_prolific", verbosity=0)
+    call_command("sync_prolific", verbosity=0)
+    seat.refresh_from_db()
+    assert (seat.status, seat.seat_number) == (expected, None)
+
+
+def test_rejected_is_neither_analysed_nor_paid_and_both_are_logged(fake, published):
+    seat = complete(fake, published)
+    session = fake._of(published.external_id, IDA)[0]["id"]
+    fake._set_status(fake._submission(session), "REJECTED")
+    sync.sync(seat.study)
+    seat.refresh_from_db()
+    assert (seat.in_analysis, seat.is_paid, seat.seat_number) == (False, False, None)
+    assert {(d.about, d.reason) for d in seat.decisions.exclude(about="qualification")} == {
+        ("analysis", "rejected on Prolific"),
+        ("pay", "rejected on Prolific"),
+    }
+
+
+def test_pages_are_followed_to_the_404_past_the_end(fake, published, monkeypatch):
+    monkeypatch.setattr(prolific_client, "PAGE_SIZE", 1)
+    for person in (IDA, BO):
+        fake.arrive(published.external_id, person)
+    found = list(prolific_client.Client().submissions(published.external_id))
+    assert {one["participant_id"] for one in found} == {IDA, BO}
+
+
+def test_reads_are_tried_again_and_a_lasting_failure_is_said(fake, published):
+    fake.mode(fail_next=2)
+    assert prolific_client.Client().me()["id"]
+    fake.mode(fail_next=50)
+    with pytest.raises(CommandError, match="run it again"):
+        call_command("sync_prolific", published.study.name)
+
+
+def test_a_seat_freed_here_gets_a_place_there(fake, study, published, ada):
+    seat = complete(fake, published)
+    address = reverse("participation_decide", args=[study.name, seat.pseudonym])
+    ada.post(address, {"about": "analysis", "outcome": "no", "reason": "too fast"})
+    sync.sync(study)
+    assert fake._study(published.external_id)["total_available_places"] == 3
+
+
+def test_who_may_not_take_part_never_arrives(fake, study, published, researcher):
+    other = factories.make_study(researcher, study.tasks.get(), shots=[2])
+    (draft,) = studies.plan(other, 0, researcher)
+    studies.create(draft, HOST)
+    complete(fake, published)
+    sync.sync(other)
+    with pytest.raises(FakeError) as refused:
+        fake.arrive(draft.external_id, IDA)
+    assert refused.value.reason == "not_eligible"
+    fake.arrive(draft.external_id, BO)
+
+
+def test_who_was_purged_is_refused_at_the_door_by_the_hash(fake, study, published, researcher):
+    complete(fake, published)
+    Submission.objects.update(person="", reference="")
+    other = factories.make_study(researcher, study.tasks.get(), shots=[2])
+    (draft,) = studies.plan(other, 0, researcher)
+    studies.create(draft, HOST)
+    sync.sync(other)
+    found = fake.arrive(draft.external_id, IDA)
+    address = urlsplit(found["url"])
+    assert Client().post(f"{address.path}start/?{address.query}").status_code == 409
+    assert Exposure.objects.count() == 1
+
+
+# Webhooks ----------------------------------------------------------------------------------------
+
+
+def event(body, secret="whisper", stamp=None, event_id="e1"):
+    raw = json.dumps(body).encode()
+    stamp = stamp or str(int(time.time()))
+    return Client().post(
+        reverse("prolific_webhook"),
+        raw,
+        content_type="application/json",
+        headers={
+            "X-Event-Id": event_id,
+            "X-Prolific-Request-Timestamp": stamp,
+            "X-Prolific-Request-Signature": webhook.signature(secret, stamp, raw),
+        },
+    )
+
+
+def changed(session, told="RETURNED"):
+    return {"event_type": "submission.status.change", "resource_id": session, "status": told}
+
+
+def test_a_signed_event_frees_the_seat_once(fake, published):
+    session, seat = arrive(fake, published)
+    fake.return_submission(session)
+    assert event(changed(session)).status_code == 200
+    assert event(changed(session)).status_code == 200
+    seat.refresh_from_db()
+    assert seat.status == "returned"
+    assert WebhookEvent.objects.count() == 1
+
+
+def test_a_forged_unsigned_or_old_event_is_refused(fake, published, settings):
+    session, seat = arrive(fake, published)
+    fake.return_submission(session)
+    assert event(changed(session), secret="guess").status_code == 401
+    assert event(changed(session), stamp=str(int(time.time()) - 4 * 86400)).status_code == 401
+    settings.PROLIFIC_WEBHOOK_SECRET = ""
+    assert event(changed(session), secret="").status_code == 401
+    seat.refresh_from_db()
+    assert seat.status == "arrived"
+
+
+def test_the_api_is_believed_not_the_event(fake, published):
+    """An event that comes late, or out of order, tells of a status that is no more."""
+    session, seat = arrive(fake, published)
+    event(changed(session, "RETURNED"))
+    seat.refresh_from_db()
+    assert seat.status == "arrived"
+
+
+def test_while_the_api_does_not_answer_the_event_is_not_taken(fake, published):
+    session, seat = arrive(fake, published)
+    fake.return_submission(session)
+    fake.mode(fail_next=50)
+    assert event(changed(session)).status_code == 503
+    assert not WebhookEvent.objects.exists()
+    fake.mode(fail_next=0)
+    assert event(changed(session)).status_code == 200
+    seat.refresh_from_db()
+    assert seat.status == "returned"
+
+
+def test_an_event_about_somebody_unknown_is_taken_and_does_nothing(fake, published):
+    assert event(changed("f" * 24)).status_code == 200
+    assert event({"event_type": "study.status.change", "resource_id": "x"}, event_id="e2")
+
+
+# Money -------------------------------------------------------------------------------------------
+
+
+def books(fake) -> int:
+    return sum(one["paid_cents"] for one in fake.books().values())
+
+
+def ledger() -> int:
+    return sum(LedgerEntry.objects.values_list("cents", flat=True))
+
+
+def pay_all(study):
+    sync.sync(study)
+    return payment.pay_all(study, None)
+
+
+def test_reward_by_approval_and_the_rest_by_bonus_to_the_cent(fake, study, published):
+    seat = complete(fake, published)
+    pay.add_bonus(seat, 123, "thanks", None)
+    said = pay_all(study)
+    assert len(said) == 2
+    assert books(fake) == ledger() == 1123
+    assert pay_all(study) == []
+    assert books(fake) == 1123
+
+
+def test_the_screened_out_get_the_fixed_reward_and_what_is_missing_to_the_rate(
+    fake, study, published
+):
+    session, seat = arrive(fake, published)
+    begin(seat)
+    factories.work_through(seat, lambda turn: ["train"], limit=2)
+    training_step.go_on(seat.token)
+    seat.refresh_from_db()
+    assert seat.status == "screened_out"
+    fake.complete(session, published.codes["not_qualified"])
+    assert status(fake, session) == "SCREENED OUT"
+    pay_all(study)
+    assert books(fake) == ledger() == published.screen_out_cents
+    assert PaymentBatch.objects.get().method == "exit"
+
+
+def test_a_lost_reply_to_a_payment_pays_nobody_twice(fake, study, published):
+    fake.mode(pay_again=True)
+    seat = complete(fake, published)
+    pay.add_bonus(seat, 100, "thanks", None)
+    sync.sync(study)
+    payment.prepare(study, None)
+    batch = PaymentBatch.objects.get(method="bonus")
+    batch.external_id = prolific_client.Client().prepare_bonuses(
+        published.external_id, payment.bonus_lines(batch)
+    )
+    batch.save()
+    fake.mode(fail_after_next=1)
+    with pytest.raises(ProlificError, match="503"):
+        payment.pay_batch(batch)
+    batch.refresh_from_db()
+    assert batch.state == "paying"
+    payment.pay_batch(batch)
+    payment.pay_batch(batch)
+    assert batch.state == "paid"
+    assert fake.books()[IDA]["entries"] == [
+        {"kind": "bonus", "cents": 100, "study": published.external_id,
+         "submission": fake._of(published.external_id, IDA)[0]["id"]}
+    ]  # fmt: skip
+
+
+def test_a_crash_before_the_request_waits_and_then_pays_once(fake, study, published):
+    seat = complete(fake, published)
+    pay.add_bonus(seat, 100, "thanks", None)
+    payment.prepare(study, None)
+    batch = PaymentBatch.objects.get(method="bonus")
+    PaymentBatch.objects.filter(pk=batch.pk).update(state="paying", paying_since=timezone.now())
+    with pytest.raises(payment.PaymentError, match="nobody is paid twice"):
+        payment.pay_batch(batch)
+    assert books(fake) == 0
+    long_ago = timezone.now() - 2 * payment.SETTLING
+    PaymentBatch.objects.filter(pk=batch.pk).update(paying_since=long_ago)
+    payment.pay_batch(batch)
+    assert books(fake) == 100
+
+
+def test_a_plain_refusal_leaves_the_batch_as_it_was(fake, study, published):
+    seat = complete(fake, published)
+    pay.add_bonus(seat, 100, "thanks", None)
+    payment.prepare(study, None)
+    batch = PaymentBatch.objects.get(method="bonus")
+    PaymentBatch.objects.filter(pk=batch.pk).update(external_id="0" * 24)
+    with pytest.raises(ProlificError, match="404"):
+        payment.pay_batch(batch)
+    batch.refresh_from_db()
+    assert batch.state == "prepared"
+
+
+def test_an_approval_that_is_faster_than_the_way_back_is_asked_for_again(
+    fake, study, published, monkeypatch
+):
+    monkeypatch.setattr(prolific_client, "APPROVAL_WAITS", (0.01, 0.01, 0.01, 0.01))
+    complete(fake, published)
+    fake._submission(fake._of(published.external_id, IDA)[0]["id"])["unseen"] = 2
+    payment.prepare(study, None)
+    payment.pay_batch(PaymentBatch.objects.get())
+    assert books(fake) == 1000
+
+
+def test_who_returned_after_working_is_paid_by_bonus(fake, study, published):
+    session, seat = arrive(fake, published)
+    begin(seat)
+    factories.work_through(seat, limit=3)
+    fake.return_submission(session)
+    sync.sync(study)
+    Participation.objects.filter(pk=seat.pk).update(worked_seconds=90)
+    pay_all(study)
+    assert books(fake) == ledger() == 150
+
+
+def test_a_dry_run_pays_nothing(fake, study, published, capsys):
+    complete(fake, published)
+    call_command("pay_study", study.name, "--dry-run")
+    assert "base reward: approval" in capsys.readouterr().out
+    assert (books(fake), PaymentBatch.objects.count()) == (0, 0)
+
+
+def test_the_bonus_csv_is_prolifics(fake, study, published, ada):
+    seat = complete(fake, published)
+    pay.add_bonus(seat, 123, "thanks", None)
+    pay.add_bonus(seat, 27, "again", None)
+    payment.prepare(study, None)
+    batch = PaymentBatch.objects.get(method="bonus")
+    text = ada.get(reverse("pay_batch_file", args=[study.name, batch.pk])).content
+    assert text == f"{IDA},1.50\r\n".encode()

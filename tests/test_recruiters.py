@@ -1,0 +1,283 @@
+"""Doors: panels, lists of who may take part, seats added, identities and their purge."""
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from annotation import eligibility, identities, payment, personal_links, recruitment
+from annotation.models import (
+    Exposure,
+    Panel,
+    Participation,
+    PersonalLink,
+    StudyEvent,
+    Submission,
+    Worker,
+)
+from tests import factories
+
+IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Mobile/15E148"
+
+
+@pytest.fixture
+def ada(researcher):
+    client = Client()
+    client.force_login(researcher)
+    return client
+
+
+@pytest.fixture
+def study(researcher):
+    return factories.make_study(researcher, factories.make_task(), shots=[2], annotators=2)
+
+
+def panel_fields(**changes):
+    return {
+        "name": "Connect",
+        "id_parameter": "participantId",
+        "submission_parameter": "assignmentId",
+        "completed_url": "https://connect.example.org/{submission}/done?who={id}&cc={code}",
+        "other_code": "PARTIAL",
+        **changes,
+    }
+
+
+@pytest.fixture
+def panel(ada, study):
+    reply = ada.post(reverse("panel_new", args=[study.name]), panel_fields())
+    made = Panel.objects.get()
+    assert reply.url == reverse("panel_visit", args=[study.name, made.pk])
+    return made
+
+
+def arrive(panel, query="participantId=p%201&assignmentId=a1", client=None):
+    client = client or Client()
+    return client.post(reverse("start", args=[panel.code]) + f"?{query}")
+
+
+def test_somebody_from_a_panel_gets_a_seat_and_the_panels_way_back(client, panel):
+    landing = client.get(reverse("landing", args=[panel.code]) + "?participantId=p%201")
+    assert landing.status_code == 200
+    assert Worker.objects.count() == 0
+    arrive(panel)
+    seat = Participation.objects.get()
+    recruitment.consent(seat, agree=True)
+    from annotation import training_step
+
+    training_step.begin(seat.token)
+    factories.work_through(seat)
+    page = client.get(reverse("work", args=[seat.token])).content.decode()
+    code = seat.completion_code
+    assert f"https://connect.example.org/a1/done?who=p%201&amp;cc={code}" in page
+
+
+def test_the_same_person_on_another_device_goes_on_with_the_same_seat(panel):
+    first, second = arrive(panel), arrive(panel)
+    assert first.url == second.url
+    assert Participation.objects.count() == 1
+    arrive(panel, "participantId=p%201&assignmentId=a2")
+    assert (Participation.objects.count(), Submission.objects.count()) == (1, 2)
+
+
+def test_the_same_id_on_another_panel_is_somebody_else(ada, study, panel):
+    ada.post(reverse("panel_new", args=[study.name]), panel_fields(name="SONA"))
+    arrive(panel)
+    arrive(Panel.objects.get(name="SONA"))
+    assert Worker.objects.count() == 2
+
+
+@pytest.mark.parametrize(
+    "query", ["", "participant=1", "participantId=", "participantId=" + "x" * 300]
+)
+def test_an_address_without_an_id_lets_nobody_in(panel, query):
+    reply = arrive(panel, query)
+    assert reply.status_code == 403
+    assert "open the study" in reply.content.decode()
+    assert not Participation.objects.exists()
+
+
+def test_a_preview_with_the_placeholder_takes_no_seat(panel):
+    assert arrive(panel, "participantId={{participantId}}").status_code == 409
+    assert not Participation.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("id_parameter", "", "id parameter"),
+        ("id_parameter", "a b", "parameter&#x27;s name alone"),
+        ("completed_url", "connect.example.org", "begins with https"),
+        ("completed_url", "https://x.org/{who}", "can stand in braces"),
+        ("completed_url", "https://x.org/PROJECT/complete", "words in capitals"),
+        ("name", "", "name"),
+    ],
+)
+def test_a_panel_that_cannot_work_is_refused_with_the_field(ada, study, field, value, reason):
+    reply = ada.post(reverse("panel_new", args=[study.name]), panel_fields(**{field: value}))
+    assert reply.status_code == 422
+    assert reason in reply.content.decode()
+    assert not Panel.objects.exists()
+
+
+def test_a_second_panel_of_the_same_name_is_refused(ada, study, panel):
+    reply = ada.post(reverse("panel_new", args=[study.name]), panel_fields())
+    assert reply.status_code == 422
+    assert Panel.objects.count() == 1
+
+
+def test_a_test_visit_shows_who_and_the_ways_back_and_stores_nothing(ada, study, panel):
+    address = reverse("panel_visit", args=[study.name, panel.pk])
+    page = ada.get(address, {"query": "participantId=%3Cb%3E&assignmentId=a9"}).content.decode()
+    assert "&lt;b&gt;" in page
+    assert "https://connect.example.org/a9/done?who=%3Cb%3E&amp;cc=OWN-CODE" in page
+    assert "PARTIAL" in page
+    assert "lacks participantId" in ada.get(address, {"query": "x=1"}).content.decode()
+    assert (Worker.objects.count(), Submission.objects.count()) == (0, 0)
+
+
+@pytest.mark.parametrize("preset", ["connect", "sona", "other"])
+def test_each_preset_fills_the_form(ada, study, preset):
+    page = ada.get(reverse("recruiters", args=[study.name]), {"preset": preset})
+    assert page.status_code == 200
+
+
+def test_a_study_for_computers_sends_phones_away_and_stores_no_user_agent(client, study):
+    study.computer_only = True
+    study.save()
+    landing = reverse("landing", args=[study.link_code])
+    start = reverse("start", args=[study.link_code])
+    assert "asks for a computer" in client.get(landing, HTTP_USER_AGENT=IPHONE).content.decode()
+    assert client.post(start, HTTP_USER_AGENT=IPHONE).status_code == 409
+    assert client.post(start, HTTP_USER_AGENT="Firefox").status_code == 302
+
+
+# Lists and seats ---------------------------------------------------------------------------------
+
+
+def rule(study, effect, criterion, value, by):
+    return eligibility.add_rule(study, effect, criterion, value, by)
+
+
+def key(identity: str) -> str:
+    return identities.worker_key("link", identity)
+
+
+def test_only_who_never_met_a_task_of_another_study(researcher, study):
+    factories.make_task(name="mnli-like")
+    Exposure.objects.create(worker_key=key("old hand"), task_name="mnli-like")
+    rule(study, "deny", "task", "mnli-like", researcher)
+    assert factories.join(study, identity="fresh").status == "arrived"
+    with pytest.raises(recruitment.RecruitmentError) as refused:
+        factories.join(study, identity="old hand")
+    assert refused.value.code == "not_eligible"
+
+
+def test_only_who_qualified_in_another_study(researcher, study):
+    first = factories.make_study(researcher, factories.make_task(name="first"), shots=[2])
+    seat = factories.join(first, identity="ida")
+    Participation.objects.filter(pk=seat.pk).update(qualified=True)
+    rule(study, "allow", "study", first.name, researcher)
+    assert factories.join(study, identity="ida").status == "arrived"
+    with pytest.raises(recruitment.RecruitmentError):
+        factories.join(study, identity="bo")
+
+
+def test_a_list_of_ids_keeps_hashes_only_and_can_be_ended(ada, researcher, study):
+    address = reverse("lists", args=[study.name])
+    people = {"effect": "deny", "criterion": "people", "value": "link ida\nprolific 5f00"}
+    ada.post(address, people)
+    made = study.access_rules.get()
+    assert made.keys == [key("ida"), identities.worker_key("prolific", "5f00")]
+    assert "5f00" not in str(StudyEvent.objects.values_list("what", flat=True))
+    with pytest.raises(recruitment.RecruitmentError):
+        factories.join(study, identity="ida")
+    ada.post(address, {"end": made.pk})
+    assert factories.join(study, identity="ida").status == "arrived"
+    assert study.events.filter(what__startswith="list entry").count() == 2
+
+
+@pytest.mark.parametrize(
+    ("criterion", "value", "reason"),
+    [
+        ("task", "nothing", "no task nothing"),
+        ("study", "nothing", "no study nothing"),
+        ("people", "ida", "Line 1"),
+        ("people", "", "Write 1 to"),
+        ("planet", "x", "Choose whom"),
+    ],
+)
+def test_an_entry_that_means_nobody_is_refused(ada, study, criterion, value, reason):
+    fields = {"effect": "deny", "criterion": criterion, "value": value}
+    reply = ada.post(reverse("lists", args=[study.name]), fields)
+    assert reply.status_code == 422
+    assert reason in reply.content.decode()
+    assert not study.access_rules.exists()
+
+
+def test_seats_can_be_added_while_the_study_runs_and_the_design_stays_frozen(ada, study):
+    for _seat in range(2):
+        factories.join(study)
+    before = study.manifest_hash
+    scenario = study.scenarios.get()
+    address = reverse("seats", args=[study.name])
+    ada.post(address, {"scenario": scenario.pk, "number": "1"})
+    assert factories.join(study).seat_number == 3
+    study.refresh_from_db()
+    assert study.manifest_hash == before
+    assert "1 seats added" in study.events.last().what
+    assert ada.post(address, {"scenario": scenario.pk, "number": "x"}).status_code == 422
+
+
+# Identities --------------------------------------------------------------------------------------
+
+
+def test_an_id_is_stored_as_ciphertext_and_a_hash(panel):
+    arrive(panel)
+    stored = Submission.objects.get()
+    assert "p 1" not in stored.person
+    assert identities.show(stored.person) == "p 1"
+    assert Worker.objects.get().key == identities.worker_key("panel:Connect", "p 1")
+
+
+def test_another_key_is_said_plainly(panel, settings):
+    arrive(panel)
+    settings.IDENTITY_KEY = "another"
+    with pytest.raises(ValueError, match="IDENTITY_KEY"):
+        identities.show(Submission.objects.get().person)
+
+
+def test_declining_leaves_no_identity_behind(panel):
+    token = arrive(panel).url.split("/")[2]
+    client = Client()
+    reply = client.post(reverse("consent", args=[token]), {"agree": "no"}, follow=True)
+    assert "PARTIAL" in reply.content.decode()
+    assert (Submission.objects.count(), Worker.objects.count()) == (0, 0)
+
+
+def test_a_forged_way_out_shows_nothing(client):
+    page = client.get(reverse("declined"), {"exit": '["x","https://evil.example","y"]'})
+    assert "evil" not in page.content.decode()
+
+
+def test_identities_are_purged_only_once_everybody_is_paid(researcher, study, panel):
+    (link,) = personal_links.make(study, "Ida")
+    arrive(panel)
+    seat = Participation.objects.get()
+    with pytest.raises(CommandError, match="still at work"):
+        call_command("purge_identities", study.name)
+    recruitment.consent(seat, agree=True)
+    from annotation import training_step
+
+    training_step.begin(seat.token)
+    factories.work_through(seat)
+    with pytest.raises(CommandError, match="Not everybody is paid"):
+        call_command("purge_identities", study.name)
+    (batch,) = payment.prepare(study, researcher)
+    payment.mark_paid(batch)
+    call_command("purge_identities", study.name, verbosity=0)
+    stored = Submission.objects.get()
+    assert (stored.person, stored.reference) == ("", "")
+    assert PersonalLink.objects.get().name == f"purged-{link.pk}"
+    # The hash stays: the same person is still known.
+    assert arrive(panel).status_code == 409

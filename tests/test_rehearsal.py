@@ -1,0 +1,106 @@
+"""Two paid studies from an empty database: forty arrivals, a crash, and the books to the cent.
+
+The acts are those of `manage.py rehearse`. Here they run on PostgreSQL, somebody works in two tabs
+of a real browser, and the researcher's pages are opened in it at the end.
+"""
+
+import os
+import re
+from urllib.parse import urlsplit
+
+import pytest
+from django.db import connection
+from playwright.sync_api import Browser
+
+from annotation.models import Answer, Participation
+from annotation.rehearsal import PASSWORD, Participant, Rehearsal
+from tests.browser.conftest import WATCH
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.postgres,
+    pytest.mark.django_db(transaction=True),
+]
+
+
+@pytest.fixture
+def stage(monkeypatch, tmp_path):
+    """The server works on this test's own database."""
+    own = urlsplit(os.environ["DATABASE_URL"])
+    name = connection.settings_dict["NAME"]
+    monkeypatch.setenv("DATABASE_URL", own._replace(path=f"/{name}").geturl())
+    monkeypatch.setenv("STATIC_ROOT", str(tmp_path / "static"))
+    monkeypatch.setenv("HANDFUL_VAR", str(tmp_path))
+    monkeypatch.setenv("WORKER_KEY", "rehearsal")
+    monkeypatch.setenv("IDENTITY_KEY", "rehearsal")
+    said: list[str] = []
+    made = Rehearsal(said.append)
+    made.said = said
+    yield made
+    made.close()
+
+
+def two_tabs(chromium: Browser, one: Participant) -> None:
+    """The same example in two tabs; the second tab is told that the first answer counts."""
+    one.work("gold", answers=0)
+    context = chromium.new_context(base_url=one.stage.server.url)
+    first, second = context.new_page(), context.new_page()
+    for tab in (first, second):
+        tab.goto(one.work_address)
+        tab.wait_for_selector("span-answer[data-ready], label-answer")
+    assert first.locator("#turn").get_attribute("data-key") == second.locator(
+        "#turn"
+    ).get_attribute("data-key")
+    key = first.locator("#turn").get_attribute("data-key")
+    for index, tab in enumerate((first, second)):
+        if tab.locator("label-answer").count():
+            tab.locator("label-answer label").nth(index).click()
+        else:
+            tab.locator("[data-text] [data-t]").nth(index).click()
+        tab.locator("[data-submit]").click()
+        tab.wait_for_selector(f"#turn:not([data-key='{key}'])")
+    assert "your first answer counts" in second.locator(".notice").first.inner_text()
+    assert Answer.objects.filter(turn_id=key).count() == 1
+    context.close()
+
+
+def test_a_whole_paid_study_is_rehearsed(stage, chromium, settings):
+    settings.WORKER_KEY = settings.IDENTITY_KEY = "rehearsal"
+    stage.two_tabs = lambda one: two_tabs(chromium, one)
+    stage.run()
+    report = "\n".join(stage.said)
+    assert report.count("3 analysed annotators") == 5
+    assert re.search(r"agree to the cent: \d+\.\d\d to \d+ people", report)
+    assert report.count("none under 60.00") == 2
+    assert "40 arrivals; participations: " in report
+    assert Participation.objects.filter(status="screened_out").count() == 7
+    print(report)
+    open_the_researchers_pages(chromium, stage)
+
+
+def open_the_researchers_pages(chromium: Browser, stage: Rehearsal) -> None:
+    """Every page of the paid study, as the researcher sees it when it is over."""
+    context = chromium.new_context(base_url=stage.server.url)
+    context.add_init_script(WATCH)
+    errors: list[str] = []
+    context.on("weberror", lambda error: errors.append(str(error.error)))
+    page = context.new_page()
+    page.on("console", lambda message: message.type == "error" and errors.append(message.text))
+    page.goto("/sign-in/")
+    page.fill("[name=username]", "ada")
+    page.fill("[name=password]", PASSWORD)
+    page.click("main button")
+    page.wait_for_url("**/studies/")
+    gone = Participation.objects.filter(status="screened_out").first()
+    for address, holds in {
+        "/studies/rehearsal/": "screened out, paid",
+        "/studies/rehearsal/pay/": "Median wage",
+        "/studies/rehearsal/recruiters/": "Submissions here",
+        "/studies/rehearsal/lists/": "studies on Prolific drafted",
+        f"/studies/{gone.study.name}/annotators/{gone.pseudonym}/": "not qualified",
+        "/studies/rehearsal/human-performance/": "±",
+    }.items():
+        page.goto(address)
+        assert holds in page.content(), address
+    assert errors == []
+    context.close()
