@@ -4,6 +4,7 @@ Each function takes `answered` (one row per counted answer) and gives plain rows
 number of shots, ready for a page and a CSV. All S1 figures are x 100.
 """
 
+import hashlib
 import itertools
 import math
 from collections.abc import Callable, Iterator
@@ -183,14 +184,20 @@ TABLES: dict[str, Callable[[pd.DataFrame, int], list[Row]]] = {
 }
 
 
+def state(study: Study, kind: str) -> str:
+    """Names what the numbers of that kind are made of: the design, and who counts.
+
+    The answers of who completed never change, so nothing else can change a number.
+    """
+    people = study.participations.in_tables().filter(kind=kind).order_by("pk")
+    keys = ",".join(map(str, people.values_list("pk", flat=True)))
+    who = hashlib.sha256(f"{study.pk}:{keys}".encode()).hexdigest()
+    return f"{study.manifest_hash}:{kind}:{who}"
+
+
 def tables(study: Study, kind: str) -> dict[str, list[Row]]:
-    """All of them, remembered until an answer or an exclusion changes what they are made of."""
-    counted = Answer.objects.filter(
-        turn__participation__study=study, turn__participation__in_analysis=True
-    )
-    last = counted.order_by("-turn_id").values_list("turn_id", flat=True).first()
-    completed = study.participations.filter(status="completed", in_analysis=True).count()
-    key = f"findings:{study.pk}:{study.manifest_hash}:{kind}:{counted.count()}:{last}:{completed}"
+    """All of them, remembered until somebody completes, withdraws, is excluded or included."""
+    key = f"findings:{state(study, kind)}"
     found = cache.get(key)
     if found is None:
         frame = answered(study, kind)

@@ -84,6 +84,19 @@ def test_the_tables_are_remembered_until_something_changes(study):
     assert findings.tables(study, Kind.PERSON)["intervals"] != first
 
 
+def test_who_trades_places_with_another_is_noticed(study):
+    """As many annotators and as many answers, but other ones."""
+    one, two = study.participations.filter(scenario__shots=0)
+    means = []
+    for out, back in ((one, two), (two, one)):
+        out.in_analysis, out.seat_number = False, None
+        out.save()
+        back.in_analysis, back.seat_number = True, 1
+        back.save()
+        means.append(findings.tables(study, Kind.PERSON)["intervals"][0]["mean"])
+    assert means == pytest.approx([100 / 3, 100])
+
+
 def test_the_page_comes_first_and_then_its_tables(client, researcher, study):
     client.force_login(researcher)
     address = reverse("analysis", args=[study.name])
