@@ -5,6 +5,7 @@ example is. With three annotators a group no permutation test can go below p = 0
 functions here say so.
 """
 
+import bisect
 import itertools
 import math
 from collections.abc import Sequence
@@ -99,10 +100,30 @@ def power(difference: float, n: int, level: float = 0.05) -> float:
 
 
 def detectable(n: int, level: float = 0.05, wanted: float = 0.8) -> float:
-    """The smallest difference, in SDs between annotators, shown with that power."""
-    if n < 2:
+    """The smallest difference, in SDs between annotators, shown with that power.
+
+    Infinite where not even 50 SDs would be, or for fewer than two annotators.
+    """
+    if n < 2 or power(50, n, level) < wanted:
         return math.inf
     return float(optimize.brentq(lambda d: power(d, n, level) - wanted, 1e-6, 50))
+
+
+def group_needed(
+    difference: float, level: float = 0.05, wanted: float = 0.8, most: int = 100_000
+) -> int | None:
+    """The fewest annotators in each of two groups that show `difference` SDs with that power.
+
+    None where even `most` are too few. Raises ValueError for a difference of 0 or less.
+    """
+    if difference <= 0:
+        raise ValueError("the difference must be above 0")
+    if power(difference, most, level) < wanted:
+        return None
+    # Power grows with n.
+    return 2 + bisect.bisect_left(
+        range(2, most + 1), wanted, key=lambda n: power(difference, n, level)
+    )
 
 
 def annotators_needed(half_width: float, sd: float, level: float = 0.95) -> int:
@@ -112,7 +133,8 @@ def annotators_needed(half_width: float, sd: float, level: float = 0.95) -> int:
     """
     if half_width <= 0 or sd < 0:
         raise ValueError("the half width must be above 0, and the SD not below")
-    n = 2
+    # No t interval is narrower than the normal one: nothing below its n can do.
+    n = max(2, math.ceil((stats.norm.ppf((1 + level) / 2) * sd / half_width) ** 2))
     while stats.t.ppf((1 + level) / 2, n - 1) * sd / math.sqrt(n) > half_width:
         n += 1
     return n

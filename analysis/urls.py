@@ -3,7 +3,7 @@
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView
 
-from analysis import api, views, views_examples, views_models
+from analysis import api, views, views_examples, views_models, views_planning
 
 urlpatterns = [
     path(
@@ -18,6 +18,13 @@ urlpatterns = [
     path("studies/<str:name>/training.csv", views.training_table_file, name="training_table_file"),
     path("studies/<str:name>/analysis/", views.analysis, name="analysis"),
     path("studies/<str:name>/analysis/<str:table>.csv", views.analysis_file, name="analysis_file"),
+    path("studies/<str:name>/sensitivity/", views_planning.sensitivity, name="sensitivity"),
+    path(
+        "studies/<str:name>/sensitivity.csv",
+        views_planning.sensitivity_file,
+        name="sensitivity_file",
+    ),
+    path("planner/", views_planning.plan, name="planner"),
     path("studies/<str:name>/examples/", views_examples.examples, name="examples"),
     path("studies/<str:name>/examples/<int:pk>/", views_examples.example, name="example"),
     path("studies/<str:name>/models/", views_models.study_models, name="study_models"),

@@ -206,6 +206,8 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher):
     addresses = [
         "/studies/", f"/studies/{study.name}/", f"/studies/{study.name}/human-performance/",
         f"/studies/{study.name}/training/", f"/studies/{study.name}/analysis/?part=tables",
+        f"/studies/{study.name}/sensitivity/", "/planner/",
+        "/planner/?half_width=0",
         f"/studies/{study.name}/links/", f"/studies/{study.name}/examples/",
         f"/studies/{study.name}/examples/{task.test_split.examples.last().pk}/",
         f"/studies/{study.name}/annotators/{study.participations.last().pseudonym}/",
@@ -214,6 +216,7 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher):
     ]  # fmt: skip
     for address in addresses:
         page.goto(address)
+        page.wait_for_load_state("networkidle")
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)
             page.evaluate("Promise.all(document.getAnimations().map(one => one.finished))")
