@@ -5,7 +5,7 @@ S1 was stored with each answer; here it is only averaged. Nothing in this packag
 
 import pandas as pd
 
-from annotation.models import LONGEST_COUNTED_GAP, Answer, Participation, Step, Study
+from annotation.models import Answer, Participation, Step, Study
 
 COLUMNS = [
     "participation", "annotator", "task", "task_version", "shots", "split", "kind", "status",
@@ -70,27 +70,27 @@ def answers_of(study: Study) -> pd.DataFrame:
 def answers_in_order(study: Study, kind: str) -> pd.DataFrame:
     """One row per answer of both steps by those who completed and are in the analysis.
 
-    Columns: task, shots, annotator, step, position (from 0, in the order in which this annotator
-    met the step's examples), example (key), s1 in [0, 1], seconds (from shown to submitted; a
-    longer gap than LONGEST_COUNTED_GAP is an absence and counts as that).
+    Columns: task, shots, annotator, step (training or annotation: attention checks are left out),
+    position (from 0 without a gap, in the order in which this annotator met the step's examples),
+    example (key), s1 in [0, 1], seconds (active time on it). Rows stand in that order.
     """
-    rows = Answer.objects.filter(
-        turn__participation__in=study.participations.in_tables().filter(kind=kind)
-    ).values_list(
-        "turn__participation__scenario__task__name", "turn__participation__scenario__shots",
-        "turn__participation__pseudonym", "turn__step", "turn__position", "turn__example_id",
-        "s1", "turn__shown_at", "submitted_at",
+    rows = (
+        Answer.objects.filter(
+            turn__participation__in=study.participations.in_tables().filter(kind=kind),
+            turn__step__in=[Step.TRAINING, Step.ANNOTATION],
+        )
+        .order_by("turn__participation", "turn")
+        .values_list(
+            "turn__participation__scenario__task__name", "turn__participation__scenario__shots",
+            "turn__participation__pseudonym", "turn__step", "turn__example_id", "s1",
+            "active_seconds",
+        )
     )  # fmt: skip
-    columns = ["task", "shots", "annotator", "step", "position", "example", "s1"]
-    frame = pd.DataFrame.from_records(
-        rows.iterator(chunk_size=5000), columns=[*columns, "shown_at", "submitted_at"]
-    )
-    frame["s1"] = frame["s1"].astype(float)
-    gaps = pd.to_datetime(frame.pop("submitted_at"), utc=True) - pd.to_datetime(
-        frame.pop("shown_at"), utc=True
-    )
-    frame["seconds"] = gaps.dt.total_seconds().clip(upper=LONGEST_COUNTED_GAP.total_seconds())
-    return frame
+    columns = ["task", "shots", "annotator", "step", "example", "s1", "seconds"]
+    frame = pd.DataFrame.from_records(rows.iterator(chunk_size=5000), columns=columns)
+    # Attention checks have places in the order too: the stored position would have gaps.
+    frame["position"] = frame.groupby(["annotator", "step"]).cumcount()
+    return frame.astype({"s1": float, "seconds": float})
 
 
 def counted(frame: pd.DataFrame, kind: str) -> pd.DataFrame:

@@ -12,11 +12,11 @@ from typing import Any
 import pandas as pd
 
 from analysis import scores
-from annotation.models import Participation, Step, Study
+from annotation.models import Answer, Participation, Step, Study
 
 Row = dict[str, Any]
 TRAINING = (50, 60, 70, 80, 90)  # mean S1 x 100 in the training step, at least
-SECONDS = (1, 2, 5, 10)  # median of an answer of the annotation step, at least
+SECONDS = (1, 2, 5, 10)  # median active time on an example of the annotation step, at least
 
 
 @dataclass(frozen=True)
@@ -64,15 +64,17 @@ def people(study: Study, kind: str) -> pd.DataFrame:
     """Who completed, of that kind, also those taken out of the analysis.
 
     Columns: task, shots, annotator, in_analysis (bool), mean_s1, training_s1 (NaN at zero shots),
-    median_seconds (of an answer of the annotation step).
+    median_seconds (of active time on an example of the annotation step).
     """
     frame = scores.annotators(study)
     frame = frame[
         (frame["status"] == Participation.Status.COMPLETED) & (frame["kind"] == kind)
     ].copy()
-    answers = scores.answers_of(study)
-    annotation = answers[answers["step"] == Step.ANNOTATION]
-    medians = annotation.groupby("participation")["seconds"].median()
+    times = Answer.objects.filter(
+        turn__participation__study=study, turn__step=Step.ANNOTATION
+    ).values_list("turn__participation_id", "active_seconds")
+    seconds = pd.DataFrame.from_records(times.iterator(5000), columns=["participation", "seconds"])
+    medians = seconds.groupby("participation")["seconds"].median()
     frame["median_seconds"] = frame["participation"].map(medians)
     frame["in_analysis"] = frame["in_analysis"].astype(bool)
     columns = ["task", "shots", "annotator", "in_analysis", "mean_s1", "training_s1"]

@@ -3,7 +3,7 @@
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView
 
-from analysis import api, views, views_examples, views_models, views_planning
+from analysis import api, views, views_examples, views_figures, views_models, views_planning
 
 urlpatterns = [
     path(
@@ -18,6 +18,17 @@ urlpatterns = [
     path("studies/<str:name>/training.csv", views.training_table_file, name="training_table_file"),
     path("studies/<str:name>/analysis/", views.analysis, name="analysis"),
     path("studies/<str:name>/analysis/<str:table>.csv", views.analysis_file, name="analysis_file"),
+    path("studies/<str:name>/figures/", views_figures.figures, name="figures"),
+    path(
+        "studies/<str:name>/figures/<str:figure>/numbers.csv",
+        views_figures.figure_numbers,
+        name="figure_numbers",
+    ),
+    path(
+        "studies/<str:name>/figures/<str:figure>.<str:ext>",
+        views_figures.figure_file,
+        name="figure_file",
+    ),
     path("studies/<str:name>/sensitivity/", views_planning.sensitivity, name="sensitivity"),
     path(
         "studies/<str:name>/sensitivity.csv",

@@ -1,5 +1,6 @@
 """README says what the code does: columns, commands, files."""
 
+import hashlib
 import re
 from pathlib import Path
 
@@ -38,6 +39,17 @@ def test_every_file_that_the_docs_name_is_there():
     for text in (README, (ROOT / "docs" / "architecture.md").read_text()):
         for name in re.findall(r"`((?:annotation|tasks|analysis|tests|static)/[\w./-]*)`", text):
             assert (ROOT / name).exists(), name
+
+
+def test_each_vendored_file_is_the_one_on_the_list():
+    folder = ROOT / "static" / "vendor"
+    listed = dict(
+        re.findall(
+            r"^\| `([^`]+)` .* `([0-9a-f]{64})` \|$", (folder / "README.md").read_text(), re.M
+        )
+    )
+    files = [*folder.glob("*.js"), *folder.glob("*.css")]
+    assert {f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in files} == listed
 
 
 def test_every_word_of_the_glossary_is_a_word_of_the_models():

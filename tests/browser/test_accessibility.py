@@ -206,8 +206,8 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher):
     addresses = [
         "/studies/", f"/studies/{study.name}/", f"/studies/{study.name}/human-performance/",
         f"/studies/{study.name}/training/", f"/studies/{study.name}/analysis/?part=tables",
-        f"/studies/{study.name}/sensitivity/", "/planner/",
-        "/planner/?half_width=0",
+        f"/studies/{study.name}/figures/", f"/studies/{study.name}/sensitivity/", "/planner/",
+        "/planner/?half_width=0", "/studies/a-draft/figures/",
         f"/studies/{study.name}/links/", f"/studies/{study.name}/examples/",
         f"/studies/{study.name}/examples/{task.test_split.examples.last().pk}/",
         f"/studies/{study.name}/annotators/{study.participations.last().pseudonym}/",

@@ -1,0 +1,260 @@
+"""Figures of a study, made with Altair: a frame in, a chart out (pure).
+
+Groups are told apart by shape and dash as well as by colour, so that a page printed in black and
+white can be read. Colours stand in the chart's config alone, where static/js/figure.js puts those
+of the page, light or dark, in their place. Each function takes one row per mark, which is the CSV
+behind the figure; S1 is x 100 in all of them. With several tasks each has a panel.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import pandas as pd
+
+alt.data_transformers.disable_max_rows()
+
+INK, SOFT, LINE = "#1b1b1f", "#53565f", "#d9dbe0"
+COLOURS = ["#0b4fa8", "#b3470b", "#1b6b2f", "#6b3fc0", "#53565f", "#8a5a00"]
+SHAPES = ["circle", "square", "triangle-up", "diamond", "cross", "triangle-down"]
+DASHES = [[1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [3, 6]]
+SECONDS = [digit * 10.0**power for power in range(-3, 3) for digit in (1, 2, 3, 5, 7)]
+COLUMNS = 3  # panels in a row, on paper
+CONFIG: dict[str, Any] = {
+    "background": "#ffffff",
+    "font": "sans-serif",
+    "view": {"continuousWidth": 220, "continuousHeight": 180, "stroke": LINE},
+    "axis": {
+        "labelColor": INK, "titleColor": INK, "labelFontSize": 11, "titleFontSize": 12,
+        "titleFontWeight": "normal", "gridColor": LINE, "domainColor": SOFT, "tickColor": SOFT,
+    },
+    "header": {"labelColor": INK, "labelFontSize": 13, "labelFontWeight": "bold", "title": None},
+    "legend": {
+        "labelColor": INK, "titleColor": INK, "orient": "top", "titleFontWeight": "normal",
+        "labelFontSize": 12, "titleFontSize": 12, "titleOrient": "left", "symbolSize": 80,
+        "symbolStrokeWidth": 2, "symbolOpacity": 1,
+    },
+    "range": {"category": COLOURS},
+    "mark": {"color": INK},
+    "rule": {"color": INK},
+    "style": {"annotator": {"color": SOFT}, "baseline": {"color": SOFT}},
+}  # fmt: skip
+
+
+def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:
+    """Mean S1 by the number of shots, with its 95 % t interval over annotators.
+
+    Data: task, shots, what (mean or annotator), annotator, s1, low and high (of means; empty for
+    one annotator), n (annotators), baseline (the task's trivial baseline). Points of S1 x 100, on
+    the test examples. Source: CLUES (2021), Table 4, here as a curve with intervals.
+    """
+    base = alt.Chart(frame)
+    x = alt.X(
+        "shots:Q",
+        title="Shots",
+        axis=alt.Axis(values=_shots(frame), format="d", grid=False),
+        scale=alt.Scale(zero=False, nice=False, padding=18),
+    )
+    y = _s1_axis()
+    means = base.transform_filter(alt.datum.what == "mean")
+    tooltip = [
+        alt.Tooltip("task:N", title="Task"),
+        alt.Tooltip("shots:Q", title="Shots"),
+        alt.Tooltip("s1:Q", title="Mean S1 x 100", format=".1f"),
+        alt.Tooltip("low:Q", title="95 % from", format=".1f"),
+        alt.Tooltip("high:Q", title="to", format=".1f"),
+        alt.Tooltip("n:Q", title="Annotators"),
+    ]
+    layers = [
+        base.mark_rule(style="baseline", strokeDash=[5, 4], strokeWidth=1.5).encode(
+            y=alt.Y("mean(baseline):Q")
+        ),
+        base.transform_filter(alt.datum.what == "annotator")
+        .mark_point(style="annotator", filled=False, size=22, strokeWidth=1.2, xOffset=9)
+        .encode(
+            x=x,
+            y=y,
+            tooltip=[
+                alt.Tooltip("annotator:N", title="Annotator"),
+                alt.Tooltip("s1:Q", title="S1 x 100", format=".1f"),
+            ],
+        ),
+        means.mark_line(strokeWidth=1.5).encode(x=x, y=y),
+        means.transform_filter("isValid(datum.low)")
+        .mark_rule(strokeWidth=2)
+        .encode(x=x, y=alt.Y("low:Q"), y2="high:Q", tooltip=tooltip),
+        *(
+            means.transform_filter("isValid(datum.low)")
+            .mark_tick(orient="horizontal", size=9, thickness=2)
+            .encode(x=x, y=alt.Y(f"{end}:Q"))
+            for end in ("low", "high")
+        ),
+        means.mark_point(filled=True, size=70, shape="circle", opacity=1).encode(
+            x=x, y=y, tooltip=tooltip
+        ),
+    ]
+    return _panels(alt.layer(*layers, data=frame))
+
+
+def learning_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
+    """Mean S1 over the training step, in blocks of examples, with annotators as thin lines.
+
+    Data: task, shots, what (mean or annotator), annotator, block (from 0), first and last (numbers
+    of its examples, from 1), middle (of these), s1, n (annotators of a mean, examples of an
+    annotator). Points of S1 x 100. `shots` are all of the study, so that a group looks the same in
+    every figure. Source: CLUES (2021), appendix A.3, which has the means over whole sets only.
+    """
+    x = alt.X(
+        "middle:Q",
+        title="Training example (mean of each block)",
+        axis=alt.Axis(format="d", tickMinStep=1, grid=False),
+        scale=alt.Scale(zero=False, padding=10),
+    )
+    names = [
+        alt.Tooltip("first:Q", title="Examples from"),
+        alt.Tooltip("last:Q", title="to"),
+    ]
+    return _panels(_lines(frame, x, _s1_axis(), shots, names), own_x=True)
+
+
+def drift_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
+    """Mean S1 over the annotation step, in tenths of it, with annotators as thin lines.
+
+    Data: task, shots, what (mean or annotator), annotator, part (from 1), s1, n (annotators of a
+    mean, examples of an annotator). Points of S1 x 100.
+    """
+    x = alt.X(
+        "part:Q",
+        title="Tenth of the annotation step",
+        axis=alt.Axis(format="d", tickMinStep=1, grid=False),
+        scale=alt.Scale(zero=False, padding=10, nice=False),
+    )
+    names = [alt.Tooltip("part:Q", title="Tenth")]
+    return _panels(_lines(frame, x, _s1_axis(), shots, names))
+
+
+def speed_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
+    """Seconds for an example over the annotation step: the median of each twentieth of it.
+
+    Data: task, shots, first and last (numbers of the part's examples, from 1), seconds (median over
+    the group's answers), n (answers). A logarithmic axis.
+    """
+    x = alt.X(
+        "first:Q",
+        title="Example of the annotation step",
+        axis=alt.Axis(format="d", tickMinStep=1, grid=False, tickCount=5),
+        scale=alt.Scale(zero=False, padding=10, nice=False),
+    )
+    y = alt.Y(
+        "seconds:Q",
+        title="Seconds for an example",
+        scale=alt.Scale(type="log", nice=False, padding=8),
+        axis=alt.Axis(format="~r", values=SECONDS),
+    )
+    tooltip = [
+        alt.Tooltip("shots:N", title="Shots"),
+        alt.Tooltip("first:Q", title="Examples from"),
+        alt.Tooltip("last:Q", title="to"),
+        alt.Tooltip("seconds:Q", title="Median seconds", format=".3~r"),
+        alt.Tooltip("n:Q", title="Answers"),
+    ]
+    marks = _group_marks(alt.Chart(frame), frame, x, y, shots, tooltip)
+    return _panels(alt.layer(*marks, data=frame), own_x=True)
+
+
+def time_dots(frame: pd.DataFrame) -> alt.FacetChart:
+    """Active minutes that each annotator spent on the examples of both steps, by shots.
+
+    Data: task, shots, annotator, training_minutes, annotation_minutes, minutes (their sum), seconds
+    (median of an answer of the annotation step), log_median, standing. A tick is the median.
+    """
+    base = alt.Chart(frame)
+    x = alt.X("minutes:Q", title="Active minutes", axis=alt.Axis(tickCount=5))
+    y = alt.Y("shots:O", title="Shots", sort="ascending")
+    ticks = base.mark_tick(thickness=2, size=22).encode(x=alt.X("median(minutes):Q"), y=y)
+    points = base.mark_point(
+        style="annotator", filled=False, size=45, strokeWidth=1.5, shape="circle", opacity=1
+    ).encode(
+        x=x,
+        y=y,
+        tooltip=[
+            alt.Tooltip("annotator:N", title="Annotator"),
+            alt.Tooltip("minutes:Q", title="Minutes", format=".1f"),
+            alt.Tooltip("training_minutes:Q", title="in the training step", format=".1f"),
+            alt.Tooltip("seconds:Q", title="Median seconds", format=".3~r"),
+        ],
+    )
+    return _panels(alt.layer(points, ticks, data=frame))
+
+
+# What they share ----------------------------------------------------------------------------------
+
+
+def _shots(frame: pd.DataFrame) -> list[int]:
+    return sorted(int(one) for one in frame["shots"].unique())
+
+
+def _s1_axis() -> alt.Y:
+    return alt.Y("s1:Q", title="S1 x 100", scale=alt.Scale(zero=False, nice=True))
+
+
+def _lines(
+    frame: pd.DataFrame, x: alt.X, y: alt.Y, shots: Sequence[int], names: list[alt.Tooltip]
+) -> alt.LayerChart:
+    """Annotators as thin lines, and the mean of each group over them."""
+    base = alt.Chart(frame)
+    # A line of one point is none, but the point of the mean shows.
+    annotators = (
+        base.transform_filter(alt.datum.what == "annotator")
+        .mark_line(strokeWidth=1, opacity=0.4)
+        .encode(x=x, y=y, detail="annotator:N", color=_colour(frame, shots))
+    )
+    tooltip = [
+        alt.Tooltip("shots:N", title="Shots"),
+        *names,
+        alt.Tooltip("s1:Q", title="Mean S1 x 100", format=".1f"),
+        alt.Tooltip("n:Q", title="Annotators"),
+    ]
+    means = base.transform_filter(alt.datum.what == "mean")
+    return alt.layer(annotators, *_group_marks(means, frame, x, y, shots, tooltip), data=frame)
+
+
+def _group_marks(
+    base: alt.Chart,
+    frame: pd.DataFrame,
+    x: alt.X,
+    y: alt.Y,
+    shots: Sequence[int],
+    tooltip: list[alt.Tooltip],
+) -> list[alt.Chart]:
+    """A dashed line and shaped points for each number of shots."""
+    colour = _colour(frame, shots)
+    dash = alt.StrokeDash("shots:N", scale=_scale(shots, DASHES), legend=_legend(frame))
+    shape = alt.Shape("shots:N", scale=_scale(shots, SHAPES), legend=_legend(frame))
+    return [
+        base.mark_line(strokeWidth=2).encode(x=x, y=y, color=colour, strokeDash=dash),
+        base.mark_point(filled=True, size=45, opacity=1).encode(
+            x=x, y=y, color=colour, shape=shape, tooltip=tooltip
+        ),
+    ]
+
+
+def _colour(frame: pd.DataFrame, shots: Sequence[int]) -> alt.Color:
+    return alt.Color("shots:N", scale=alt.Scale(domain=list(shots)), legend=_legend(frame))
+
+
+def _scale(shots: Sequence[int], values: list[Any]) -> alt.Scale:
+    looks = [values[index % len(values)] for index in range(len(shots))]
+    return alt.Scale(domain=list(shots), range=looks)
+
+
+def _legend(frame: pd.DataFrame) -> alt.Legend:
+    return alt.Legend(title="Shots", values=_shots(frame))
+
+
+def _panels(chart: alt.LayerChart, own_x: bool = False) -> alt.FacetChart:
+    """One panel for each task, in the order of their names; `own_x`: tasks differ in length."""
+    sized = chart.properties(width=220, height=180)
+    made = sized.facet(alt.Facet("task:N", title=None), columns=COLUMNS, spacing=24)
+    made = made.resolve_axis(x="independent").properties(config=CONFIG)
+    return made.resolve_scale(x="independent") if own_x else made

@@ -1,0 +1,100 @@
+/* <vega-figure src="...json" label="...">: a Vega-Lite figure in the colours and the width of the
+   page. Without this script its own content stands there.
+
+   Vega runs under `script-src 'self'; style-src 'self'`: expressions are interpreted (`ast`), and no
+   style element is made (`defaultStyle`, `disableDefaultStyle`); site.css has what they would say. */
+
+const NARROWEST = 240; // px that a panel needs
+const AXIS = 62; // px left of a row for its axis, and right of it for half a label
+const dark = matchMedia("(prefers-color-scheme: dark)");
+
+/** The chart's config in the colours of site.css, over that of the specification. */
+function inColoursOfThePage(config) {
+  const token = getComputedStyle(document.documentElement);
+  const of = (name) => token.getPropertyValue(`--${name}`).trim();
+  const text = { labelColor: of("ink"), titleColor: of("ink") };
+  const lines = { gridColor: of("line"), domainColor: of("edge"), tickColor: of("edge") };
+  return {
+    ...config,
+    background: "transparent",
+    font: getComputedStyle(document.body).fontFamily,
+    view: { ...config.view, stroke: of("line") },
+    axis: { ...config.axis, ...text, ...lines },
+    header: { ...config.header, ...text },
+    legend: { ...config.legend, ...text },
+    range: { category: [1, 2, 3, 4, 5, 6].map((number) => of(`series-${number}`)) },
+    mark: { color: of("ink") },
+    rule: { color: of("ink") },
+    style: { annotator: { color: of("ink-soft") }, baseline: { color: of("ink-soft") } },
+  };
+}
+
+/** As many panels in a row as have room, at most those of the specification and of the data. */
+function fitted(specification, width) {
+  const rows = Object.values(specification.datasets)[0];
+  const panels = new Set(rows.map((row) => row[specification.facet.field])).size;
+  const room = Math.max(1, Math.floor((width - AXIS) / NARROWEST));
+  const columns = Math.min(specification.columns, panels, room);
+  const gaps = (columns - 1) * specification.spacing;
+  const wide = Math.min(480, Math.floor((width - AXIS - gaps) / columns));
+  return {
+    ...specification,
+    columns,
+    spec: { ...specification.spec, width: wide },
+    config: inColoursOfThePage(specification.config),
+  };
+}
+
+class VegaFigure extends HTMLElement {
+  async connectedCallback() {
+    this.redraw = () => this.draw();
+    dark.addEventListener("change", this.redraw);
+    try {
+      const reply = await fetch(this.getAttribute("src"));
+      if (!reply.ok) throw new Error(`${reply.status}`);
+      this.specification = await reply.json();
+    } catch {
+      this.textContent = "The figure could not be loaded. Reload the page, or see its numbers below.";
+      return;
+    }
+    if (!this.isConnected) return;
+    this.setAttribute("role", "img");
+    this.setAttribute("aria-label", this.getAttribute("label"));
+    this.watch = new ResizeObserver(() => {
+      if (this.clientWidth !== this.drawnWidth) this.draw();
+    });
+    this.watch.observe(this);
+  }
+
+  disconnectedCallback() {
+    dark.removeEventListener("change", this.redraw);
+    this.watch?.disconnect();
+    this.result?.finalize();
+  }
+
+  /** Draw anew; one drawing at a time, the last wish wins. */
+  async draw() {
+    this.wanted = true;
+    if (this.drawing || !this.specification) return;
+    this.drawing = true;
+    while (this.wanted) {
+      this.wanted = false;
+      this.drawnWidth = this.clientWidth;
+      this.result?.finalize();
+      this.result = await vegaEmbed(this, fitted(this.specification, this.drawnWidth), {
+        mode: "vega-lite",
+        renderer: "svg",
+        ast: true,
+        actions: false,
+        defaultStyle: false,
+        tooltip: { disableDefaultStyle: true },
+      });
+      // The element itself has one name; Vega's would name every mark.
+      this.querySelector("svg").setAttribute("aria-hidden", "true");
+    }
+    this.drawing = false;
+    this.dataset.drawn = dark.matches ? "dark" : "light";
+  }
+}
+
+customElements.define("vega-figure", VegaFigure);

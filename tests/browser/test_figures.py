@@ -1,0 +1,93 @@
+"""Figures really are drawn, under the strict policy, in the colours and the width of the page."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests import factories
+
+
+@pytest.fixture
+def study(researcher):
+    """Two tasks with four annotators each, some right and some wrong."""
+    tasks = [factories.make_task(name=name, shots=(2, 10)) for name in ("places", "towns")]
+    made = factories.make_study(researcher, *tasks, shots=[0, 10], annotators=2)
+    for scenario in made.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+        factories.work_through(factories.seat(scenario), lambda turn: [])
+    return made
+
+
+def visit(page: Page, study) -> None:
+    page.goto("/sign-in/")
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password").fill("right horse")
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/studies/")
+    page.goto(f"/studies/{study.name}/figures/")
+
+
+def drawn(page: Page, number: int = 5, scheme: str = "light") -> None:
+    """Wait until so many figures are; five of them take their time on a busy machine."""
+    expect(page.locator(f"vega-figure[data-drawn={scheme}]")).to_have_count(number, timeout=60_000)
+
+
+def colour(page: Page, part: str, of: str) -> str:
+    found = page.locator(f"vega-figure {part}").first.evaluate(f"e => getComputedStyle(e).{of}")
+    assert isinstance(found, str)
+    return found
+
+
+def test_every_figure_has_marks_light_and_dark(page, study):
+    visit(page, study)
+    drawn(page)
+    for figure in page.locator("vega-figure").all():
+        # One panel for each task, and points in both.
+        expect(figure.locator("svg g.mark-group.cell > g")).to_have_count(2)
+        assert figure.locator("svg .mark-symbol path").count() >= 4
+    light = colour(page, "svg text", "fill")
+    page.emulate_media(color_scheme="dark")
+    drawn(page, scheme="dark")
+    dark = colour(page, "svg text", "fill")
+    assert light != dark == page.evaluate("getComputedStyle(document.body).color")
+
+
+def test_a_mark_says_what_it_is(page, study):
+    visit(page, study)
+    drawn(page)
+    page.locator("vega-figure").first.locator("svg .mark-symbol path").last.hover()
+    said = page.locator(".vg-tooltip.visible")
+    expect(said).to_contain_text(re.compile("Mean S1 x 100.*75.0", re.S))
+    assert said.evaluate("e => getComputedStyle(e).position") == "fixed"
+
+
+def test_panels_stand_below_each_other_on_a_phone(page, study):
+    visit(page, study)
+    drawn(page)
+    width = "document.querySelector('vega-figure svg').getBoundingClientRect().width"
+    assert page.evaluate(width) > 600
+    page.set_viewport_size({"width": 320, "height": 700})
+    page.wait_for_function(f"{width} <= 320", timeout=60_000)
+    panels = page.locator("vega-figure").first.locator("svg g.mark-group.cell > g")
+    assert panels.first.bounding_box()["y"] < panels.last.bounding_box()["y"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+def test_a_figure_that_cannot_be_loaded_says_so(open_browser, study):
+    page = open_browser(tolerate="status of 404")
+    page.route("**/figures/drift.json*", lambda route: route.fulfill(status=404))
+    visit(page, study)
+    drawn(page, 4)
+    expect(page.get_by_text("The figure could not be loaded")).to_have_count(1)
+
+
+def test_without_javascript_the_picture_and_the_numbers_stand_there(open_browser, study):
+    page = open_browser(java_script_enabled=False)
+    visit(page, study)
+    pictures = page.locator("vega-figure img")
+    expect(pictures).to_have_count(5)
+    assert pictures.first.bounding_box()["width"] > 200
+    expect(page.get_by_role("link", name="Data of Shot curve as CSV")).to_be_visible()
+    page.get_by_text("Numbers of shot curve").click()
+    expect(page.get_by_role("cell", name="75.0").first).to_be_visible()

@@ -1,0 +1,157 @@
+"""Learning, drift and speed on numbers that can be checked by hand."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analysis import learning
+
+
+def frame(**people: list[float]) -> pd.DataFrame:
+    """Answers of one group: each annotator's S1 in the order of the positions."""
+    rows = [
+        {"task": "toy", "shots": 10, "annotator": name, "position": position, "s1": s1}
+        for name, values in people.items()
+        for position, s1 in enumerate(values)
+    ]
+    return pd.DataFrame(rows).assign(seconds=1.0, step="annotation")
+
+
+def test_the_slope_is_that_of_a_straight_line():
+    assert learning.slope([0.2, 0.4, 0.6]) == pytest.approx(0.2)
+    assert learning.slope([0, 0, 1, 1]) == pytest.approx(0.4)
+    assert learning.per_hundred([0, 0, 1, 1]) == pytest.approx(40)
+    assert math.isnan(learning.slope([1]))
+
+
+def test_a_decline_is_below_0_in_the_halves_as_in_the_slope():
+    assert learning.half_difference([1, 1, 0, 0]) == -1
+    assert learning.slope([1, 1, 0, 0]) < 0
+    assert math.isnan(learning.half_difference([1]))
+
+
+def test_the_middle_one_is_in_neither_half():
+    assert learning.half_difference([0, 0, 1, 1, 1]) == 1
+    assert learning.half_difference([1, 0, 1]) == 0
+
+
+def test_the_p_of_one_person_is_that_of_all_orders():
+    # Of the six orders of 0 0 1 1 two are as steep: 0 0 1 1 and 1 1 0 0.
+    found = learning.slope_p([[0, 0, 1, 1]], seed=1, resamples=20_000)
+    assert found == pytest.approx(1 / 3, abs=0.015)
+
+
+def test_the_p_of_two_people_shuffles_each_of_them():
+    # Of 6 x 6 orders two are as steep: both rising, both falling.
+    found = learning.slope_p([[0, 0, 1, 1], [0, 0, 1, 1]], seed=1, resamples=20_000)
+    assert found == pytest.approx(1 / 18, abs=0.008)
+
+
+def test_opposite_slopes_cancel():
+    assert learning.slope_p([[0, 0, 1, 1], [1, 1, 0, 0]]) == 1
+
+
+def test_what_never_varies_has_no_slope_to_speak_of():
+    assert learning.slope_p([[1, 1, 1]]) == 1
+    assert math.isnan(learning.slope_p([[1]]))
+
+
+def test_a_seed_gives_the_same_p_again():
+    values = [list(np.linspace(0, 1, 12)[::-1] ** 2), [0.0, 1.0] * 6]
+    assert learning.slope_p(values, seed=3) == learning.slope_p(values, seed=3)
+    assert learning.slope_p(values, seed=3) != learning.slope_p(values, seed=4)
+
+
+def test_blocks_of_five_and_what_is_left():
+    found = learning.by_block(frame(ann=[0] * 5 + [1] * 5 + [0.5, 1]))
+    assert list(found["s1"]) == [0, 100, 75]
+    assert list(zip(found["first"], found["last"], found["n"], strict=True)) == [
+        (1, 5, 5),
+        (6, 10, 5),
+        (11, 12, 2),
+    ]
+
+
+def test_equal_parts_of_the_step():
+    found = learning.by_part(frame(ann=[0, 1] * 10, bob=[1.0] * 20))
+    assert list(found.loc[found["annotator"] == "ann", "s1"]) == [50] * 10
+    assert list(found.loc[found["annotator"] == "bob", "part"]) == list(range(1, 11))
+    assert set(found["n"]) == {2}
+
+
+def test_a_short_step_has_a_part_for_each_example():
+    assert list(learning.by_part(frame(ann=[0, 1, 0]))["part"]) == [1, 2, 3]
+
+
+def test_the_mean_of_a_group_is_over_annotators():
+    parts = learning.by_part(frame(ann=[0, 0], bob=[1, 0]))
+    means = learning.group_means(parts, ["part"])
+    assert list(means["s1"]) == [50, 0]
+    assert list(means["n"]) == [2, 2]
+
+
+def test_the_order_of_the_rows_does_not_matter():
+    answers = frame(ann=[0, 0, 1, 1], bob=[0, 1, 1, 1])
+    mixed = answers.sample(frac=1, random_state=1)
+    assert learning.drift_rows(mixed) == learning.drift_rows(answers)
+    assert learning.learning_rows(mixed, 1) == learning.learning_rows(answers, 1)
+
+
+def test_the_numbers_of_a_learner():
+    (row,) = learning.learning_rows(frame(ann=[0] * 5 + [1] * 5, bob=[1] * 10), seed=1)
+    assert (row["task"], row["shots"], row["n"], row["examples"]) == ("toy", 10, 2, 10)
+    assert (row["first_block"], row["last_block"]) == (50, 100)
+    # Ann's slope is 12.5 / 82.5 an example, Bob's 0; in points over ten examples.
+    assert row["slope_per_10"] == pytest.approx(1000 * 12.5 / 82.5 / 2)
+    assert row["p"] < 0.05
+
+
+def test_the_numbers_of_a_drift():
+    (row,) = learning.drift_rows(frame(ann=[1, 1, 0, 0], bob=[1, 1, 1, 1]))
+    assert row["half"] == -50
+    # t(.975, 1) = 12.706 times the standard error of -100 and 0, which is 50.
+    assert row["half_low"] == pytest.approx(-50 - 12.7062 * 50, abs=0.01)
+    assert row["per_100"] == pytest.approx(100 * -40 / 2)
+
+
+def test_one_annotator_has_no_interval():
+    (row,) = learning.drift_rows(frame(ann=[1, 0]))
+    assert row["half"] == -100
+    assert math.isnan(row["half_low"])
+
+
+def test_speed_is_the_median_so_a_break_does_not_show():
+    answers = frame(ann=[1] * 4, bob=[1] * 4, cem=[1] * 4)
+    answers["seconds"] = [4, 2, 2, 2, 5, 3, 3, 3, 6, 300, 4, 1]
+    found = learning.speed(answers, number=4)
+    assert list(found["seconds"]) == [5, 3, 3, 2]
+    assert list(found["first"]) == [1, 2, 3, 4]
+    (row,) = learning.speed_rows(answers)
+    # Own medians 2, 3, 5; of the first halves 3, 4, 153; of the second 2, 3, 2.5.
+    assert (row["seconds"], row["first_half"], row["second_half"]) == (3, 4, 2.5)
+    assert row["log_median"] == pytest.approx(math.log(2 * 3 * 5) / 3)
+
+
+def test_the_log_of_the_median():
+    assert learning.log_median([2, 8, 4]) == pytest.approx(math.log(4))
+    assert learning.log_median([0, 0]) == pytest.approx(math.log(0.001))
+
+
+def test_ten_annotators_cannot_lie_three_sds_from_their_mean():
+    assert learning.standing([1, 2, 3]) == [-1, 0, 1]
+    assert max(learning.standing([0] * 9 + [1])) == pytest.approx(9 / math.sqrt(10))
+    assert max(learning.standing([0] * 10 + [1])) > 3
+    assert all(math.isnan(one) for one in learning.standing([2, 2]))
+
+
+def test_the_time_of_each_annotator():
+    training = frame(ann=[1, 1]).assign(step="training", seconds=60.0)
+    annotation = frame(ann=[1, 1, 1], bob=[1, 1, 1])
+    annotation["seconds"] = [10, 20, 90, 5, 5, 5]
+    found = learning.times(pd.concat([training, annotation])).set_index("annotator")
+    assert list(found.loc["ann", ["training_minutes", "annotation_minutes"]]) == [2, 2]
+    assert list(found.loc["bob", ["training_minutes", "annotation_minutes"]]) == [0, 0.25]
+    assert list(found["seconds"]) == [20, 5]
+    assert found.loc["ann", "standing"] == pytest.approx(1 / math.sqrt(2))
