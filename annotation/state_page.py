@@ -21,7 +21,7 @@ GONE = {
     " stopped. You are paid for the time that you worked.",
     Status.REFUSED: training_step.ALREADY_DONE,
     Status.WITHDRAWN: "You have withdrawn: all of your answers were erased. What you have earned so"
-    " far is not affected.",
+    " far is not affected. If a platform sent you here, give the task back there.",
     Status.SCREENED_OUT: "Thank you for your work. This study asks for certain answers in its first"
     " part, and your place goes to somebody else. That is no judgement of you, and you are paid for"
     " the time that you worked.",
@@ -56,6 +56,8 @@ def around_the_turns(participation: Participation) -> dict:
         "reason": GONE[Status(participation.status)],
         "may_come_back": participation.status in Participation.MAY_COME_BACK,
     }
+    if participation.status == Status.REFUSED:
+        gone["exit"] = exit_of(participation, "study_full")
     if participation.status == Status.SCREENED_OUT:
         gone["exit"] = exit_of(participation, "not_qualified")
     elif participation.status == Status.WITHDRAWN and _had_completed(participation):

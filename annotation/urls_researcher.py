@@ -40,6 +40,12 @@ urlpatterns = [
         views_participation.bonus,
         name="participation_bonus",
     ),
+    path(
+        "studies/<str:name>/annotators/<str:pseudonym>/review/",
+        views_participation.review,
+        name="participation_review",
+    ),
+    path("studies/<str:name>/behaviour/", views_participation.behaviour_page, name="behaviour"),
     path("studies/<str:name>/links/", views_links.links, name="personal_links"),
     path("studies/<str:name>/links.csv", views_links.links_file, name="personal_links_file"),
     path("studies/<str:name>/recruiters/", views_recruiters.recruiters, name="recruiters"),
@@ -71,4 +77,7 @@ urlpatterns = [
     path("studies/<str:name>/seats/", views_lists.seats, name="seats"),
     path("tasks/", views_researcher.tasks, name="tasks"),
     path("tasks/<str:name>/<int:version>/", views_researcher.task, name="task"),
+    path(
+        "tasks/<str:name>/<int:version>/checks/", views_researcher.task_checks, name="task_checks"
+    ),
 ]

@@ -3,6 +3,7 @@
 from decimal import Decimal as Amount
 from decimal import InvalidOperation
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
@@ -12,6 +13,8 @@ from django.views.decorators.http import require_GET, require_POST
 from annotation import behaviour, checks, exclusion, pay, qualification
 from annotation.access import study_of
 from annotation.models import Decision, Participation, Turn
+from annotation.recruiters.prolific import review as prolific_review
+from annotation.recruiters.prolific.client import ProlificError
 from annotation.state_page import in_words
 from annotation.turn_page import reveal_page
 from tasks.comparison import compare
@@ -64,6 +67,43 @@ def bonus(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
     return redirect("participation", name, pseudonym)
 
 
+@login_required
+@require_POST
+def review(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
+    """Ask for a return on Prolific, or reject there."""
+    one = _one(request, name, pseudonym)
+    message = request.POST.get("message", "")
+    try:
+        if request.POST.get("action") == "return":
+            prolific_review.ask_to_return(one, message)
+            messages.success(request, "Prolific asks them to return it.")
+        else:
+            category = request.POST.get("category", "")
+            prolific_review.reject(one, message, category, request.user)
+            messages.success(request, "It is rejected on Prolific.")
+    except (prolific_review.ReviewError, ProlificError) as error:
+        return _page(request, one, problem=str(error), status=422)
+    return redirect("participation", name, pseudonym)
+
+
+@login_required
+@require_GET
+def behaviour_page(request: HttpRequest, name: str) -> HttpResponse:
+    """Everybody whose behaviour is worth a look, and why."""
+    study = study_of(request, name)
+    again = qualification.flagged_again(study)
+    found = behaviour.of_study(study)
+    people = study.participations.select_related("scenario__task").order_by("scenario", "pk")
+    rows = []
+    for one in people.defer("training_order", "annotation_order"):
+        _signs, flags = found.get(one.pk, (None, {}))
+        said = [*flags.values(), *([again[one.pk]] if one.pk in again else [])]
+        if said:
+            rows.append({"participation": one, "flags": said})
+    context = {"study": study, "rows": rows, "seen": len(found)}
+    return render(request, "researcher/behaviour.html", context)
+
+
 def _one(request: HttpRequest, name: str, pseudonym: str) -> Participation:
     participations = study_of(request, name).participations.select_related("scenario__task")
     return get_object_or_404(participations, pseudonym=pseudonym)
@@ -84,6 +124,8 @@ def _page(
         "worked": in_words(pay.active_time(one)),
         "entries": one.ledger.all(),
         "checks": checks.results(one),
+        "reviewable": prolific_review.reviewable(one),
+        "categories": prolific_review.CATEGORIES.items(),
         "problem": problem,
     }
     return render(request, "researcher/participation.html", context, status=status)

@@ -1,19 +1,26 @@
 """The researcher's pages: studies, their design and status, tasks and their data reports."""
 
+import tempfile
+from pathlib import Path
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Avg, Count, Max, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.text import get_valid_filename
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation import design
+from annotation import checks, design
 from annotation.access import study_of
 from annotation.forms import StudyForm
 from annotation.models import Kind, Participation, Step, Study
 from tasks import report
-from tasks.models import Task
+from tasks.formats import FormatError
+from tasks.models import Split, Task
+
+LARGEST_CHECKS = 1_000_000  # bytes
 
 
 @require_GET
@@ -173,9 +180,35 @@ def tasks(request: HttpRequest) -> HttpResponse:
 @require_GET
 def task(request: HttpRequest, name: str, version: int) -> HttpResponse:
     """A task's card, splits and data report."""
+    return _task_page(request, get_object_or_404(Task, name=name, version=version))
+
+
+def _task_page(
+    request: HttpRequest, one: Task, problem: str = "", status: int = 200
+) -> HttpResponse:
+    context = {
+        "task": one,
+        "splits": one.splits.annotate(size=Count("examples")),
+        "report_lines": report.lines(one.report),
+        "has_checks": one.splits.filter(kind=Split.Kind.CHECK).exists(),
+        "problem": problem,
+    }
+    return render(request, "researcher/task.html", context, status=status)
+
+
+@login_required
+@require_POST
+def task_checks(request: HttpRequest, name: str, version: int) -> HttpResponse:
+    """Attach a file of attention checks to a task."""
     one = get_object_or_404(Task, name=name, version=version)
-    splits = one.splits.annotate(size=Count("examples"))
-    lines = report.lines(one.report)
-    return render(
-        request, "researcher/task.html", {"task": one, "splits": splits, "report_lines": lines}
-    )
+    sent = request.FILES.get("checks")
+    if sent is None or sent.size > LARGEST_CHECKS:
+        return _task_page(request, one, problem="Choose a file of at most 1 MB.", status=422)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / get_valid_filename(sent.name)
+        path.write_bytes(sent.read())
+        try:
+            checks.import_checks(one, path)
+        except FormatError as error:
+            return _task_page(request, one, problem=str(error), status=422)
+    return redirect("task", name, version)

@@ -201,3 +201,20 @@ def test_the_exit_questions_are_optional_and_their_first_answers_count(client, r
     stored = ExitAnswers.objects.get()
     assert (stored.ai_used, stored.seen_before, stored.comments) == ("no", "", "fine <b>")
     assert "A few last questions" not in client.get(work).content.decode()
+
+
+def test_checks_are_attached_on_the_tasks_page(client, researcher, tmp_path):
+    task = factories.make_task()
+    client.force_login(researcher)
+    address = reverse("task_checks", args=[task.name, task.version])
+    assert client.post(address).status_code == 422
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text('{"id": "1"}')
+    with bad.open("rb") as file:
+        reply = client.post(address, {"checks": file})
+    assert "bad.jsonl, line 1, field context" in reply.content.decode()
+    with check_file(tmp_path).open("rb") as file:
+        assert client.post(address, {"checks": file}).status_code == 302
+    page = client.get(reverse("task", args=[task.name, task.version])).content.decode()
+    assert "checks.jsonl" in page
+    assert 'name="checks"' not in page

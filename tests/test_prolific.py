@@ -493,3 +493,38 @@ def test_the_bonus_csv_is_prolifics(fake, study, published, ada):
     batch = PaymentBatch.objects.get(method="bonus")
     text = ada.get(reverse("pay_batch_file", args=[study.name, batch.pk])).content
     assert text == f"{IDA},1.50\r\n".encode()
+
+
+# Review ------------------------------------------------------------------------------------------
+
+
+def review(ada, seat, **fields):
+    return ada.post(reverse("participation_review", args=[seat.study.name, seat.pseudonym]), fields)
+
+
+def test_a_rejection_has_a_ground_and_a_message_and_is_carried_out(fake, published, ada):
+    seat = complete(fake, published)
+    page = reverse("participation", args=[seat.study.name, seat.pseudonym])
+    assert "on Prolific" in ada.get(page).content.decode()
+    short = review(ada, seat, action="reject", category="FAILED_CHECK", message="too short")
+    assert (short.status_code, "100 characters" in short.content.decode()) == (422, True)
+    review(ada, seat, action="reject", category="FAILED_CHECK", message="failed both checks " * 9)
+    seat.refresh_from_db()
+    assert (seat.is_paid, seat.in_analysis) == (False, False)
+    assert fake._of(published.external_id, IDA)[0]["status"] == "REJECTED"
+    assert "rejected on Prolific" in seat.study.events.last().what
+
+
+def test_who_is_being_paid_cannot_be_rejected(fake, study, published, ada):
+    seat = complete(fake, published)
+    payment.prepare(study, None)
+    reply = review(ada, seat, action="reject", category="OTHER", message="x" * 120)
+    assert reply.status_code == 422
+    assert "paid" in reply.content.decode()
+
+
+def test_somebody_can_be_asked_to_return(fake, published, ada):
+    seat = complete(fake, published)
+    assert review(ada, seat, action="return", message=" ").status_code == 422
+    assert review(ada, seat, action="return", message="Please return it.").status_code == 302
+    assert fake._of(published.external_id, IDA)[0]["return_requested"]

@@ -4,8 +4,9 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from annotation import recruitment, training_step, withdrawal
-from annotation.models import Participation, Study
+from annotation import pay, payment, qualification, recruitment, training_step, withdrawal
+from annotation.models import Panel, Participation, Study
+from annotation.recruiters.prolific import studies
 from tests import factories
 from tests.browser.conftest import Desk
 
@@ -18,6 +19,17 @@ def consenting(researcher, **card) -> Participation:
     task = factories.make_task(**card)
     study = factories.make_study(researcher, task, shots=[2], annotators=1)
     return factories.join(study)
+
+
+def decided_on(researcher) -> Participation:
+    """Somebody who waits for a decision after the training step."""
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[2], qualification="researcher"
+    )
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat, limit=2)
+    training_step.go_on(seat.token)
+    return seat
 
 
 def signed_in(page, path: str) -> None:
@@ -84,6 +96,47 @@ def states(researcher, put):
         seat = put("Home.", train=False)
         factories.work_through(seat)
         page.goto(f"/work/{seat.token}/")
+
+    def questioned(page):
+        asked = "How often can you change an answer?\n- Always\n* Never"
+        study = factories.make_study(
+            researcher, factories.make_task(), shots=[2], comprehension_questions=asked
+        )
+        seat = factories.join(study)
+        recruitment.consent(seat, agree=True)
+        page.goto(f"/work/{seat.token}/")
+        page.get_by_label("Always").check()
+        page.get_by_role("button", name="Answer").click()
+        page.wait_for_selector("[role=alert], .error")
+
+    def waiting(page):
+        page.goto(f"/work/{decided_on(researcher).token}/")
+
+    def screened_out(page):
+        seat = decided_on(researcher)
+        qualification.decide(seat.token, False, "too low")
+        page.goto(f"/work/{seat.token}/")
+
+    def between(page):
+        seat = decided_on(researcher)
+        Participation.objects.filter(pk=seat.pk).update(status="between")
+        page.goto(f"/work/{seat.token}/")
+
+    def asked_at_the_end(page):
+        study = factories.make_study(
+            researcher, factories.make_task(), shots=[0], exit_questionnaire=True
+        )
+        seat = factories.seat(study.scenarios.get())
+        factories.work_through(seat)
+        page.goto(f"/work/{seat.token}/")
+
+    def not_admitted(page):
+        panel = Panel.objects.create(
+            study=factories.make_study(researcher, factories.make_task(), shots=[0]),
+            name="SONA",
+            id_parameter="id",
+        )
+        page.goto(f"/join/{panel.code}/")
 
     def nowhere(page):
         page.goto("/work/nobody/")
@@ -159,6 +212,7 @@ def states(researcher, put):
 ALL = [
     "landing", "full", "consent", "instructions", "declined", "finished", "nowhere", "spans",
     "spans_at_work", "spans_in_question", "revealed", "revealed_empty", "labels", "revealed_label",
+    "questioned", "waiting", "screened_out", "between", "asked_at_the_end", "not_admitted",
     "annotation_step", "right_to_left", "expired", "withdraw", "withdrawn",
     "models", "models_refused", "model", "study_models",
 ]  # fmt: skip
@@ -179,7 +233,7 @@ def violations(page) -> list[str]:
 
 @pytest.mark.parametrize("state", ALL)
 def test_axe_finds_nothing_and_nothing_scrolls_sideways_at_320_px(open_browser, states, state):
-    page = open_browser(tolerate="status of 404")
+    page = open_browser(tolerate="status of 40[34]")
     states[state](page)
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
@@ -197,6 +251,11 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher):
     for scenario in study.scenarios.all():
         factories.work_through(factories.seat(scenario))
     factories.make_study(researcher, task, name="a-draft", status="draft")
+    panel = Panel.objects.create(study=study, name="SONA", id_parameter="id")
+    pay.add_bonus(study.participations.first(), 150, "thanks", researcher)
+    payment.prepare(study, researcher)
+    studies.plan(study, 1, researcher)
+    waiting = decided_on(researcher)
     page.goto("/sign-in/")
     assert violations(page) == []
     page.get_by_label("Name").fill("ada")
@@ -211,7 +270,11 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher):
         f"/studies/{study.name}/links/", f"/studies/{study.name}/examples/",
         f"/studies/{study.name}/examples/{task.test_split.examples.last().pk}/",
         f"/studies/{study.name}/annotators/{study.participations.last().pseudonym}/",
-        "/studies/a-draft/", "/studies/a-draft/edit/",
+        "/studies/a-draft/", "/studies/a-draft/edit/", f"/studies/{study.name}/pay/",
+        f"/studies/{study.name}/recruiters/", f"/studies/{study.name}/lists/",
+        f"/studies/{study.name}/recruiters/panels/{panel.pk}/",
+        f"/studies/{study.name}/behaviour/", f"/studies/{waiting.study.name}/",
+        f"/studies/{waiting.study.name}/annotators/{waiting.pseudonym}/",
         "/new-study/", "/tasks/", f"/tasks/{task.name}/{task.version}/",
     ]  # fmt: skip
     for address in addresses:

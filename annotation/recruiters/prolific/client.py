@@ -74,6 +74,7 @@ class Client:
     # Studies -------------------------------------------------------------------------------------
 
     def me(self) -> Json:
+        """Whose token this is."""
         return self._call("GET", "users/me/")
 
     def create_study(self, study: Json) -> Json:
@@ -124,6 +125,15 @@ class Client:
             else:
                 return
 
+    def ask_to_return(self, submission: str, reason: str) -> None:
+        body = {"request_return_reasons": [reason]}
+        self._call("POST", f"submissions/{submission}/request-return/", body)
+
+    def reject(self, submission: str, message: str, category: str) -> None:
+        """Reject: no pay. Prolific wants a message of 100 characters or more, and a category."""
+        body = {"action": "REJECT", "message": message, "rejection_category": category}
+        self._call("POST", f"submissions/{submission}/transition/", body)
+
     # Money ---------------------------------------------------------------------------------------
 
     def prepare_bonuses(self, study: str, lines: Iterable[tuple[str, str]]) -> str:
@@ -135,9 +145,6 @@ class Client:
     def pay_bonuses(self, batch: str) -> None:
         """Pay bonuses that were set up. NOT safe to repeat: a second call may pay again."""
         self._call("POST", f"bulk-bonus-payments/{batch}/pay/")
-
-    def cost(self, study: str) -> Json:
-        return self._call("GET", f"studies/{study}/cost/")
 
     # Groups and webhooks -------------------------------------------------------------------------
 
