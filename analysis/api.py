@@ -16,7 +16,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from analysis import findings, scores, tables
+from analysis import resampling, scores, tables
 from annotation.access import study_of
 from annotation.models import Kind, Study
 
@@ -94,7 +94,7 @@ class Findings(APIView):
         study = study_of(request, name)
         made = []
         for kind in tables.kinds(study):
-            found = findings.tables(study, kind)
+            found = resampling.tables(study, kind)
             rows = {
                 table: [{key: _number(value) for key, value in row.items()} for row in all_of]
                 for table, all_of in found.items()

@@ -14,7 +14,7 @@ import math
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -261,10 +261,15 @@ def _spans(study: Study):
     )
 
 
-def texts_by_turn(study: Study) -> Iterator[tuple[int, list[str]]]:
-    """(turn, distinct texts of its spans in order), by turn."""
+def texts_by_turn(
+    study: Study, participations: Sequence[int] | None = None
+) -> Iterator[tuple[int, list[str]]]:
+    """(turn, distinct texts of its spans in order), by turn; of these participations or of all."""
     current, texts = None, {}
-    for turn, text in _spans(study).values_list("answer_id", "text").iterator(chunk_size=2000):
+    spans = _spans(study)
+    if participations is not None:
+        spans = spans.filter(answer__turn__participation__in=participations)
+    for turn, text in spans.values_list("answer_id", "text").iterator(chunk_size=2000):
         if turn != current:
             if current is not None:
                 yield current, list(texts)

@@ -7,12 +7,12 @@ number of shots, ready for a page and a CSV. All S1 figures are x 100.
 import hashlib
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from django.core.cache import cache
+from django.db.models import QuerySet
 
 from analysis import aggregation, agreement, significance, uncertainty
 from analysis.exports import texts_by_turn
@@ -24,24 +24,32 @@ Row = dict[str, Any]
 GROUP = ["task", "shots"]
 
 
+def counted(study: Study, kind: str) -> QuerySet[Participation]:
+    """Whose answers count: completed, in the analysis, of that kind."""
+    return study.participations.in_tables().filter(kind=kind)
+
+
 def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:
     """One row per answer of the annotation step by a participation that counts; of one task or all.
 
     Columns: task, shots, annotator, example (key), context (as text), s1 in [0, 1], texts (a
     frozenset; the label of a label task), is_label, gold (list), gold_rule.
     """
+    chosen = counted(study, kind)
+    if task is not None:
+        chosen = chosen.filter(scenario__task=task)
+    return answers_of(study, list(chosen.values_list("pk", flat=True)))
+
+
+def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
+    """The same rows, of these participations of the study (keys)."""
     rules = {task.pk: task.card.gold_rule for task in study.tasks.all()}
-    texts = dict(texts_by_turn(study))
-    counted = Answer.objects.filter(
+    texts = dict(texts_by_turn(study, participations))
+    rows = Answer.objects.filter(
         turn__step=Step.ANNOTATION,
         turn__participation__study=study,
-        turn__participation__kind=kind,
-        turn__participation__status=Participation.Status.COMPLETED,
-        turn__participation__in_analysis=True,
-    )
-    if task is not None:
-        counted = counted.filter(turn__participation__scenario__task=task)
-    rows = counted.values_list(
+        turn__participation__in=participations,
+    ).values_list(
         "turn_id", "label", "s1", "turn__participation__pseudonym", "turn__example_id",
         "turn__participation__scenario__shots", "turn__participation__scenario__task_id",
         "turn__participation__scenario__task__name", "turn__example__context",
@@ -169,11 +177,13 @@ def contrasts(frame: pd.DataFrame, seed: int) -> list[Row]:
                 "detectable": _detectable(sd, min(len(one), len(two))),
             }
         )
-    for row, adjusted in zip(
-        rows, significance.holm([row["welch_p"] for row in rows]), strict=True
-    ):
-        row["holm_p"] = adjusted
-    return rows
+    return corrected(rows)
+
+
+def corrected(rows: list[Row]) -> list[Row]:
+    """Contrasts with Holm's correction over all of them."""
+    adjusted = significance.holm([row["welch_p"] for row in rows])
+    return [row | {"holm_p": p} for row, p in zip(rows, adjusted, strict=True)]
 
 
 TABLES: dict[str, Callable[[pd.DataFrame, int], list[Row]]] = {
@@ -189,21 +199,10 @@ def state(study: Study, kind: str) -> str:
 
     The answers of who completed never change, so nothing else can change a number.
     """
-    people = study.participations.in_tables().filter(kind=kind).order_by("pk")
+    people = counted(study, kind).order_by("pk")
     keys = ",".join(map(str, people.values_list("pk", flat=True)))
     who = hashlib.sha256(f"{study.pk}:{keys}".encode()).hexdigest()
     return f"{study.manifest_hash}:{kind}:{who}"
-
-
-def tables(study: Study, kind: str) -> dict[str, list[Row]]:
-    """All of them, remembered until somebody completes, withdraws, is excluded or included."""
-    key = f"findings:{state(study, kind)}"
-    found = cache.get(key)
-    if found is None:
-        frame = answered(study, kind)
-        found = {name: make(frame, study.seed) for name, make in TABLES.items()}
-        cache.set(key, found, timeout=None)
-    return found
 
 
 def _detectable(sd: float, n: int) -> float:

@@ -29,6 +29,7 @@ class Table:
     intro: str
     columns: Sequence[Column]
     rows: Sequence[Row]
+    is_waiting: bool = False
 
     @property
     def cells(self) -> list[list[str]]:
@@ -168,9 +169,15 @@ _TEXTS = {
 }
 
 
-def page_tables(found: dict[str, list[Row]]) -> list[Table]:
-    """The tables in the order of the page."""
-    return [Table(name, *_TEXTS[name], _COLUMNS[name], found[name]) for name in TABLES]
+def page_tables(found: dict[str, list[Row]], is_waiting: bool = False) -> list[Table]:
+    """The tables in the order of the page; those not found are waited for, or empty."""
+    return [
+        Table(
+            name, *_TEXTS[name], _COLUMNS[name], found.get(name, []),
+            is_waiting and name not in found,
+        )
+        for name in TABLES
+    ]  # fmt: skip
 
 
 def as_csv(kind: str, rows: Sequence[Row]) -> str:

@@ -17,6 +17,7 @@ urlpatterns = [
     path("studies/<str:name>/training/", views.training_table, name="training_table"),
     path("studies/<str:name>/training.csv", views.training_table_file, name="training_table_file"),
     path("studies/<str:name>/analysis/", views.analysis, name="analysis"),
+    path("studies/<str:name>/analysis/run/", views.analysis_run, name="analysis_run"),
     path("studies/<str:name>/analysis/<str:table>.csv", views.analysis_file, name="analysis_file"),
     path("studies/<str:name>/figures/", views_figures.figures, name="figures"),
     path(

@@ -4,11 +4,13 @@ import csv
 
 from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
 
-from analysis import exports, findings, findings_page, rendering, scores, tables
+from analysis import exports, findings, findings_page, rendering, resampling, scores, tables
 from annotation.access import study_of
+from tasks.polling import poll
 
 FORMATS = {
     "csv": (rendering.as_csv, "text/csv; charset=utf-8"),
@@ -76,17 +78,33 @@ def training_table_file(request: HttpRequest, name: str) -> HttpResponse:
 def analysis(request: HttpRequest, name: str) -> HttpResponse:
     """Intervals, agreement, aggregates and contrasts of one kind.
 
-    The resampling takes seconds, so the page comes first and asks for its tables (?part=tables).
+    What needs resampling comes from a job that the page itself asks for, part by part.
     """
     study = study_of(request, name)
     kinds = tables.kinds(study)
     kind = _kind(request, kinds)
-    context = {"study": study, "kind": kind, "kinds": kinds}
-    if "part" not in request.GET:
-        return render(request, "researcher/analysis.html", context)
-    context["tables"] = findings_page.page_tables(findings.tables(study, kind))
-    template = "_analysis_tables.html" if request.htmx else "analysis.html"
-    return render(request, f"researcher/{template}", context)
+    job = resampling.job_of(study, kind)
+    is_waiting = job is not None and not job.is_done
+    found = resampling.at_once(study, kind) if is_waiting or job is None else resampling.stored(job)
+    context = {
+        "study": study,
+        "kind": kind,
+        "kinds": kinds,
+        "job": job if is_waiting else None,
+        "tables": findings_page.page_tables(found, is_waiting),
+    }
+    return render(request, "researcher/analysis.html", context)
+
+
+@login_required
+@require_POST
+def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
+    """A part of the job behind the analysis page, which the first of these begins."""
+    study = study_of(request, name)
+    kind = _kind(request, tables.kinds(study))
+    address = f"{reverse('analysis', args=[study.name])}?kind={kind}"
+    job = resampling.job_of(study, kind, owner=request.user)
+    return redirect(address) if job is None else poll(request, job, address)
 
 
 @login_required
@@ -97,7 +115,7 @@ def analysis_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
     if table not in findings.TABLES:
         raise Http404
     kind = _kind(request, tables.kinds(study))
-    text = findings_page.as_csv(kind, findings.tables(study, kind)[table])
+    text = findings_page.as_csv(kind, resampling.tables(study, kind, table)[table])
     return _download(text, f"{study.name}-{table}.csv", "text/csv; charset=utf-8")
 
 

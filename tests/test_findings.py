@@ -2,12 +2,15 @@
 
 import csv
 import io
+from urllib.parse import urlencode
 
 import pytest
 from django.urls import reverse
 
-from analysis import findings
+from analysis import findings, resampling
 from annotation.models import Kind
+from tasks import jobs
+from tasks.models import Job
 from tests import factories
 
 
@@ -70,21 +73,116 @@ def test_whoever_is_not_in_the_analysis_is_in_no_finding(study):
     seat = study.participations.first()
     seat.in_analysis, seat.seat_number = False, None
     seat.save()
-    rows = findings.tables(study, Kind.PERSON)["intervals"]
+    rows = resampling.tables(study, Kind.PERSON)["intervals"]
     assert sorted(row["n"] for row in rows) == [1, 2]
 
 
-def test_the_tables_are_remembered_until_something_changes(study):
-    first = findings.tables(study, Kind.PERSON)["intervals"]
-    again = findings.tables(study, Kind.PERSON)["intervals"]
-    assert again == first
+def finish(client, study, **kind) -> int:
+    """Press "Go on" until nothing is left to do: how often."""
+    address = reverse("analysis_run", args=[study.name])
+    for presses in range(50):
+        if client.get(reverse("analysis", args=[study.name]), kind).context["job"] is None:
+            return presses
+        client.post(address + "?" + urlencode(kind), follow=True)
+    raise AssertionError("the job does not end")
+
+
+def same(one, other) -> bool:
+    """Equal to the last digit, the order of columns too; NaN is NaN."""
+
+    def plain(tables):
+        return {
+            name: [[(k, None if v != v else v) for k, v in row.items()] for row in rows]
+            for name, rows in tables.items()
+        }
+
+    return plain(one) == plain(other)
+
+
+def test_the_job_gives_the_very_numbers_of_the_functions(client, researcher, study):
+    """Chunk by chunk, through the database and back, as computed in one piece."""
+    frame = findings.answered(study, Kind.PERSON)
+    direct = {name: make(frame, study.seed) for name, make in findings.TABLES.items()}
+    client.force_login(researcher)
+    assert finish(client, study) > 0
+    job = resampling.job_of(study, Kind.PERSON)
+    assert job.is_done
+    assert same(resampling.stored(job), direct)
+    assert same(resampling.tables(study, Kind.PERSON), direct)
+
+
+def test_the_two_way_bootstrap_gives_what_it_always_gave(study):
+    """Drawn with seed 7 before the resampling was a job."""
+    first = resampling.tables(study, Kind.PERSON)["intervals"][0]
+    assert (first["both_low"], first["both_high"]) == pytest.approx((50 / 3, 100))
+    assert (first["examples_low"], first["examples_high"]) == pytest.approx((50, 250 / 3))
+
+
+def test_an_exclusion_asks_for_other_tables_and_taking_it_back_for_the_first(
+    client, researcher, study
+):
+    client.force_login(researcher)
+    finish(client, study)
+    seat = study.participations.last()
+    number = seat.seat_number
+    seat.in_analysis, seat.seat_number = False, None
+    seat.save()
+    assert finish(client, study) > 0
+    assert Job.objects.count() == 2
+    seat.in_analysis, seat.seat_number = True, number
+    seat.save()
+    assert finish(client, study) == 0
+
+
+def test_what_needs_no_resampling_is_there_at_once_and_the_rest_says_when(
+    client, researcher, study
+):
+    client.force_login(researcher)
+    page = client.get(reverse("analysis", args=[study.name]))
+    shown = page.content.decode()
+    assert [table.name for table in page.context["tables"] if table.is_waiting] == [
+        "intervals", "contrasts",
+    ]  # fmt: skip
+    assert "Resampling" in shown
+    assert "0 of 3 parts done" in shown
+    assert "Pairwise S1" in shown
+    assert not Job.objects.exists()
+    finish(client, study)
+    page = client.get(reverse("analysis", args=[study.name]))
+    assert "Resampling" not in page.content.decode()
+    assert "66.7" in page.content.decode()
+    assert client.get(reverse("analysis", args=[study.name]), {"kind": "x"}).status_code == 404
+
+
+def test_each_poll_says_how_far_it_is_and_the_last_asks_for_the_page(
+    client, researcher, study, monkeypatch
+):
+    client.force_login(researcher)
+    monkeypatch.setattr(jobs, "POLL", 0)
+    address, header = reverse("analysis_run", args=[study.name]), {"HX-Request": "true"}
+    for done in (1, 2):
+        said = client.post(address, headers=header).content.decode()
+        assert f'<progress value="{done}" max="3"' in said
+        assert f"{done} of 3 parts done" in said
+        assert "<html" not in said
+    assert client.post(address, headers=header)["HX-Refresh"] == "true"
+
+
+def test_what_was_begun_for_other_data_and_never_ended_is_forgotten(
+    client, researcher, study, monkeypatch
+):
+    client.force_login(researcher)
+    monkeypatch.setattr(jobs, "POLL", 0)
+    address = reverse("analysis_run", args=[study.name])
+    client.post(address)
     seat = study.participations.last()
     seat.in_analysis, seat.seat_number = False, None
     seat.save()
-    assert findings.tables(study, Kind.PERSON)["intervals"] != first
+    client.post(address)
+    assert Job.objects.get().done == 1
 
 
-def test_who_trades_places_with_another_is_noticed(study):
+def test_who_trades_places_with_another_is_noticed(researcher, study):
     """As many annotators and as many answers, but other ones."""
     one, two = study.participations.filter(scenario__shots=0)
     means = []
@@ -93,30 +191,20 @@ def test_who_trades_places_with_another_is_noticed(study):
         out.save()
         back.in_analysis, back.seat_number = True, 1
         back.save()
-        means.append(findings.tables(study, Kind.PERSON)["intervals"][0]["mean"])
+        job = resampling.job_of(study, Kind.PERSON, researcher)
+        while not job.is_done:
+            jobs.advance(job)
+        means.append(resampling.stored(job)["intervals"][0]["mean"])
     assert means == pytest.approx([100 / 3, 100])
-
-
-def test_the_page_comes_first_and_then_its_tables(client, researcher, study):
-    client.force_login(researcher)
-    address = reverse("analysis", args=[study.name])
-    page = client.get(address).content.decode()
-    assert "Resampling" in page
-    assert "part=tables" in page
-    tables = client.get(address, {"part": "tables"}, headers={"HX-Request": "true"})
-    shown = tables.content.decode()
-    assert "<html" not in shown
-    assert "66.7" in shown
-    whole = client.get(address, {"part": "tables"}).content.decode()
-    assert "<html" in whole
-    assert "66.7" in whole
-    assert client.get(address, {"kind": "nobody"}).status_code == 404
 
 
 @pytest.mark.parametrize("table", findings.TABLES)
 def test_each_table_can_be_had_as_csv_with_all_digits(client, researcher, study, table):
     client.force_login(researcher)
     reply = client.get(reverse("analysis_file", args=[study.name, table]))
+    finish(client, study)
+    again = client.get(reverse("analysis_file", args=[study.name, table]))
+    assert again.content == reply.content
     rows = list(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))
     assert len(rows) == (1 if table == "contrasts" else 2)
     assert {row["kind"] for row in rows} == {"person"}
@@ -127,8 +215,11 @@ def test_each_table_can_be_had_as_csv_with_all_digits(client, researcher, study,
 def test_an_empty_study_says_what_is_missing(client, researcher):
     study = factories.make_study(researcher, factories.make_task())
     client.force_login(researcher)
-    reply = client.get(reverse("analysis", args=[study.name]), {"part": "tables"})
+    reply = client.get(reverse("analysis", args=[study.name]))
     assert "nobody has completed it" in reply.content.decode()
+    assert "Resampling" not in reply.content.decode()
+    client.post(reverse("analysis_run", args=[study.name]))
+    assert not Job.objects.exists()
     assert client.get(reverse("analysis_file", args=[study.name, "intervals"])).status_code == 200
 
 
@@ -136,3 +227,4 @@ def test_somebody_elses_analysis_is_not_found(client, other_researcher, study):
     client.force_login(other_researcher)
     for name, rest in (("analysis", []), ("analysis_file", ["intervals"])):
         assert client.get(reverse(name, args=[study.name, *rest])).status_code == 404
+    assert client.post(reverse("analysis_run", args=[study.name])).status_code == 404

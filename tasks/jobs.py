@@ -1,0 +1,178 @@
+"""Work that takes longer than a request: a row says how far it is, and whoever asks does a part.
+
+A job is cut into numbered chunks, done one after the other. Each poll of the page that waits for it
+(or `manage.py run_jobs`) runs chunks for about a second and stores what they gave. There is no
+queue server: a job that nobody looks at waits.
+
+A chunk is claimed before it is run, by one conditional update, so that of two polls at once only
+one runs it. A killed process leaves its claim behind; when that runs out, the chunk is taken up
+again. So a chunk must give the same when it is run again, and must end within its kind's limit.
+"""
+
+import hashlib
+import logging
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import F, Q
+from django.utils import timezone
+
+from tasks.formats import canonical
+from tasks.models import Job
+
+logger = logging.getLogger(__name__)
+
+POLL = 1.0  # seconds that one request works on a job
+MOST_TRIES = 3  # of one chunk whose process was killed each time
+
+
+class JobError(Exception):
+    """A chunk cannot be done: a sentence that says what is wrong and what to do."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How one chunk of such a job is done, and for how long a claim on it is believed."""
+
+    chunk: Callable[[Job, int], Any]
+    limit: timedelta
+
+
+KINDS: dict[str, Kind] = {}
+
+
+def job(name: str, limit: timedelta = timedelta(minutes=2)) -> Callable[..., Any]:
+    """Register `chunk(job, number)`, number from 0, as what jobs of that kind consist of.
+
+    It returns something small that JSON can hold; a chunk that makes a file returns its place.
+    """
+
+    def register(chunk: Callable[[Job, int], Any]) -> Callable[[Job, int], Any]:
+        KINDS[name] = Kind(chunk, limit)
+        return chunk
+
+    return register
+
+
+def key_of(kind: str, parameters: dict[str, Any], seed: int = 0) -> str:
+    """SHA-256 of what the work is: the same work has the same key."""
+    return hashlib.sha256(canonical([kind, parameters, seed])).hexdigest()
+
+
+def find(kind: str, parameters: dict[str, Any], seed: int = 0) -> Job | None:
+    """The job of exactly this work, if anybody has asked for it."""
+    return Job.objects.filter(key=key_of(kind, parameters, seed)).first()
+
+
+def start(kind: str, parameters: dict[str, Any], *, total: int, owner: Any, seed: int = 0) -> Job:
+    """The job of exactly this work: the one that is there, or a new one that waits."""
+    found, _made = Job.objects.get_or_create(
+        key=key_of(kind, parameters, seed),
+        defaults={
+            "kind": kind, "parameters": parameters, "seed": seed, "total": total, "owner": owner,
+        },
+    )  # fmt: skip
+    return found
+
+
+def retry(job: Job) -> None:
+    """Let a failed job go on with the chunk that failed."""
+    Job.objects.filter(pk=job.pk, state=Job.State.FAILED).update(
+        state=Job.State.WAITING, error="", tries=0, touched_at=timezone.now()
+    )
+    job.refresh_from_db()
+
+
+def advance(job: Job) -> None:
+    """Run chunks for about a second, at least one unless somebody else is at it.
+
+    Whatever comes of it stands in the row, which is read again.
+    """
+    end = time.monotonic() + POLL
+    while run_chunk(job) and time.monotonic() < end:
+        pass
+
+
+def run_chunk(job: Job) -> bool:
+    """Run the next chunk if it is free; False where there is nothing more to run now.
+
+    That is also so where the job was deleted meanwhile: nobody wants it any more.
+    """
+    try:
+        return _run_chunk(job)
+    except Job.DoesNotExist:
+        return False
+
+
+def _run_chunk(job: Job) -> bool:
+    kind = KINDS[job.kind]
+    claim = _claim(job, kind.limit)
+    if not claim:
+        return False
+    own = Job.objects.filter(pk=job.pk, claim=claim)
+    free = {"claim": "", "claimed_until": None}
+    try:
+        if job.tries > MOST_TRIES:
+            raise JobError(
+                f"Part {job.done + 1} was begun {MOST_TRIES} times and never ended: its process"
+                " was stopped each time, or it takes too long. Look at the memory of the server,"
+                " then try again."
+            )
+        part = kind.chunk(job, job.done)
+    except Exception as error:
+        if not isinstance(error, JobError):
+            logger.exception("%s failed", job)
+        own.update(
+            state=Job.State.FAILED, error=_sentence(error), touched_at=timezone.now(), **free
+        )
+        job.refresh_from_db()
+        return False
+    except BaseException:
+        # Stopped from outside (Ctrl+C): whoever comes next need not wait for the claim to run out.
+        own.update(state=Job.State.WAITING, tries=0, touched_at=timezone.now(), **free)
+        raise
+    is_last = job.done + 1 == job.total
+    # Nothing is stored where the claim ran out meanwhile: the chunk is somebody else's then.
+    stored = own.update(
+        done=F("done") + 1,
+        result=[*job.result, part],
+        state=Job.State.DONE if is_last else Job.State.RUNNING,
+        tries=0,
+        touched_at=timezone.now(),
+        **free,
+    )
+    job.refresh_from_db()
+    return bool(stored) and not is_last
+
+
+def _claim(job: Job, limit: timedelta) -> str:
+    """Take the next chunk; the name of the claim, or "" where it is taken or there is none."""
+    claim, now = secrets.token_hex(16), timezone.now()
+    unfinished = Q(state__in=(Job.State.WAITING, Job.State.RUNNING))
+    claimed = Job.objects.filter(unfinished & _free(now), pk=job.pk).update(
+        state=Job.State.RUNNING,
+        claim=claim,
+        claimed_until=now + limit,
+        tries=F("tries") + 1,
+        touched_at=now,
+    )
+    job.refresh_from_db()
+    return claim if claimed and job.claim == claim else ""
+
+
+def _free(now: datetime) -> Q:
+    """Nobody is at it, or nobody can be any more."""
+    return Q(claimed_until=None) | Q(claimed_until__lt=now)
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, JobError):
+        return str(error)
+    return (
+        f"Something went wrong that was not foreseen ({type(error).__name__}). Try again; if it"
+        " fails again, the server's log says where."
+    )

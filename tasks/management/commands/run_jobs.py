@@ -1,0 +1,27 @@
+"""Do what waits: jobs whose page nobody looks at."""
+
+from importlib import import_module
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError
+
+from tasks import jobs
+from tasks.models import Job
+
+
+class Command(BaseCommand):
+    help = "Run all jobs that wait until none does, then stop; what is at work elsewhere stays."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        # The pages register the kinds of the jobs that they start.
+        import_module(settings.ROOT_URLCONF)
+        failed = 0
+        waiting = (Job.State.WAITING, Job.State.RUNNING)
+        for job in Job.objects.filter(state__in=waiting, kind__in=jobs.KINDS):
+            while jobs.run_chunk(job):
+                self.stdout.write(str(job))
+            self.stdout.write(f"{job}, {job.state}" + (f": {job.error}" if job.error else ""))
+            failed += job.has_failed
+        if failed:
+            raise CommandError(f"{failed} failed. Their pages say what to do.")
