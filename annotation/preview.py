@@ -4,20 +4,22 @@ The owner of the study alone may look, so a preview may reveal what an annotator
 yet. Each request says by itself where it stands: step and position are in the address.
 """
 
+from dataclasses import replace
+
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
-from django_htmx.http import HttpResponseClientRedirect
 
 from annotation.access import study_of
 from annotation.answering import read_answer
 from annotation.models import Scenario, Step
 from annotation.turn_page import Reveal, TurnPage, reveal_page
 from tasks.comparison import compare
-from tasks.models import Example, Split
+from tasks.models import Split
+from tasks.polling import go_to
 from tasks.spans import AnswerError
 
 
@@ -31,51 +33,41 @@ def scenario_preview(
     study = study_of(request, name)
     one = get_object_or_404(study.scenarios.select_related("task", "study"), pk=scenario)
     split = _split(one, step)
-    example = get_object_or_404(split.examples, position=position)
     total = split.examples.count()
-    here = _address(one, step, position)
-    following = _following(one, step, position, total)
-    error, revealed, status = "", None, 200
-    if request.method == "POST":
-        if "turn" not in request.POST:
-            # The Continue of the reveal before: it asks for this example.
-            return _go(request, here)
-        try:
-            revealed = _reveal(one, step, example, request)
-        except AnswerError as problem:
-            error, status = str(problem), 422
-        else:
-            if revealed is None:
-                return _go(request, following)
     page = TurnPage(
         card=one.task.card,
-        example=example,
+        example=get_object_or_404(split.examples, position=position),
         step=step,
         number=position + 1,
         total=total,
         key=f"preview-{one.pk}-{step}-{position}",
-        answer_url=here,
-        continue_url=following,
+        answer_url=_address(one, step, position),
+        continue_url=_following(one, step, position, total),
         shows_examples=one.shows_help_examples,
         training_total=one.shots,
-        reveal=revealed,
-        error=error,
-        sent=request.POST.dict() if error else {},
         preview=True,
     )
-    context = {
-        "turn": page,
-        "stage": "turn",
-        "card": one.task.card,
-        "study": study,
-        "preview": True,
-    }
+    return show(request, page)
+
+
+def show(request: HttpRequest, page: TurnPage) -> HttpResponse:
+    """That question, or what a POST to it leads to; an answer is checked as the real step does."""
+    status = 200
+    if request.method == "POST":
+        if "turn" not in request.POST:
+            # The Continue of the reveal before: it asks for this example.
+            return go_to(request, page.answer_url)
+        try:
+            revealed = _reveal(page, request)
+        except AnswerError as problem:
+            page, status = replace(page, error=str(problem), sent=request.POST.dict()), 422
+        else:
+            if revealed is None:
+                return go_to(request, page.continue_url)
+            page = replace(page, reveal=revealed)
+    context = {"turn": page, "stage": "turn", "card": page.card, "preview": True}
     template = "worker/_turn.html" if request.htmx else "worker/work.html"
     return render(request, template, context, status=status)
-
-
-def _go(request: HttpRequest, address: str) -> HttpResponse:
-    return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
 
 
 def _split(scenario: Scenario, step: str) -> Split:
@@ -99,11 +91,11 @@ def _following(scenario: Scenario, step: str, position: int, total: int) -> str:
     return reverse("study", args=[scenario.study.name])
 
 
-def _reveal(scenario: Scenario, step: str, example: Example, request: HttpRequest) -> Reveal | None:
+def _reveal(page: TurnPage, request: HttpRequest) -> Reveal | None:
     """Check the answer as the real step does, and compare it in the training step."""
-    card = scenario.task.card
+    card, example = page.card, page.example
     answer = read_answer(example, card, request.POST)
-    if step != Step.TRAINING:
+    if page.step != Step.TRAINING:
         return None
     question = card.selectable_question(example.question)
     comparison = compare(answer, example.gold, card.gold_rule, example.context, question)

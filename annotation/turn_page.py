@@ -147,6 +147,7 @@ class TurnPage:
     notice: str = ""
     sent: dict[str, str] = field(default_factory=dict)
     preview: bool = False
+    back_url: str = ""
 
     @property
     def earned(self) -> str:

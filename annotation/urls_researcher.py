@@ -4,6 +4,7 @@ from django.urls import path
 
 from annotation import (
     preview,
+    views_import,
     views_links,
     views_lists,
     views_participation,
@@ -79,5 +80,24 @@ urlpatterns = [
     path("tasks/<str:name>/<int:version>/", views_researcher.task, name="task"),
     path(
         "tasks/<str:name>/<int:version>/checks/", views_researcher.task_checks, name="task_checks"
+    ),
+    path("tasks/import/", views_import.task_import, name="task_import"),
+    path("tasks/import/<uuid:pk>/", views_import.task_upload, name="task_upload"),
+    path("tasks/import/<uuid:pk>/files/", views_import.task_upload_files, name="task_upload_files"),
+    path("tasks/import/<uuid:pk>/run/", views_import.task_upload_run, name="task_upload_run"),
+    path(
+        "tasks/import/<uuid:pk>/confirm/",
+        views_import.task_upload_confirm,
+        name="task_upload_confirm",
+    ),
+    path(
+        "tasks/import/<uuid:pk>/discard/",
+        views_import.task_upload_discard,
+        name="task_upload_discard",
+    ),
+    path(
+        "tasks/import/<uuid:pk>/preview/<int:number>/",
+        views_import.task_upload_preview,
+        name="task_upload_preview",
     ),
 ]

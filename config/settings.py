@@ -147,6 +147,13 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
 
+# A request larger than a task may be is never written to a disk.
+FILE_UPLOAD_HANDLERS = [
+    "tasks.uploads.LimitedUpload",
+    "django.core.files.uploadhandler.MemoryFileUploadHandler",
+    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
+]
+
 STATIC_URL = "static/"
 STATIC_ROOT = Path(os.environ.get("STATIC_ROOT", BASE_DIR / "staticfiles"))
 STATICFILES_DIRS = [BASE_DIR / "static"]

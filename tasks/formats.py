@@ -73,10 +73,20 @@ def read_folder(folder: Path, card: Card) -> list[SplitFile]:
 
     Raises FormatError.
     """
-    files, prefixes = [], set()
+    return [read_split(path, card) for path in layout(folder)]
+
+
+def is_beside(name: str) -> bool:
+    """Is it a file that may lie beside a task's own and is read past?"""
+    return name.startswith((".", "README", "LICENSE", "LICENCE"))
+
+
+def layout(folder: Path) -> list[Path]:
+    """The files of the one task in that folder, by name; not yet read. Raises FormatError."""
+    paths, prefixes = [], set()
     for path in sorted(folder.iterdir()):
         name = path.name
-        if name == "task.toml" or name.startswith((".", "README", "LICENSE", "LICENCE")):
+        if name == "task.toml" or is_beside(name):
             continue
         found = FILE_NAME.fullmatch(name)
         if not found or not path.is_file():
@@ -87,23 +97,30 @@ def read_folder(folder: Path, card: Card) -> list[SplitFile]:
         prefixes.add(found["prefix"])
         if len(prefixes) > 1:
             raise FormatError(name, None, None, f"two tasks in one folder: {sorted(prefixes)}")
-        records = read_records(path, card)
-        if found["shots"] is None:
-            files.append(SplitFile("test", None, None, name, records))
-            continue
-        shots = int(found["shots"])
-        expected = shots * card.examples_per_shot
-        if len(records) != expected:
-            raise FormatError(
-                name,
-                None,
-                None,
-                f"expected {expected} examples for {shots} shots, found {len(records)}",
-            )
-        files.append(SplitFile("train", shots, int(found["number"]), name, records))
-    if not any(file.kind == "test" for file in files):
+        paths.append(path)
+    if not any(path.name.endswith("_test.jsonl") for path in paths):
         raise FormatError(folder.name, None, None, "no test file; expected <task>_test.jsonl")
-    return files
+    return paths
+
+
+def read_split(path: Path, card: Card) -> SplitFile:
+    """Read one file, of which the name says what it is. Raises FormatError."""
+    found = FILE_NAME.fullmatch(path.name)
+    if not found:
+        raise FormatError(path.name, None, None, "unknown file name")
+    records = read_records(path, card)
+    if found["shots"] is None:
+        return SplitFile("test", None, None, path.name, records)
+    shots = int(found["shots"])
+    expected = shots * card.examples_per_shot
+    if len(records) != expected:
+        raise FormatError(
+            path.name,
+            None,
+            None,
+            f"expected {expected} examples for {shots} shots, found {len(records)}",
+        )
+    return SplitFile("train", shots, int(found["number"]), path.name, records)
 
 
 def read_records(path: Path, card: Card) -> list[Record]:

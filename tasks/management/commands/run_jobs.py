@@ -1,4 +1,4 @@
-"""Do what waits: jobs whose page nobody looks at."""
+"""Do what waits: bootstraps and imports whose page nobody looks at, or that are large."""
 
 from importlib import import_module
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from tasks import jobs
+from tasks import jobs, uploads
 from tasks.models import Job
 
 
@@ -23,5 +23,6 @@ class Command(BaseCommand):
                 self.stdout.write(str(job))
             self.stdout.write(f"{job}, {job.state}" + (f": {job.error}" if job.error else ""))
             failed += job.has_failed
+        uploads.drop_old()
         if failed:
             raise CommandError(f"{failed} failed. Their pages say what to do.")

@@ -1,0 +1,43 @@
+/**
+ * The upload of files: how much of them is sent, and a word before sending too much.
+ *
+ * Without this script the form does the same as an ordinary form.
+ */
+
+const form = (event) => event.target.closest?.("form.import");
+
+document.addEventListener("change", (event) => {
+  if (!form(event) || event.target.type !== "file") return;
+  const bytes = [...event.target.files].reduce((sum, file) => sum + file.size, 0);
+  const most = Number(form(event).dataset.mostBytes);
+  const megabytes = Math.ceil(bytes / 1e6);
+  say(form(event), bytes > most ? `These are ${megabytes} MB; at most ${most / 1e6} MB in all.` : "");
+  form(event).querySelector("[data-send]").disabled = bytes > most;
+});
+
+document.addEventListener("htmx:beforeRequest", (event) => {
+  if (!form(event)) return;
+  say(form(event), "");
+  form(event).querySelector("[data-sending]").hidden = false;
+});
+
+document.addEventListener("htmx:xhr:progress", (event) => {
+  const { loaded, total } = event.detail;
+  if (form(event) && total) form(event).querySelector("[data-sending] progress").value = loaded / total;
+});
+
+for (const failure of ["htmx:sendError", "htmx:responseError"]) {
+  document.addEventListener(failure, (event) => {
+    if (!form(event)) return;
+    form(event).querySelector("[data-sending]").hidden = true;
+    say(form(event), "The files did not arrive. They are still chosen: try again.");
+  });
+}
+
+document.addEventListener("htmx:afterSettle", () => {
+  document.querySelector("form.import [data-focus]")?.focus();
+});
+
+function say(where, words) {
+  where.querySelector("[data-error]").textContent = words;
+}

@@ -1,0 +1,410 @@
+"""Import in the browser: files are stored, checked and shown before anything becomes a task.
+
+Files lie in var/uploads/<upload>/ under the names of the published layout and nothing else. A ZIP
+is unpacked there; no path in it is ever used. Checking and importing are jobs (tasks/jobs.py).
+"""
+
+import lzma
+import shutil
+import struct
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from datetime import timedelta
+from pathlib import Path, PurePosixPath
+from typing import IO, Any
+
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.core.files.uploadhandler import FileUploadHandler, StopUpload
+from django.db import transaction
+from django.db.models import F
+from django.utils import timezone
+
+from tasks import jobs, report
+from tasks.cards import Card, CardError, load_card
+from tasks.formats import FILE_NAME, FormatError, Record, SplitFile, is_beside, layout, read_folder
+from tasks.formats import read_split as read_file
+from tasks.importing import CARDS, CLUES, content_hash, import_task, rechained
+from tasks.models import Job, Upload
+
+MOST_BYTES = 200_000_000  # of all files of an upload together, unpacked
+SMALL = 3_000_000  # bytes that are checked, or imported, in about a second
+DIRECTORY = 1_000_000  # bytes that the table of contents of a ZIP may have
+KEPT = timedelta(days=1)
+SHOWN = 10  # examples of the preview
+TOO_LARGE = "The files are larger than 200 MB in all. Handful takes tasks up to that size."
+MOST_SAID = 20  # files that are not taken, each with its sentence
+CHECK, IMPORT = "check_upload", "import_upload"
+# What the reading of a broken ZIP raises, beside BadZipFile.
+BROKEN = (
+    zlib.error, lzma.LZMAError, EOFError, NotImplementedError, OSError, RuntimeError, ValueError,
+    struct.error,
+)  # fmt: skip
+
+
+class UploadError(ValueError):
+    """A file that cannot be taken: a sentence that names it and says what was expected."""
+
+
+class LimitedUpload(FileUploadHandler):
+    """Stores nothing of a request that is larger than all files of a task may be.
+
+    The request is then marked (`is_too_large`), and its page says so.
+    """
+
+    def handle_raw_input(self, input_data, META, content_length, boundary, encoding=None):
+        # Room for the other fields and for the lines between the files.
+        self.request.is_too_large = content_length > MOST_BYTES + 1_000_000
+
+    def new_file(self, *args: Any, **kwargs: Any) -> None:
+        super().new_file(*args, **kwargs)
+        if self.request.is_too_large:
+            raise StopUpload(connection_reset=False)
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
+        return raw_data
+
+    def file_complete(self, file_size: int) -> None:
+        return None
+
+
+# Files ----------------------------------------------------------------------------------------
+
+
+def folder_of(upload: Upload) -> Path:
+    return Path(settings.VAR_DIR) / "uploads" / str(upload.pk)
+
+
+def names(upload: Upload) -> list[str]:
+    """The names of the stored files, in order."""
+    folder = folder_of(upload)
+    found = folder.iterdir() if folder.is_dir() else ()
+    return sorted(path.name for path in found if not path.name.startswith("."))
+
+
+def size(upload: Upload) -> int:
+    return sum((folder_of(upload) / name).stat().st_size for name in names(upload))
+
+
+def add(upload: Upload, files: Iterable[UploadedFile]) -> None:
+    """Store these files, each beside or instead of those that are there; ZIPs are unpacked.
+
+    A file that cannot be taken keeps no other out: it is named in `upload.refused`. Whatever was
+    found out about the files before holds no longer.
+    """
+    folder_of(upload).mkdir(parents=True, exist_ok=True)
+    refused: list[str] = []
+    taken: set[str] = set()
+    for file in files:
+        try:
+            for name, content in _parts(file):
+                try:
+                    _store(upload, name, content, taken)
+                except UploadError as error:
+                    refused.append(str(error))
+        except UploadError as error:
+            refused.append(str(error))
+    more = len(refused) - MOST_SAID
+    upload.refused = refused[:MOST_SAID] + ([f"{more} more files: not taken."] if more > 0 else [])
+    _changed(upload)
+
+
+def remove(upload: Upload, name: str) -> None:
+    """Take one of its files away; a name that is not there changes nothing."""
+    if name in names(upload):
+        (folder_of(upload) / name).unlink(missing_ok=True)
+    upload.refused = []
+    _changed(upload)
+
+
+def _changed(upload: Upload) -> None:
+    """Count the revision up: the job of the one before is nobody's now."""
+    Upload.objects.filter(pk=upload.pk).update(
+        refused=upload.refused, card_name=upload.card_name, revision=F("revision") + 1, job=None
+    )
+    _jobs(upload).delete()
+    upload.refresh_from_db()
+
+
+def _store(upload: Upload, name: str, content: Iterable[bytes], taken: set[str]) -> None:
+    """Write one file, whole or not at all. Raises UploadError."""
+    if is_beside(name):
+        return
+    if not (FILE_NAME.fullmatch(name) or name == "task.toml") or not _is_plain(name):
+        raise UploadError(
+            f"{name}: not taken, unknown file name; expected <task>_train_<shots>_<number>.jsonl,"
+            " <task>_test.jsonl, task.toml, or one ZIP of these."
+        )
+    if name in taken:
+        raise UploadError(f"{name}: there are two files of this name; the first was taken.")
+    place = folder_of(upload) / name
+    left = MOST_BYTES - size(upload) + (place.stat().st_size if place.exists() else 0)
+    part = place.with_name(f".{name}.part")
+    try:
+        with part.open("wb") as file:
+            for chunk in content:
+                left -= len(chunk)
+                if left < 0:
+                    raise UploadError(f"{name}: not taken. {TOO_LARGE}")
+                file.write(chunk)
+        part.replace(place)
+    finally:
+        part.unlink(missing_ok=True)
+    taken.add(name)
+
+
+def _is_plain(name: str) -> bool:
+    """Is it a name, not a path, that every file system and the database can hold?"""
+    return name.isprintable() and len(name.encode()) <= 200 and not set(name) & set('/\\:*?"<>|')
+
+
+# ZIP ------------------------------------------------------------------------------------------
+
+
+def _parts(file: UploadedFile) -> Iterator[tuple[str, Iterable[bytes]]]:
+    """Name and content of the file, or of each file in a ZIP. Raises UploadError."""
+    name = str(file.name)
+    if not name.lower().endswith(".zip"):
+        yield name, file.chunks()
+        return
+    if _has_long_directory(file):
+        raise UploadError(f"{name}: not taken; it holds too many files, or is a ZIP64.")
+    try:
+        archive = zipfile.ZipFile(file)
+    except (zipfile.BadZipFile, *BROKEN) as error:
+        raise UploadError(f"{name}: cannot be unpacked ({error}); make it anew.") from None
+    with archive:
+        # All names are looked at before the first byte is unpacked.
+        members = [one for one in archive.infolist() if _is_wanted(one, name)]
+        if sum(one.file_size for one in members) > MOST_BYTES:
+            raise UploadError(f"{name}: not taken; it would unpack to more than that. {TOO_LARGE}")
+        for one in members:
+            yield PurePosixPath(one.filename).name, _content(archive, one)
+
+
+def _is_wanted(member: zipfile.ZipInfo, archive: str) -> bool:
+    """Is it a file, and not one that systems add? Raises UploadError for what nobody packs."""
+    path = PurePosixPath(member.filename)
+    odd = not path.parts or path.is_absolute() or ".." in path.parts
+    if odd or "\\" in member.filename or ":" in member.filename:
+        raise UploadError(
+            f"{archive}: not taken; {member.filename!r} in it is a path that leads elsewhere."
+        )
+    if member.flag_bits & 1:
+        raise UploadError(f"{archive}: not taken; {member.filename!r} in it is encrypted.")
+    return not (member.is_dir() or "__MACOSX" in path.parts)
+
+
+def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[bytes]:
+    try:
+        with archive.open(member) as file:
+            while chunk := file.read(1 << 16):
+                yield chunk
+    except (zipfile.BadZipFile, *BROKEN) as error:
+        raise UploadError(
+            f"{member.filename}: cannot be unpacked ({error}); make the ZIP anew."
+        ) from None
+
+
+def _has_long_directory(file: IO[bytes] | UploadedFile) -> bool:
+    """Would opening it mean to read millions of entries? Looked up where zipfile looks."""
+    file.seek(0, 2)
+    file.seek(max(0, file.tell() - 65_557 - 20))
+    end = file.read()
+    at = len(end) - 22
+    if end[at : at + 4] != b"PK\5\6" or end[-2:] != b"\0\0":
+        at = end.rfind(b"PK\5\6")
+    file.seek(0)
+    if at < 0 or len(end) < at + 22:
+        return False  # no ZIP at all: opening it says so
+    (length,) = struct.unpack("<L", end[at + 12 : at + 16])
+    return length > DIRECTORY or end[max(0, at - 20) : at].startswith(b"PK\6\7")
+
+
+# Checking -------------------------------------------------------------------------------------
+
+
+def card_of(upload: Upload) -> Card:
+    """The chosen card, or that among the files. Raises CardError."""
+    own = folder_of(upload) / "task.toml"
+    if upload.card_name and own.exists():
+        raise CardError(
+            f"task.toml: you chose the card of {upload.card_name} as well; take one of them away"
+        )
+    if upload.card_name:
+        return load_card(CARDS / f"{upload.card_name.lower()}.toml")
+    if not own.exists():
+        raise CardError("task.toml: missing; choose a card of CLUES, or add your own card")
+    return load_card(own)
+
+
+def files_of(upload: Upload) -> list[Path]:
+    """The stored files of the one task. Raises FormatError."""
+    paths = layout(folder_of(upload))
+    if upload.card_name:
+        _folder, prefix = CLUES[upload.card_name]
+        if not paths[0].name.startswith(f"{prefix}_"):
+            raise FormatError(
+                paths[0].name, None, None,
+                f"the card of {upload.card_name} expects files named {prefix}_...",
+            )  # fmt: skip
+    return paths
+
+
+def problems(upload: Upload) -> list[str]:
+    """What is wrong with the card or the list of files, before any file is read."""
+    found = []
+    try:
+        card_of(upload)
+    except CardError as error:
+        found.append(str(error))
+    try:
+        files_of(upload)
+    except FormatError as error:
+        # The folder has no name that anybody gave it.
+        found.append(str(error).removeprefix(f"{upload.pk}: "))
+    return found
+
+
+def start_check(upload: Upload, owner: Any) -> None:
+    """Begin to read the files: one chunk each, and the report of all of them."""
+    total = len([name for name in names(upload) if name != "task.toml"])
+    try:
+        card_of(upload)
+    except CardError:
+        return
+    if total:
+        _begin(upload, CHECK, {}, total + 1, owner)
+
+
+def _begin(upload: Upload, kind: str, more: dict[str, Any], total: int, owner: Any) -> None:
+    parameters = {"upload": str(upload.pk), "revision": upload.revision, **more}
+    with transaction.atomic():
+        job = jobs.start(kind, parameters, total=total, owner=owner)
+        # Another tab may have changed the files: then this job is about nothing that is there.
+        current = Upload.objects.filter(pk=upload.pk, revision=upload.revision)
+        if not current.update(job=job):
+            job.delete()
+    upload.refresh_from_db()
+    if upload.job and size(upload) <= SMALL:
+        jobs.advance(upload.job)
+
+
+def _upload_of(job: Job) -> Upload:
+    """What the job is about. Raises JobError where it was discarded or changed meanwhile."""
+    upload = Upload.objects.filter(
+        pk=job.parameters["upload"], revision=job.parameters["revision"]
+    ).first()
+    if upload is None:
+        raise jobs.JobError("The files were changed or discarded meanwhile. Look at the new ones.")
+    return upload
+
+
+@jobs.job(CHECK, limit=timedelta(minutes=10))
+def _check(job: Job, number: int) -> dict[str, Any]:
+    """What is wrong with one file, {file, examples, error}; as the last chunk, the report.
+
+    That is {report, hash, rechained_hash, shown}: the hashes tell whether the task is stored
+    already; `shown` are the examples of the preview. {} where a file is wrong.
+    """
+    upload = _upload_of(job)
+    card = card_of(upload)
+    if number < job.total - 1:
+        name = [name for name in names(upload) if name != "task.toml"][number]
+        try:
+            split = read_file(folder_of(upload) / name, card)
+        except FormatError as error:
+            return {"file": name, "examples": None, "error": str(error)}
+        return {"file": name, "examples": len(split.records), "error": ""}
+    if any(part["error"] for part in job.result) or problems(upload):
+        return {}
+    files = read_folder(folder_of(upload), card)
+    built = report.build(card, files)
+    return {
+        "report": built,
+        "hash": content_hash(card, files),
+        "rechained_hash": content_hash(card, rechained(files)) if built["renumbering"] else "",
+        "shown": _shown(files),
+    }
+
+
+def _shown(files: list[SplitFile]) -> list[dict[str, Any]]:
+    """Ten examples from all over the files: half of the first training file, half of the test."""
+    test = next(file for file in files if file.kind == "test")
+    train = next((file for file in files if file.kind == "train"), None)
+    first = _spread(train.records, SHOWN // 2) if train else []
+    rest = _spread(test.records, SHOWN - len(first))
+    return [
+        {
+            "step": step,
+            "file": file.filename,
+            "id": record.id,
+            "context": list(record.context),
+            "question": record.question,
+            "gold": list(record.gold),
+        }
+        for step, file, records in (("training", train, first), ("annotation", test, rest))
+        for record in records
+        if file
+    ]
+
+
+def _spread(records: list[Record], number: int) -> list[Record]:
+    number = min(number, len(records))
+    return [records[index * len(records) // number] for index in range(number)]
+
+
+# Importing ------------------------------------------------------------------------------------
+
+
+def checked(upload: Upload) -> dict[str, Any]:
+    """What the check found where everything is right, as `_check` says; {} before that."""
+    job = upload.job
+    return job.result[-1] if job and job.kind == CHECK and job.is_done else {}
+
+
+def confirm(upload: Upload, owner: Any, rechain: bool) -> None:
+    """Begin to make it a task, where the check found nothing wrong; else nothing happens."""
+    seen = checked(upload)
+    if seen:
+        _begin(upload, IMPORT, {"rechain": rechain, "hash": seen["hash"]}, 1, owner)
+
+
+@jobs.job(IMPORT, limit=timedelta(minutes=30))
+def _import(job: Job, number: int) -> dict[str, Any]:
+    """Make it a task, in one transaction: {name, version, created}."""
+    upload = _upload_of(job)
+    rechain = job.parameters["rechain"]
+    try:
+        card = card_of(upload)
+        files = read_folder(folder_of(upload), card)
+    except (CardError, FormatError) as error:
+        raise jobs.JobError(f"Nothing was imported: {error}") from None
+    if content_hash(card, files) != job.parameters["hash"]:
+        raise jobs.JobError("The files are not those that were checked. Nothing was imported.")
+    done = import_task(card, rechained(files) if rechain else files, rechain)
+    return {"name": done.task.name, "version": done.task.version, "created": done.created}
+
+
+def drop(upload: Upload) -> None:
+    """Forget it: row, jobs and files."""
+    folder = folder_of(upload)
+    _jobs(upload).delete()
+    upload.delete()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def drop_old() -> None:
+    """Forget what was neither confirmed nor discarded within a day, and folders of nobody."""
+    for upload in Upload.objects.filter(made_at__lt=timezone.now() - KEPT):
+        drop(upload)
+    root = Path(settings.VAR_DIR) / "uploads"
+    known = {str(pk) for pk in Upload.objects.values_list("pk", flat=True)}
+    for folder in root.iterdir() if root.is_dir() else ():
+        if folder.name not in known:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _jobs(upload: Upload):
+    return Job.objects.filter(kind__in=(CHECK, IMPORT), parameters__upload=str(upload.pk))
