@@ -100,7 +100,8 @@ def _page(request: HttpRequest, upload: Upload, refused: list[str] | None = None
         "files": [{"file": name, **read.get(name, {})} for name in uploads.names(upload)],
         "problems": uploads.problems(upload)
         + [part["error"] for part in read.values() if part["error"]],
-        "refused": refused or upload.refused,
+        "not_taken": upload.refused,
+        "refused": refused,
         "cards": list(CLUES),
         "most_bytes": uploads.MOST_BYTES,
     }

@@ -222,7 +222,7 @@ def test_what_is_large_is_read_part_by_part(ada, monkeypatch):
     page = settle(ada, page)
     page = act(ada, page, "confirm")
     assert "Storing the task" in text(page)
-    assert "Take away" not in text(page)
+    assert ">Remove<" not in page.content.decode()
     assert not Task.objects.exists()
     page = act(ada, page, "files", remove="toy_test.jsonl")
     assert "cannot be changed any more" in text(page)
@@ -364,7 +364,7 @@ def test_a_missing_card_two_cards_no_test_file_and_two_tasks_are_told(ada):
 
 def test_a_file_that_is_no_part_of_a_task_is_named_and_the_others_taken(ada):
     page = settle(ada, send(ada, GOOD | {"notes.txt": "x", "README.md": "x"}))
-    (said,) = page.context["refused"]
+    (said,) = page.context["not_taken"]
     assert said.startswith("notes.txt: not taken, unknown file name")
     assert [one["file"] for one in page.context["files"]] == sorted(GOOD)
     assert "Data report" in text(page)
@@ -470,12 +470,12 @@ def test_a_damaged_zip_is_refused(ada):
 def test_files_that_are_too_large_together_are_refused_one_by_one(ada, small_limit):
     long = line(context="We saw Oslo. " + "x" * 60_000)
     page = send(ada, GOOD | {"toy_test.jsonl": long, "toy_train_1_1.jsonl": long})
-    (said,) = page.context["refused"]
+    (said,) = page.context["not_taken"]
     assert said.startswith("toy_train_1_1.jsonl: not taken.")
     assert "200 MB in all" in said
     # The same file again takes the place of itself, and fits.
     page = settle(ada, act_files(ada, page, {"toy_test.jsonl": long}))
-    assert page.context["refused"] == []
+    assert page.context["not_taken"] == []
 
 
 def test_a_request_that_is_too_large_is_not_stored_at_all(ada, var, monkeypatch):

@@ -66,9 +66,9 @@ class Watched:
         self.requests: list[str] = []
         self.context.on("request", lambda request: self.requests.append(request.url))
         self.context.on("weberror", lambda error: self.errors.append(str(error.error)))
-        self.context.on("console", self._hear)
+        self.context.on("console", self.hear)
 
-    def _hear(self, message: Any) -> None:
+    def hear(self, message: Any) -> None:
         # A refused answer (409, 422) is logged by the browser as a failed resource.
         if message.type == "error" and not re.search(r"status of 4(09|22)", message.text):
             self.errors.append(message.text)
@@ -92,6 +92,11 @@ def open_browser(server, chromium) -> Iterator[Callable[..., Page]]:
 
     yield make
     for watched in opened:
+        # A page that is left says so to the server, which must not outlive this test's rows.
+        watched.context.route(re.compile(r"/ping/$"), lambda route: route.abort())
+        watched.context.remove_listener("console", watched.hear)
+        for page in watched.context.pages:
+            page.goto("about:blank")
         watched.context.close()
     problems = [text for one in opened for text in one.errors if not one.expected(text)]
     hosts = [url for one in opened for url in one.requests if not url.startswith(server)]

@@ -1,14 +1,21 @@
 """WCAG 2.2 AA as far as a machine can tell, on annotators' pages and the pages of models."""
 
+import re
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django.core.files.uploadedfile import SimpleUploadedFile
 from playwright.sync_api import expect
 
+from analysis import resampling
 from annotation import pay, payment, qualification, recruitment, training_step, withdrawal
 from annotation.models import Panel, Participation, Study
 from annotation.recruiters.prolific import studies
+from tasks import jobs, uploads
+from tasks.models import Job, Upload
 from tests import factories
 from tests.browser.conftest import Desk
+from tests.test_importing import card_text, line
 
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}
 LONG = "Yesterday Rodrigo Duterte met Mary in Mar-a-Lago and sang for Lothar de Maizière. " * 8
@@ -245,7 +252,18 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways_at_320_px(open_browser, 
         assert violations(page) == [], f"{scheme}, 320 px"
 
 
-def test_axe_finds_nothing_on_the_researchers_pages(page, researcher):
+def uploaded(researcher, **changes: str) -> Upload:
+    """Files of a task that wait to be confirmed, or to be mended."""
+    contents = {"task.toml": card_text(), "toy_test.jsonl": line(), **changes}
+    upload = Upload.objects.create(owner=researcher)
+    made = [SimpleUploadedFile(name, text.encode()) for name, text in contents.items()]
+    uploads.add(upload, made)
+    uploads.start_check(upload, researcher)
+    return upload
+
+
+def test_axe_finds_nothing_on_the_researchers_pages(page, researcher, settings, tmp_path):
+    settings.VAR_DIR = tmp_path
     task = factories.make_task()
     study = factories.make_study(researcher, task, shots=[0, 2], annotators=2)
     for scenario in study.scenarios.all():
@@ -264,9 +282,9 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher):
     page.wait_for_url("**/studies/")
     addresses = [
         "/studies/", f"/studies/{study.name}/", f"/studies/{study.name}/human-performance/",
-        f"/studies/{study.name}/training/", f"/studies/{study.name}/analysis/?part=tables",
         f"/studies/{study.name}/figures/", f"/studies/{study.name}/sensitivity/", "/planner/",
         "/planner/?half_width=0", "/studies/a-draft/figures/",
+        f"/studies/{study.name}/training/", f"/studies/{study.name}/analysis/",
         f"/studies/{study.name}/links/", f"/studies/{study.name}/examples/",
         f"/studies/{study.name}/examples/{task.test_split.examples.last().pk}/",
         f"/studies/{study.name}/annotators/{study.participations.last().pseudonym}/",
@@ -275,8 +293,19 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher):
         f"/studies/{study.name}/recruiters/panels/{panel.pk}/",
         f"/studies/{study.name}/behaviour/", f"/studies/{waiting.study.name}/",
         f"/studies/{waiting.study.name}/annotators/{waiting.pseudonym}/",
-        "/new-study/", "/tasks/", f"/tasks/{task.name}/{task.version}/",
+        "/new-study/", "/tasks/", f"/tasks/{task.name}/{task.version}/", "/tasks/import/",
     ]  # fmt: skip
+    ready = uploaded(researcher)
+    mend = uploaded(researcher, **{"toy_train_9_1.jsonl": "{", "notes.txt": "x"})
+    broken = uploaded(researcher)
+    Job.objects.filter(pk=broken.job_id).update(state="failed", done=1, error="It broke.")
+    waiting = factories.make_study(researcher, task, name="waiting", shots=[0])
+    factories.work_through(factories.seat(waiting.scenarios.get()))
+    while not (job := resampling.job_of(study, "person", researcher)).is_done:
+        jobs.advance(job)
+    page.context.route(re.compile("/run/"), lambda route: route.fulfill(status=204))
+    addresses += [f"/tasks/import/{one.pk}/" for one in (ready, mend, broken)]
+    addresses += [f"/tasks/import/{ready.pk}/preview/1/", "/studies/waiting/analysis/"]
     for address in addresses:
         page.goto(address)
         page.wait_for_load_state("networkidle")

@@ -1,0 +1,115 @@
+"""A task comes in through the browser; pages that wait for a job move it on by themselves."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tasks import jobs, uploads
+from tasks.models import Job, Task, Upload
+from tests import factories
+
+
+@pytest.fixture(autouse=True)
+def _var(settings, tmp_path):
+    settings.VAR_DIR = tmp_path
+
+
+@pytest.fixture
+def ada(page, researcher):
+    page.goto("/sign-in/")
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password").fill("right horse")
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/studies/")
+    return page
+
+
+def choose(page, clues, name: str, folder: str) -> None:
+    page.goto("/tasks/")
+    page.get_by_role("button", name="Import a task").click()
+    page.get_by_label("Card", exact=True).select_option(name)
+    page.get_by_label("Files", exact=True).set_input_files(sorted((clues / folder).iterdir()))
+    page.get_by_role("button", name="Upload and check").click()
+
+
+@pytest.mark.real_data
+def test_mnli_is_uploaded_looked_at_and_confirmed(ada, clues):
+    choose(ada, clues, "MNLI", "MNLI")
+    expect(ada.get_by_role("heading", name="Data report")).to_be_visible()
+    expect(ada.get_by_text("mnli_test.jsonl: 210 examples")).to_be_visible()
+    previews = ada.locator(".previews a")
+    expect(previews).to_have_count(10)
+    previews.first.click()
+    expect(ada.get_by_text("nothing that you do here is stored")).to_be_visible()
+    ada.get_by_label("neutral").check()
+    ada.get_by_role("button", name="Submit answer").click()
+    ada.wait_for_selector("[data-state=reveal]")
+    ada.get_by_role("button", name="Continue").click()
+    ada.wait_for_url("**/preview/2/")
+    ada.get_by_role("link", name="Back to the import").click()
+    assert not Task.objects.exists()
+    ada.get_by_role("button", name="Import MNLI").click()
+    ada.wait_for_url("**/tasks/MNLI/1/")
+    expect(ada.get_by_text("MNLI v1 is imported.")).to_be_visible()
+    assert Task.objects.get().test_split.examples.count() == 210
+    assert not Upload.objects.exists()
+
+
+@pytest.mark.real_data
+def test_a_large_upload_moves_on_by_itself_until_the_task_is_there(ada, clues, monkeypatch):
+    monkeypatch.setattr(uploads, "SMALL", 0)
+    monkeypatch.setattr(jobs, "POLL", 0)
+    choose(ada, clues, "CoNLL03", "CoNLL2003")
+    expect(ada.locator("progress[max='17']")).to_be_visible()
+    expect(ada.get_by_role("heading", name="Data report")).to_be_visible(timeout=30_000)
+    ada.get_by_role("button", name="Import CoNLL03").click()
+    ada.wait_for_url("**/tasks/CoNLL03/1/")
+
+
+def test_an_upload_that_is_refused_says_why_where_it_was_made(ada, tmp_path):
+    notes = tmp_path / "notes.txt"
+    notes.write_text("x")
+    ada.goto("/tasks/import/")
+    ada.get_by_label("Files", exact=True).set_input_files(notes)
+    ada.get_by_role("button", name="Upload and check").click()
+    problem = ada.get_by_role("alert").filter(has_text="notes.txt: not taken")
+    expect(problem).to_be_focused()
+
+
+def test_a_choice_that_is_too_large_is_told_before_it_is_sent(ada, tmp_path, monkeypatch):
+    monkeypatch.setattr(uploads, "MOST_BYTES", 1_000_000)
+    large = tmp_path / "toy_test.jsonl"
+    large.write_bytes(b" " * 2_500_000)
+    ada.goto("/tasks/import/")
+    ada.get_by_label("Files", exact=True).set_input_files(large)
+    expect(ada.get_by_text("These are 3 MB; at most 1 MB in all.")).to_be_visible()
+    expect(ada.get_by_role("button", name="Upload and check")).to_be_disabled()
+
+
+def test_the_analysis_page_resamples_by_itself_and_stores_it(ada, researcher, monkeypatch):
+    monkeypatch.setattr(jobs, "POLL", 0)
+    study = factories.make_study(researcher, factories.make_task(test_size=6), annotators=2)
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+        factories.work_through(factories.seat(scenario), lambda turn: [])
+    ada.goto(f"/studies/{study.name}/analysis/")
+    expect(ada.get_by_text("Pairwise S1").first).to_be_visible()
+    expect(ada.get_by_text("Other people").first).to_be_visible()
+    expect(ada.get_by_text("Resampling")).to_have_count(0)
+    assert Job.objects.get().is_done
+
+
+def test_without_javascript_a_button_does_each_part(open_browser, researcher, monkeypatch):
+    monkeypatch.setattr(jobs, "POLL", 0)
+    study = factories.make_study(researcher, factories.make_task(), annotators=1)
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+    page = open_browser(java_script_enabled=False)
+    page.goto("/sign-in/")
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password").fill("right horse")
+    page.get_by_role("button", name="Sign in").click()
+    page.goto(f"/studies/{study.name}/analysis/")
+    for done in range(3):
+        expect(page.get_by_text(f"{done} of 3 parts done")).to_be_visible()
+        page.get_by_role("button", name="Go on").click()
+    expect(page.get_by_text("Other people").first).to_be_visible()
