@@ -10,7 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation import pay, payment, recruitment, training_step
+from annotation import eligibility, pay, payment, recruitment, training_step
 from annotation.models import (
     Exposure,
     LedgerEntry,
@@ -279,6 +279,19 @@ def test_who_may_not_take_part_never_arrives(fake, study, published, researcher)
         fake.arrive(draft.external_id, IDA)
     assert refused.value.reason == "not_eligible"
     fake.arrive(draft.external_id, BO)
+
+
+def test_who_is_on_the_deny_list_never_arrives_where_the_id_is_known(
+    fake, study, published, researcher
+):
+    complete(fake, published)
+    other = factories.make_study(researcher, factories.make_task(name="other"), shots=[2])
+    (draft,) = studies.plan(other, 0, researcher)
+    studies.create(draft, HOST)
+    eligibility.add_rule(other, "deny", "people", f"prolific {IDA}", researcher)
+    sync.sync(other)
+    with pytest.raises(FakeError):
+        fake.arrive(draft.external_id, IDA)
 
 
 def test_who_was_purged_is_refused_at_the_door_by_the_hash(fake, study, published, researcher):

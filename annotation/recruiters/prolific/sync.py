@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from django.db import transaction
 from django.utils import timezone
 
-from annotation import exclusion, identities, pay, qualification, recruitment
+from annotation import eligibility, exclusion, identities, pay, qualification, recruitment
 from annotation.models import (
     Decision,
     Exposure,
@@ -135,8 +135,13 @@ def _bar(study: Study, client: Client, done: Synced) -> None:
     workers = workers.exclude(pk__in=back)
     if study.tasks_per_worker > 1:
         workers = workers.exclude(participations__study=study)
-    known = Submission.objects.filter(worker__in=workers).exclude(person="")
-    people = {identities.show(person) for person in known.values_list("person", flat=True)}
+    known = Submission.objects.filter(recruiter=ProlificDoor.recruiter).exclude(person="")
+    barred = set(workers.values_list("pk", flat=True))
+    if study.access_rules.filter(ended_at=None).exists():
+        theirs = Worker.objects.filter(submissions__in=known).distinct()
+        barred |= {one.pk for one in theirs if not eligibility.admits(study, one.key)}
+    shown = known.filter(worker__in=barred).values_list("person", flat=True)
+    people = {identities.show(person) for person in shown}
     missing = people - client.group(group)
     if missing:
         client.add_to_group(group, sorted(missing))
