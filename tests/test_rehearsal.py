@@ -29,6 +29,7 @@ def stage(monkeypatch, tmp_path):
     own = urlsplit(os.environ["DATABASE_URL"])
     name = connection.settings_dict["NAME"]
     monkeypatch.setenv("DATABASE_URL", own._replace(path=f"/{name}").geturl())
+    (tmp_path / "static").mkdir()
     monkeypatch.setenv("STATIC_ROOT", str(tmp_path / "static"))
     monkeypatch.setenv("HANDFUL_VAR", str(tmp_path))
     monkeypatch.setenv("WORKER_KEY", "rehearsal")

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tempfile
 from argparse import ArgumentParser
+from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -39,6 +40,7 @@ class Command(BaseCommand):
 
     def _on_a_database_of_its_own(self) -> None:
         with tempfile.TemporaryDirectory(prefix="handful-rehearsal-") as folder:
+            Path(folder, "static").mkdir()
             own = {
                 "HANDFUL_VAR": folder,
                 "DATABASE_URL": f"sqlite:///{folder}/rehearsal.sqlite3",
