@@ -20,9 +20,10 @@ lint: .venv/dev
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
-bench: .venv/dev  ## the load with its yardstick in the same run, then tables and files of a replication
+bench: .venv/dev  ## the load with its yardstick in the same run, then tables and files of a replication, then the dashboard
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/run.py
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/results.py
+	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/dashboard.py
 
 .venv/core: requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Handful needs Python 3.11 or newer: make $(MAKECMDGOALS) PYTHON=python3.11"; exit 1; }

@@ -20,6 +20,7 @@ urlpatterns = [
     path("new-study/", views_researcher.study_new, name="study_new"),
     path("studies/<str:name>/", views_researcher.study, name="study"),
     path("studies/<str:name>/edit/", views_researcher.study_edit, name="study_edit"),
+    path("studies/<str:name>/progress/", views_researcher.study_progress, name="study_progress"),
     path("studies/<str:name>/status/", views_researcher.study_status, name="study_status"),
     path(
         "studies/<str:name>/preview/<int:scenario>/<str:step>/<int:position>/",

@@ -5,17 +5,18 @@ from pathlib import Path
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.db.models import Avg, Count, Max, Q
+from django.core.paginator import Paginator
+from django.db.models import Count, Q
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.text import get_valid_filename
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation import checks, design
+from annotation import checks, design, progress
 from annotation.access import study_of
 from annotation.forms import StudyForm
-from annotation.models import Kind, Participation, Step, Study
+from annotation.models import Kind, Participation, Study
 from tasks import report
 from tasks.formats import FormatError
 from tasks.models import Split, Task
@@ -82,78 +83,34 @@ def study(request: HttpRequest, name: str) -> HttpResponse:
 
 def study_page(request: HttpRequest, one: Study) -> dict:
     """What the page of a study shows, in a fixed number of queries."""
+    participations = (
+        one.participations.select_related("scenario__task")
+        .defer("training_order", "annotation_order", "checks", "scenario__task__report")
+        .order_by("-arrived_at", "-pk")
+    )
+    page = Paginator(participations, progress.PER_PAGE).get_page(request.GET.get("page"))
     return {
         "study": one,
         "actions": design.allowed_actions(one),
         "link": request.build_absolute_uri(reverse("landing", args=[one.link_code])),
-        "scenarios": [
-            scenario_row(scenario)
-            for scenario in one.scenarios.select_related("task").annotate(**_seat_counts())
-        ],
-        "participations": participation_rows(one),
-        "waiting": one.participations.filter(status=Participation.Status.WAITING).select_related(
-            "scenario__task"
-        ),
+        "progress": progress.of_study(one),
+        "page": page,
+        "participations": progress.participation_rows(one, list(page)),
     }
 
 
-def _seat_counts() -> dict[str, Count]:
-    """Seats of a scenario by kind and state, as annotations."""
-    counts = {}
-    for kind in (Kind.PERSON, Kind.SIMULATED):
-        of_kind = Q(participations__kind=kind)
-        counts[f"{kind}_completed"] = Count(
-            "participations",
-            filter=of_kind
-            & Q(participations__status="completed", participations__seat_number__isnull=False),
-        )
-        counts[f"{kind}_working"] = Count(
-            "participations", filter=of_kind & Q(participations__status__in=Participation.LIVE)
-        )
-    return counts
-
-
-def scenario_row(scenario) -> dict:
-    """A scenario with its seats: completed, at work, free; of people, and of robots if any."""
-    completed, working = scenario.person_completed, scenario.person_working
-    return {
-        "scenario": scenario,
-        "completed": completed,
-        "working": working,
-        "free": scenario.seats - completed - working,
-        "simulated": scenario.simulated_completed + scenario.simulated_working,
-    }
-
-
-def participation_rows(one: Study) -> list[dict]:
-    """Who took part, newest first, with how far they are."""
-    test_sizes = dict(
-        one.tasks.filter(splits__kind="test")
-        .annotate(size=Count("splits__examples"))
-        .values_list("pk", "size")
-    )
-    rows = (
-        one.participations.select_related("scenario__task")
-        .defer("training_order", "annotation_order", "scenario__task__report")
-        .annotate(
-            trained=Count("turns__answer", filter=Q(turns__step=Step.TRAINING)),
-            annotated=Count("turns__answer", filter=Q(turns__step=Step.ANNOTATION)),
-            last_shown_at=Max("turns__shown_at"),
-            mean_s1=Avg("turns__answer__s1", filter=Q(turns__step=Step.ANNOTATION)),
-        )
-        .order_by("-arrived_at")
-    )
-    return [
-        {
-            "participation": row,
-            "trained": row.trained,
-            "annotated": row.annotated,
-            "mean_s1": None if row.mean_s1 is None else 100 * row.mean_s1,
-            "total": test_sizes.get(row.scenario.task_id, 0),
-            "last_active_at": row.last_shown_at or row.arrived_at,
-        }
-        for row in rows
-    ]
+@login_required
+@require_GET
+def study_progress(request: HttpRequest, name: str) -> HttpResponse:
+    """What the study's page asks for every few seconds: 204 while nothing has changed."""
+    one = study_of(request, name)
+    if not request.htmx:
+        return redirect("study", one.name)
+    found = progress.of_study(one)
+    if found.version == request.GET.get("seen"):
+        return HttpResponse(status=204)
+    context = {"study": one, "progress": found}
+    return render(request, "researcher/_progress.html", context)
 
 
 @login_required

@@ -14,6 +14,8 @@ from tasks.models import example_of
 
 # A seat is held so long for somebody who reads the consent text.
 HELD_UNTIL_CONSENT = timedelta(minutes=10)
+# Somebody without a sign of work for longer than this is not at work now.
+AT_WORK_WITHIN = timedelta(minutes=10)
 
 
 class PersonalLink(models.Model):
@@ -93,11 +95,8 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         """Those that a cell of a table is made of: completed and in the analysis."""
         return self.filter(status=Participation.Status.COMPLETED, in_analysis=True)
 
-    def idle(self, now: datetime, limit: timedelta) -> "ParticipationQuerySet":
-        """Live ones whose worker has done nothing for longer than they may.
-
-        That is HELD_UNTIL_CONSENT before consent, and the study's idle limit after it.
-        """
+    def with_last_active(self) -> "ParticipationQuerySet":
+        """Each with `last_active_at`, its last sign of work."""
         latest = Turn.objects.filter(participation=models.OuterRef("pk")).order_by("-pk")
         last_done = models.functions.Coalesce(
             models.Subquery(latest.values("answer__submitted_at")[:1]),
@@ -107,8 +106,19 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
             F("arrived_at"),
         )
         came = models.functions.Coalesce(F("returned_at"), F("arrived_at"))
+        return self.annotate(last_active_at=models.functions.Greatest(last_done, came))
+
+    def at_work(self, now: datetime) -> "ParticipationQuerySet":
+        """Live ones whose worker gave a sign of work within AT_WORK_WITHIN."""
+        return self.live().with_last_active().filter(last_active_at__gte=now - AT_WORK_WITHIN)
+
+    def idle(self, now: datetime, limit: timedelta) -> "ParticipationQuerySet":
+        """Live ones whose worker has done nothing for longer than they may.
+
+        That is HELD_UNTIL_CONSENT before consent, and the study's idle limit after it.
+        """
         at_work = [Participation.Status.WORKING, Participation.Status.BETWEEN]
-        return self.annotate(last_active_at=models.functions.Greatest(last_done, came)).filter(
+        return self.with_last_active().filter(
             Q(status__in=at_work, last_active_at__lt=now - limit)
             | Q(
                 status=Participation.Status.ARRIVED,

@@ -1,0 +1,168 @@
+"""Time the study's page and its update with a made-up study of 100,000 answers.
+
+`python benchmarks/dashboard.py` on a database of its own (`make bench` runs it last). The rows are
+inserted in bulk, past the steps of the protocol: good for times and for nothing else.
+"""
+
+import argparse
+import os
+import random
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.run import database  # noqa: E402
+
+TASKS, SHOTS, SEATS, TEST = 6, (0, 10, 20, 30), 14, 300
+PAGES = ("/studies/", "/studies/large/", "/studies/large/?page=6", "/studies/large/progress/")
+
+
+def make() -> int:
+    """The study `large`; return its number of answers. The last of each scenario is at work."""
+    from django.contrib.auth import get_user_model
+
+    from annotation import design
+    from annotation.models import Study
+    from tasks.cards import parse_card
+    from tasks.formats import Record, SplitFile
+    from tasks.importing import import_task
+
+    def records(kind: str, number: int) -> list[Record]:
+        return [
+            Record(f"{kind}-{n}", (f"{kind} {n}: off to Oslo.",), "Where?", ("Oslo",), None)
+            for n in range(number)
+        ]
+
+    card = {
+        "title": "Places", "family": "sequence_labelling", "description": "Find the places.",
+        "instructions": "Highlight every place.", "submit_hint": "Then submit.",
+        "segments": ["Sentence"], "no_answer": True, "question_selectable": False,
+        "gold_rule": "set", "language": "en", "direction": "ltr", "source": "made up",
+        "licence": "CC0",
+    }  # fmt: skip
+    tasks = []
+    for index in range(TASKS):
+        pool = records("train", max(SHOTS))
+        files = [SplitFile("train", k, 1, f"train_{k}.jsonl", pool[:k]) for k in SHOTS if k]
+        files.append(SplitFile("test", None, None, "test.jsonl", records("test", TEST)))
+        tasks.append(import_task(parse_card(card | {"name": f"large-{index}"}, "card"), files).task)
+    owner = get_user_model().objects.create_user("owner")
+    study = Study(
+        owner=owner, name="large", title="Large", shots=list(SHOTS), annotators=SEATS, seed=1
+    )
+    design.save_draft(study, tasks)
+    design.change_status(study, "open")
+    return sum(_fill(scenario) for scenario in study.scenarios.select_related("task"))
+
+
+def _fill(scenario) -> int:
+    """Every seat taken by a person who has answered everything, the last one half of it."""
+    from django.utils import timezone
+
+    from annotation.models import (
+        Answer,
+        AnswerSpan,
+        LedgerEntry,
+        Participation,
+        Step,
+        Turn,
+        Worker,
+    )
+
+    rng = random.Random(scenario.pk)
+    train = []
+    if scenario.shots:
+        split = scenario.task.train_split(scenario.shots, scenario.split_number)
+        train = list(split.examples.values_list("pk", flat=True))
+    test = list(scenario.task.test_split.examples.values_list("pk", flat=True))
+    now, answers = timezone.now(), 0
+    for seat in range(1, SEATS + 1):
+        is_done = seat < SEATS
+        worker = Worker.objects.create(key=f"{scenario.pk}-{seat}", recruiter="link", kind="person")
+        one = Participation.objects.create(
+            study=scenario.study, scenario=scenario, worker=worker, kind="person",
+            pseudonym=f"A-{scenario.pk}-{seat}", seat_number=seat,
+            status="completed" if is_done else "working",
+            training_order=train, annotation_order=test,
+            arrived_at=now - timedelta(hours=2), consented_at=now - timedelta(hours=2),
+            finished_at=now if is_done else None,
+            worked_seconds=rng.uniform(2000, 4000) if is_done else None,
+        )  # fmt: skip
+        order = [(Step.TRAINING, *row) for row in enumerate(train)]
+        order += [(Step.ANNOTATION, *row) for row in enumerate(test)]
+        order = order if is_done else order[: len(order) // 2]
+        turns = Turn.objects.bulk_create(
+            Turn(participation=one, example_id=pk, step=step, position=position, shown_at=now)
+            for step, position, pk in order
+        )
+        given = Answer.objects.bulk_create(
+            Answer(
+                turn=turn, no_answer=False, s1=rng.choice((0.0, 1.0)), tokeniser="t1",
+                active_seconds=9.0, submitted_at=now,
+            )
+            for turn in turns
+        )  # fmt: skip
+        AnswerSpan.objects.bulk_create(
+            AnswerSpan(answer=answer, segment=0, start=0, end=4, text="Oslo") for answer in given
+        )
+        if is_done:
+            LedgerEntry.objects.create(
+                participation=one, kind="partial", cents=1200, currency="USD", reason="made up"
+            )
+        answers += len(given)
+    return answers
+
+
+def measure() -> None:
+    """Print the median and the slowest of ten visits of each page."""
+    from django.contrib.auth import get_user_model
+    from django.test import Client
+
+    client = Client(SERVER_NAME="127.0.0.1")
+    client.force_login(get_user_model().objects.get(username="owner"))
+    for page in PAGES:
+        visit = _visit(client, page)
+        visit()  # loads what a server has loaded before it serves
+        times = [visit() for _ in range(10)]
+        print(f"{page}: {statistics.median(times):.3f} s (at most {max(times):.3f})")
+
+
+def _visit(client, page: str) -> Callable[[], float]:
+    def visit() -> float:
+        started = time.perf_counter()
+        reply = client.get(page, headers={"HX-Request": "true"})
+        took = time.perf_counter() - started
+        if reply.status_code != 200:
+            sys.exit(f"{page}: status {reply.status_code}")
+        return took
+
+    return visit
+
+
+def main() -> None:
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    with database("handful_dashboard") as address:
+        os.environ["DATABASE_URL"] = address
+        subprocess.run([sys.executable, "manage.py", "migrate", "-v0"], cwd=ROOT, check=True)
+        import django
+
+        django.setup()
+        from django.db import connection, connections
+
+        print(f"{make()} answers")
+        with connection.cursor() as cursor:
+            cursor.execute("ANALYZE")
+        measure()
+        connections.close_all()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+"""The study's page updates itself while people answer, and disturbs nobody who reads it."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation import design
+from tests import factories
+
+
+@pytest.fixture
+def study(researcher):
+    return factories.make_study(researcher, factories.make_task(), shots=[0, 2], annotators=2)
+
+
+def visit(page: Page, study) -> None:
+    page.goto(f"/sign-in/?next=/studies/{study.name}/")
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password").fill("right horse")
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"**/studies/{study.name}/")
+
+
+def test_the_page_shows_by_itself_what_somebody_answered(page, study):
+    seat = factories.seat(study.scenarios.get(shots=2))
+    visit(page, study)
+    mine = page.locator("#progress-at-work li").filter(has_text=seat.pseudonym)
+    expect(mine).to_contain_text("training step, 1 of 2")
+    # What is being read stays: the focus, and how far a wide table was scrolled.
+    page.set_viewport_size({"width": 390, "height": 800})
+    wide = page.get_by_role("region", name="From arrival to the analysis")
+    wide.evaluate("e => { e.scrollLeft = 120; }")
+    mine.get_by_role("link").focus()
+    factories.work_through(seat, limit=3)
+    expect(mine).to_contain_text("annotation step, 2 of 4", timeout=20_000)
+    assert wide.evaluate("e => e.scrollLeft") == 120
+    assert page.evaluate("document.activeElement.innerText") == seat.pseudonym
+    factories.work_through(seat)
+    expect(page.locator("#progress-completed")).to_have_text("1 of 4", timeout=20_000)
+    expect(mine).to_have_count(0)
+    # A screen reader is not told of every update.
+    assert page.locator("#progress [aria-live], #progress [role=status]").count() == 0
+
+
+def test_it_asks_no_more_once_the_study_is_closed(page, study):
+    visit(page, study)
+    expect(page.locator("#progress-poll")).to_contain_text("every ten seconds")
+    design.change_status(study, "close")
+    expect(page.locator("#progress-poll")).to_contain_text("are final", timeout=20_000)
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.wait_for_timeout(12_000)
+    assert asked == []
+
+
+def test_without_javascript_a_reload_shows_the_same(open_browser, study):
+    page = open_browser(java_script_enabled=False)
+    visit(page, study)
+    expect(page.locator("#progress-completed")).to_have_text("0 of 4")
+    factories.work_through(factories.seat(study.scenarios.get(shots=0)))
+    page.reload()
+    expect(page.locator("#progress-completed")).to_have_text("1 of 4")

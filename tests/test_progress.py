@@ -1,0 +1,326 @@
+"""The study's page while people are at work: seats, funnel, who works now, time and money."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation import (
+    design,
+    exclusion,
+    pay,
+    payment,
+    progress,
+    qualification,
+    recruitment,
+    training_step,
+    withdrawal,
+)
+from annotation.models import LedgerEntry, Participation, Study
+from tests import factories
+
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def ada(client, researcher):
+    client.force_login(researcher)
+    return client
+
+
+@pytest.fixture
+def study(researcher):
+    return factories.make_study(researcher, factories.make_task(), shots=[0, 2], annotators=3)
+
+
+@pytest.fixture
+def two(study):
+    return study.scenarios.get(shots=2)
+
+
+def funnel(study: Study, shots: int = 2) -> dict[str, int]:
+    """What is not zero in the funnel of the people of that scenario."""
+    rows = progress.of_study(Study.objects.get(pk=study.pk)).seats
+    found = next(row.funnel for row in rows if row.scenario.shots == shots)
+    assert found.arrived == (
+        found.declined + found.at_work + found.completed + found.screened_out + found.returned
+        + found.expired + found.refused + found.withdrawn
+    )  # fmt: skip
+    return {name: number for name, number in vars(found).items() if number}
+
+
+def poll(client, study: Study, seen: str = ""):
+    return client.get(reverse("study_progress", args=[study.name]), {"seen": seen}, headers=HTMX)
+
+
+# The funnel --------------------------------------------------------------------------------------
+
+
+def test_somebody_is_counted_as_far_as_they_came(study, two):
+    one = factories.join(study)
+    Participation.objects.filter(pk=one.pk).update(scenario=two)
+    assert funnel(study) == {"arrived": 1, "at_work": 1}
+    recruitment.consent(one, agree=True)
+    assert funnel(study) == {"arrived": 1, "at_work": 1, "consented": 1}
+    one.delete()
+    seat = factories.seat(two)
+    factories.work_through(seat, limit=1)
+    assert funnel(study) == {"arrived": 1, "at_work": 1, "consented": 1}
+    factories.work_through(seat, limit=1)
+    assert funnel(study) == dict.fromkeys(
+        ("arrived", "at_work", "consented", "trained", "qualified"), 1
+    )
+    factories.work_through(seat)
+    assert funnel(study) == dict.fromkeys(
+        ("arrived", "consented", "trained", "qualified", "completed", "analysed"), 1
+    )
+
+
+def test_at_zero_shots_who_was_shown_an_example_is_trained(study):
+    zero = study.scenarios.get(shots=0)
+    factories.seat(zero)
+    assert funnel(study, 0) == dict.fromkeys(
+        ("arrived", "at_work", "consented", "trained", "qualified"), 1
+    )
+
+
+def test_who_declines_has_arrived_and_nothing_more(study):
+    recruitment.consent(factories.join(study), agree=False)
+    people = progress.of_study(study).people
+    assert (people.arrived, people.declined, people.consented) == (1, 1, 0)
+
+
+def test_who_is_screened_out_is_trained_and_not_qualified(researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[2], annotators=3,
+        qualification="minimum", qualification_threshold=50,
+    )  # fmt: skip
+    scenario = study.scenarios.get()
+    factories.work_through(factories.seat(scenario))
+    bad = factories.seat(scenario)
+    factories.work_through(bad, lambda turn: ["home"], limit=2)
+    before = funnel(study)
+    assert (before["trained"], before["qualified"], before["at_work"]) == (2, 1, 1)
+    training_step.go_on(bad.token)
+    after = funnel(study)
+    assert (after["trained"], after["qualified"], after["screened_out"]) == (2, 1, 1)
+
+
+def test_who_waits_for_a_decision_is_trained_and_not_yet_qualified(ada, researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[2], annotators=3, qualification="researcher"
+    )
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat, limit=2)
+    training_step.go_on(seat.token)
+    found = funnel(study)
+    assert (found["trained"], found.get("qualified", 0), found["at_work"]) == (1, 0, 1)
+    shown = ada.get(reverse("study", args=[study.name])).content.decode()
+    assert "Waiting for your decision" in shown
+    qualification.decide(seat.token, True, "good", researcher)
+    assert funnel(study)["qualified"] == 1
+    assert "Waiting for your decision" not in poll(ada, study).content.decode()
+
+
+def test_who_withdraws_stays_counted_as_far_as_they_came(study, two):
+    early, late = factories.seat(two), factories.seat(two)
+    factories.work_through(early, limit=1)
+    factories.work_through(late)
+    for one in (early, late):
+        withdrawal.withdraw(one.token)
+    assert funnel(study) == {
+        "arrived": 2, "consented": 2, "trained": 1, "qualified": 1, "withdrawn": 2
+    }  # fmt: skip
+
+
+def test_the_ways_out_are_told_apart(study, two):
+    for status in ("returned", "expired"):
+        recruitment.give_back(factories.seat(two), status)
+    excluded = factories.seat(two)
+    factories.work_through(excluded)
+    exclusion.decide(excluded, False, "asleep", study.owner)
+    found = funnel(study)
+    assert (found["returned"], found["expired"], found["completed"]) == (1, 1, 1)
+    assert "analysed" not in found
+
+
+def test_robots_are_counted_apart_from_people(study, two):
+    factories.work_through(factories.seat(two, kind="simulated"))
+    found = progress.of_study(study)
+    assert found.people.arrived == 0
+    assert found.simulated.completed == 1
+
+
+# Now, and how long still -------------------------------------------------------------------------
+
+
+def test_at_work_is_who_gave_a_sign_of_work_within_ten_minutes(study, two):
+    seat = factories.seat(two)
+    factories.work_through(seat, limit=3)
+    (one,) = progress.of_study(study).at_work
+    assert (one.pseudonym, one.where) == (seat.pseudonym, "annotation step, 2 of 4")
+    later = timezone.now() + timedelta(minutes=11)
+    assert not study.participations.at_work(later).exists()
+
+
+def test_who_reads_the_consent_text_is_at_work_too(study):
+    factories.join(study)
+    assert [one.where for one in progress.of_study(study).at_work] == ["consent"]
+
+
+def test_who_has_finished_is_not_at_work(study, two):
+    factories.work_through(factories.seat(two))
+    assert progress.of_study(study).at_work_count == 0
+
+
+def test_work_left_is_open_seats_times_the_estimate_until_somebody_completed(study, two):
+    rows = {row.scenario.shots: row for row in progress.of_study(study).seats}
+    assert rows[2].time_left == "3 × 1 h 0 min (the study's estimate)"
+    for minutes in (10, 20):
+        done = factories.seat(two)
+        factories.work_through(done)
+        Participation.objects.filter(pk=done.pk).update(worked_seconds=60 * minutes)
+    factories.seat(two)
+    rows = {row.scenario.shots: row for row in progress.of_study(study).seats}
+    assert rows[2].time_left == "1 × 15 min (median of 2)"
+    assert rows[0].time_left == "3 × 1 h 0 min (the study's estimate)"
+    assert progress.of_study(study).time_left == "3 h 15 min"
+
+
+def test_a_closed_study_has_only_the_seats_at_work_left(study, two):
+    factories.seat(two)
+    design.change_status(study, "close")
+    found = progress.of_study(study)
+    assert [row.open_seats for row in found.seats] == [0, 1]
+    assert found.is_moving
+
+
+# Money -------------------------------------------------------------------------------------------
+
+
+def test_money_is_earned_paid_and_committed(researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0], annotators=3,
+        hourly_rate=Decimal(12), estimated_minutes=30, base_reward=Decimal(5),
+    )  # fmt: skip
+    scenario = study.scenarios.get()
+    # The rate for half an hour is 6.00, more than the base reward.
+    assert progress.of_study(study).money.in_words["committed"] == "18.00 USD"
+    factories.work_through(factories.seat(scenario))
+    found = progress.of_study(study).money
+    assert (found.earned, found.paid, found.due, found.promised) == (500, 0, 500, 1200)
+    (batch,) = payment.prepare(study, researcher)
+    payment.mark_paid(batch)
+    found = progress.of_study(study).money
+    assert (found.earned, found.paid, found.due, found.promised) == (500, 500, 0, 1200)
+
+
+def test_what_is_held_back_is_not_committed(researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0], annotators=1, base_reward=Decimal(5)
+    )
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat)
+    pay.decide(seat, False, "a bot", researcher)
+    found = progress.of_study(study).money
+    assert (found.earned, found.held_back, found.due) == (500, 500, 0)
+
+
+def test_robots_earn_nothing(study, two):
+    factories.work_through(factories.seat(two, kind="simulated"))
+    assert progress.of_study(study).money.earned == 0
+    assert not LedgerEntry.objects.exists()
+
+
+# The page ----------------------------------------------------------------------------------------
+
+
+def test_the_page_polls_and_hears_nothing_while_nothing_changes(ada, study, two):
+    shown = ada.get(reverse("study", args=[study.name]))
+    seen = shown.context["progress"].version
+    assert f"?seen={seen}" in shown.content.decode()
+    assert poll(ada, study, seen).status_code == 204
+    seat = factories.seat(two)
+    reply = poll(ada, study, seen)
+    assert reply.status_code == 200
+    assert seat.pseudonym in reply.content.decode()
+    assert "<html" not in reply.content.decode()
+
+
+def test_every_answer_changes_what_is_shown(study, two):
+    seat = factories.seat(two)
+    before = progress.of_study(study).version
+    factories.work_through(seat, limit=1)
+    training_step.go_on(seat.token)
+    assert progress.of_study(study).version != before
+
+
+@pytest.mark.parametrize(("action", "polls"), [("", True), ("pause", True), ("close", False)])
+def test_polling_ends_when_the_study_is_closed_and_nobody_is_at_work(ada, study, action, polls):
+    if action:
+        design.change_status(study, action)
+    shown = ada.get(reverse("study", args=[study.name])).content.decode()
+    assert ("hx-trigger" in shown) is polls
+
+
+def test_a_closed_study_polls_on_while_somebody_is_at_work(ada, study, two):
+    factories.seat(two)
+    design.change_status(study, "close")
+    assert "hx-trigger" in poll(ada, study).content.decode()
+
+
+def test_the_fragment_by_itself_leads_to_the_page(ada, study):
+    reply = ada.get(reverse("study_progress", args=[study.name]))
+    assert (reply.status_code, reply.url) == (302, reverse("study", args=[study.name]))
+
+
+def test_looking_changes_nothing(ada, study, two):
+    seat = factories.seat(two)
+    Participation.objects.filter(pk=seat.pk).update(arrived_at=timezone.now() - timedelta(days=9))
+    before = list(Participation.objects.values())
+    poll(ada, study)
+    ada.get(reverse("study", args=[study.name]))
+    assert list(Participation.objects.values()) == before
+
+
+def test_the_list_of_participations_has_pages_of_fifty_newest_first(ada, researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(test_size=1), shots=[0], annotators=60
+    )
+    seats = [factories.seat(study.scenarios.get()) for _ in range(52)]
+    address = reverse("study", args=[study.name])
+    first = ada.get(address).context["participations"]
+    second = ada.get(address, {"page": 2}).context["participations"]
+    assert (len(first), len(second)) == (50, 2)
+    shown = [row["participation"].pseudonym for row in first + second]
+    assert shown == [seat.pseudonym for seat in reversed(seats)]
+
+
+def queries(client, address: str, **options) -> int:
+    client.get(address, **options)
+    with CaptureQueriesContext(
+        connection,
+    ) as captured:
+        assert client.get(address, **options).status_code == 200
+    return len(captured)
+
+
+def test_one_annotator_or_many_take_the_same_number_of_queries(ada, researcher):
+    few = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=1)
+    many = factories.make_study(
+        researcher, *[factories.make_task(name=f"toy-{n}") for n in "abc"], shots=[0, 2],
+        annotators=3,
+    )  # fmt: skip
+    for scenario in (*few.scenarios.all(), *many.scenarios.all()):
+        for limit in range(scenario.seats):
+            factories.work_through(factories.seat(scenario), limit=2 * limit)
+    for name, most in (("study", 17), ("study_progress", 11)):
+        numbers = {
+            queries(ada, reverse(name, args=[one.name]), headers=HTMX) for one in (few, many)
+        }
+        assert len(numbers) == 1, name
+        assert numbers.pop() <= most, name
