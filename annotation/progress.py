@@ -42,6 +42,7 @@ from annotation.models import (
     Study,
     Turn,
 )
+from annotation.models.people import AT_WORK_WITHIN
 from annotation.state_page import in_words
 from tasks.models import Example, Split
 
@@ -113,10 +114,9 @@ class Seats:
 
 @dataclass(frozen=True)
 class AtWork:
-    """Somebody who gave a sign of work lately (at_work of the QuerySet), and where they are."""
+    """A person who gave a sign of work lately (at_work of the QuerySet), and where they are."""
 
     pseudonym: str
-    kind: str
     scenario: str
     where: str
     last_active_at: datetime
@@ -207,6 +207,79 @@ class Progress:
         return hashlib.sha256(repr(self).encode()).hexdigest()[:16]
 
 
+@dataclass(frozen=True)
+class Summary:
+    """One study among others: seats of people, who works now, and money in cents."""
+
+    study: Study
+    seats: int
+    completed: int
+    at_work_count: int
+    waiting: int
+    due: int
+    last_active_at: datetime | None
+
+    @property
+    def due_in_words(self) -> str:
+        return f"{pay.in_currency(self.due)} {self.study.currency}"
+
+
+def of_studies(studies: QuerySet[Study]) -> list[Summary]:
+    """The overview, in four queries."""
+    studies = studies.defer("manifest", "consent_text", "comprehension_questions")
+    seats = dict(
+        Scenario.objects.filter(study__in=studies.values("pk"))
+        .order_by()
+        .values_list("study")
+        .annotate(seats=Sum("seats"))
+    )
+    everybody = Participation.objects.filter(study__in=studies.values("pk"))
+    recent = timezone.now() - AT_WORK_WITHIN
+    counts = {
+        row["study"]: row
+        for row in everybody.with_last_active()
+        .order_by()
+        .values("study")
+        .annotate(
+            completed=Count(
+                "pk", filter=Q(kind=Kind.PERSON, status=Status.COMPLETED, in_analysis=True)
+            ),
+            now=Count(
+                "pk",
+                filter=Q(
+                    kind=Kind.PERSON,
+                    status__in=Participation.LIVE,
+                    last_active_at__gte=recent,
+                ),
+            ),
+            waiting=Count("pk", filter=Q(status=Status.WAITING)),
+            last=Max("last_active_at"),
+        )
+    }
+    nobody = {"completed": 0, "now": 0, "waiting": 0, "last": None}
+    money = {
+        row["participation__study"]: row["earned"] - row["paid"] - row["held_back"]
+        for row in _of_people(
+            LedgerEntry.objects.filter(participation__study__in=studies.values("pk"))
+        )
+        .order_by()
+        .values("participation__study")
+        .annotate(**_sums())
+    }
+    return [
+        Summary(
+            study=study,
+            seats=seats.get(study.pk, 0),
+            completed=counts.get(study.pk, nobody)["completed"],
+            at_work_count=counts.get(study.pk, nobody)["now"],
+            waiting=counts.get(study.pk, nobody)["waiting"],
+            due=money.get(study.pk, 0),
+            last_active_at=counts.get(study.pk, nobody)["last"],
+        )
+        for study in studies
+    ]
+
+
 def of_study(study: Study) -> Progress:
     """Everything at once, in seven queries."""
     scenarios = list(_with_training_size(study))
@@ -216,7 +289,7 @@ def of_study(study: Study) -> Progress:
         _seats(study, one, times[one.pk], funnels[one.pk, Kind.PERSON], funnels[one.pk, ROBOTS])
         for one in scenarios
     ]
-    active = study.participations.at_work(timezone.now())
+    active = study.participations.at_work(timezone.now()).filter(kind=Kind.PERSON)
     return Progress(
         status=study.status,
         seats=rows,
@@ -358,28 +431,29 @@ def _at_work(one: Participation) -> AtWork:
     else:
         step = Step.TRAINING if one.step == Step.TRAINING else Step.ANNOTATION
         where = f"{step.label}, {one.position + 1} of {len(one.order_of(step))}"
-    return AtWork(one.pseudonym, one.kind, str(one.scenario), where, one.last_active_at)
+    return AtWork(one.pseudonym, str(one.scenario), where, one.last_active_at)
 
 
 def money(study: Study, open_seats: int) -> Money:
     """Earned and paid by the ledger, and what that many open seats will cost."""
     estimate = timedelta(minutes=study.estimated_minutes)
     each = max(pay.cents(study.base_reward), pay.for_time(study, estimate))
-    entries = LedgerEntry.objects.filter(
-        participation__study=study, participation__kind=Kind.PERSON
-    )
-    sums = entries.aggregate(**ledger_sums())
+    sums = _of_people(LedgerEntry.objects.filter(participation__study=study)).aggregate(**_sums())
     return Money(**sums, promised=open_seats * each, currency=study.currency)
 
 
-def ledger_sums(prefix: str = "") -> dict[str, Sum]:
-    """Cents of entries by what became of them; `prefix` leads to the entries."""
-    held = {f"{prefix}participation__is_paid": False, f"{prefix}payment__isnull": True}
-    paid = {f"{prefix}payment__batch__state": PaymentBatch.State.PAID}
+def _of_people(entries: QuerySet[LedgerEntry]) -> QuerySet[LedgerEntry]:
+    return entries.filter(participation__kind=Kind.PERSON)
+
+
+def _sums() -> dict[str, Sum]:
+    """Cents of entries of the ledger by what became of them."""
+    held = Q(participation__is_paid=False, payment__isnull=True)
+    paid = Q(payment__batch__state=PaymentBatch.State.PAID)
     return {
-        "earned": Sum(f"{prefix}cents", default=0),
-        "paid": Sum(f"{prefix}cents", filter=Q(**paid), default=0),
-        "held_back": Sum(f"{prefix}cents", filter=Q(**held), default=0),
+        "earned": Sum("cents", default=0),
+        "paid": Sum("cents", filter=paid, default=0),
+        "held_back": Sum("cents", filter=held, default=0),
     }
 
 

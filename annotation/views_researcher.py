@@ -6,7 +6,7 @@ from pathlib import Path
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.db.models import Count, Q
+from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -16,7 +16,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotation import checks, design, progress
 from annotation.access import study_of
 from annotation.forms import StudyForm
-from annotation.models import Kind, Participation, Study
+from annotation.models import Study
 from tasks import report
 from tasks.formats import FormatError
 from tasks.models import Split, Task
@@ -32,16 +32,12 @@ def home(request: HttpRequest) -> HttpResponse:
 @login_required
 @require_GET
 def studies(request: HttpRequest) -> HttpResponse:
-    mine = Study.objects.of(request.user).annotate(
-        completed=Count(
-            "participations",
-            filter=Q(participations__status="completed", participations__kind=Kind.PERSON),
-        ),
-        working=Count("participations", filter=Q(participations__status__in=Participation.LIVE)),
-    )
-    return render(
-        request, "researcher/studies.html", {"studies": mine, "has_tasks": Task.objects.exists()}
-    )
+    """The studies of this researcher, each with what may need them now."""
+    context = {
+        "studies": progress.of_studies(Study.objects.of(request.user)),
+        "has_tasks": Task.objects.exists(),
+    }
+    return render(request, "researcher/studies.html", context)
 
 
 @login_required

@@ -324,3 +324,52 @@ def test_one_annotator_or_many_take_the_same_number_of_queries(ada, researcher):
         }
         assert len(numbers) == 1, name
         assert numbers.pop() <= most, name
+
+
+# The overview ------------------------------------------------------------------------------------
+
+
+def test_the_overview_says_what_needs_me(ada, researcher):
+    asked = factories.make_study(
+        researcher, factories.make_task(), shots=[0, 2], annotators=2, name="asked",
+        qualification="researcher", base_reward=Decimal(5),
+    )  # fmt: skip
+    factories.make_study(researcher, factories.make_task(), name="idle", status="draft")
+    zero, two = asked.scenarios.order_by("shots")
+    factories.work_through(factories.seat(zero))
+    waits = factories.seat(two)
+    factories.work_through(waits, limit=2)
+    training_step.go_on(waits.token)
+    factories.work_through(factories.seat(zero, kind="simulated"))
+    factories.seat(two, kind="simulated")
+    reply = ada.get(reverse("studies"))
+    rows = {row.study.name: row for row in reply.context["studies"]}
+    one = rows["asked"]
+    assert (one.completed, one.seats, one.waiting, one.due) == (1, 4, 1, 500)
+    assert one.at_work_count == 1
+    assert timezone.now() - one.last_active_at < timedelta(minutes=1)
+    idle = rows["idle"]
+    assert (idle.completed, idle.at_work_count, idle.due, idle.last_active_at) == (0, 0, 0, None)
+    shown = reply.content.decode()
+    assert "1 of 4" in shown
+    assert "5.00 USD" in shown
+
+
+def test_the_overview_takes_as_many_queries_for_one_study_as_for_many(ada, researcher):
+    task = factories.make_task()
+    numbers = set()
+    for _ in range(3):
+        study = factories.make_study(researcher, task, shots=[0], annotators=2)
+        factories.work_through(factories.seat(study.scenarios.get()))
+        numbers.add(queries(ada, reverse("studies")))
+    assert len(numbers) == 1
+    assert numbers.pop() <= 8
+
+
+def test_without_studies_the_overview_says_what_to_do_next(ada):
+    shown = ada.get(reverse("studies")).content.decode()
+    assert reverse("task_import") in shown
+    factories.make_task()
+    shown = ada.get(reverse("studies")).content.decode()
+    assert "Design a study" in shown
+    assert "stays a draft until you open it" in shown
