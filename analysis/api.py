@@ -39,7 +39,7 @@ class Studies(APIView):
 class OneStudy(APIView):
     @extend_schema(responses=StudyShape, summary="One study")
     def get(self, request: Request, name: str) -> Response:
-        return Response(StudyShape(study_of(request, name)).data)
+        return Response(StudyShape(study_of(request, name, "see")).data)
 
 
 class HumanPerformance(APIView):
@@ -56,7 +56,7 @@ class HumanPerformance(APIView):
 
     @extend_schema(responses=Cell(many=True), summary="The human-performance table, all kinds")
     def get(self, request: Request, name: str) -> Response:
-        study = study_of(request, name)
+        study = study_of(request, name, "read")
         frame = scores.annotators(study)
         rows = []
         for kind in tables.kinds_of(frame):
@@ -91,7 +91,7 @@ class Findings(APIView):
 
     @extend_schema(responses=Tables(many=True), summary="Intervals, agreement, contrasts")
     def get(self, request: Request, name: str) -> Response:
-        study = study_of(request, name)
+        study = study_of(request, name, "read")
         made = []
         for kind in tables.kinds(study):
             found = resampling.tables(study, kind)

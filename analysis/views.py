@@ -23,7 +23,7 @@ FORMATS = {
 @require_GET
 def human_performance(request: HttpRequest, name: str) -> HttpResponse:
     """The table of people, and below it the other kinds, each under its own heading."""
-    study = study_of(request, name)
+    study = study_of(request, name, "read")
     frame = scores.annotators(study)
     shown = [
         table for kind in tables.kinds_of(frame) for table in tables.versions(study, kind, frame)
@@ -35,7 +35,7 @@ def human_performance(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpResponse:
     """The same tables as a file; kinds one after the other, never mixed."""
-    study = study_of(request, name)
+    study = study_of(request, name, "read")
     if ext not in FORMATS:
         raise Http404
     make, content_type = FORMATS[ext]
@@ -50,7 +50,7 @@ def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpRes
 @login_required
 @require_GET
 def training_table(request: HttpRequest, name: str) -> HttpResponse:
-    study = study_of(request, name)
+    study = study_of(request, name, "read")
     kinds = tables.kinds(study)
     groups = [(kind, tables.training(study, kind)) for kind in kinds]
     return render(request, "researcher/training_table.html", {"study": study, "groups": groups})
@@ -59,7 +59,7 @@ def training_table(request: HttpRequest, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def training_table_file(request: HttpRequest, name: str) -> HttpResponse:
-    study = study_of(request, name)
+    study = study_of(request, name, "read")
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{study.name}-training.csv"'
     writer = csv.writer(response, lineterminator="\r\n")
@@ -80,7 +80,7 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
 
     What needs resampling comes from a job that the page itself asks for, part by part.
     """
-    study = study_of(request, name)
+    study = study_of(request, name, "read")
     kinds = tables.kinds(study)
     kind = _kind(request, kinds)
     job = resampling.job_of(study, kind)
@@ -100,7 +100,7 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
     """A part of the job behind the analysis page, which the first of these begins."""
-    study = study_of(request, name)
+    study = study_of(request, name, "read")
     kind = _kind(request, tables.kinds(study))
     address = f"{reverse('analysis', args=[study.name])}?kind={kind}"
     job = resampling.job_of(study, kind, owner=request.user)
@@ -111,7 +111,7 @@ def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def analysis_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
     """One of these tables as CSV, with all digits."""
-    study = study_of(request, name)
+    study = study_of(request, name, "read")
     if table not in findings.TABLES:
         raise Http404
     kind = _kind(request, tables.kinds(study))
@@ -131,7 +131,7 @@ def _kind(request: HttpRequest, kinds: list[str]) -> str:
 @require_GET
 def export_zip(request: HttpRequest, name: str) -> FileResponse:
     """All CSVs with verify.py."""
-    study = study_of(request, name)
+    study = study_of(request, name, "read")
     return FileResponse(exports.zip_export(study), as_attachment=True, filename=f"{study.name}.zip")
 
 

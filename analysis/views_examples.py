@@ -20,7 +20,7 @@ PER_PAGE = 50
 @require_GET
 def examples(request: HttpRequest, name: str) -> HttpResponse:
     """The test examples of one task, hardest first; of one kind of annotators."""
-    study = study_of(request, name)
+    study = study_of(request, name, "read")
     chosen = list(study.tasks.order_by("name"))
     task = _task(request, chosen)
     kinds = tables.kinds(study)
@@ -78,7 +78,7 @@ def hardest(study: Study, task: Task, kind: str) -> list[findings.Row]:
 @require_GET
 def example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """One test example: every answer beside the gold, by shots."""
-    study = study_of(request, name)
+    study = study_of(request, name, "read")
     one = get_object_or_404(
         Example.objects.select_related("split__task"),
         pk=pk,

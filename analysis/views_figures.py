@@ -14,7 +14,7 @@ from annotation.access import study_of
 @require_GET
 def figures(request: HttpRequest, name: str) -> HttpResponse:
     """Each figure with its caption, numbers and downloads; of one kind of annotators."""
-    study = study_of(request, name)
+    study = study_of(request, name, "read")
     kinds = tables.kinds(study)
     kind = _kind(request, kinds)
     context = {
@@ -61,7 +61,7 @@ def figure_numbers(request: HttpRequest, name: str, figure: str) -> HttpResponse
 
 def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figures_page.Figure]:
     """The kind that is asked for, and the figure; 404 where there is none to show."""
-    study = study_of(request, name)
+    study = study_of(request, name, "read")
     kind = _kind(request, tables.kinds(study))
     if figure not in figures_page.NAMES:
         raise Http404

@@ -117,7 +117,7 @@ def delete_model(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def study_models(request: HttpRequest, name: str) -> HttpResponse:
     """Humans of this study, uploaded models and published figures; where they differ most."""
-    study = study_of(request, name)
+    study = study_of(request, name, "read")
     kind, kinds = _kind(request, study)
     found = differences.differences(study, kind)
     context = {
@@ -144,7 +144,7 @@ def study_models(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def study_models_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
     """One of the page's tables as CSV, with all digits."""
-    study = study_of(request, name)
+    study = study_of(request, name, "read")
     kind, _kinds = _kind(request, study)
     if table in ("scores", "aggregates"):
         found = machine_performance.tables(study, kind)

@@ -35,7 +35,7 @@ def plan(request: HttpRequest) -> HttpResponse:
 @require_GET
 def sensitivity(request: HttpRequest, name: str) -> HttpResponse:
     """The human-performance cells under other rules of who counts; of one kind."""
-    study = study_of(request, name)
+    study = study_of(request, name, "read")
     kinds = tables.kinds(study)
     kind = _kind(request, kinds)
     found = rules.task_tables(rules.rows(rules.people(study, kind)))
@@ -47,7 +47,7 @@ def sensitivity(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def sensitivity_file(request: HttpRequest, name: str) -> HttpResponse:
     """The same cells as CSV, with all digits."""
-    study = study_of(request, name)
+    study = study_of(request, name, "read")
     kind = _kind(request, tables.kinds(study))
     text = findings_page.as_csv(kind, rules.rows(rules.people(study, kind)))
     return _download(text, f"{study.name}-sensitivity.csv", "text/csv; charset=utf-8")

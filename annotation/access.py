@@ -5,6 +5,7 @@ Not yours and not there look the same: 404. Each door is tested hard, so that vi
 
 import secrets
 
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
@@ -75,11 +76,24 @@ def participation_of(token: str) -> Participation:
     )
 
 
-def study_of(request: HttpRequest, name: str) -> Study:
-    """The study of that name if it belongs to the researcher who asks; else 404."""
+REFUSALS = {
+    "read": "Its answers and results are for owners and analysts.",
+    "pay": "Money and identities are for its owners and payers.",
+    "own": "Only its owners may do this.",
+}
+
+
+def study_of(request: HttpRequest, name: str, right: str = "own") -> Study:
+    """The study of that name, if the researcher who asks has that right in it (models.RIGHTS).
+
+    Who is not in its team gets 404; who is, but has no such right, 403 with a sentence.
+    """
     if not request.user.is_authenticated:
         raise Http404
-    return get_object_or_404(Study.objects.of(request.user), name=name)
+    study = get_object_or_404(Study.objects.of(request.user), name=name)
+    if right not in study.rights:
+        raise PermissionDenied(f"You are the {study.role} of this study. {REFUSALS[right]}")
+    return study
 
 
 def own_model(request: HttpRequest, name: str) -> Model:

@@ -1,7 +1,7 @@
 """A scenario as an annotator sees it, without leaving data: nothing here is ever stored.
 
-The owner of the study alone may look, so a preview may reveal what an annotator's page would not
-yet. Each request says by itself where it stands: step and position are in the address.
+Only owners and analysts of the study may look, so a preview may reveal what an annotator's page
+would not yet. Each request says by itself where it stands: step and position are in the address.
 """
 
 from dataclasses import replace
@@ -30,7 +30,7 @@ def scenario_preview(
     request: HttpRequest, name: str, scenario: int, step: str, position: int
 ) -> HttpResponse:
     """GET shows an example; POST shows what its reveal (training) or the next one would be."""
-    study = study_of(request, name)
+    study = study_of(request, name, "read")
     one = get_object_or_404(study.scenarios.select_related("task", "study"), pk=scenario)
     split = _split(one, step)
     total = split.examples.count()

@@ -11,6 +11,7 @@ from annotation import (
     views_pay,
     views_recruiters,
     views_researcher,
+    views_team,
 )
 from annotation.recruiters.prolific import webhook
 
@@ -77,6 +78,7 @@ urlpatterns = [
     path("studies/<str:name>/pay/<int:pk>.csv", views_pay.batch_file, name="pay_batch_file"),
     path("studies/<str:name>/lists/", views_lists.lists, name="lists"),
     path("studies/<str:name>/seats/", views_lists.seats, name="seats"),
+    path("studies/<str:name>/team/", views_team.team, name="team"),
     path("tasks/", views_researcher.tasks, name="tasks"),
     path("tasks/<str:name>/<int:version>/", views_researcher.task, name="task"),
     path(

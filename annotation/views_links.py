@@ -17,8 +17,8 @@ from annotation.models import PersonalLink
 @login_required
 @require_http_methods(["GET", "POST"])
 def links(request: HttpRequest, name: str) -> HttpResponse:
-    """GET lists them; POST makes one for each line of names."""
-    study = study_of(request, name)
+    """GET lists them, to who may see identities; POST makes one for each line of names."""
+    study = study_of(request, name, "own" if request.method == "POST" else "pay")
     problem, status = "", 200
     if request.method == "POST":
         try:
@@ -40,7 +40,7 @@ def links(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def links_file(request: HttpRequest, name: str) -> HttpResponse:
     """name, link, state: to be sent out by mail merge."""
-    study = study_of(request, name)
+    study = study_of(request, name, "pay")
     reply = HttpResponse(content_type="text/csv; charset=utf-8")
     reply["Content-Disposition"] = f'attachment; filename="{study.name}-links.csv"'
     writer = csv.writer(reply, lineterminator="\r\n")

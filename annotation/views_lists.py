@@ -14,7 +14,7 @@ from annotation.models import AccessRule, Study
 @require_http_methods(["GET", "POST"])
 def lists(request: HttpRequest, name: str) -> HttpResponse:
     """GET shows the lists, the seats and the log; POST makes an entry, or ends one."""
-    study = study_of(request, name)
+    study = study_of(request, name, "read" if request.method == "GET" else "own")
     if request.method == "GET":
         return _page(request, study)
     ended = request.POST.get("end", "")
@@ -33,7 +33,7 @@ def lists(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def seats(request: HttpRequest, name: str) -> HttpResponse:
     """Give one scenario more seats."""
-    study = study_of(request, name)
+    study = study_of(request, name, "own")
     chosen, number = request.POST.get("scenario", ""), request.POST.get("number", "")
     if not chosen.isdigit() or not number.isdigit() or len(number) > 5:
         return _page(request, study, problem="Write how many seats to add.", status=422)

@@ -6,6 +6,7 @@ from decimal import InvalidOperation
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
+from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
@@ -25,16 +26,19 @@ PER_PAGE = 50
 @login_required
 @require_GET
 def participation(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
-    """Everything that one annotator answered, in the order in which it was shown."""
-    return _page(request, _one(request, name, pseudonym))
+    """Everything that one annotator answered, in the order in which it was shown.
+
+    Answers are for who may read them, money for who may pay.
+    """
+    return _page(request, _one(request, name, pseudonym, "see"))
 
 
 @login_required
 @require_POST
 def decide(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
     """In the analysis or not, paid or not, goes on after the training step or not."""
-    one = _one(request, name, pseudonym)
     about, reason = request.POST.get("about"), request.POST.get("reason", "")
+    one = _one(request, name, pseudonym, "pay" if about == Decision.About.PAY else "own")
     wanted = request.POST.get("outcome") == "yes"
     try:
         if about == Decision.About.ANALYSIS:
@@ -56,7 +60,7 @@ def decide(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
 @require_POST
 def bonus(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
     """A bonus with its reason."""
-    one = _one(request, name, pseudonym)
+    one = _one(request, name, pseudonym, "pay")
     try:
         amount = pay.cents(Amount(request.POST.get("amount", "").strip()))
         pay.add_bonus(one, amount, request.POST.get("reason", ""), request.user)
@@ -71,7 +75,7 @@ def bonus(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
 @require_POST
 def review(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
     """Ask for a return on Prolific, or reject there."""
-    one = _one(request, name, pseudonym)
+    one = _one(request, name, pseudonym, "own")
     message = request.POST.get("message", "")
     try:
         if request.POST.get("action") == "return":
@@ -90,7 +94,7 @@ def review(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
 @require_GET
 def behaviour_page(request: HttpRequest, name: str) -> HttpResponse:
     """Everybody whose behaviour is worth a look, and why."""
-    study = study_of(request, name)
+    study = study_of(request, name, "read")
     again = qualification.flagged_again(study)
     found = behaviour.of_study(study)
     people = study.participations.select_related("scenario__task").order_by("scenario", "pk")
@@ -104,31 +108,39 @@ def behaviour_page(request: HttpRequest, name: str) -> HttpResponse:
     return render(request, "researcher/behaviour.html", context)
 
 
-def _one(request: HttpRequest, name: str, pseudonym: str) -> Participation:
-    participations = study_of(request, name).participations.select_related("scenario__task")
+def _one(request: HttpRequest, name: str, pseudonym: str, right: str) -> Participation:
+    participations = study_of(request, name, right).participations.select_related("scenario__task")
     return get_object_or_404(participations, pseudonym=pseudonym)
 
 
 def _page(
     request: HttpRequest, one: Participation, problem: str = "", status: int = 200
 ) -> HttpResponse:
-    turns = one.turns.select_related("example", "answer").prefetch_related("answer__spans")
+    may_read, may_pay = "read" in one.study.rights, "pay" in one.study.rights
+    turns = one.turns if may_read else one.turns.none()
+    turns = turns.select_related("example", "answer").prefetch_related("answer__spans")
     page = Paginator(turns.order_by("pk"), PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "study": one.study,
         "participation": one,
         "page": page,
         "rows": [_row(one, turn) for turn in page],
-        "decisions": one.decisions.select_related("by"),
-        "flags": _flags(one),
+        "decisions": _decisions(one, may_pay),
+        "flags": _flags(one) if may_read else [],
         "worked": in_words(pay.active_time(one)),
-        "entries": one.ledger.all(),
-        "checks": checks.results(one),
+        "entries": one.ledger.all() if may_pay else [],
+        "checks": checks.results(one) if may_read else (0, 0),
         "reviewable": prolific_review.reviewable(one),
         "categories": prolific_review.CATEGORIES.items(),
         "problem": problem,
     }
     return render(request, "researcher/participation.html", context, status=status)
+
+
+def _decisions(one: Participation, may_pay: bool) -> QuerySet[Decision]:
+    """What was decided; on pay only for who may pay."""
+    decisions = one.decisions.select_related("by")
+    return decisions if may_pay else decisions.exclude(about=Decision.About.PAY)
 
 
 def _flags(one: Participation) -> list[str]:

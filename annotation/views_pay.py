@@ -20,7 +20,7 @@ from annotation.state_page import in_words
 @require_http_methods(["GET", "POST"])
 def pay_page(request: HttpRequest, name: str) -> HttpResponse:
     """GET shows wages and batches; POST prepares, pays, cancels, or marks as paid."""
-    study = study_of(request, name)
+    study = study_of(request, name, "pay")
     if request.method == "GET":
         return _page(request, study)
     try:
@@ -92,7 +92,7 @@ def _hourly(cents: float | None) -> str:
 @require_GET
 def batch_file(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """A batch as CSV: to be paid by hand, or Prolific's own bonus format."""
-    study = study_of(request, name)
+    study = study_of(request, name, "pay")
     batch = get_object_or_404(study.payment_batches, pk=pk)
     try:
         text = payment.batch_csv(batch)

@@ -31,7 +31,7 @@ DRAFT_NUMBERS = ("minutes", "most_minutes", "places")
 @require_GET
 def recruiters(request: HttpRequest, name: str) -> HttpResponse:
     """Where people can come from."""
-    return _page(request, study_of(request, name))
+    return _page(request, study_of(request, name, "own"))
 
 
 def _page(request: HttpRequest, study: Study, status: int = 200, **said: object) -> HttpResponse:
@@ -68,7 +68,7 @@ def _prolific_row(one: ProlificStudy) -> dict:
 @require_POST
 def panel_new(request: HttpRequest, name: str) -> HttpResponse:
     """Another platform, with its parameter and its way back."""
-    study = study_of(request, name)
+    study = study_of(request, name, "own")
     made = Panel(study=study, **{f: request.POST.get(f, "").strip() for f in PANEL_FIELDS})
     try:
         made.full_clean(exclude=["study", "code"])
@@ -90,7 +90,7 @@ def panel_new(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def panel_visit(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """A test visit: what an address leads to, and back; it takes no seat and stores nothing."""
-    study = study_of(request, name)
+    study = study_of(request, name, "own")
     one = get_object_or_404(study.panels, pk=pk)
     query = request.GET.get("query")
     if query is None:
@@ -121,7 +121,7 @@ def panel_visit(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 @require_POST
 def prolific_plan(request: HttpRequest, name: str) -> HttpResponse:
     """Draft the studies on Prolific from the design."""
-    study = study_of(request, name)
+    study = study_of(request, name, "own")
     parts = request.POST.get("annotation_parts", "0")
     try:
         studies.plan(study, int(parts) if parts.isdigit() else -1, request.user)
@@ -134,7 +134,7 @@ def prolific_plan(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def prolific_study(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """Change a draft, or create and publish it on Prolific."""
-    study = study_of(request, name)
+    study = study_of(request, name, "own")
     draft = get_object_or_404(study.prolific_studies, pk=pk)
     try:
         if request.POST.get("action") == "publish":
@@ -175,7 +175,7 @@ def _draft_fields(request: HttpRequest) -> dict[str, int | str | bool]:
 @require_POST
 def prolific_sync(request: HttpRequest, name: str) -> HttpResponse:
     """Bring over what Prolific knows."""
-    study = study_of(request, name)
+    study = study_of(request, name, "own")
     try:
         done = sync(study)
     except ProlificError as error:

@@ -50,7 +50,7 @@ def study_new(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def study_edit(request: HttpRequest, name: str) -> HttpResponse:
     """Change a draft; a frozen design says so instead."""
-    study = study_of(request, name)
+    study = study_of(request, name, "own")
     if not study.is_draft:
         return render(request, "researcher/frozen.html", {"study": study}, status=409)
     return _edit(request, study)
@@ -73,7 +73,7 @@ def _edit(request: HttpRequest, study: Study) -> HttpResponse:
 @require_GET
 def study(request: HttpRequest, name: str) -> HttpResponse:
     """One study: status, link, seats of each scenario, who took part."""
-    one = study_of(request, name)
+    one = study_of(request, name, "see")
     return render(request, "researcher/study.html", study_page(request, one))
 
 
@@ -99,7 +99,7 @@ def study_page(request: HttpRequest, one: Study) -> dict:
 @require_GET
 def study_progress(request: HttpRequest, name: str) -> HttpResponse:
     """What the study's page asks for every few seconds: 204 while nothing has changed."""
-    one = study_of(request, name)
+    one = study_of(request, name, "see")
     if not request.htmx:
         return redirect("study", one.name)
     found = progress.of_study(one)
@@ -113,7 +113,7 @@ def study_progress(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def study_status(request: HttpRequest, name: str) -> HttpResponse:
     """Open, pause, reopen, close, back to draft."""
-    one = study_of(request, name)
+    one = study_of(request, name, "own")
     try:
         design.change_status(one, request.POST.get("action", ""), request.user)
     except design.DesignError as error:

@@ -66,6 +66,23 @@ class Qualification(models.TextChoices):
     RESEARCHER = "researcher", "a researcher decides while the worker waits"
 
 
+class Role(models.TextChoices):
+    """What somebody is in a study's team."""
+
+    OWNER = "owner"
+    ANALYST = "analyst"
+    PAYER = "payer"
+
+
+# What each role may: see the study's page and progress; read designs, answers and results; pay, and
+# see money and identities; change the study, and decide about annotators ("own").
+RIGHTS = {
+    Role.OWNER: frozenset({"see", "read", "pay", "own"}),
+    Role.ANALYST: frozenset({"see", "read"}),
+    Role.PAYER: frozenset({"see", "pay"}),
+}
+
+
 def money(default: Decimal) -> models.DecimalField:
     """An amount in the study's currency, never negative."""
     return models.DecimalField(
@@ -77,9 +94,15 @@ def money(default: Decimal) -> models.DecimalField:
 
 
 class StudyQuerySet(models.QuerySet["Study"]):
-    def of(self, user) -> "StudyQuerySet":
-        """The studies that this researcher may see."""
-        return self.filter(owner=user)
+    def of(self, user, right: str = "see") -> "StudyQuerySet":
+        """The studies in which this researcher has that right, each with their `role`."""
+        member = Member.objects.filter(study=models.OuterRef("pk"), user=user)
+        role = models.Case(
+            models.When(owner=user, then=models.Value(Role.OWNER)),
+            default=models.Subquery(member.values("role")[:1]),
+        )
+        roles = [one for one, rights in RIGHTS.items() if right in rights]
+        return self.annotate(role=role).filter(role__in=roles)
 
 
 class Study(models.Model):
@@ -191,6 +214,11 @@ class Study(models.Model):
         return self.name
 
     @property
+    def rights(self) -> frozenset[str]:
+        """What the researcher may for whom this row was fetched (StudyQuerySet.of)."""
+        return RIGHTS.get(getattr(self, "role", None), frozenset())
+
+    @property
     def is_draft(self) -> bool:
         return self.status == self.Status.DRAFT
 
@@ -202,6 +230,30 @@ class Study(models.Model):
     def decision_limit(self) -> timedelta:
         """How long a worker waits at most for the researcher's decision after the training."""
         return timedelta(minutes=self.decision_minutes)
+
+
+class Member(models.Model):
+    """Somebody else in the team of a study; who made it (Study.owner) is its owner for ever."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="members")
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="memberships"
+    )
+    role = models.CharField(max_length=7, choices=Role)
+
+    class Meta:
+        ordering = ["study", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "user"], name="somebody_has_one_role_in_a_study"
+            ),
+            models.CheckConstraint(
+                condition=Q(role__in=Role.values), name="a_member_has_a_known_role"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user}, {self.role} of {self.study}"
 
 
 class ConsentText(models.Model):

@@ -1,0 +1,70 @@
+"""Who else may do what in a study: owners, analysts, payers (models.RIGHTS says what each may).
+
+Who made the study is its owner for ever, so that a study is never without one. Every change is
+logged with the study.
+"""
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+
+from annotation.models import Member, Role, Study
+
+
+class TeamError(ValueError):
+    """Why the team stays as it is; the text is for people."""
+
+
+def add(study: Study, username: str, role: str, by: AbstractBaseUser) -> Member:
+    """Take the researcher of that name into the team. Raises TeamError."""
+    _check(role)
+    username = username.strip()
+    user = get_user_model().objects.filter(username=username, is_active=True).first()
+    if user is None:
+        raise TeamError(
+            f"There is no account {username!r}. Accounts are made in Django's admin."
+            if username
+            else "Write the name with which they sign in."
+        )
+    if user.pk == study.owner_id:
+        raise TeamError(f"{user} made this study and is its owner already.")
+    with transaction.atomic():
+        member, is_new = study.members.get_or_create(user=user, defaults={"role": role})
+        if not is_new:
+            raise TeamError(f"{user} is in the team already: change the role in the list.")
+        study.events.create(what=f"{user} joined the team as {role}"[:200], by=by)
+    return member
+
+
+def change(study: Study, pk: int, role: str, by: AbstractBaseUser) -> None:
+    """Give a member another role; the same one changes nothing. Raises TeamError."""
+    _check(role)
+    with transaction.atomic():
+        member = _member(study, pk)
+        if member.role == role:
+            return
+        study.events.create(what=f"{member.user} is {role} now, was {member.role}"[:200], by=by)
+        member.role = role
+        member.save(update_fields=["role"])
+
+
+def remove(study: Study, pk: int, by: AbstractBaseUser) -> None:
+    """Take a member out of the team. Raises TeamError."""
+    with transaction.atomic():
+        member = _member(study, pk)
+        study.events.create(what=f"{member.user} left the team, was {member.role}"[:200], by=by)
+        member.delete()
+
+
+def _check(role: str) -> None:
+    if role not in Role.values:
+        raise TeamError("Choose a role: owner, analyst or payer.")
+
+
+def _member(study: Study, pk: int) -> Member:
+    # Two owners who change the same member at once: one after the other, each with its log entry.
+    members = study.members.select_for_update(of=("self",), no_key=True).select_related("user")
+    member = members.filter(pk=pk).first()
+    if member is None:
+        raise TeamError("They are not in the team (any more).")
+    return member

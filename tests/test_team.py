@@ -1,0 +1,336 @@
+"""Alice owns a study, Bob analyses it, Carol pays its people, Charlie has no part in it."""
+
+from decimal import Decimal
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.urls import URLPattern, get_resolver, reverse
+
+from annotation import payment, team
+from annotation.models import Member, Panel, Role, Study
+from tests import factories
+
+EVERYBODY = {"alice", "bob", "carol"}
+READERS = {"alice", "bob"}
+PAYERS = {"alice", "carol"}
+OWNERS = {"alice"}
+
+
+class World:
+    """A team around one study in which somebody has completed a task, and somebody works."""
+
+    def __init__(self):
+        make = get_user_model().objects.create_user
+        self.people = {name: make(name) for name in ("alice", "bob", "carol", "charlie")}
+        alice = self.people["alice"]
+        self.task = factories.make_task()
+        self.study = factories.make_study(
+            alice, self.task, shots=[2], annotators=3, name="story", base_reward=Decimal(5)
+        )
+        team.add(self.study, "bob", Role.ANALYST, alice)
+        team.add(self.study, "carol", Role.PAYER, alice)
+        self.scenario = self.study.scenarios.get()
+        self.done = factories.seat(self.scenario)
+        factories.work_through(self.done)
+        (self.batch,) = payment.prepare(self.study, alice)
+        self.panel = Panel.objects.create(study=self.study, name="sona", id_parameter="id")
+        self.example = self.task.test_split.examples.first()
+        self.model_file = factories.predict(alice, "toy", self.task, 2, 1)
+
+
+@pytest.fixture
+def world(db) -> World:
+    return World()
+
+
+def decide(about: str) -> dict[str, str]:
+    return {"about": about, "outcome": "yes", "reason": "because"}
+
+
+# (name of the address, what follows the study's name, method and fields, who may).
+ALLOWED = [
+    ("study", (), None, EVERYBODY),
+    ("study_progress", (), None, EVERYBODY),
+    ("api_study", (), None, EVERYBODY),
+    ("participation", ("pseudonym",), None, EVERYBODY),
+    ("study_edit", (), None, OWNERS),
+    ("study_edit", (), {}, OWNERS),
+    ("study_status", (), {"action": "pause"}, OWNERS),
+    ("team", (), None, OWNERS),
+    ("team", (), {"action": "add", "username": "nobody", "role": "owner"}, OWNERS),
+    ("seats", (), {"scenario": "scenario", "number": "1"}, OWNERS),
+    ("lists", (), None, READERS),
+    ("lists", (), {"effect": "deny", "criterion": "people", "value": "link x"}, OWNERS),
+    ("participation_decide", ("pseudonym",), decide("analysis"), OWNERS),
+    ("participation_decide", ("pseudonym",), decide("qualification"), OWNERS),
+    ("participation_decide", ("pseudonym",), decide("pay"), PAYERS),
+    ("participation_bonus", ("pseudonym",), {"amount": "1", "reason": "kind"}, PAYERS),
+    ("participation_review", ("pseudonym",), {"action": "return"}, OWNERS),
+    ("behaviour", (), None, READERS),
+    ("pay", (), None, PAYERS),
+    ("pay", (), {"action": "prepare"}, PAYERS),
+    ("pay_batch_file", ("batch",), None, PAYERS),
+    ("personal_links", (), None, PAYERS),
+    ("personal_links", (), {"names": "Dora"}, OWNERS),
+    ("personal_links_file", (), None, PAYERS),
+    ("recruiters", (), None, OWNERS),
+    ("panel_new", (), {"name": "x"}, OWNERS),
+    ("panel_visit", ("panel",), None, OWNERS),
+    ("prolific_plan", (), {"parts": "0"}, OWNERS),
+    ("prolific_sync", (), {}, OWNERS),
+    ("scenario_preview", ("scenario", "training", 0), None, READERS),
+    ("scenario_preview", ("scenario", "training", 0), {"turn": "x", "no_answer": "1"}, READERS),
+    ("human_performance", (), None, READERS),
+    ("human_performance_file", ("csv",), None, READERS),
+    ("training_table", (), None, READERS),
+    ("training_table_file", (), None, READERS),
+    ("analysis", (), None, READERS),
+    ("analysis_run", (), {"kind": "person"}, READERS),
+    ("analysis_file", ("intervals",), None, READERS),
+    ("figures", (), None, READERS),
+    ("figure_file", ("shots", "json"), None, READERS),
+    ("figure_numbers", ("shots",), None, READERS),
+    ("sensitivity", (), None, READERS),
+    ("sensitivity_file", (), None, READERS),
+    ("examples", (), None, READERS),
+    ("example", ("example",), None, READERS),
+    ("study_models", (), None, READERS),
+    ("study_models_file", ("scores",), None, READERS),
+    ("export_zip", (), None, READERS),
+    ("api_human_performance", (), None, READERS),
+    ("api_analysis", (), None, READERS),
+]
+# The study on Prolific is asked for after the right to it: to an owner it is not there.
+NOT_THERE = [("prolific_study", (1,), {"action": "publish"}, OWNERS)]
+# Addresses without a study: each researcher's own, and public ones.
+WITHOUT_A_STUDY = {
+    "home", "studies", "study_new", "tasks", "task", "planner", "models", "models_file", "model",
+    "model_file", "model_delete", "prediction_file_delete", "prolific_webhook", "api_studies",
+    "schema", "api_docs",
+    "task_checks", "task_import", "task_upload", "task_upload_files",
+    "task_upload_run", "task_upload_confirm", "task_upload_discard", "task_upload_preview",
+}  # fmt: skip
+
+
+def researcher_addresses() -> set[str]:
+    """The names of all addresses but workers', the admin's, and signing in and out."""
+
+    def walk(patterns, prefix: str = "") -> set[str]:
+        found = set()
+        for one in patterns:
+            route = prefix + str(one.pattern)
+            if isinstance(one, URLPattern):
+                found |= {one.name} if not route.startswith(WORKERS) else set()
+            elif route != "admin/":
+                found |= walk(one.url_patterns, route)
+        return found
+
+    return walk(get_resolver().url_patterns) - {"login", "logout"}
+
+
+WORKERS = ("join/", "work/", "declined/")
+
+
+def test_every_address_of_researchers_has_its_rights_written_down_here():
+    written = {name for name, *_rest in ALLOWED + NOT_THERE}
+    assert written | WITHOUT_A_STUDY == researcher_addresses()
+
+
+@pytest.mark.parametrize(
+    ("name", "rest", "fields", "allowed"),
+    ALLOWED + NOT_THERE,
+    ids=[f"{one[0]}-{'get' if one[2] is None else 'post'}" for one in ALLOWED + NOT_THERE],
+)  # fmt: skip
+def test_each_role_may_do_what_it_is_for(client, world, name, rest, fields, allowed):
+    keys = {
+        "pseudonym": world.done.pseudonym,
+        "batch": world.batch.pk,
+        "panel": world.panel.pk,
+        "scenario": world.scenario.pk,
+        "example": world.example.pk,
+    }
+    address = reverse(name, args=[world.study.name, *(keys.get(part, part) for part in rest)])
+    fields = fields and {key: keys.get(value, value) for key, value in fields.items()}
+
+    def status() -> int:
+        reply = client.get(address) if fields is None else client.post(address, fields)
+        return reply.status_code
+
+    assert status() in (302, 401)
+    before = Study.objects.values().get()
+    # Those who may not come first: nothing that they do may have changed anything.
+    for person in sorted(world.people, key=lambda person: person in allowed):
+        client.force_login(world.people[person])
+        if person == "charlie":
+            assert status() == 404
+        elif person not in allowed:
+            assert status() == 403, person
+            assert Study.objects.values().get() == before
+        elif (name, rest, fields) == NOT_THERE[0][:3]:
+            assert status() == 404
+        else:
+            assert status() not in (401, 403, 404, 405), person
+
+
+def test_a_refusal_says_why_in_a_sentence(client, world):
+    client.force_login(world.people["bob"])
+    reply = client.get(reverse("pay", args=["story"]))
+    assert "You are the analyst of this study. Money and identities" in reply.content.decode()
+    client.force_login(world.people["carol"])
+    reply = client.get(reverse("api_analysis", args=["story"]))
+    assert "owners and analysts" in reply.json()["detail"]
+
+
+@pytest.mark.parametrize(("name", "shown"), [("alice", True), ("bob", True), ("charlie", False)])
+def test_a_study_stands_in_the_overview_of_its_team(client, world, name, shown):
+    client.force_login(world.people[name])
+    assert ("story" in client.get(reverse("studies")).content.decode()) is shown
+    assert bool(client.get(reverse("api_studies")).json()) is shown
+
+
+# What the pages show -----------------------------------------------------------------------------
+
+
+def links(client, world, name: str) -> set[str]:
+    """The addresses of the study that its page leads that person to."""
+    client.force_login(world.people[name])
+    shown = client.get(reverse("study", args=["story"])).content.decode()
+    every = {name: reverse(name, args=["story"]) for name, rest, *_ in ALLOWED if not rest}
+    return {name for name, address in every.items() if f'href="{address}"' in shown}
+
+
+def test_the_study_page_leads_nobody_to_what_they_may_not(client, world):
+    may = {
+        person: {name for name, _rest, _fields, allowed in ALLOWED if person in allowed}
+        for person in EVERYBODY
+    }
+    for person in EVERYBODY:
+        assert links(client, world, person) <= may[person], person
+    assert {"team", "recruiters", "pay", "export_zip"} <= links(client, world, "alice")
+    assert "export_zip" in links(client, world, "bob")
+    assert "pay" in links(client, world, "carol")
+
+
+PLACES = [("study", ()), ("participation", ("pseudonym",)), ("studies", None)]
+
+
+@pytest.mark.parametrize(("name", "rest"), PLACES)
+def test_an_analyst_sees_no_money(client, world, name, rest):
+    args = [] if rest is None else ["story", *(world.done.pseudonym for _ in rest)]
+    shown = {}
+    for person in EVERYBODY:
+        client.force_login(world.people[person])
+        shown[person] = client.get(reverse(name, args=args)).content.decode()
+    assert "5.00" in shown["alice"]
+    assert "5.00" in shown["carol"]
+    assert "5.00" not in shown["bob"]
+
+
+def test_an_analyst_does_not_read_why_somebody_was_not_paid(client, world):
+    address = reverse("participation", args=["story", world.done.pseudonym])
+    client.force_login(world.people["carol"])
+    client.post(
+        reverse("participation_decide", args=["story", world.done.pseudonym]),
+        {"about": "pay", "outcome": "no", "reason": "paid twice elsewhere"},
+    )
+    assert "paid twice elsewhere" in client.get(address).content.decode()
+    client.force_login(world.people["bob"])
+    assert "paid twice elsewhere" not in client.get(address).content.decode()
+
+
+def test_a_payer_sees_no_answers(client, world):
+    address = reverse("participation", args=["story", world.done.pseudonym])
+    client.force_login(world.people["carol"])
+    shown = client.get(address).content.decode()
+    assert "test 0" not in shown
+    assert "Answers are for the owners and analysts" in shown
+    assert "Mean S1" not in client.get(reverse("study", args=["story"])).content.decode()
+    client.force_login(world.people["bob"])
+    assert "test 0" in client.get(address).content.decode()
+
+
+def test_a_payer_cannot_plan_with_the_results(client, world):
+    for person, knows in (("bob", True), ("carol", False)):
+        client.force_login(world.people[person])
+        assert ("person:story" in client.get(reverse("planner")).content.decode()) is knows
+
+
+# The team ----------------------------------------------------------------------------------------
+
+
+def act(client, world, **fields: str):
+    return client.post(reverse("team", args=["story"]), fields)
+
+
+def test_an_owner_takes_somebody_in_and_the_log_knows(client, world):
+    client.force_login(world.people["alice"])
+    assert act(client, world, action="add", username=" charlie ", role="analyst").status_code == 302
+    client.force_login(world.people["charlie"])
+    assert client.get(reverse("human_performance", args=["story"])).status_code == 200
+    event = world.study.events.last()
+    assert (event.what, event.by) == ("charlie joined the team as analyst", world.people["alice"])
+
+
+def test_a_role_can_be_changed_and_ended(client, world):
+    client.force_login(world.people["alice"])
+    bob = world.study.members.get(user__username="bob")
+    act(client, world, action="change", member=str(bob.pk), role="payer")
+    assert world.study.events.last().what == "bob is payer now, was analyst"
+    client.force_login(world.people["bob"])
+    assert client.get(reverse("human_performance", args=["story"])).status_code == 403
+    client.force_login(world.people["alice"])
+    act(client, world, action="remove", member=str(bob.pk))
+    assert world.study.events.last().what == "bob left the team, was payer"
+    client.force_login(world.people["bob"])
+    assert client.get(reverse("study", args=["story"])).status_code == 404
+
+
+def test_another_owner_may_everything_but_remove_who_made_it(client, world):
+    team.add(world.study, "charlie", Role.OWNER, world.people["alice"])
+    client.force_login(world.people["charlie"])
+    assert act(client, world, action="add", username="alice", role="payer").status_code == 422
+    assert not Member.objects.filter(user__username="alice").exists()
+    shown = client.get(reverse("team", args=["story"])).content.decode()
+    assert "owner, who made the study" in shown
+    assert "Remove alice" not in shown
+    mine = world.study.members.get(user__username="charlie")
+    reply = act(client, world, action="remove", member=str(mine.pk))
+    assert (reply.status_code, reply.url) == (302, reverse("studies"))
+
+
+REFUSED = [
+    ({"action": "add", "username": "nobody", "role": "analyst"}, "no account"),
+    ({"action": "add", "username": "", "role": "analyst"}, "Write the name"),
+    ({"action": "add", "username": "bob", "role": "payer"}, "in the team already"),
+    ({"action": "add", "username": "charlie", "role": "god"}, "Choose a role"),
+    ({"action": "change", "member": "999999", "role": "payer"}, "not in the team"),
+    ({"action": "change", "member": "x", "role": "payer"}, "not in the team"),
+    ({"action": "remove", "member": ""}, "not in the team"),
+    ({"action": "fly"}, "no such action"),
+]
+
+
+@pytest.mark.parametrize(("fields", "sentence"), REFUSED)
+def test_what_does_not_fit_is_said_and_changes_nothing(client, world, fields, sentence):
+    client.force_login(world.people["alice"])
+    before = list(Member.objects.values()), world.study.events.count()
+    reply = act(client, world, **fields)
+    assert reply.status_code == 422
+    assert sentence in reply.content.decode()
+    assert (list(Member.objects.values()), world.study.events.count()) == before
+
+
+def test_a_member_of_another_study_cannot_be_reached_through_mine(client, world):
+    other = factories.make_study(world.people["charlie"], world.task, name="other")
+    theirs = team.add(other, "bob", Role.ANALYST, world.people["charlie"])
+    client.force_login(world.people["alice"])
+    reply = act(client, world, action="remove", member=str(theirs.pk))
+    assert reply.status_code == 422
+    assert Member.objects.filter(pk=theirs.pk).exists()
+
+
+def test_somebody_whose_account_is_closed_is_not_taken_in(client, world):
+    get_user_model().objects.filter(username="charlie").update(is_active=False)
+    client.force_login(world.people["alice"])
+    reply = act(client, world, action="add", username="charlie", role="analyst")
+    assert reply.status_code == 422
