@@ -92,7 +92,7 @@ def study_of(request: HttpRequest, name: str, right: str = "own") -> Study:
         raise Http404
     study = get_object_or_404(Study.objects.of(request.user), name=name)
     if right not in study.rights:
-        raise PermissionDenied(f"You are the {study.role} of this study. {REFUSALS[right]}")
+        raise PermissionDenied(f"Your role in this study is {study.role}. {REFUSALS[right]}")
     return study
 
 

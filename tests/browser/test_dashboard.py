@@ -59,3 +59,62 @@ def test_without_javascript_a_reload_shows_the_same(open_browser, study):
     factories.work_through(factories.seat(study.scenarios.get(shots=0)))
     page.reload()
     expect(page.locator("#progress-completed")).to_have_text("1 of 4")
+
+
+# What a number means -----------------------------------------------------------------------------
+
+
+def open_tip(page: Page):
+    return page.locator(".tip-text:popover-open")
+
+
+def test_a_word_explains_itself_on_focus_and_escape_closes_it(page, study):
+    visit(page, study)
+    page.get_by_role("button", name="Work left").first.focus()
+    expect(open_tip(page)).to_contain_text("the study's estimate")
+    page.keyboard.press("Escape")
+    expect(open_tip(page)).to_have_count(0)
+    page.keyboard.press("Tab")
+    expect(open_tip(page)).to_contain_text("All entries of the ledger")
+    page.locator("main").focus()
+    expect(open_tip(page)).to_have_count(0)
+
+
+def test_a_number_explains_itself_on_hover_and_can_be_hovered_itself(page, study):
+    zero = study.scenarios.get(shots=0)
+    for texts in (None, lambda turn: []):
+        factories.work_through(factories.seat(zero), texts)
+    visit(page, study)
+    page.goto(f"/studies/{study.name}/human-performance/")
+    number = page.get_by_role("button", name="75.0 ± 35.4")
+    number.hover()
+    expect(open_tip(page)).to_contain_text("over 2 annotators, ± SD over annotators, ddof 1")
+    described = number.get_attribute("aria-describedby")
+    expect(open_tip(page)).to_have_id(described)
+    open_tip(page).hover()
+    expect(open_tip(page)).to_have_count(1)
+    number.click()
+    expect(open_tip(page)).to_have_count(1)
+    page.mouse.move(1, 1)
+    page.mouse.click(1, 1)
+    expect(open_tip(page)).to_have_count(0)
+
+
+def test_what_it_says_stays_within_a_phone(phone, study):
+    visit(phone, study)
+    for word in phone.locator("button.tip").all():
+        word.focus()
+        box = open_tip(phone).bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 390
+    word.tap()
+    expect(open_tip(phone)).to_have_count(1)
+
+
+def test_without_javascript_a_click_opens_it(open_browser, study):
+    page = open_browser(java_script_enabled=False)
+    visit(page, study)
+    page.get_by_role("button", name="Qualified").click()
+    expect(
+        page.get_by_role("tooltip").filter(has_text="May do the annotation step")
+    ).to_be_visible()
