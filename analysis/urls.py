@@ -3,7 +3,15 @@
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView
 
-from analysis import api, views, views_examples, views_figures, views_models, views_planning
+from analysis import (
+    api,
+    views,
+    views_examples,
+    views_figures,
+    views_models,
+    views_planning,
+    views_report,
+)
 
 urlpatterns = [
     path(
@@ -37,6 +45,16 @@ urlpatterns = [
         name="sensitivity_file",
     ),
     path("planner/", views_planning.plan, name="planner"),
+    path(
+        "studies/<str:name>/preregistration/",
+        views_report.preregistration_page,
+        name="preregistration",
+    ),
+    path(
+        "studies/<str:name>/preregistration.md",
+        views_report.preregistration_file,
+        name="preregistration_file",
+    ),
     path("studies/<str:name>/examples/", views_examples.examples, name="examples"),
     path("studies/<str:name>/examples/<int:pk>/", views_examples.example, name="example"),
     path("studies/<str:name>/models/", views_models.study_models, name="study_models"),

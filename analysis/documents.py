@@ -1,0 +1,176 @@
+"""A document as data: sections of paragraphs, facts, tables, quoted texts and figures.
+
+Written once, it is shown on a page, as a file that opens offline, and as Markdown.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from django.utils.text import slugify
+
+
+@dataclass(frozen=True)
+class Paragraph:
+    text: str
+    kind: ClassVar[str] = "paragraph"
+
+
+@dataclass(frozen=True)
+class Bullets:
+    items: Sequence[str]
+    kind: ClassVar[str] = "bullets"
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A name and what it is; `is_code` where every character counts (hashes, recipes)."""
+
+    name: str
+    text: str
+    is_code: bool = False
+
+
+@dataclass(frozen=True)
+class Facts:
+    rows: Sequence[Fact]
+    kind: ClassVar[str] = "facts"
+
+
+@dataclass(frozen=True)
+class Quote:
+    """A text as it was written, under its name; line breaks are kept."""
+
+    name: str
+    text: str
+    kind: ClassVar[str] = "quote"
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table: its caption, headings, and cells as text; the first of each row names the row."""
+
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    notes: Sequence[str] = ()
+    kind: ClassVar[str] = "grid"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure by the name of its file (name.svg); `description` is for who cannot see it."""
+
+    name: str
+    caption: str
+    description: str
+    kind: ClassVar[str] = "picture"
+
+
+@dataclass(frozen=True)
+class Item:
+    """An item of a checklist: what the study itself says, and what only a researcher can.
+
+    `asks` is the question to the researcher ("" where nothing is asked), `answer` what they wrote.
+    """
+
+    number: str
+    title: str
+    known: str
+    asks: str
+    answer: str
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self.asks) and not self.answer
+
+
+@dataclass(frozen=True)
+class Checklist:
+    items: Sequence[Item]
+    kind: ClassVar[str] = "checklist"
+
+
+Block = Paragraph | Bullets | Facts | Quote | Grid | Picture | Checklist
+
+
+@dataclass(frozen=True)
+class Section:
+    title: str
+    blocks: Sequence[Block]
+
+    @property
+    def anchor(self) -> str:
+        return slugify(self.title)
+
+
+@dataclass(frozen=True)
+class Document:
+    title: str
+    sections: Sequence[Section] = field(default_factory=list)
+
+
+def as_markdown(document: Document) -> str:
+    """The whole document as CommonMark with tables; texts are escaped."""
+    parts = [f"# {escaped(document.title)}"]
+    for section in document.sections:
+        parts.append(f"## {escaped(section.title)}")
+        for block in section.blocks:
+            parts.extend(_lines(block))
+    return "\n\n".join(parts) + "\n"
+
+
+def _lines(block: Block) -> Iterator[str]:
+    match block:
+        case Paragraph(text):
+            yield escaped(text)
+        case Bullets(items):
+            yield "\n".join(f"- {escaped(item)}" for item in items)
+        case Facts(rows):
+            yield "\n".join(
+                f"- **{escaped(one.name)}:** {(_code if one.is_code else escaped)(one.text)}"
+                for one in rows
+            )
+        case Quote(name, text):
+            fence = _fence(text, 3)
+            yield f"**{escaped(name)}**"
+            yield f"{fence}text\n{text}\n{fence}"
+        case Grid(caption, columns, rows, notes):
+            yield f"**{escaped(caption)}**"
+            header = [_row(columns), "|---" * len(columns) + "|"]
+            yield "\n".join([*header, *(_row(row) for row in rows)])
+            for note in notes:
+                yield escaped(note)
+        case Picture(name, caption, description):
+            yield f"![{escaped(description)}](figures/{name}.svg)"
+            yield escaped(caption)
+        case Checklist(items):
+            for item in items:
+                yield f"**{item.number} {escaped(item.title)}**"
+                if item.known:
+                    yield escaped(item.known)
+                if item.asks:
+                    yield f"*{escaped(item.asks)}* {escaped(item.answer) or '(not answered)'}"
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(escaped(cell) for cell in cells)} |"
+
+
+def _code(text: str) -> str:
+    fence = _fence(text, 1)
+    return f"{fence}{text}{fence}"
+
+
+def _fence(text: str, least: int) -> str:
+    """More backticks than the text has in a row."""
+    longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
+    return "`" * max(least, longest + 1)
+
+
+def escaped(text: str) -> str:
+    """A text on one line of Markdown that means itself."""
+    for sign in "\\`*_{}[]<>|#":
+        text = text.replace(sign, "\\" + sign)
+    return " ".join(text.split())
