@@ -10,6 +10,8 @@ from typing import ClassVar
 
 from django.utils.text import slugify
 
+LONGEST_UNBROKEN = 26  # characters of a table's cell
+
 
 @dataclass(frozen=True)
 class Paragraph:
@@ -56,6 +58,11 @@ class Grid:
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
     kind: ClassVar[str] = "grid"
+
+    @property
+    def is_tight(self) -> bool:
+        """Cells of numbers and short words, which are not broken over lines."""
+        return all(len(cell) <= LONGEST_UNBROKEN for row in self.rows for cell in row)
 
 
 @dataclass(frozen=True)

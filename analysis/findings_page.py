@@ -172,12 +172,13 @@ _TEXTS = {
 def page_tables(found: dict[str, list[Row]], is_waiting: bool = False) -> list[Table]:
     """The tables in the order of the page; those not found are waited for, or empty."""
     return [
-        Table(
-            name, *_TEXTS[name], _COLUMNS[name], found.get(name, []),
-            is_waiting and name not in found,
-        )
-        for name in TABLES
-    ]  # fmt: skip
+        table(name, found.get(name, []), is_waiting and name not in found) for name in TABLES
+    ]
+
+
+def table(name: str, rows: Sequence[Row], is_waiting: bool = False) -> Table:
+    """One of TABLES with its words."""
+    return Table(name, *_TEXTS[name], _COLUMNS[name], rows, is_waiting)
 
 
 def as_csv(kind: str, rows: Sequence[Row]) -> str:

@@ -206,7 +206,7 @@ def rule_text(rule: dict[str, Any]) -> str:
         minutes = rule["decision_minutes"]
         return f"After the training step {words}, for at most {minutes} minutes, paid."
     found = (
-        f"After the training step goes on who has {words}; threshold {rule['threshold']:g}. Who"
+        f"Who goes on after the training step: {words}; the threshold is {rule['threshold']:g}. Who"
         " does not is paid for the time worked, and the seat is given to somebody else."
     )
     if rule["others_needed"]:

@@ -46,14 +46,15 @@ def as_csv(table: PerformanceTable) -> str:
     return file.getvalue()
 
 
-def _notes(table: PerformanceTable) -> list[str]:
-    notes = [
+def notes(table: PerformanceTable) -> list[str]:
+    """What must stand below the table: what the numbers are, and who is not in them."""
+    said = [
         "Mean ± SD over annotators (ddof 1) of each annotator's mean S1 x 100.",
         f"Recipe: {'; '.join(table.recipes)}",
     ]
     if table.not_counted:
-        notes.append(f"Not counted: {', '.join(table.not_counted)}.")
-    return [*notes, PUBLISHED_NOTE] if table.has_published else notes
+        said.append(f"Not counted: {', '.join(table.not_counted)}.")
+    return [*said, PUBLISHED_NOTE] if table.has_published else said
 
 
 def as_markdown(table: PerformanceTable) -> str:
@@ -61,11 +62,11 @@ def as_markdown(table: PerformanceTable) -> str:
     names = [_markdown(task.name) for task in table.tasks]
     rows = [f"| | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
     rows += [f"| {name} | {' | '.join(texts)} |" for name, texts in lines(table)]
-    notes = "\n\n".join(_markdown(note) for note in _notes(table))
+    below = "\n\n".join(_markdown(note) for note in notes(table))
     return (
         f"## {table.heading}: {_markdown(table.study.title)}\n\n"
         + "\n".join(rows)
-        + f"\n\n{notes}\n"
+        + f"\n\n{below}\n"
     )
 
 
@@ -86,9 +87,9 @@ def as_latex(table: PerformanceTable) -> str:
         f"{_latex(name)} & {' & '.join(_latex(text) for text in texts)} \\\\"
         for name, texts in lines(table)
     )
-    notes = "\n".join(f"% {note}" for note in _notes(table))
+    above = "\n".join(f"% {note}" for note in notes(table))
     return (
-        f"% {table.heading}: {_latex(table.study.title)}\n{notes}\n"
+        f"% {table.heading}: {_latex(table.study.title)}\n{above}\n"
         f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n & {families} \\\\\n & {names} \\\\\n"
         f"\\midrule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"
     )

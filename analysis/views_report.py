@@ -1,12 +1,15 @@
-"""The researcher's pages of documents: preregistration, and their downloads."""
+"""The researcher's pages of documents: preregistration and report, and their downloads."""
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_GET
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods
 
-from analysis import documents, preregistration
+from analysis import checklist, documents, preregistration, report
 from analysis.views import _download
+from annotation import report_answers
 from annotation.access import study_of
 
 MARKDOWN = "text/markdown; charset=utf-8"
@@ -30,3 +33,43 @@ def preregistration_file(request: HttpRequest, name: str) -> HttpResponse:
         raise Http404
     text = documents.as_markdown(found)
     return _download(text, f"{name}-preregistration.md", MARKDOWN)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def report_page(request: HttpRequest, name: str) -> HttpResponse:
+    """GET shows the report; POST stores the answers to its checklist."""
+    study = study_of(request, name)
+    sent, problem = {}, ""
+    if request.method == "POST":
+        if study.is_draft:
+            raise Http404
+        fields = {item: f"item-{item}" for item in checklist.ASKED}
+        sent = {i: request.POST[field] for i, field in fields.items() if field in request.POST}
+        try:
+            changed = report_answers.save(study, sent, request.user)
+        except report_answers.ReportAnswerError as error:
+            problem = str(error)
+        else:
+            messages.success(request, f"Saved: {preregistration.count(changed, 'answer')} changed.")
+            return redirect("report", study.name)
+    address = reverse("report", args=[study.name])
+    context = {
+        "study": study,
+        "document": report.of(study, sent),
+        "problem": problem,
+        "answers_url": address,
+        "pictures": reverse("figures", args=[study.name]),
+    }
+    status = 422 if problem else 200
+    return render(request, "researcher/report.html", context, status=status)
+
+
+@login_required
+@require_GET
+def report_file(request: HttpRequest, name: str) -> HttpResponse:
+    """The same as Markdown."""
+    found = report.of(study_of(request, name))
+    if found is None:
+        raise Http404
+    return _download(documents.as_markdown(found), f"{name}-report.md", MARKDOWN)

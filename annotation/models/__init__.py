@@ -18,6 +18,7 @@ from annotation.models.people import (
     Worker,
 )
 from annotation.models.recruiting import Panel, ProlificStudy, Submission, WebhookEvent
+from annotation.models.reporting import ReportAnswer
 from annotation.models.study import (
     AccessRule,
     ConsentText,
@@ -58,6 +59,7 @@ __all__ = [
     "PersonalLink",
     "ProlificStudy",
     "Qualification",
+    "ReportAnswer",
     "Role",
     "Scenario",
     "Step",

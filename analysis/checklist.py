@@ -1,0 +1,308 @@
+"""A checklist for human baselines, filled in where the platform knows and asking where it does not.
+
+Items by the numbers of Wei, Paskov, Dev, Byun, Reuel et al. 2025 (arXiv 2506.13776), in words of
+our own. What is filled in is taken from the study; what is asked is the researcher's to answer.
+"""
+
+from collections.abc import Mapping
+
+from analysis import preregistration, significance
+from analysis.conduct import Conduct
+from analysis.documents import Item
+from analysis.preregistration import count
+from annotation.pay import in_currency
+from tasks.cards import FAMILIES
+
+# Item -> what only the researcher can say.
+ASKED = {
+    "1.5": "What was changed to make the task fair for people or for models, if anything?",
+    "1.6": "Was there a pilot, and what was changed after it?",
+    "1.7": "What did it cost to run the models (money, tokens or hours)?",
+    "1.8": "What difference would have mattered, and was the number of annotators chosen for it?",
+    "1.9": "Which ethics board reviewed the study, under which number, or why none?",
+    "1.10": "Where was the study preregistered (URL)?",
+    "2.1": "Whom should the annotators stand for?",
+    "2.2": "How were they sampled (platform filters, country, language, quotas)?",
+    "2.4": "Were authors or their colleagues among the annotators?",
+    "3.3": "How did the models' prompt differ from the annotators' page?",
+    "3.4": "Which instructions did the models get?",
+    "3.5": "Which tools were allowed to people and to models, and how was that enforced?",
+    "5.1.1": "Which demographics of the annotators are known and may be published?",
+    "5.2": "Where are the data published (URL, licence)?",
+    "5.4": "Where is the code of the models' runs (URL)?",
+}
+
+
+def items(found: Conduct, answers: Mapping[str, str]) -> list[Item]:
+    """The whole checklist of a study; `answers` are the researcher's by item."""
+    known = {
+        **_design(found),
+        **_people(found),
+        **_execution(found),
+        **_analysis(found),
+        **_documentation(found),
+    }
+    return [
+        Item(number, title, text, ASKED.get(number, ""), answers.get(number, ""))
+        for number, (title, text) in known.items()
+    ]
+
+
+Known = dict[str, tuple[str, str]]
+
+
+def _design(found: Conduct) -> Known:
+    manifest, prereg = found.manifest, found.study.opened_at
+    languages = sorted({task["card"]["language"] for task in manifest["tasks"]})
+    sizes = ", ".join(f"{name} {size:,}" for name, size in found.test_sizes.items())
+    seats = sum(one["seats"] for one in manifest["scenarios"])
+    per_person = sorted(set(found.test_sizes.values()))
+    contrasts = preregistration.pairs(manifest["scenarios"])
+    smallest = min((significance.smallest_p(*pair[3:]) for pair in contrasts), default=None)
+    detectable = (
+        "; ".join(
+            f"{one} and {two} annotators: {significance.detectable(min(one, two)):.2f} SDs"
+            for one, two in sorted({pair[3:] for pair in contrasts})
+        )
+        or "no differences are planned"
+    )
+    effort = "No active time is known yet."
+    if found.seconds_per_answer is not None:
+        effort = f"{found.seconds_per_answer:.1f} s of active time for a test answer, on average."
+        if found.wages:
+            earned = sum(wage.earned for wage in found.wages)
+            effort += f" People earned {in_currency(earned)} {manifest['currency']} in all."
+    models = _models(found)
+    return {
+        "0.7": ("Language of the items", ", ".join(languages)),
+        "0.8": ("Size of the data", f"Test examples: {sizes}."),
+        "0.9": ("Test items that models were scored on", models),
+        "0.10": (
+            "Model outputs for each item",
+            "One for each training split (see the table of models)."
+            if found.models
+            else "No predictions are uploaded.",
+        ),
+        "1.1": (
+            "Number of annotators",
+            f"{seats} planned in {count(len(manifest['scenarios']), 'scenario')};"
+            f" {len(found.analysed)} in the analysis.",
+        ),
+        "1.2": ("Number of items for people", f"All test examples: {sizes}."),
+        "1.2.1": (
+            "How the items were chosen",
+            "The whole test file of each task, as imported; nothing was sampled. The training"
+            f" files are those of number {found.study.split_number}.",
+        ),
+        "1.3": (
+            "Answers for each item",
+            f"{found.study.annotators} planned for each number of shots, by different people.",
+        ),
+        "1.4": (
+            "Items for each annotator",
+            " or ".join(f"{size:,}" for size in per_person)
+            + " test examples after the training examples of the scenario.",
+        ),
+        "1.5": ("Adjustments for people and models", ""),
+        "1.6": (
+            "Pilots and changes of design",
+            f"{count(found.pilots, 'other study')} of these tasks opened earlier here."
+            if found.pilots == 1
+            else f"{found.pilots} other studies of these tasks opened earlier here.",
+        ),
+        "1.7": ("Effort of people and of models", effort),
+        "1.8": (
+            "Power",
+            f"Smallest p of the exact permutation test: {smallest:.3g}."
+            if smallest is not None
+            else "No differences between shots are planned.",
+        ),
+        "1.8.1": ("Smallest difference that could be shown", f"At p < .05, 80 %: {detectable}."),
+        "1.9": (
+            "Ethics and consent",
+            f"Consent was asked before the first example; {found.whole.stages['consented']} people"
+            f" agreed, {found.whole.left['did not consent']} did not, {found.withdrawn} withdrew"
+            " later and their answers were erased.",
+        ),
+        "1.10": (
+            "Preregistration",
+            f"The design was frozen {preregistration.moment(prereg)} with the SHA-256"
+            f" {found.study.manifest_hash}, before a seat was taken."
+            if prereg
+            else "",
+        ),
+    }
+
+
+def _models(found: Conduct) -> str:
+    if not found.models:
+        return "No predictions are uploaded."
+    names = sorted({row.model for row in found.models})
+    return f"The same test examples as people, all of them ({', '.join(names)})."
+
+
+def _people(found: Conduct) -> Known:
+    manifest, whole = found.manifest, found.whole
+    came = ", ".join(f"{n} by {name}" for name, n in found.recruiters) or "nobody yet"
+    asked = manifest["comprehension_questions"].strip()
+    seen = found.exit_answers["seen_before"]
+    refused = whole.left["had done this task before"]
+    left = whole.stages["arrived"] - whole.stages["qualified"]
+    lists = found.study.access_rules.count()
+    return {
+        "2.1": ("Population", ""),
+        "2.2": ("Sampling", f"People came by: {came}."),
+        "2.3": (
+            "Criteria for taking part",
+            " ".join(
+                [
+                    "Questions about the instructions had to be answered right."
+                    if asked
+                    else "No questions about the instructions.",
+                    preregistration.rule_text(manifest["qualification"]),
+                    f"Entries on the lists of who may take part: {lists}.",
+                ]
+            ),
+        ),
+        "2.3.2": (
+            "Share who came and did not reach the test examples",
+            f"{left} of {whole.stages['arrived']} who took a seat{_share(left, whole)}.",
+        ),
+        "2.4": ("Authors among the annotators", ""),
+        "2.5": (
+            "Earlier contact with the items",
+            "Nobody could take part in a task twice, in any version or study;"
+            f" {refused} were turned away for that. Asked at the end whether they had seen the"
+            f" texts before: {_counts(seen)}.",
+        ),
+        "2.6": (
+            "Training",
+            "At k shots: k examples, each revealed after its answer; at zero shots: the"
+            f" description only. Shots: {', '.join(map(str, sorted(found.study.shots)))}.",
+        ),
+        "2.7": ("Pay", " ".join(preregistration.pay_sentences(manifest))),
+    }
+
+
+def _share(number: int, whole) -> str:
+    arrived = whole.stages["arrived"]
+    return f" ({number / arrived:.0%})" if arrived else ""
+
+
+def _counts(found) -> str:
+    if not found:
+        return "not asked, or nobody answered"
+    return ", ".join(f"{word} {n}" for word, n in sorted(found.items()))
+
+
+def _execution(found: Conduct) -> Known:
+    manifest, whole = found.manifest, found.whole
+    active = found.median("active_seconds")
+    passed, checks = found.check_results
+    blurs, pastes = found.page_signs
+    reached, analysed = whole.stages["qualified"], whole.stages["analysed"]
+    return {
+        "3.1": (
+            "Length of the sessions",
+            f"Median active time of {active / 60:.1f} minutes; breaks of up to"
+            f" {manifest['idle_limit_hours']} hours were allowed."
+            if active is not None
+            else "Nobody has ended yet.",
+        ),
+        "3.1.1": (
+            "Order of the items",
+            f"Training step: {preregistration.order(manifest['training_order'])}. Annotation step:"
+            f" {preregistration.order(manifest['annotation_order'])}. Seed {manifest['seed']}.",
+        ),
+        "3.2": (
+            "Quality control during the work",
+            f"Attention checks passed: {passed} of {checks}. Of {reached} who began the test"
+            f" examples, {analysed} are in the analysis; nobody was excluded automatically.",
+        ),
+        "3.3": (
+            "The same interface",
+            "What annotators saw is in the release bundle. Models answer in files.",
+        ),
+        "3.4": ("The same instructions", "Annotators' instructions are in the release bundle."),
+        "3.5": (
+            "The same tools",
+            f"Their pages told of being left {count(blurs, 'time')} and of"
+            f" {count(pastes, 'paste')}, over all annotators in the analysis.",
+        ),
+        "3.6": ("Reasons for answers", "Annotators were not asked for reasons."),
+    }
+
+
+def _analysis(found: Conduct) -> Known:
+    excluded = excluded_by_hand(found)
+    return {
+        "4.1": (
+            "Tests of differences",
+            "Between shots by Welch's test with Holm's correction and by exact permutation;"
+            " against models paired by example. The tables are in this report and on the pages"
+            " Analysis and Humans and models.",
+        ),
+        "4.2": (
+            "Uncertainty",
+            "SD over annotators and t intervals in this report; bootstraps over examples,"
+            " annotators and both on the page Analysis.",
+        ),
+        "4.3": ("The same metric", f"S1 for both. {_recipes(found)}"),
+        "4.4": ("The same rubric", "The same gold texts and gold rule for both."),
+        "4.5": ("The same method", "One function scores people's and models' answers."),
+        "4.6": (
+            "Robustness to exclusions",
+            f"{count(excluded, 'annotator')} excluded by hand."
+            + (" The table is shown in both versions." if excluded else "")
+            + " The page Sensitivity has it under other rules.",
+        ),
+    }
+
+
+def excluded_by_hand(found: Conduct) -> int:
+    """Completed people who are not in the analysis."""
+    return found.whole.left["completed, excluded from the analysis"]
+
+
+def _recipes(found: Conduct) -> str:
+    return "; ".join(sorted({task["recipe"] for task in found.manifest["tasks"]}))
+
+
+def _documentation(found: Conduct) -> Known:
+    whole = found.whole
+    families = {task.card.family for task in found.tasks}
+    active = found.seconds_per_answer
+    return {
+        "5.1.1": ("Demographics", "Handful asks for none and stores none."),
+        "5.1.2": (
+            "Instructions",
+            f"Of {count(len(found.tasks), 'task')}"
+            f" ({', '.join(name.replace('_', ' ') for name in FAMILIES if name in families)}),"
+            " word for word in the release bundle.",
+        ),
+        "5.1.3": (
+            "Time",
+            f"Mean {active:.1f} s of active time for a test answer; each one is in answers.csv."
+            if active is not None
+            else "No test answers yet.",
+        ),
+        "5.1.4": (
+            "Use of AI tools",
+            f"Asked at the end: {_counts(found.exit_answers['ai_used'])}.",
+        ),
+        "5.1.5": (
+            "Share who completed",
+            f"{whole.stages['completed']} of {whole.stages['arrived']} who took a seat"
+            f"{_share(whole.stages['completed'], whole)}.",
+        ),
+        "5.2": (
+            "Data of individuals",
+            "The release bundle holds every answer under a pseudonym, with times, and a program"
+            " that recomputes every number.",
+        ),
+        "5.3": (
+            "Materials",
+            "Task cards, instructions, consent text and the pages are in the release bundle.",
+        ),
+        "5.4": ("Code", "Handful is open; verify.py in the bundle needs nothing but Python."),
+    }

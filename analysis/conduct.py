@@ -1,0 +1,216 @@
+"""How a study was run, in numbers: who came and left, what was paid, what was decided.
+
+Gathered once for the report. People only, unless a name says otherwise; amounts are in cents, times
+in seconds. Nobody is named: pseudonyms at most.
+"""
+
+import json
+import statistics
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+from django.db.models import Avg, Count, Q, Sum
+
+from analysis import funnel, machine_performance, scores
+from annotation import pay
+from annotation.models import (
+    Activity,
+    Answer,
+    Decision,
+    ExitAnswers,
+    Kind,
+    LedgerEntry,
+    Participation,
+    Step,
+    Study,
+)
+from tasks.models import Example, PredictionFile, Split, Task
+
+# Which platform somebody came from, in words.
+RECRUITERS = {
+    "link": "an open link",
+    "personal": "personal one-time links",
+    "prolific": "Prolific",
+}
+
+
+@dataclass(frozen=True)
+class Amount:
+    """Entries of one kind in the ledger: how many, and their sum in cents."""
+
+    kind: str
+    words: str
+    entries: int
+    cents: int
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """A decision about somebody's place in the analysis."""
+
+    annotator: str
+    in_analysis: bool
+    reason: str
+    at: datetime
+
+
+class Conduct:
+    """The numbers of one opened study, each asked for once."""
+
+    def __init__(self, study: Study):
+        self.study = study
+        self.manifest: dict[str, Any] = json.loads(study.manifest)
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """One row per participation of every kind, as scores.annotators has it."""
+        return scores.annotators(self.study)
+
+    @cached_property
+    def analysed(self) -> pd.DataFrame:
+        """The rows of people that the tables count."""
+        return scores.counted(self.frame, Kind.PERSON)
+
+    @cached_property
+    def tasks(self) -> list[Task]:
+        return list(self.study.tasks.order_by("name"))
+
+    @cached_property
+    def test_sizes(self) -> dict[str, int]:
+        """Task -> number of its test examples."""
+        found = Example.objects.filter(split__task__in=self.tasks, split__kind=Split.Kind.TEST)
+        named = found.order_by().values_list("split__task__name")
+        return dict(named.annotate(size=Count("pk")))
+
+    @cached_property
+    def funnels(self) -> list[tuple[Any, funnel.Funnel]]:
+        return funnel.of_study(self.study)
+
+    @cached_property
+    def whole(self) -> funnel.Funnel:
+        return funnel.total(self.funnels)
+
+    @cached_property
+    def wages(self) -> list[pay.Wage]:
+        return pay.wages(pay.settled(self.study))
+
+    def median(self, name: str) -> float | None:
+        """The median over people of a number of pay.Wage; None where nobody has one."""
+        found = [getattr(wage, name) for wage in self.wages]
+        known = [value for value in found if value is not None]
+        return statistics.median(known) if known else None
+
+    @cached_property
+    def amounts(self) -> list[Amount]:
+        """What was earned, by kind of entry."""
+        labels = dict(LedgerEntry.Kind.choices)
+        found = LedgerEntry.objects.filter(participation__study=self.study).order_by("kind")
+        sums = found.values_list("kind").annotate(entries=Count("pk"), cents=Sum("cents"))
+        return [Amount(kind, str(labels[kind]), entries, cents) for kind, entries, cents in sums]
+
+    @property
+    def earned(self) -> int:
+        return sum(amount.cents for amount in self.amounts)
+
+    @cached_property
+    def paid(self) -> int:
+        """Of what was earned: what stands in batches that were paid."""
+        entries = LedgerEntry.objects.filter(participation__study=self.study)
+        paid = entries.filter(payment__batch__state="paid")
+        return paid.aggregate(total=Sum("cents"))["total"] or 0
+
+    @cached_property
+    def seconds_per_answer(self) -> float | None:
+        """Mean active time on an answer of the annotation step, of who is in the tables."""
+        found = self._answers().filter(turn__step=Step.ANNOTATION)
+        return found.aggregate(mean=Avg("active_seconds"))["mean"]
+
+    def _answers(self):
+        people = self.study.participations.in_tables().filter(kind=Kind.PERSON)
+        return Answer.objects.filter(turn__participation__in=people)
+
+    @cached_property
+    def check_results(self) -> tuple[int, int]:
+        """(passed, answered) attention checks, of who is in the tables."""
+        found = self._answers().filter(turn__step=Step.CHECK)
+        counts = found.aggregate(n=Count("pk"), passed=Count("pk", filter=Q(s1=1)))
+        return counts["passed"], counts["n"]
+
+    @cached_property
+    def page_signs(self) -> tuple[int, int]:
+        """(pages left, pastes), as the pages of who is in the tables told themselves."""
+        people = self.study.participations.in_tables().filter(kind=Kind.PERSON)
+        found = Activity.objects.filter(turn__participation__in=people)
+        sums = found.aggregate(blurs=Sum("blurs"), pastes=Sum("pastes"))
+        return sums["blurs"] or 0, sums["pastes"] or 0
+
+    @cached_property
+    def exit_answers(self) -> dict[str, Counter[str]]:
+        """seen_before and ai_used -> how often each was answered, of all people who answered."""
+        rows = ExitAnswers.objects.filter(
+            participation__study=self.study, participation__kind=Kind.PERSON
+        ).values_list("seen_before", "ai_used")
+        found: dict[str, Counter[str]] = {"seen_before": Counter(), "ai_used": Counter()}
+        for seen, ai in rows:
+            found["seen_before"][seen or "not answered"] += 1
+            found["ai_used"][ai or "not answered"] += 1
+        return found
+
+    @cached_property
+    def consents(self) -> list[tuple[int, datetime, int]]:
+        """(version, since when, how many people agreed to it) of each consent text."""
+        people = self.study.participations.filter(kind=Kind.PERSON, consented_at__isnull=False)
+        counts = dict(people.order_by().values_list("consent_text").annotate(n=Count("pk")))
+        texts = self.study.consent_texts.order_by("version")
+        return [(text.version, text.since, counts.get(text.pk, 0)) for text in texts]
+
+    @cached_property
+    def withdrawn(self) -> int:
+        people = self.study.participations.filter(kind=Kind.PERSON)
+        return people.filter(status=Participation.Status.WITHDRAWN).count()
+
+    @cached_property
+    def exclusions(self) -> list[Exclusion]:
+        """Decisions about the analysis, in their order."""
+        found = Decision.objects.filter(
+            participation__study=self.study,
+            participation__kind=Kind.PERSON,
+            about=Decision.About.ANALYSIS,
+        )
+        rows = found.values_list("participation__pseudonym", "outcome", "reason", "at")
+        return [Exclusion(*row) for row in rows]
+
+    @cached_property
+    def recruiters(self) -> list[tuple[str, int]]:
+        """(where people came from, how many participations)."""
+        people = self.study.participations.filter(kind=Kind.PERSON)
+        counts = people.order_by("worker__recruiter").values_list("worker__recruiter")
+        return [
+            (RECRUITERS.get(name, name.removeprefix("panel:")), n)
+            for name, n in counts.annotate(n=Count("pk"))
+        ]
+
+    @cached_property
+    def models(self) -> list[machine_performance.ModelRow]:
+        """Uploaded models on the study's tasks."""
+        files = PredictionFile.objects.filter(task__in=self.tasks)
+        return machine_performance.model_rows(files)
+
+    @cached_property
+    def changes(self) -> list[tuple[datetime, str]]:
+        """What was done to the study after it was opened, in its order."""
+        opened = self.study.opened_at
+        events = self.study.events.filter(at__gt=opened) if opened else self.study.events.none()
+        return [(at, what) for at, what in events.values_list("at", "what") if what != "Open: open"]
+
+    @cached_property
+    def pilots(self) -> int:
+        """Other studies of the same owner on these tasks that were opened earlier."""
+        names = [task.name for task in self.tasks]
+        others = Study.objects.filter(owner=self.study.owner_id, tasks__name__in=names)
+        earlier = others.filter(opened_at__lt=self.study.opened_at).exclude(pk=self.study.pk)
+        return earlier.distinct().count()

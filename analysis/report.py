@@ -1,0 +1,373 @@
+"""The report of a study: what a paper needs to say, filled from the design and what happened.
+
+A document as data (documents.py), from numbers gathered once (conduct.py). People only; simulated
+annotators and models have a section of their own. Nobody is named.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from analysis import (
+    checklist,
+    differences,
+    figures_page,
+    findings,
+    findings_page,
+    preregistration,
+    rendering,
+)
+from analysis.conduct import Conduct
+from analysis.documents import (
+    Block,
+    Bullets,
+    Checklist,
+    Document,
+    Fact,
+    Facts,
+    Grid,
+    Paragraph,
+    Picture,
+    Section,
+)
+from analysis.funnel import STAGES
+from analysis.preregistration import count, moment, order
+from analysis.tables import PerformanceTable, kinds_of, versions
+from analysis.uncertainty import t_interval
+from annotation.models import Kind, Study
+from annotation.pay import in_currency
+
+
+def of(study: Study, sent: Mapping[str, str] | None = None) -> Document | None:
+    """The report of a study; None while it is a draft, which has nothing to report.
+
+    `sent` are answers to the checklist that could not be stored, shown instead of the stored ones.
+    """
+    if study.is_draft:
+        return None
+    answers = dict(study.report_answers.values_list("item", "text"))
+    return document(Conduct(study), {**answers, **(sent or {})})
+
+
+def document(found: Conduct, answers: Mapping[str, str]) -> Document:
+    """The report from those numbers and answers (by item of the checklist)."""
+    others = [kind for kind in kinds_of(found.frame) if kind != Kind.PERSON]
+    sections = [
+        Section("Methods", _methods(found)),
+        Section("Human performance", _performance(found, [Kind.PERSON])),
+        Section("Uncertainty and differences", _uncertainty(found)),
+        Section("Figures", _figures(found)),
+    ]
+    if found.models:
+        sections.append(Section("Models on the same examples", _models(found)))
+    if others:
+        sections.append(Section("Not people", _performance(found, others)))
+    sections += [
+        Section("From arrival to analysis", _funnel(found)),
+        Section("Pay and time", _pay(found)),
+        Section("Consent, withdrawals, exclusions", _consent(found)),
+        Section("Deviations from the frozen design", _deviations(found)),
+        Section("Checklist for human baselines", _checklist(found, answers)),
+        Section("How to check this report", _provenance(found)),
+    ]
+    return Document(f"Report: {found.study.title}", sections)
+
+
+# Methods ------------------------------------------------------------------------------------------
+
+
+def _methods(found: Conduct) -> list[Block]:
+    manifest, whole = found.manifest, found.whole
+    tasks = [f"{task['name']} (version {task['version']})" for task in manifest["tasks"]]
+    shots = sorted(found.study.shots)
+    came = ", ".join(f"{n} by {name}" for name, n in found.recruiters)
+    design = (
+        f"We measured how well people do {_listed(tasks)} with {_listed(map(str, shots))} shots, by"
+        " the protocol of CLUES (Mukherjee et al. 2021), on the platform Handful. Each of the"
+        f" {count(len(manifest['scenarios']), 'scenario')} (a task at a number of shots) was"
+        f" planned for {count(found.study.annotators, 'annotator')}; nobody took part in a task"
+        " twice."
+    )
+    if any(shots):
+        design += (
+            " In the training step annotators answered the k examples of training file number"
+            f" {found.study.split_number} one at a time ({order(manifest['training_order'])});"
+            " after each answer, which could not be changed, the right one was shown."
+        )
+    helped = "were" if manifest["help_examples_at_zero_shots"] else "were not"
+    design += (
+        " In the annotation step they answered all test examples of the task"
+        f" ({order(manifest['annotation_order'])}), without feedback. Annotators at zero shots saw"
+        f" the description and instructions only; help examples {helped} shown to them."
+    )
+    gates = [preregistration.rule_text(manifest["qualification"])]
+    if manifest["comprehension_questions"].strip():
+        gates.append("Questions about the instructions had to be answered right before that.")
+    if manifest["attention_checks"]:
+        checks = count(manifest["attention_checks"], "attention check")
+        gates.append(f"{checks} stood among the test examples and are not scored.")
+    people = (
+        f"{whole.stages['arrived']} took a seat{f' ({came})' if came else ''},"
+        f" {whole.stages['consented']} consented, {whole.stages['completed']} completed and"
+        f" {whole.stages['analysed']} are in the analysis."
+    )
+    score = (
+        "An answer is scored by S1: the harmonic mean of precision and recall between the set of"
+        " answered texts and the set of gold texts, which match exactly; two empty sets score 1."
+        " We report the mean ± standard deviation (ddof 1) over annotators of their mean S1 over"
+        " the test examples, x 100; no answers are aggregated."
+    )
+    rate = f"Annotators were paid {manifest['hourly_rate']} {manifest['currency']} per active hour."
+    wage = found.median("per_active_hour")
+    if wage is not None:
+        earned = in_currency(round(wage))
+        rate += f" The median was {earned} {manifest['currency']} per active hour."
+    return [Paragraph(text) for text in (design, " ".join(gates), people, score, rate)]
+
+
+def _listed(words: Sequence[str]) -> str:
+    """a; a and b; a, b and c."""
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+# Results ------------------------------------------------------------------------------------------
+
+
+def _performance(found: Conduct, kinds: Sequence[str]) -> list[Block]:
+    """The tables of those kinds, each also with the excluded where there are any."""
+    return [_table(table) for kind in kinds for table in versions(found.study, kind, found.frame)]
+
+
+def _table(table: PerformanceTable) -> Grid:
+    rows = [[name, *texts] for name, texts in rendering.lines(table)]
+    columns = ["Shots", *(task.name for task in table.tasks)]
+    return Grid(table.heading, columns, rows, rendering.notes(table))
+
+
+def _uncertainty(found: Conduct) -> list[Block]:
+    people = found.analysed
+    if people.empty:
+        return [Paragraph("Nobody has completed it yet.")]
+    rows = []
+    for (task, shots), part in people.groupby(["task", "shots"]):
+        t = t_interval(list(part["mean_s1"]))
+        low, high = max(0.0, 100 * t.low), min(100.0, 100 * t.high)
+        interval = f"{low:.1f} to {high:.1f}" if len(part) > 1 else "–"
+        mean = 100 * part["mean_s1"].mean()
+        rows.append([str(task), str(shots), str(len(part)), f"{mean:.1f}", interval])
+    blocks: list[Block] = [
+        Grid(
+            "Means with their t intervals",
+            ["Task", "Shots", "n", "Mean S1 x 100", "95 % over annotators"],
+            rows,
+            [
+                "The interval says how far the mean of these examples could be off for other"
+                " annotators. Bootstraps over examples, annotators and both are on the page"
+                " Analysis."
+            ],
+        )
+    ]
+    frame = people.rename(columns={"mean_s1": "s1"})[["task", "shots", "annotator", "s1"]]
+    contrasts = findings.contrasts(frame, found.study.seed)
+    if contrasts:
+        table = findings_page.table("contrasts", contrasts)
+        meanings = " ".join(f"{c.heading}: {c.meaning}." for c in table.columns if c.meaning)
+        headings = [column.heading for column in table.columns]
+        blocks.append(Grid("Differences between shots", headings, table.cells, [meanings]))
+    return blocks
+
+
+def _figures(found: Conduct) -> list[Block]:
+    """Pictures where they can be drawn, else the numbers behind them."""
+    if found.analysed.empty:
+        return [Paragraph("Nobody has completed it yet.")]
+    blocks: list[Block] = []
+    for figure in figures_page.page_figures(found.study, Kind.PERSON):
+        if figure.why_not:
+            blocks.append(Paragraph(f"{figure.title}: {figure.why_not}"))
+        elif figures_page.can_draw():
+            caption = f"{figure.title}. {figure.caption}"
+            blocks.append(Picture(figure.name, caption, figure.description))
+        else:
+            headings = [column.heading for column in figure.columns]
+            blocks.append(Grid(figure.title, headings, figure.cells, [figure.caption]))
+    return blocks
+
+
+def _models(found: Conduct) -> list[Block]:
+    rows = [
+        [
+            row.model,
+            row.task.name,
+            str(row.shots),
+            row.score.text,
+            f"{row.score.n} of {row.score.of}",
+        ]
+        for row in found.models
+    ]
+    blocks: list[Block] = [
+        Grid(
+            "Models",
+            ["Model", "Task", "Shots", "Mean S1 x 100", "Splits"],
+            rows,
+            ["Mean ± SD (ddof 1) over training splits, by the scorer that scores people."],
+        )
+    ]
+    compared = [
+        [
+            one.model,
+            one.task,
+            str(one.shots),
+            one.difference_text,
+            f"{one.se:.1f}",
+            one.p_text,
+            one.holm_text,
+        ]
+        for one in differences.differences(found.study, Kind.PERSON)
+    ]
+    if compared:
+        blocks.append(
+            Grid(
+                "People minus models",
+                ["Model", "Task", "Shots", "Difference", "SE", "p", "p Holm"],
+                compared,
+                [
+                    "In points, paired by example with contexts as clusters; p by flipping the"
+                    " signs of clusters, two-sided."
+                ],
+            )
+        )
+    return blocks
+
+
+# What happened ------------------------------------------------------------------------------------
+
+
+def _funnel(found: Conduct) -> list[Block]:
+    names = ["Scenario", *(stage.capitalize() for stage in STAGES)]
+    rows = [[str(one), *map(str, own.counts)] for one, own in found.funnels]
+    rows.append(["All", *map(str, found.whole.counts)])
+    left = [f"{words}: {n}" for words, n in sorted(found.whole.left.items())]
+    return [
+        Grid(
+            "How far people came",
+            names,
+            rows,
+            [
+                " ".join(f"{stage.capitalize()}: {words}." for stage, words in STAGES.items()),
+                "One person on two tasks counts twice. Who found no free seat left no trace; of who"
+                " withdrew only that they had consented is known.",
+            ],
+        ),
+        Bullets(left or ["Nobody left."]),
+    ]
+
+
+def _pay(found: Conduct) -> list[Block]:
+    currency = found.manifest["currency"]
+    blocks: list[Block] = [Bullets(preregistration.pay_sentences(found.manifest))]
+    if not found.wages:
+        return [*blocks, Paragraph("No pay is settled yet.")]
+
+    def wage(name: str) -> str:
+        known = found.median(name)
+        return "–" if known is None else f"{in_currency(round(known))} {currency}"
+
+    active = sum(one.active_seconds for one in found.wages)
+    rows = [
+        [amount.words, str(amount.entries), in_currency(amount.cents)] for amount in found.amounts
+    ]
+    rows.append(["all", str(sum(a.entries for a in found.amounts)), in_currency(found.earned)])
+    facts = [
+        Fact("Participations with settled pay", str(len(found.wages))),
+        Fact("Median per active hour", wage("per_active_hour")),
+        Fact("Median per elapsed hour", wage("per_elapsed_hour")),
+        Fact("Active hours in all", f"{active / 3600:.1f}"),
+        Fact("Median active minutes", _minutes(found.median("active_seconds"))),
+        Fact("Median elapsed minutes", _minutes(found.median("elapsed_seconds"))),
+        Fact("Seconds for a test answer", _one_digit(found.seconds_per_answer)),
+        Fact("Total earned", f"{in_currency(found.earned)} {currency}"),
+        Fact("Of it paid so far", f"{in_currency(found.paid)} {currency}"),
+    ]
+    return [
+        *blocks,
+        Facts(facts),
+        Grid("What was earned", ["For", "Entries", f"Amount ({currency})"], rows),
+    ]
+
+
+def _minutes(seconds: float | None) -> str:
+    return "–" if seconds is None else f"{seconds / 60:.1f}"
+
+
+def _one_digit(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}"
+
+
+def _consent(found: Conduct) -> list[Block]:
+    agreed = [[str(version), moment(since), str(n)] for version, since, n in found.consents]
+    excluded = checklist.excluded_by_hand(found)
+    blocks: list[Block] = [
+        Grid("Consent texts", ["Version", "Since", "People who agreed"], agreed),
+        Paragraph(
+            f"{count(found.withdrawn, 'participation')} withdrew: the answers were erased, and are"
+            f" in no number here. {count(excluded, 'completed annotator')} taken out of the"
+            " analysis."
+        ),
+    ]
+    if found.exclusions:
+        rows = [
+            [one.annotator, "back in" if one.in_analysis else "out", one.reason, moment(one.at)]
+            for one in found.exclusions
+        ]
+        columns = ["Annotator", "Decision", "Reason", "When"]
+        blocks.append(Grid("Decisions about the analysis", columns, rows))
+    return blocks
+
+
+def _deviations(found: Conduct) -> list[Block]:
+    items = [(at, what) for at, what in found.changes]
+    items += [
+        (
+            one.at,
+            f"{one.annotator} taken {'back into' if one.in_analysis else 'out of'} the analysis",
+        )
+        for one in found.exclusions
+    ]
+    if not items:
+        return [Paragraph("None: nothing was done to the study since it was opened.")]
+    lines = [f"{moment(at)}: {what}" for at, what in sorted(items)]
+    return [
+        Paragraph("Everything that was done to the study after its design was frozen:"),
+        Bullets(lines),
+    ]
+
+
+def _checklist(found: Conduct, answers: Mapping[str, str]) -> list[Block]:
+    made = checklist.items(found, answers)
+    still_open = sum(one.is_open for one in made)
+    return [
+        Paragraph(
+            "Items by the numbers of Wei et al. 2025 (arXiv 2506.13776), in words of our own. What"
+            " the platform knows is filled in; the questions are for the researcher."
+            + (f" Not answered yet: {still_open}." if still_open else "")
+        ),
+        Checklist(made),
+    ]
+
+
+def _provenance(found: Conduct) -> list[Block]:
+    return [
+        Facts(
+            [
+                Fact("SHA-256 of the frozen design", found.study.manifest_hash, is_code=True),
+                *(
+                    Fact(f"Recipe of {task['name']}", task["recipe"], is_code=True)
+                    for task in found.manifest["tasks"]
+                ),
+            ]
+        ),
+        Paragraph(
+            "The release bundle holds the design (manifest.json), every answer with its times, and"
+            " verify.py, which recomputes every number of the tables from the CSVs alone."
+        ),
+    ]

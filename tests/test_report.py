@@ -1,0 +1,317 @@
+"""The report says what the design says and what happened; it names nobody and mixes no kinds."""
+
+import csv
+import io
+
+import pytest
+from django.urls import reverse
+
+from analysis import checklist, figures_page, report
+from analysis.documents import Checklist, Facts, Grid, Picture
+from annotation import design, eligibility, exclusion, pay, recruitment, training_step, withdrawal
+from annotation.models import Kind, Participation, ReportAnswer
+from tests import factories
+
+
+@pytest.fixture
+def signed_in(client, researcher):
+    client.force_login(researcher)
+    return client
+
+
+@pytest.fixture
+def study(researcher):
+    """0 and 2 shots, three seats each; of everything that can happen to somebody, one."""
+    made = factories.make_study(
+        researcher, factories.make_task(test_size=6), shots=[0, 2], annotators=3,
+        title="A study", exit_questionnaire=True,
+    )  # fmt: skip
+    zero, two = made.scenarios.order_by("shots")
+    for scenario in (zero, two):
+        for answer in (None, lambda turn: []):
+            factories.work_through(factories.seat(scenario), answer)
+    recruitment.consent(factories.join(made), agree=False)
+    factories.work_through(factories.seat(zero, Kind.SIMULATED), lambda turn: [])
+    return made
+
+
+def block(study, section: str, kind, caption: str = ""):
+    """The block of that kind in the section, the one with the caption where there are several."""
+    (found,) = [one for one in report.of(study).sections if one.title == section]
+    blocks = [one for one in found.blocks if isinstance(one, kind)]
+    return next(one for one in blocks if not caption or one.caption == caption)
+
+
+def funnel_row(study, scenario: str) -> list[int]:
+    grid = block(study, "From arrival to analysis", Grid)
+    (row,) = [row for row in grid.rows if row[0] == scenario]
+    return [int(cell) for cell in row[1:]]
+
+
+def left(study) -> list[str]:
+    from analysis.documents import Bullets
+
+    return block(study, "From arrival to analysis", Bullets).items
+
+
+def test_the_table_is_that_of_the_page_and_counts_people_only(signed_in, study):
+    grid = block(study, "Human performance", Grid)
+    assert grid.caption == "Human performance"
+    address = reverse("human_performance_file", args=[study.name, "csv"])
+    rows = csv.DictReader(io.StringIO(signed_in.get(address).content.decode()))
+    people = [row for row in rows if row["kind"] == "person"]
+    for row in people:
+        (shown,) = [one for one in grid.rows if one[0] == f"{row['shots']} shots"]
+        assert shown[1].startswith(f"{float(row['mean']):.1f} ± {float(row['sd_ddof1']):.1f}")
+        assert "(n=2)" in shown[1]
+
+
+def test_simulated_annotators_stand_in_a_section_of_their_own(study):
+    grid = block(study, "Not people", Grid)
+    assert grid.caption == "Simulated annotators (not people)"
+    assert "(n=1)" in grid.rows[0][1]
+    titles = [section.title for section in report.of(study).sections]
+    assert titles.count("Human performance") == 1
+
+
+def test_without_simulated_annotators_there_is_no_such_section(researcher):
+    study = factories.make_study(researcher, factories.make_task())
+    assert "Not people" not in [section.title for section in report.of(study).sections]
+
+
+def test_both_versions_stand_there_where_somebody_was_excluded(researcher, study):
+    one = study.participations.filter(kind="person", status="completed").first()
+    exclusion.decide(one, False, "Asleep at the desk", researcher)
+    (section,) = [s for s in report.of(study).sections if s.title == "Human performance"]
+    captions = [block.caption for block in section.blocks]
+    assert captions == [
+        "Human performance",
+        "Human performance, with those excluded from the analysis",
+    ]
+    grid = block(study, "Consent, withdrawals, exclusions", Grid, "Decisions about the analysis")
+    assert grid.rows[0][:3] == [one.pseudonym, "out", "Asleep at the desk"]
+
+
+def test_the_funnel_counts_each_stage(study):
+    # One declined, at the scenario that was emptier at that moment.
+    assert funnel_row(study, "All") == [5, 4, 4, 4, 4, 4]
+    assert left(study) == ["did not consent: 1"]
+
+
+def test_the_funnel_follows_somebody_step_by_step(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=2)
+    name = "toy-places, 2 shots"
+    seat = factories.join(study)
+    assert funnel_row(study, name) == [1, 0, 0, 0, 0, 0]
+    recruitment.consent(seat, agree=True)
+    assert funnel_row(study, name) == [1, 1, 0, 0, 0, 0]
+    training_step.begin(seat.token)
+    factories.work_through(seat, limit=1)
+    assert funnel_row(study, name) == [1, 1, 0, 0, 0, 0]
+    factories.work_through(seat, limit=1)
+    assert funnel_row(study, name) == [1, 1, 1, 0, 0, 0]
+    training_step.go_on(seat.token)
+    assert funnel_row(study, name) == [1, 1, 1, 1, 0, 0]
+    factories.work_through(seat)
+    assert funnel_row(study, name) == [1, 1, 1, 1, 1, 1]
+    seat.refresh_from_db()
+    exclusion.decide(seat, False, "no", researcher)
+    assert funnel_row(study, name) == [1, 1, 1, 1, 1, 0]
+    assert left(study) == ["completed, excluded from the analysis: 1"]
+
+
+def test_the_funnel_says_how_people_left(researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[2], annotators=5,
+        qualification="minimum", qualification_threshold=90,
+    )  # fmt: skip
+    scenario = study.scenarios.get()
+    bad = factories.seat(scenario)
+    factories.work_through(bad, lambda turn: ["train"], limit=2)
+    training_step.go_on(bad.token)
+    gone = factories.seat(scenario)
+    factories.work_through(gone)
+    withdrawal.withdraw(gone.token)
+    recruitment.give_back(factories.seat(scenario), Participation.Status.RETURNED)
+    factories.seat(scenario)
+    assert left(study) == [
+        "gave the place back: 1",
+        "screened out after the training step, paid: 1",
+        "still there: at work: 1",
+        "withdrew their answers: 1",
+    ]
+    assert funnel_row(study, "All") == [4, 4, 1, 0, 0, 0]
+
+
+def test_pay_is_summed_and_names_nobody(study):
+    facts = {fact.name: fact.text for fact in block(study, "Pay and time", Facts).rows}
+    earned = sum(entry.cents for one in study.participations.all() for entry in one.ledger.all())
+    assert earned > 0
+    assert facts["Total earned"] == f"{pay.in_currency(earned)} USD"
+    assert facts["Of it paid so far"] == "0.00 USD"
+    assert facts["Participations with settled pay"] == "4"
+    grid = block(study, "Pay and time", Grid)
+    assert grid.rows[-1][-1] == pay.in_currency(earned)
+
+
+def test_the_methods_are_filled_from_the_design_and_from_what_happened(study):
+    text = " ".join(one.text for one in report.of(study).sections[0].blocks)
+    assert "toy-places (version 1) with 0 and 2 shots" in text
+    assert "2 scenarios (a task at a number of shots) was planned for 3 annotators" in text
+    assert "5 took a seat" in text
+    assert "4 completed and 4 are in the analysis" in text
+    assert "12.00 USD per active hour" in text
+
+
+def test_each_consent_text_is_counted(study):
+    grid = block(study, "Consent, withdrawals, exclusions", Grid, "Consent texts")
+    assert [(row[0], row[2]) for row in grid.rows] == [("1", "4")]
+
+
+def test_an_untouched_study_has_no_deviations(researcher):
+    study = factories.make_study(researcher, factories.make_task())
+    (section,) = [s for s in report.of(study).sections if s.title.startswith("Deviations")]
+    assert "None: nothing was done" in section.blocks[0].text
+
+
+def test_what_was_done_after_opening_is_a_deviation(researcher, study):
+    design.change_status(study, "pause", researcher)
+    design.change_status(study, "reopen", researcher)
+    design.add_seats(study.scenarios.first(), 2, researcher)
+    eligibility.add_rule(study, "deny", "task", "toy-places", by=researcher)
+    one = study.participations.filter(status="completed", kind="person").first()
+    exclusion.decide(one, False, "a reason", researcher)
+    (section,) = [s for s in report.of(study).sections if s.title.startswith("Deviations")]
+    lines = [line.split("UTC: ")[1] for line in section.blocks[1].items]
+    assert lines == [
+        "Pause: paused",
+        "Reopen: open",
+        "2 seats added to toy-places, 0 shots",
+        "list entry made: nobody who has met the task: toy-places",
+        f"{one.pseudonym} taken out of the analysis",
+    ]
+    assert researcher.username not in " ".join(lines)
+
+
+def test_figures_are_pictures_where_they_can_be_drawn_else_tables(study, monkeypatch):
+    assert block(study, "Figures", Picture).name == "shots"
+    monkeypatch.setattr(figures_page, "can_draw", lambda: False)
+    grid = block(study, "Figures", Grid)
+    assert grid.caption == "Shot curve"
+    assert len(grid.rows) == 2
+
+
+def test_the_pictures_of_the_page_are_there(signed_in, study):
+    page = signed_in.get(reverse("report", args=[study.name])).content.decode()
+    address = reverse("figure_file", args=[study.name, "shots", "svg"])
+    assert f'<img src="{address}"' in page
+    assert signed_in.get(address)["Content-Type"] == "image/svg+xml"
+
+
+def test_models_are_compared_on_the_same_examples(researcher, study):
+    factories.predict(researcher, "toy", study.tasks.get(), 2, 1)
+    grid = block(study, "Models on the same examples", Grid, "Models")
+    assert grid.rows == [["toy", "toy-places", "2", "100.0 ± –", "1 of 1"]]
+    grid = block(study, "Models on the same examples", Grid, "People minus models")
+    assert grid.rows[0][:3] == ["toy", "toy-places", "2"]
+
+
+# The checklist ------------------------------------------------------------------------------------
+
+
+def items(study) -> dict:
+    found = block(study, "Checklist for human baselines", Checklist)
+    return {item.number: item for item in found.items}
+
+
+def test_every_item_is_filled_in_or_asked_for(study):
+    found = items(study)
+    assert all(item.known or item.asks for item in found.values())
+    assert set(checklist.ASKED) < set(found)
+    assert len(found) == 45
+
+
+@pytest.mark.parametrize(
+    ("item", "said"),
+    [
+        ("0.7", "en"),
+        ("0.8", "toy-places 6"),
+        ("1.1", "6 planned in 2 scenarios; 4 in the analysis."),
+        ("1.8", "0.1."),
+        ("1.8.1", "3 and 3 annotators: 3.07 SDs"),
+        ("1.9", "4 people agreed, 1 did not, 0 withdrew"),
+        ("2.3.2", "1 of 5 who took a seat (20%)"),
+        ("3.1.1", "Seed 7."),
+        ("5.1.5", "4 of 5 who took a seat (80%)"),
+    ],
+)
+def test_what_the_platform_knows_is_filled_in(study, item, said):
+    assert said in items(study)[item].known
+
+
+def test_an_answer_is_stored_shown_and_can_be_changed_and_taken_away(signed_in, researcher, study):
+    address = reverse("report", args=[study.name])
+    reply = signed_in.post(address, {"item-1.9": "Board 7, <b>no 12</b>", "item-2.4": ""})
+    assert reply.status_code == 302
+    stored = ReportAnswer.objects.get()
+    assert (stored.item, stored.text, stored.by) == ("1.9", "Board 7, <b>no 12</b>", researcher)
+    page = signed_in.get(address).content.decode()
+    assert "Board 7, &lt;b&gt;no 12&lt;/b&gt;" in page
+    assert "<b>no 12" not in page
+    assert "Board 7" in signed_in.get(reverse("report_file", args=[study.name])).content.decode()
+    signed_in.post(address, {"item-1.9": "Board 8"})
+    assert ReportAnswer.objects.get().text == "Board 8"
+    signed_in.post(address, {"item-1.9": " "})
+    assert not ReportAnswer.objects.exists()
+
+
+def test_items_that_are_not_asked_are_not_stored(signed_in, study):
+    signed_in.post(reverse("report", args=[study.name]), {"item-1.1": "x", "item-9": "x"})
+    assert not ReportAnswer.objects.exists()
+
+
+def test_an_answer_too_long_is_refused_whole_and_stays_on_the_page(signed_in, study):
+    sent = {"item-1.9": "short", "item-2.4": "y" * 5001}
+    reply = signed_in.post(reverse("report", args=[study.name]), sent)
+    assert reply.status_code == 422
+    page = reply.content.decode()
+    assert "Item 2.4: keep the answer under 5000 characters." in page
+    assert ">short</textarea>" in page
+    assert not ReportAnswer.objects.exists()
+
+
+# Doors --------------------------------------------------------------------------------------------
+
+
+def test_reading_the_report_stores_nothing(signed_in, study, django_assert_max_num_queries):
+    with django_assert_max_num_queries(90) as seen:
+        signed_in.get(reverse("report", args=[study.name]))
+    written = [q["sql"] for q in seen if q["sql"].split()[0] in ("INSERT", "UPDATE", "DELETE")]
+    assert written == []
+
+
+def test_only_the_owner_may_read_it_or_answer(client, other_researcher, study):
+    client.force_login(other_researcher)
+    address = reverse("report", args=[study.name])
+    assert client.get(address).status_code == 404
+    assert client.post(address, {"item-1.9": "mine"}).status_code == 404
+    assert client.get(reverse("report_file", args=[study.name])).status_code == 404
+    assert not ReportAnswer.objects.exists()
+
+
+def test_a_draft_has_nothing_to_report(signed_in, researcher):
+    draft = factories.make_study(researcher, factories.make_task(), status="draft")
+    page = signed_in.get(reverse("report", args=[draft.name])).content.decode()
+    assert "nothing to report" in page
+    assert signed_in.get(reverse("report_file", args=[draft.name])).status_code == 404
+    assert signed_in.post(reverse("report", args=[draft.name]), {}).status_code == 404
+
+
+def test_no_secret_and_no_name_is_in_the_report(signed_in, study):
+    text = signed_in.get(reverse("report_file", args=[study.name])).content.decode()
+    for one in study.participations.select_related("worker"):
+        assert one.token not in text
+        assert one.worker.key not in text
+        assert one.completion_code not in text
+    assert study.manifest_hash in text
+    assert "`s1|match:exact" in text
