@@ -7,6 +7,7 @@ in seconds. Nobody is named: pseudonyms at most.
 import json
 import statistics
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -59,10 +60,14 @@ class Exclusion:
 
 
 class Conduct:
-    """The numbers of one opened study, each asked for once."""
+    """The numbers of one opened study, each asked for once.
 
-    def __init__(self, study: Study):
+    `masked` is applied to what people wrote (identities.without_ids, for publication).
+    """
+
+    def __init__(self, study: Study, masked: Callable[[str], str] = str):
         self.study = study
+        self.masked = masked
         self.manifest: dict[str, Any] = json.loads(study.manifest)
 
     @cached_property
@@ -182,7 +187,10 @@ class Conduct:
             about=Decision.About.ANALYSIS,
         )
         rows = found.values_list("participation__pseudonym", "outcome", "reason", "at")
-        return [Exclusion(*row) for row in rows]
+        return [
+            Exclusion(annotator, outcome, self.masked(reason), at)
+            for annotator, outcome, reason, at in rows
+        ]
 
     @cached_property
     def recruiters(self) -> list[tuple[str, int]]:

@@ -9,21 +9,20 @@ link, token or key is ever written.
 import csv
 import hashlib
 import io
-import json
-import math
 import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 from django.db import connection, transaction
 
-from analysis import scores, tables
+from analysis import records, scores, tables
+from analysis.cells import json_list, moment, number
 from annotation import behaviour
 from annotation.models import AnswerSpan, Study, Turn
 from tasks.metrics import recipe
@@ -150,6 +149,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "published_spread": "± in the paper's Table 4, quoted; the paper does not define it",
         "recipe": "every choice that changes the number",
     },
+    **records.COLUMNS,
 }
 
 README = """\
@@ -173,19 +173,6 @@ def columns_markdown() -> str:
         rows = "\n".join(f"| `{column}` | {text} |" for column, text in columns.items())
         parts.append(f"**{file}**\n\n| column | what |\n|---|---|\n{rows}\n")
     return "\n".join(parts)
-
-
-def json_list(texts: Iterable[str]) -> str:
-    return json.dumps(list(texts), ensure_ascii=False, separators=(",", ":"))
-
-
-def number(value: float) -> str:
-    """A float so that it reads back as the same number; nothing for NaN."""
-    return "" if math.isnan(value) else repr(float(value))
-
-
-def moment(value: datetime) -> str:
-    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def examples_rows(study: Study) -> Iterator[list[Any]]:
@@ -369,14 +356,25 @@ def write_export(study: Study, folder: Path) -> dict[str, int]:
 
     The folder appears complete or not at all. Raises FileExistsError if it is there and not empty.
     """
+    with whole_folder(folder) as building, snapshot():
+        counts = write_files(study, building)
+        write_sums(building)
+    return counts
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """A folder beside it to build in, which takes its name at the end; after an error it is gone.
+
+    Raises FileExistsError if the folder is there and not empty.
+    """
     folder = folder.absolute()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FileExistsError(f"{folder} is there already and not empty: name a new folder")
     folder.parent.mkdir(parents=True, exist_ok=True)
     building = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
-        with snapshot():
-            counts = _write_files(study, building)
+        yield building
         if folder.exists():
             folder.rmdir()
         building.chmod(0o755)
@@ -384,7 +382,6 @@ def write_export(study: Study, folder: Path) -> dict[str, int]:
     except BaseException:
         shutil.rmtree(building, ignore_errors=True)
         raise
-    return counts
 
 
 @contextmanager
@@ -403,7 +400,8 @@ def snapshot() -> Iterator[None]:
         yield
 
 
-def _write_files(study: Study, folder: Path) -> dict[str, int]:
+def write_files(study: Study, folder: Path) -> dict[str, int]:
+    """Write the CSVs with manifest, verify.py and README; return the rows of each CSV."""
     frame = scores.annotators(study)
     rows: dict[str, Callable[[], Iterator[list[Any]]]] = {
         "examples.csv": lambda: examples_rows(study),
@@ -412,6 +410,7 @@ def _write_files(study: Study, folder: Path) -> dict[str, int]:
         "annotators.csv": lambda: annotators_rows(study, frame),
         "scenarios.csv": lambda: scenarios_rows(study, frame),
         "human_performance.csv": lambda: performance_rows(study, frame),
+        **{name: partial(make, study) for name, make in records.ROWS.items()},
     }
     counts = {}
     for name, make in rows.items():
@@ -424,9 +423,14 @@ def _write_files(study: Study, folder: Path) -> dict[str, int]:
     )
     text = README.format(name=study.name, manifest=manifest, columns=columns_markdown())
     (folder / "README.md").write_text(text, encoding="utf-8")
-    sums = (f"{_sha256(path)}  {path.name}\n" for path in sorted(folder.iterdir()))
-    (folder / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")
     return counts
+
+
+def write_sums(folder: Path) -> None:
+    """Write the SHA-256 of every file in the folder and below it, by its path."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    sums = [f"{_sha256(path)}  {path.relative_to(folder).as_posix()}\n" for path in files]
+    (folder / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")
 
 
 def _sha256(path: Path) -> str:
@@ -440,8 +444,13 @@ def zip_export(study: Study) -> Any:
     with tempfile.TemporaryDirectory() as parent:
         folder = Path(parent) / study.name
         write_export(study, folder)
-        with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
-            for path in sorted(folder.iterdir()):
-                bundle.write(path, f"{study.name}/{path.name}")
+        zip_folder(folder, archive)
     archive.seek(0)
     return archive
+
+
+def zip_folder(folder: Path, archive: Any) -> None:
+    """Zip a folder under its name into a file (open, or a path)."""
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as bundle:
+        for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+            bundle.write(path, f"{folder.name}/{path.relative_to(folder).as_posix()}")

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from analysis.exports import number
+from analysis.cells import number
 from analysis.published import human_table4, machine_tables5_6
 from analysis.tables import FAMILY_NAMES, performance
 from annotation.models import Kind, Study

@@ -4,7 +4,7 @@ A document as data (documents.py), from numbers gathered once (conduct.py). Peop
 annotators and models have a section of their own. Nobody is named.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from analysis import (
     checklist,
@@ -36,15 +36,19 @@ from annotation.models import Kind, Study
 from annotation.pay import in_currency
 
 
-def of(study: Study, sent: Mapping[str, str] | None = None) -> Document | None:
+def of(
+    study: Study, sent: Mapping[str, str] | None = None, masked: Callable[[str], str] = str
+) -> Document | None:
     """The report of a study; None while it is a draft, which has nothing to report.
 
-    `sent` are answers to the checklist that could not be stored, shown instead of the stored ones.
+    `sent` are answers to the checklist that could not be stored, shown instead of the stored ones;
+    `masked` is applied to what people wrote.
     """
     if study.is_draft:
         return None
     answers = dict(study.report_answers.values_list("item", "text"))
-    return document(Conduct(study), {**answers, **(sent or {})})
+    shown = {item: masked(text) for item, text in (answers | dict(sent or {})).items()}
+    return document(Conduct(study, masked), shown)
 
 
 def document(found: Conduct, answers: Mapping[str, str]) -> Document:

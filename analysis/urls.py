@@ -57,6 +57,7 @@ urlpatterns = [
     ),
     path("studies/<str:name>/report/", views_report.report_page, name="report"),
     path("studies/<str:name>/report.md", views_report.report_file, name="report_file"),
+    path("studies/<str:name>/release.zip", views_report.release_zip, name="release_zip"),
     path("studies/<str:name>/examples/", views_examples.examples, name="examples"),
     path("studies/<str:name>/examples/<int:pk>/", views_examples.example, name="example"),
     path("studies/<str:name>/models/", views_models.study_models, name="study_models"),

@@ -9,6 +9,7 @@ import hashlib
 import itertools
 import json
 import math
+import random
 import re
 import statistics
 import sys
@@ -20,7 +21,8 @@ from pathlib import Path
 TOLERANCE = 1e-9
 FILES = (
     "examples.csv", "answers.csv", "spans.csv", "annotators.csv", "scenarios.csv",
-    "human_performance.csv",
+    "human_performance.csv", "allocations.csv", "decisions.csv", "questionnaire.csv", "pay.csv",
+    "pay_totals.csv", "predictions.csv", "model_scores.csv",
 )  # fmt: skip
 PSEUDONYM = re.compile(r"A-[A-Z2-9]{5}")
 STATUSES = {
@@ -51,7 +53,11 @@ class Report:
         return bool(failed)
 
 
-# Of the study's tasks, as manifest.json froze them.
+KINDS = ("person", "simulated", "model")
+PAY_KINDS = ("base", "screen_out", "top_up", "partial", "waiting", "bonus")
+
+# Of the study and its tasks, as manifest.json froze them.
+DESIGN = {}
 CARDS = {}
 FAMILIES = {}
 RECHAINED = {}
@@ -563,12 +569,185 @@ def check_performance(data, published, report):
     return len(data["human_performance.csv"])
 
 
+def integer(text):
+    """A whole number of a cell; None where it is none."""
+    return int(text) if re.fullmatch(r"\d{1,15}", text) else None
+
+
+def texts_of(cell):
+    """The JSON list of a cell; None where it is none."""
+    try:
+        found = json.loads(cell)
+    except ValueError:
+        return None
+    return found if isinstance(found, list) else None
+
+
+def check_allocations(data, report):
+    """Every choice of a scenario, made again: the least filled, ties by the study's seed."""
+    file = "allocations.csv"
+    frozen = {(one["task"], one["shots"]): one for one in DESIGN.get("scenarios", ())}
+    for number, row in enumerate(data[file], start=2):
+        if row["arrival"] != str(number - 1):
+            report.differs(file, number, "arrival", row["arrival"], number - 1)
+        if row["kind"] not in KINDS:
+            report.differs(file, number, "kind", row["kind"], "a kind")
+        candidates = texts_of(row["candidates"])
+        if not candidates or any((task, k) not in frozen for task, k, _taken, _of in candidates):
+            report.differs(file, number, "candidates", row["candidates"], "scenarios")
+            continue
+        least = min(taken for _task, _shots, taken, _seats in candidates)
+        tied = [one for one in candidates if one[2] == least]
+        draw = random.Random(f"{DESIGN['seed']}:seat:{number - 1}")
+        task, shots, taken, seats = draw.choice(tied)
+        expected = {"task": task, "shots": shots, "split": frozen[task, shots]["split"] or ""}
+        for column, value in expected.items():
+            if row[column] != str(value):
+                report.differs(file, number, column, row[column], value)
+        if taken >= seats:
+            report.differs(file, number, "candidates", row["candidates"], "a free seat")
+    return len(data[file])
+
+
+def check_decisions(data, report):
+    """Each decision changes something, and the last one about the analysis is what counts."""
+    file = "decisions.csv"
+    people = {row["annotator"]: row for row in data["annotators.csv"]}
+    before, last = defaultdict(lambda: "1"), {}
+    for number, row in enumerate(data[file], start=2):
+        if row["annotator"] not in people:
+            report.differs(file, number, "annotator", row["annotator"], "of annotators.csv")
+        if row["about"] not in ("analysis", "pay", "qualification"):
+            report.differs(file, number, "about", row["about"], "what can be decided")
+        if row["outcome"] not in ("0", "1"):
+            report.differs(file, number, "outcome", row["outcome"], "0 or 1")
+        if row["role"] not in ("researcher", "rule"):
+            report.differs(file, number, "role", row["role"], "researcher or rule")
+        if not row["reason"].strip():
+            report.differs(file, number, "reason", row["reason"], "a reason")
+        key = (row["annotator"], row["about"])
+        if row["about"] != "qualification" and before[key] == row["outcome"]:
+            report.differs(file, number, "outcome", row["outcome"], "a change")
+        before[key], last[key] = row["outcome"], number
+    for (annotator, about), number in last.items():
+        person = people.get(annotator)
+        if about == "analysis" and person and person["status"] == "completed":
+            found = before[annotator, about]
+            if found != person["in_analysis"]:
+                report.differs(file, number, "outcome", found, person["in_analysis"])
+    return len(data[file])
+
+
+def check_questionnaire(data, report):
+    """Who answered the questions at the end has completed, and answered once."""
+    file = "questionnaire.csv"
+    completed = {r["annotator"] for r in data["annotators.csv"] if r["status"] == "completed"}
+    for number, row in enumerate(data[file], start=2):
+        if row["annotator"] not in completed:
+            report.differs(file, number, "annotator", row["annotator"], "who completed, once")
+        completed.discard(row["annotator"])
+        for column in ("seen_before", "ai_used"):
+            if row[column] not in ("", "no", "yes", "unsure"):
+                report.differs(file, number, column, row[column], "no, yes or unsure")
+    return len(data[file])
+
+
+def check_pay(data, report):
+    """Entries of people in the study's currency, and their totals by kind."""
+    kinds = {row["annotator"]: row["kind"] for row in data["annotators.csv"]}
+    entries = defaultdict(list)
+    for number, row in enumerate(data["pay.csv"], start=2):
+        if kinds.get(row["annotator"]) != "person":
+            report.differs("pay.csv", number, "annotator", row["annotator"], "a person")
+        if row["kind"] not in PAY_KINDS:
+            report.differs("pay.csv", number, "kind", row["kind"], PAY_KINDS)
+        if row["currency"] != DESIGN.get("currency"):
+            report.differs("pay.csv", number, "currency", row["currency"], DESIGN.get("currency"))
+        if not integer(row["cents"]):
+            report.differs("pay.csv", number, "cents", row["cents"], "a whole number above 0")
+        entries[row["kind"], row["currency"]].append(integer(row["cents"]) or 0)
+    for number, row in enumerate(data["pay_totals.csv"], start=2):
+        found = entries.pop((row["kind"], row["currency"]), [])
+        for column, value in (("entries", len(found)), ("cents", sum(found))):
+            if not found or row[column] != str(value):
+                report.differs("pay_totals.csv", number, column, row[column], value)
+    for kind, currency in entries:
+        report.differs("pay_totals.csv", "-", "kind", "no row", f"{kind}, {currency}")
+    return len(data["pay.csv"]) + len(data["pay_totals.csv"])
+
+
+def check_predictions(data, report):
+    """S1 of every prediction; each file has every test example once."""
+    file = "predictions.csv"
+    examples = examples_by_key(data)
+    tests = defaultdict(set)
+    for row in data["examples.csv"]:
+        if row["file_kind"] == "test":
+            tests[row["task"]].add(row["example"])
+    predicted = defaultdict(dict)
+    for number, row in enumerate(data[file], start=2):
+        example = examples.get((row["task"], "annotation", "", "", row["example"]))
+        if example is None:
+            report.differs(file, number, "example", row["example"], "a test example")
+            continue
+        if row["hash"] != example["hash"]:
+            report.differs(file, number, "hash", row["hash"], example["hash"])
+        if (row["shots"] == "0") != (row["split"] == "") or integer(row["shots"]) is None:
+            report.differs(file, number, "split", row["split"], "empty at zero shots")
+        texts = texts_of(row["predicted"])
+        if texts is None:
+            report.differs(file, number, "predicted", row["predicted"], "a JSON list")
+            continue
+        expected = score(texts, json.loads(example["gold"]), example["gold_rule"])
+        if not same(row["s1"], expected):
+            report.differs(file, number, "s1", row["s1"], expected)
+        own = predicted[row["model"], row["task"], row["shots"], row["split"]]
+        if row["example"] in own:
+            report.differs(file, number, "example", row["example"], "an example once")
+        own[row["example"]] = expected
+    means = defaultdict(list)
+    for (model, task, shots, split), own in predicted.items():
+        if set(own) != tests[task]:
+            place = f"{model}, {task}, {shots} shots, split {split or '-'}"
+            report.differs(file, "-", "example", f"{len(own)} of {place}", len(tests[task]))
+        means[model, task, shots].append(mean(list(own.values())))
+    check_model_scores(data, means, report)
+    return len(data[file])
+
+
+def check_model_scores(data, means, report):
+    """Mean and SDs over the splits of each model, task and shots."""
+    file = "model_scores.csv"
+    rules = {row["task"]: row["gold_rule"] for row in data["examples.csv"]}
+    for number, row in enumerate(data[file], start=2):
+        values = [100 * one for one in means.pop((row["model"], row["task"], row["shots"]), [])]
+        expected = {
+            "mean": mean(values) if values else None,
+            "sd_ddof1": deviation(values, 1),
+            "sd_ddof0": deviation(values, 0),
+            "n": len(values),
+        }
+        for column, value in expected.items():
+            if not values or not same(row[column], value):
+                report.differs(file, number, column, row[column], value)
+        if (integer(row["of"]) or 0) < len(values):
+            report.differs(file, number, "of", row["of"], f"at least {len(values)}")
+        over = "runs" if row["shots"] == "0" else "splits"
+        rule = rules.get(row["task"])
+        text = f"s1|match:exact|empty:1|gold:{rule}|mean:examples|sd:{over}|ddof:1|v:1"
+        if row["recipe"] != text:
+            report.differs(file, number, "recipe", row["recipe"], text)
+    for key in means:
+        report.differs(file, "-", "model", "no row", key)
+
+
 def main(folder):
     report = Report()
     data = {name: read(folder, name) for name in FILES}
     manifest = folder / "manifest.json"
     if manifest.stat().st_size:
-        for task in json.loads(manifest.read_bytes())["tasks"]:
+        DESIGN.update(json.loads(manifest.read_bytes()))
+        for task in DESIGN["tasks"]:
             CARDS[task["name"]] = task["card"]
             FAMILIES[task["name"]] = task["card"]["family"]
             RECHAINED[task["name"]] = task["rechained"]
@@ -594,6 +773,11 @@ def main(folder):
         ("annotators: means, SDs, counts", check_annotators, (data,)),
         ("scenarios: mean, both SDs, n", check_scenarios, (data,)),
         ("human performance: mean, SDs, n, baseline, ceiling", check_performance, (data, set())),
+        ("allocations: every choice of a scenario", check_allocations, (data,)),
+        ("decisions: of whom, and what counts", check_decisions, (data,)),
+        ("questionnaire: of whom, answers that there are", check_questionnaire, (data,)),
+        ("pay: entries and totals", check_pay, (data,)),
+        ("models: predictions, means, SDs, n", check_predictions, (data,)),
     )
     for title, check, arguments in checks:
         count = check(*arguments, report)

@@ -1,13 +1,13 @@
-"""The researcher's pages of documents: preregistration and report, and their downloads."""
+"""The researcher's documents: preregistration, report and release bundle."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
-from analysis import checklist, documents, preregistration, report
+from analysis import checklist, documents, preregistration, release, report
 from analysis.views import _download
 from annotation import report_answers
 from annotation.access import study_of
@@ -73,3 +73,17 @@ def report_file(request: HttpRequest, name: str) -> HttpResponse:
     if found is None:
         raise Http404
     return _download(documents.as_markdown(found), f"{name}-report.md", MARKDOWN)
+
+
+@login_required
+@require_GET
+def release_zip(request: HttpRequest, name: str) -> HttpResponse:
+    """The release bundle; where verify.py does not agree there is none, and why is said."""
+    study = study_of(request, name)
+    if study.is_draft:
+        raise Http404
+    try:
+        bundle = release.zip_release(study)
+    except release.ReleaseError as error:
+        return HttpResponse(str(error), status=500, content_type="text/plain; charset=utf-8")
+    return FileResponse(bundle, as_attachment=True, filename=f"{study.name}-release.zip")

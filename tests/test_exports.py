@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from analysis import exports, tables
 from analysis.rendering import as_latex, as_markdown
+from annotation import exclusion, questionnaire, recruitment, training_step
 from annotation.models import Kind, Participation
 from tests import factories
 
@@ -23,10 +24,21 @@ def study(researcher):
     places = factories.make_task()
     labels = factories.make_task(name="toy-labels", labels=factories.LABELS, title="Labels")
     study = factories.make_study(researcher, places, labels, shots=[0, 2, 4], annotators=2)
+    arrived = factories.join(study)
+    recruitment.consent(arrived, agree=True)
+    training_step.begin(arrived.token)
+    factories.work_through(arrived)
     for scenario in study.scenarios.all():
         for wrong in (False, True):
-            seat = factories.seat(scenario)
-            factories.work_through(seat, _mostly_right if wrong else None)
+            if scenario != arrived.scenario or wrong:
+                seat = factories.seat(scenario)
+                factories.work_through(seat, _mostly_right if wrong else None)
+    told = {"seen_before": "no", "ai_used": "unsure", "tools": "a pen", "comments": "=fine"}
+    questionnaire.answer(arrived.token, told)
+    exclusion.decide(arrived, False, "too fast", researcher)
+    exclusion.decide(arrived, True, "not so fast after all", researcher)
+    factories.predict(researcher, "toy", places, 2, 1, lambda example: example.gold[:1])
+    factories.predict(researcher, "toy", places, 4, 1)
     robot = factories.seat(study.scenarios.first(), Kind.SIMULATED)
     factories.work_through(robot, limit=3)
     return study
@@ -173,6 +185,15 @@ ONLY_CHECKSUMS = {
     # What the page told of itself, once: no other cell holds it.
     ("answers.csv", "away_seconds"),
     ("annotators.csv", "browser"),
+    # As it was written, chosen or noted, once.
+    ("allocations.csv", "kind"),
+    ("allocations.csv", "at"),
+    ("decisions.csv", "reason"),
+    ("decisions.csv", "at"),
+    ("questionnaire.csv", "tools"),
+    ("questionnaire.csv", "comments"),
+    # How many training files a task has: examples.csv holds the study's alone.
+    ("model_scores.csv", "of"),
 }
 
 

@@ -1,0 +1,19 @@
+"""The forms in which values stand in the CSVs: texts that read back as the same value."""
+
+import json
+import math
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+
+def json_list(texts: Iterable[object]) -> str:
+    return json.dumps(list(texts), ensure_ascii=False, separators=(",", ":"))
+
+
+def number(value: float) -> str:
+    """A float so that it reads back as the same number; nothing for NaN."""
+    return "" if math.isnan(value) else repr(float(value))
+
+
+def moment(value: datetime) -> str:
+    return value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

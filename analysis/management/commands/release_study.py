@@ -1,0 +1,30 @@
+"""Write the release bundle of a study, verified."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from analysis.release import ReleaseError, write_release
+from annotation.models import Study
+
+
+class Command(BaseCommand):
+    help = "Write everything that is needed to check and reuse a study: a new folder, or a ZIP."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name", help="name of the study")
+        parser.add_argument("target", type=Path, help="a new or empty folder, or a new FILE.zip")
+
+    def handle(self, *args: Any, name: str, target: Path, **options: Any) -> None:
+        study = Study.objects.filter(name=name).first()
+        if study is None:
+            raise CommandError(f"There is no study {name!r}.")
+        try:
+            said = write_release(study, target)
+        except (ReleaseError, OSError) as error:
+            raise CommandError(str(error)) from None
+        self.stdout.write(said, ending="")
+        self.stdout.write(f"Written to {target}. Read decisions.csv and questionnaire.csv, which")
+        self.stdout.write("hold what people wrote, before you publish them.")

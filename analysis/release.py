@@ -1,0 +1,203 @@
+"""The release bundle of a study: everything that is needed to check it, reuse it and cite it.
+
+The export (CSVs, manifest, verify.py), Parquet, a data dictionary, instructions and cards, what
+annotators saw, the preregistration and the report, and what verify.py said. Nobody is named: what
+links a pseudonym to a person is not read here.
+"""
+
+import csv
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from django.contrib.staticfiles import finders
+from django.template.loader import render_to_string
+
+from analysis import (
+    documents,
+    exports,
+    figures_page,
+    parquet,
+    preregistration,
+    report,
+    seen,
+)
+from analysis.dictionary import datapackage
+from annotation import identities
+from annotation.models import Kind, Study
+from tasks.cards import Card
+
+STYLES = {"pico.css": "vendor/pico-2.1.1.min.css", "site.css": "css/site.css"}
+# What people wrote: file -> columns.
+WRITTEN = {"decisions.csv": ["reason"], "questionnaire.csv": ["tools", "comments"]}
+README = """
+## Also in this folder
+
+| what | where |
+|---|---|
+| the report, to read and to print | `report.html`, `report.md`, `figures/` |
+| the preregistration: the frozen design in words | `preregistration.html`, `preregistration.md` |
+| the data dictionary (Frictionless Data Package) | `datapackage.json` |
+| {parquet} | `parquet/` |
+| of each task: its card and the instructions, and the consent text | `materials/` |
+| pages as annotators saw them: a question and a reveal of each task | `seen/` |
+| what `verify.py` printed when this bundle was made | `verify.txt` |
+
+The pages in `seen/` open offline, with the real texts and looks but without scripts. There are no
+screenshots, which would take a browser: open a page and print it. Reasons in `decisions.csv` and
+the texts of `questionnaire.csv` are as people wrote them, with known ids of recruiters replaced by
+[id]: read them before you publish.
+"""
+
+
+class ReleaseError(Exception):
+    """Why there is no bundle; the text is for people."""
+
+
+def write_release(study: Study, target: Path) -> str:
+    """Write the bundle into a new folder, or into NAME.zip; return what verify.py printed.
+
+    It appears complete or not at all. Raises ReleaseError for a draft and where verify.py does not
+    agree, FileExistsError where something is there already.
+    """
+    if study.is_draft:
+        raise ReleaseError("The study is a draft: there is nothing to release before it is opened.")
+    target = target.absolute()
+    if target.suffix != ".zip":
+        with exports.whole_folder(target) as building:
+            return _write(study, building)
+    if target.exists():
+        raise FileExistsError(f"{target} is there already: name a new file")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{target.stem}-", dir=target.parent) as parent:
+        folder, archive = Path(parent) / study.name, Path(parent) / target.name
+        folder.mkdir()
+        said = _write(study, folder)
+        exports.zip_folder(folder, archive)
+        archive.rename(target)
+    return said
+
+
+def zip_release(study: Study) -> Any:
+    """The bundle as a ZIP, in a temporary file that is ready to be read. Raises ReleaseError."""
+    archive = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
+    with tempfile.TemporaryDirectory() as parent:
+        folder = Path(parent) / study.name
+        write_release(study, folder)
+        exports.zip_folder(folder, archive)
+    archive.seek(0)
+    return archive
+
+
+def _write(study: Study, folder: Path) -> str:
+    with exports.snapshot():
+        masked = _masked(study)
+        counts = exports.write_files(study, folder)
+        for name, columns in WRITTEN.items():
+            _mask(folder / name, columns, masked)
+        _write_documents(study, folder, masked)
+        _write_materials(study, folder / "materials")
+        _write_seen(study, folder / "seen")
+    package = datapackage(study.name, study.title)
+    _text(folder / "datapackage.json", json.dumps(package, ensure_ascii=False, indent=1) + "\n")
+    parquet_words = "the same tables as Parquet: not made, as pyarrow was not installed"
+    if parquet.can_write():
+        (folder / "parquet").mkdir()
+        for name in counts:
+            parquet.write(
+                folder / name, folder / "parquet" / f"{name.removesuffix('.csv')}.parquet"
+            )
+        parquet_words = "the same tables as Parquet"
+    with (folder / "README.md").open("a", encoding="utf-8") as file:
+        file.write(README.format(parquet=parquet_words))
+    exports.write_sums(folder)
+    return _verify(folder)
+
+
+def _masked(study: Study) -> Callable[[str], str]:
+    try:
+        return identities.without_ids(study)
+    except ValueError as error:
+        raise ReleaseError(f"{error} So nobody can tell whether an id is in a text.") from None
+
+
+def _mask(path: Path, columns: Sequence[str], masked: Callable[[str], str]) -> None:
+    """Take ids out of those columns of a CSV, row by row."""
+    original = path.rename(path.with_suffix(".original"))
+    with (
+        original.open(encoding="utf-8", newline="") as source,
+        path.open("w", encoding="utf-8", newline="") as target,
+    ):
+        reader = csv.DictReader(source, strict=True)
+        writer = csv.DictWriter(target, list(exports.COLUMNS[path.name]), lineterminator="\r\n")
+        writer.writeheader()
+        writer.writerows(row | {name: masked(row[name]) for name in columns} for row in reader)
+    original.unlink()
+
+
+def _verify(folder: Path) -> str:
+    """Run verify.py as anybody would, and keep what it printed."""
+    done = subprocess.run(
+        [sys.executable, "-I", "-X", "utf8", str(folder / "verify.py")],
+        capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise ReleaseError(f"verify.py does not agree with the bundle:\n{done.stdout}{done.stderr}")
+    _text(folder / "verify.txt", done.stdout)
+    return done.stdout
+
+
+def _write_documents(study: Study, folder: Path, masked: Callable[[str], str]) -> None:
+    """Preregistration and report as Markdown and HTML, with figures and styles beside them."""
+    (folder / "style").mkdir()
+    for name, path in STYLES.items():
+        shutil.copyfile(finders.find(path), folder / "style" / name)
+    made = {"preregistration": preregistration.of(study), "report": report.of(study, masked=masked)}
+    for name, document in made.items():
+        _text(folder / f"{name}.md", documents.as_markdown(document))
+        context = {"document": document, "root": "", "pictures": "figures/"}
+        _text(folder / f"{name}.html", render_to_string("researcher/offline.html", context))
+    pictured = {
+        block.name
+        for section in made["report"].sections
+        for block in section.blocks
+        if isinstance(block, documents.Picture)
+    }
+    if pictured:
+        (folder / "figures").mkdir()
+    for name in sorted(pictured):
+        figure = figures_page.figure(study, Kind.PERSON, name)
+        (folder / "figures" / f"{name}.svg").write_bytes(figures_page.picture(figure, "svg"))
+
+
+def _write_materials(study: Study, folder: Path) -> None:
+    folder.mkdir()
+    _text(folder / "consent.md", study.consent_text + "\n")
+    for task in study.tasks.order_by("name"):
+        card = task.card
+        text = json.dumps(card.as_dict(), ensure_ascii=False, indent=1)
+        _text(folder / f"{task.name}.json", text + "\n")
+        _text(folder / f"{task.name}.md", _instructions(card))
+
+
+def _instructions(card: Card) -> str:
+    """Description, instructions and help of a task, as annotators read them."""
+    parts = [f"# {card.title}", card.description, "## Instructions", card.instructions]
+    for window in card.help_windows:
+        parts += [f"## {window.title}", window.definition, f"Example: {window.example}"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _write_seen(study: Study, folder: Path) -> None:
+    folder.mkdir()
+    for name, html in seen.pages(study).items():
+        _text(folder / f"{name}.html", html)
+
+
+def _text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="")

@@ -1,0 +1,365 @@
+"""The release bundle holds everything, agrees with itself, opens elsewhere, and names nobody."""
+
+import csv
+import hashlib
+import io
+import json
+import re
+import subprocess
+import sys
+import zipfile
+from datetime import UTC, datetime
+
+import pandas as pd
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+
+from analysis import dictionary, exports, figures_page, parquet, release
+from annotation import exclusion, personal_links, questionnaire, recruitment, training_step
+from annotation.models import Kind, Panel, Participation, ProlificStudy
+from tests import factories
+
+IDA, SESSION, THERE = "1da" * 8, "5e55" * 6, "57" * 12
+PANEL_ID, PANEL_WORK = "connect-Zwölf-77", "assignment-4242"
+NAME = "Idalinde Quastenflosser"
+
+
+@pytest.fixture
+def study(researcher):
+    """People by an open link, a personal link, a panel and Prolific; a robot; a model."""
+    places = factories.make_task(test_size=5)
+    labels = factories.make_task(name="toy-labels", labels=factories.LABELS, title="Labels")
+    study = factories.make_study(
+        researcher, places, labels, shots=[0, 2], annotators=3, exit_questionnaire=True,
+        title="A study",
+    )  # fmt: skip
+    (link,) = personal_links.make(study, NAME)
+    panel = Panel.objects.create(
+        study=study, name="Connect", id_parameter="who", submission_parameter="work",
+        completed_code="PANELCODE77",
+    )  # fmt: skip
+    on_prolific = ProlificStudy.objects.create(
+        study=study, name="there", external_id=THERE, reward_cents=100, minutes=5, most_minutes=9,
+        places=3, codes={"completed": "C0DEDONE"}, signed=False,
+    )  # fmt: skip
+    on_prolific.scenarios.set(study.scenarios.all())
+    prolific = {"PROLIFIC_PID": IDA, "STUDY_ID": THERE, "SESSION_ID": SESSION}
+    for code, query in (
+        (study.link_code, {}),
+        (link.code, {}),
+        (panel.code, {"who": PANEL_ID, "work": PANEL_WORK}),
+        (on_prolific.code, prolific),
+    ):
+        reply = Client().post(reverse("start", args=[code], query=query))
+        seat = Participation.objects.get(token=reply.url.split("/")[2])
+        recruitment.consent(seat, agree=True)
+        training_step.begin(seat.token)
+        factories.work_through(seat, lambda turn: list(dict.fromkeys(turn.example.gold)))
+        told = {"seen_before": "no", "comments": f"=1+1, my id is {IDA}\nand {SESSION.upper()}"}
+        questionnaire.answer(seat.token, told)
+    exclusion.decide(seat, False, f"{NAME} asked for it; {PANEL_ID} too", researcher)
+    factories.work_through(factories.seat(study.scenarios.first(), Kind.SIMULATED))
+    factories.predict(researcher, "toy", places, 2, 1, lambda example: [])
+    return study
+
+
+@pytest.fixture
+def bundle(study, tmp_path):
+    folder = tmp_path / "bundle"
+    release.write_release(study, folder)
+    return folder
+
+
+def rows(folder, name) -> list[dict[str, str]]:
+    with (folder / name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def test_it_holds_what_it_promises(study, bundle):
+    names = {path.relative_to(bundle).as_posix() for path in bundle.rglob("*") if path.is_file()}
+    expected = {
+        *exports.COLUMNS, "manifest.json", "verify.py", "verify.txt", "README.md", "SHA256SUMS",
+        "datapackage.json", "report.md", "report.html", "preregistration.md",
+        "preregistration.html", "style/pico.css", "style/site.css", "materials/consent.md",
+        *(f"figures/{name}.svg" for name in figures_page.NAMES),
+        *(f"parquet/{name.removesuffix('.csv')}.parquet" for name in exports.COLUMNS),
+        *(
+            f"{place}{task}{end}"
+            for task in ("toy-places", "toy-labels")
+            for place, end in (
+                ("materials/", ".md"), ("materials/", ".json"), ("seen/", "-question.html"),
+                ("seen/", "-reveal.html"),
+            )
+        ),
+    }  # fmt: skip
+    assert names == expected
+
+
+def test_verify_agrees_inside_and_outside(bundle):
+    assert (bundle / "verify.txt").read_text().endswith("Everything agrees.\n")
+    done = subprocess.run(
+        [sys.executable, "-I", str(bundle / "verify.py")],
+        capture_output=True, text=True, env={}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout
+    assert done.stdout == (bundle / "verify.txt").read_text()
+
+
+def test_every_file_is_in_the_sums(bundle):
+    listed = dict(
+        reversed(line.split("  ", 1)) for line in (bundle / "SHA256SUMS").read_text().splitlines()
+    )
+    files = {path.relative_to(bundle).as_posix(): path for path in bundle.rglob("*.*")}
+    files = {name: path for name, path in files.items() if path.is_file()}
+    assert set(listed) == set(files) - {"verify.txt"}
+    for name, found in listed.items():
+        assert hashlib.sha256(files[name].read_bytes()).hexdigest() == found
+
+
+def test_an_altered_page_is_noticed(bundle):
+    page = bundle / "report.html"
+    page.write_text(page.read_text() + "<!-- -->")
+    done = subprocess.run(
+        [sys.executable, "-I", str(bundle / "verify.py")],
+        capture_output=True, text=True, env={}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "report.html" in done.stdout
+
+
+# Nobody is named ----------------------------------------------------------------------------------
+
+
+def secrets_of(study) -> dict[str, str]:
+    found = {
+        "prolific id": IDA, "session": SESSION, "study there": THERE, "panel id": PANEL_ID,
+        "panel work": PANEL_WORK, "name": NAME, "researcher": "ada", "panel code": "PANELCODE77",
+        "code there": "C0DEDONE", "link": study.link_code, "robots": study.simulated_link_code,
+    }  # fmt: skip
+    for number, one in enumerate(study.participations.select_related("worker")):
+        found |= {
+            f"token {number}": one.token,
+            f"key {number}": one.worker.key,
+            f"code {number}": one.completion_code,
+        }
+        if one.browser:
+            found[f"browser {number}"] = one.browser
+    for number, one in enumerate(study.submissions.all()):
+        found |= {
+            f"submission {number}": one.key,
+            f"cipher {number}": one.person,
+            f"reference {number}": one.reference,
+        }
+    for number, one in enumerate(study.personal_links.all()):
+        found[f"personal link {number}"] = one.code
+    found |= {f"panel link {one.pk}": one.code for one in study.panels.all()}
+    found |= {f"study link {one.pk}": one.code for one in study.prolific_studies.all()}
+    return found
+
+
+def test_the_fixture_has_the_identities_that_are_looked_for(study):
+    assert study.submissions.count() == 2
+    assert {one.recruiter for one in study.submissions.all()} == {"prolific", "panel:Connect"}
+    assert len(secrets_of(study)) > 30
+    assert all(len(text) > 2 for text in secrets_of(study).values())
+
+
+def test_no_byte_of_it_says_who_anybody_is(study, bundle):
+    sought = secrets_of(study)
+    words = re.compile(rb"\w+")
+    for path in bundle.rglob("*"):
+        if not path.is_file():
+            continue
+        content = path.read_bytes()
+        if path.suffix == ".parquet":
+            content += pd.read_parquet(path).to_csv().encode()
+        content = content.lower()
+        for what, text in sought.items():
+            needle = text.lower().encode()
+            if what == "researcher":
+                assert needle not in words.findall(content), f"{path.name}: {what}"
+            else:
+                assert needle not in content, f"{path.name}: {what}"
+
+
+def test_ids_are_taken_out_of_what_people_wrote_and_nothing_else_is(bundle):
+    comments = {row["comments"] for row in rows(bundle, "questionnaire.csv")}
+    assert comments == {"=1+1, my id is [id]\nand [id]"}
+    assert [row["reason"] for row in rows(bundle, "decisions.csv")] == [
+        "[id] asked for it; [id] too"
+    ]
+    assert r"\[id\] asked for it" in (bundle / "report.md").read_text()
+
+
+def test_the_ordinary_export_keeps_texts_unaltered(study, tmp_path):
+    exports.write_export(study, tmp_path / "out")
+    assert any(IDA in row["comments"] for row in rows(tmp_path / "out", "questionnaire.csv"))
+
+
+def test_ids_that_cannot_be_read_stop_the_bundle(study, tmp_path, settings):
+    settings.IDENTITY_KEY = "another"
+    with pytest.raises(release.ReleaseError, match="IDENTITY_KEY"):
+        release.write_release(study, tmp_path / "out")
+    assert list(tmp_path.iterdir()) == []
+
+
+# Tables -------------------------------------------------------------------------------------------
+
+
+def test_decisions_name_a_role_and_allocations_their_candidates(bundle):
+    assert {row["role"] for row in rows(bundle, "decisions.csv")} == {"researcher"}
+    (first, *_rest) = rows(bundle, "allocations.csv")
+    assert len(json.loads(first["candidates"])) == 4
+    assert first["arrival"] == "1"
+
+
+def test_pay_holds_amounts_and_sums(study, bundle):
+    found = rows(bundle, "pay.csv")
+    cents = sum(entry.cents for one in study.participations.all() for entry in one.ledger.all())
+    assert sum(int(row["cents"]) for row in found) == cents > 0
+    assert sum(int(row["cents"]) for row in rows(bundle, "pay_totals.csv")) == cents
+    assert set(found[0]) == {"study", "manifest", "annotator", "kind", "cents", "currency"}
+
+
+def test_predictions_have_their_scores(bundle):
+    found = rows(bundle, "predictions.csv")
+    assert len(found) == 5
+    assert [row["s1"] for row in found] == ["1.0", "0.0", "0.0", "1.0", "0.0"]
+    (score,) = rows(bundle, "model_scores.csv")
+    assert (score["model"], score["mean"], score["n"], score["of"]) == ("toy", "40.0", "1", "1")
+
+
+def test_the_dictionary_describes_every_column_and_its_type(bundle):
+    package = json.loads((bundle / "datapackage.json").read_text())
+    described = {one["path"]: one["schema"]["fields"] for one in package["resources"]}
+    assert list(described) == list(exports.COLUMNS)
+    read = {"integer": int, "number": float, "datetime": datetime.fromisoformat, "string": str}
+    for name, fields in described.items():
+        assert [field["name"] for field in fields] == list(exports.COLUMNS[name])
+        for row in rows(bundle, name):
+            for field in fields:
+                if row[field["name"]]:
+                    read[field["type"]](row[field["name"]])
+
+
+def test_numbers_are_described_as_numbers(bundle):
+    for name, columns in exports.COLUMNS.items():
+        for column in columns:
+            cells = [row[column] for row in rows(bundle, name) if row[column]]
+            are_numbers = all(re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", cell) for cell in cells)
+            if cells and are_numbers and column != "segment":
+                assert dictionary.type_of(column) != "string", f"{name}: {column}"
+
+
+@pytest.mark.parametrize("name", list(exports.COLUMNS))
+def test_parquet_holds_the_same_values(bundle, monkeypatch, name):
+    import pyarrow.parquet
+
+    monkeypatch.setattr(parquet, "ROWS", 3)
+    assert parquet.write(bundle / name, bundle / "again.parquet") == len(rows(bundle, name))
+    stored = bundle / "parquet" / f"{name.removesuffix('.csv')}.parquet"
+    made = pyarrow.parquet.read_table(stored)
+    assert made.equals(pyarrow.parquet.read_table(bundle / "again.parquet"))
+    assert made.column_names == list(exports.COLUMNS[name])
+    for row, found in zip(rows(bundle, name), made.to_pylist(), strict=True):
+        for column, cell in row.items():
+            value = found[column]
+            if isinstance(value, datetime):
+                value = value.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+            if isinstance(value, float):
+                assert float(cell) == value
+            else:
+                assert cell == ("" if value is None else str(value))
+
+
+def test_without_pyarrow_the_bundle_says_so(study, tmp_path, monkeypatch):
+    monkeypatch.setattr(parquet, "can_write", lambda: False)
+    release.write_release(study, tmp_path / "out")
+    assert not (tmp_path / "out" / "parquet").exists()
+    assert "not made, as pyarrow was not installed" in (tmp_path / "out" / "README.md").read_text()
+
+
+# Pages --------------------------------------------------------------------------------------------
+
+
+def test_pages_ask_for_nothing_that_is_not_in_the_bundle(bundle):
+    for page in bundle.rglob("*.html"):
+        text = page.read_text()
+        assert "<script" not in text
+        for address in re.findall(r'(?:src|href|hx-post|action)="([^"]*)"', text):
+            if address != "#":
+                assert (page.parent / address).is_file(), f"{page.name}: {address}"
+
+
+def test_the_question_is_what_annotators_saw_and_the_reveal_what_they_learned(bundle):
+    question = (bundle / "seen" / "toy-places-question.html").read_text()
+    assert 'data-state="question"' in question
+    assert "Which places are named?" in question
+    reveal = (bundle / "seen" / "toy-places-reveal.html").read_text()
+    assert 'data-state="reveal"' in reveal
+    assert 'data-state="reveal"' in (bundle / "seen" / "toy-labels-reveal.html").read_text()
+
+
+def test_instructions_and_consent_are_word_for_word(study, bundle):
+    card = study.tasks.get(name="toy-labels").card
+    text = (bundle / "materials" / "toy-labels.md").read_text()
+    for part in (card.description, card.instructions, "I loved the soup."):
+        assert part in text
+    assert study.consent_text in (bundle / "materials" / "consent.md").read_text()
+    stored = json.loads((bundle / "materials" / "toy-labels.json").read_text())
+    assert stored == json.loads(study.manifest)["tasks"][0]["card"]
+
+
+# Making it ----------------------------------------------------------------------------------------
+
+
+def test_the_command_writes_a_folder_or_a_zip_and_overwrites_nothing(study, tmp_path):
+    said = io.StringIO()
+    call_command("release_study", study.name, str(tmp_path / "one.zip"), stdout=said)
+    assert "Everything agrees." in said.getvalue()
+    names = zipfile.ZipFile(tmp_path / "one.zip").namelist()
+    assert f"{study.name}/verify.txt" in names
+    assert f"{study.name}/parquet/answers.parquet" in names
+    call_command("release_study", study.name, str(tmp_path / "two"), stdout=said)
+    for target in ("one.zip", "two"):
+        with pytest.raises(CommandError, match="there already"):
+            call_command("release_study", study.name, str(tmp_path / target), stdout=said)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.zip", "two"]
+
+
+def test_nothing_is_made_where_verify_does_not_agree(study, tmp_path):
+    Participation.objects.filter(kind="simulated").update(pseudonym="nobody")
+    with pytest.raises(CommandError, match="verify.py does not agree"):
+        call_command("release_study", study.name, str(tmp_path / "out"))
+    with pytest.raises(CommandError, match="verify.py does not agree"):
+        call_command("release_study", study.name, str(tmp_path / "out.zip"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_draft_and_no_study_are_refused(researcher, tmp_path):
+    draft = factories.make_study(researcher, factories.make_task(), status="draft")
+    with pytest.raises(CommandError, match="draft"):
+        call_command("release_study", draft.name, str(tmp_path / "out"))
+    with pytest.raises(CommandError, match="no study 'nothing'"):
+        call_command("release_study", "nothing", str(tmp_path / "out"))
+
+
+def test_an_open_study_without_anybody_can_be_released(researcher, tmp_path):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0])
+    assert "Everything agrees." in release.write_release(study, tmp_path / "out")
+    assert not (tmp_path / "out" / "seen" / "toy-places-reveal.html").exists()
+
+
+def test_the_browser_gets_the_same_bundle(client, researcher, other_researcher, study):
+    address = reverse("release_zip", args=[study.name])
+    client.force_login(other_researcher)
+    assert client.get(address).status_code == 404
+    client.force_login(researcher)
+    reply = client.get(address)
+    names = zipfile.ZipFile(io.BytesIO(reply.getvalue())).namelist()
+    assert f"{study.name}/verify.txt" in names
+    assert address in client.get(reverse("study", args=[study.name])).content.decode()
+    draft = factories.make_study(researcher, study.tasks.first(), status="draft")
+    assert client.get(reverse("release_zip", args=[draft.name])).status_code == 404
