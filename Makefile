@@ -3,7 +3,7 @@ PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
 
-.PHONY: demo test lint bench lock clean
+.PHONY: demo test lint bench bench-million lock clean
 
 demo: .venv/core  ## a study with results and free seats, served on PORT
 	$(BIN)/python manage.py demo --port $(PORT)
@@ -24,6 +24,9 @@ bench: .venv/dev  ## the load with its yardstick in the same run, then tables an
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/run.py
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/results.py
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/dashboard.py
+
+bench-million: .venv/dev  ## a million answers, and a tenth: export, table, pages, verify.py; on SQLite
+	$(BIN)/python benchmarks/million.py
 
 .venv/core: requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Handful needs Python 3.11 or newer: make $(MAKECMDGOALS) PYTHON=python3.11"; exit 1; }

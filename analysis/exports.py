@@ -294,7 +294,7 @@ def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
             study.name, study.manifest_hash, row.task, row.task_version, row.shots,
             _whole(row.split), row.annotator, row.kind, row.status, int(row.in_analysis),
             number(row.mean_s1), number(row.sd_examples), row.n, number(row.training_s1),
-            row.training_n, number(row.seconds), number(signs.active_seconds),
+            row.training_n, number(signs.seconds), number(signs.active_seconds),
             browsers.get(row.participation, ""), signs.too_fast,
             "" if share is None else number(share), signs.longest_run,
             number(signs.longest_absence), signs.blurs, signs.pastes, signs.checks,
@@ -386,18 +386,23 @@ def whole_folder(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def snapshot() -> Iterator[None]:
-    """One state of the database for all files, also while people are at work.
+    """One state of the database for all files, while people go on working.
 
-    PostgreSQL gives a snapshot; SQLite has one writer, who waits until the export is read.
+    PostgreSQL gives a snapshot; so does SQLite to a transaction that does not begin as a writer.
     """
     if connection.in_atomic_block:
         yield
         return
-    with transaction.atomic():
-        if connection.vendor == "postgresql":
-            with connection.cursor() as cursor:
-                cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-        yield
+    connection.ensure_connection()
+    begins, connection.transaction_mode = getattr(connection, "transaction_mode", None), None
+    try:
+        with transaction.atomic():
+            if connection.vendor == "postgresql":
+                with connection.cursor() as cursor:
+                    cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+            yield
+    finally:
+        connection.transaction_mode = begins
 
 
 def write_files(study: Study, folder: Path) -> dict[str, int]:

@@ -3,13 +3,17 @@
 S1 was stored with each answer; here it is only averaged. Nothing in this package writes.
 """
 
+import itertools
+import math
+
 import pandas as pd
+from django.db.models import Count
 
 from annotation.models import Answer, Participation, Step, Study
 
 COLUMNS = [
     "participation", "annotator", "task", "task_version", "shots", "split", "kind", "status",
-    "in_analysis", "mean_s1", "sd_examples", "n", "training_s1", "training_n", "seconds",
+    "in_analysis", "mean_s1", "sd_examples", "n", "training_s1", "training_n",
 ]  # fmt: skip
 
 
@@ -18,8 +22,7 @@ def annotators(study: Study) -> pd.DataFrame:
 
     Columns: COLUMNS. `mean_s1` and `training_s1` are means over the answered examples of the
     annotation and the training step, in [0, 1]; `sd_examples` is the SD over the examples of the
-    annotation step with ddof 1; `n` and `training_n` count answers; `seconds` is the sum over both
-    steps of the time from shown to submitted. Missing numbers are NaN.
+    annotation step with ddof 1; `n` and `training_n` count answers. Missing numbers are NaN.
     """
     people = pd.DataFrame.from_records(
         Participation.objects.filter(study=study).values_list(
@@ -28,43 +31,61 @@ def annotators(study: Study) -> pd.DataFrame:
         ),
         columns=COLUMNS[:9],
     )  # fmt: skip
-    answers = answers_of(study)
-    steps = answers.groupby(["participation", "step"])["s1"].agg(["mean", "std", "count"])
+    found = _s1_by_step(study)
     for step, names in (
-        (Step.ANNOTATION, {"mean": "mean_s1", "std": "sd_examples", "count": "n"}),
-        (Step.TRAINING, {"mean": "training_s1", "count": "training_n"}),
+        (Step.ANNOTATION, ["mean_s1", "sd_examples", "n"]),
+        (Step.TRAINING, ["training_s1", "_training_sd", "training_n"]),
     ):
-        if step in steps.index.get_level_values("step"):
-            part = steps.xs(step, level="step").rename(columns=names)[list(names.values())]
-        else:
-            part = pd.DataFrame(columns=list(names.values()), dtype=float)
-        people = people.merge(part, how="left", left_on="participation", right_index=True)
-    seconds = answers.groupby("participation")["seconds"].sum()
-    people = people.merge(
-        seconds.rename("seconds"), how="left", left_on="participation", right_index=True
-    )
-    counts = ["n", "training_n"]
+        rows = [(pk, *numbers) for (pk, of), numbers in found.items() if of == step]
+        part = pd.DataFrame.from_records(rows, columns=["participation", *names])
+        people = people.merge(part, how="left", on="participation")
+    counts, means = ["n", "training_n"], ["mean_s1", "sd_examples", "training_s1"]
+    people = people.astype(dict.fromkeys(means, float))
     people[counts] = people[counts].fillna(0).astype(int)
-    people["seconds"] = people["seconds"].fillna(0.0).astype(float)
     return people[COLUMNS].sort_values(["task", "shots", "annotator"], ignore_index=True)
 
 
-def answers_of(study: Study) -> pd.DataFrame:
-    """One row per answer: participation, example_hash, step, s1 in [0, 1], seconds."""
-    rows = Answer.objects.filter(turn__participation__study=study).values_list(
-        "turn__participation_id", "turn__example__content_hash", "turn__step", "s1",
-        "turn__shown_at", "submitted_at",
+def _s1_by_step(study: Study) -> dict[tuple[int, str], tuple[float, float, int]]:
+    """(participation, step) -> mean, SD with ddof 1 (NaN for one) and number of S1.
+
+    The database counts how often each value occurs, which are few; from there on the arithmetic is
+    exact to the last digit, so it is the same on every database and in verify.py.
+    """
+    rows = (
+        Answer.objects.filter(turn__participation__study=study)
+        .order_by("turn__participation_id", "turn__step", "s1")
+        .values_list("turn__participation_id", "turn__step", "s1")
+        .annotate(times=Count("pk"))
+    )
+    found = {}
+    for key, group in itertools.groupby(rows.iterator(chunk_size=5000), key=lambda row: row[:2]):
+        values = [s1 for *_key, s1, times in group for _ in range(times)]
+        mean, sd = math.fsum(values) / len(values), math.nan
+        if len(values) > 1:
+            squares = math.fsum((value - mean) ** 2 for value in values)
+            sd = math.sqrt(squares / (len(values) - 1))
+        found[key] = mean, sd, len(values)
+    return found
+
+
+def training_answers(study: Study, kind: str) -> pd.DataFrame:
+    """One row per answer of the training step by those who completed and are in the analysis.
+
+    Columns: scenario and participation (keys), example_hash, s1 in [0, 1].
+    """
+    rows = (
+        Answer.objects.filter(
+            turn__participation__in=study.participations.in_tables().filter(kind=kind),
+            turn__step=Step.TRAINING,
+        )
+        .order_by("turn__participation", "pk")
+        .values_list(
+            "turn__participation__scenario", "turn__participation",
+            "turn__example__content_hash", "s1",
+        )
     )  # fmt: skip
-    frame = pd.DataFrame.from_records(
-        rows.iterator(chunk_size=5000),
-        columns=["participation", "example_hash", "step", "s1", "shown_at", "submitted_at"],
-    )
-    frame["s1"] = frame["s1"].astype(float)
-    gaps = pd.to_datetime(frame.pop("submitted_at"), utc=True) - pd.to_datetime(
-        frame.pop("shown_at"), utc=True
-    )
-    frame["seconds"] = gaps.dt.total_seconds()
-    return frame
+    columns = ["scenario", "participation", "example_hash", "s1"]
+    return pd.DataFrame.from_records(rows.iterator(chunk_size=5000), columns=columns)
 
 
 def answers_in_order(study: Study, kind: str) -> pd.DataFrame:

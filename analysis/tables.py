@@ -5,18 +5,19 @@ tables of their own, under their own heading.
 """
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 
 import pandas as pd
+from django.db.models import Count
 
 from analysis import scores
 from analysis.published import Published, human_table4
 from annotation.models import Kind, Participation, Study
 from tasks.cards import FAMILIES
 from tasks.metrics import recipe
-from tasks.models import Task
+from tasks.models import Example, Split, Task
 
 FAMILY_NAMES = {
     "classification": "Classification",
@@ -210,24 +211,36 @@ class Block:
         return f"in the {self.size}" + (f", not the {self.smaller}" if self.smaller else "")
 
 
-def blocks(task: Task, sizes: list[int], split_number: int) -> list[Block]:
-    """The blocks of a task's training splits of one number, by content hash.
+def blocks(contents: dict[int, frozenset[str]]) -> list[Block]:
+    """The blocks of a task's training splits of one number: size -> content hashes.
 
     A block is nested when every smaller split lies in it; where one does not, no number of that
     block can be compared between groups.
     """
-    contents = {
-        size: frozenset(
-            task.train_split(size, split_number).examples.values_list("content_hash", flat=True)
-        )
-        for size in sizes
-    }
     made = []
+    sizes = sorted(contents)
     for index, size in enumerate(sizes):
         smaller = sizes[index - 1] if index else None
         inner = contents[smaller] if smaller else frozenset()
         made.append(Block(size, smaller, contents[size] - inner, inner <= contents[size]))
     return made
+
+
+def _contents(study: Study) -> dict[int, dict[int, frozenset[str]]]:
+    """Key of each task -> size of its training splits in this study -> content hashes."""
+    examples = Example.objects.filter(
+        split__task__in=study.tasks.all(),
+        split__kind=Split.Kind.TRAIN,
+        split__shots__in=study.shots,
+        split__number=study.split_number,
+    )
+    found: dict[int, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for task, size, digest in examples.values_list("split__task", "split__shots", "content_hash"):
+        found[task][size].add(digest)
+    return {
+        task: {size: frozenset(hashes) for size, hashes in sizes.items()}
+        for task, sizes in found.items()
+    }
 
 
 @dataclass(frozen=True)
@@ -260,26 +273,29 @@ def training(study: Study, kind: str = Kind.PERSON) -> list[TrainingRow]:
     The mean over annotators of their mean over the block's examples; annotators who completed and
     are in the analysis.
     """
-    frame = scores.counted(scores.annotators(study), kind)
-    answers = scores.answers_of(study)
-    answers = answers[answers["step"] == "training"]
-    sizes = sorted(size for size in study.shots if size)
+    answers = scores.training_answers(study, kind)
+    groups = dict(
+        study.participations.in_tables()
+        .filter(kind=kind)
+        .order_by()
+        .values_list("scenario")
+        .annotate(n=Count("pk"))
+    )
+    contents = _contents(study)
     rows = []
-    for task in study.tasks.order_by("name"):
-        found = blocks(task, sizes, study.split_number)
-        for shots in sizes:
-            group = frame[(frame["task"] == task.name) & (frame["shots"] == shots)]
-            given = answers[answers["participation"].isin(group["participation"])]
-            values: list[float | None] = []
-            for block in found:
-                inside = given[given["example_hash"].isin(block.hashes)]
-                if block.size > shots or inside.empty:
-                    values.append(None)
-                else:
-                    values.append(100 * inside.groupby("participation")["s1"].mean().mean())
-            # A group's own block is comparable if every chain up to it is nested.
-            nested = [all(b.is_nested for b in found[: i + 1]) for i in range(len(found))]
-            rows.append(
-                TrainingRow(task.name, shots, len(group), values, [b.name for b in found], nested)
-            )
+    scenarios = study.scenarios.filter(shots__gt=0).select_related("task")
+    for scenario in scenarios.defer("task__report").order_by("task__name", "shots"):
+        found = blocks(contents[scenario.task_id])
+        given = answers[answers["scenario"] == scenario.pk]
+        values: list[float | None] = []
+        for block in found:
+            inside = given[given["example_hash"].isin(block.hashes)]
+            if block.size > scenario.shots or inside.empty:
+                values.append(None)
+            else:
+                values.append(100 * inside.groupby("participation")["s1"].mean().mean())
+        # A group's own block is comparable if every chain up to it is nested.
+        nested = [all(b.is_nested for b in found[: i + 1]) for i in range(len(found))]
+        n, names = groups.get(scenario.pk, 0), [b.name for b in found]
+        rows.append(TrainingRow(scenario.task.name, scenario.shots, n, values, names, nested))
     return rows

@@ -5,6 +5,7 @@ status 1 and names file, row and column where something differs. Numbers must ag
 """
 
 import csv
+import functools
 import hashlib
 import itertools
 import json
@@ -92,6 +93,7 @@ def deviation(values, ddof):
     return math.sqrt(math.fsum((value - middle) ** 2 for value in values) / (len(values) - ddof))
 
 
+@functools.lru_cache(maxsize=10_000)  # many annotators highlight in the same texts
 def token_edges(text):
     """Starts and ends of the tokens: runs of letters, digits, marks, "_"; other signs alone."""
     starts, ends, open_word = set(), set(), False
@@ -148,7 +150,8 @@ def check_sums(folder, report):
         for line in (folder / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
     )
     for name, expected in listed.items():
-        found = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+        with (folder / name).open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
         if found != expected:
             report.differs(name, "-", "SHA-256", found, expected)
     for name in FILES:

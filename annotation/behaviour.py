@@ -6,16 +6,14 @@ Thresholds are those of FACTS 3.7, or stand below with their reason.
 
 import math
 import statistics
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby, pairwise
 
-from django.db.models import QuerySet
-
 from annotation.models import AnswerSpan, Participation, Step, Study, Turn
-from tasks.models import Example
+from tasks.models import Example, Task
 
 READ_AT_MOST = 12  # words per second: faster nobody reads
 SHARE_TOO_FAST = 0.05  # of the answers; a slip of the finger is no behaviour
@@ -26,6 +24,7 @@ ABSENCE = 3600  # seconds
 BLURS_PER_ANSWER = 0.2
 FAST_PERSON_SDS = 3  # below the mean of the others' log-medians, of at least OTHERS
 OTHERS = 5
+AT_ONCE = 20  # participations whose answers are in memory together
 
 
 @dataclass(frozen=True)
@@ -53,6 +52,7 @@ class Signs:
     """The numbers of one participation, in the order of its answers."""
 
     n: int
+    seconds: float
     active_seconds: float
     median_seconds: float | None
     too_fast: int
@@ -80,6 +80,7 @@ def signs(answers: Sequence[Answered]) -> Signs:
     checks = [one for one in answers if one.step == Step.CHECK]
     return Signs(
         n=len(answers),
+        seconds=math.fsum(times),
         active_seconds=math.fsum(one.active_seconds for one in answers),
         median_seconds=median,
         too_fast=sum(one.seconds < max(limit, one.words / READ_AT_MOST) for one in answers),
@@ -142,76 +143,75 @@ def of_study(study: Study, scenario: int | None = None) -> dict[int, tuple[Signs
 
     Of the whole study, or of one scenario (its key).
     """
-    turns = Turn.objects.filter(participation__study=study, answer__isnull=False)
-    if scenario is not None:
-        turns = turns.filter(participation__scenario=scenario)
-    found = {pk: signs(list(rows)) for pk, rows in _answers_by_participation(turns)}
     people = {
         one.pk: one
         for one in study.participations.defer("training_order", "annotation_order", "checks")
+        if scenario in (None, one.scenario_id)
     }
-    browsers = Counter(one.browser for one in people.values() if one.browser)
-    workers = {
-        browser: len({one.worker_id for one in people.values() if one.browser == browser})
-        for browser, times in browsers.items()
-        if times > 1
-    }
+    found = {pk: signs(answers) for pk, answers in _answers_by_participation(people)}
+    workers = defaultdict(set)
+    for browser, worker in study.participations.exclude(browser="").values_list(
+        "browser", "worker"
+    ):
+        workers[browser].add(worker)
+    medians: dict[tuple[int, str], dict[int, float]] = defaultdict(dict)
+    for pk, one in found.items():
+        if one.median_seconds:
+            medians[people[pk].scenario_id, people[pk].kind][pk] = one.median_seconds
     return {
-        pk: (
-            one,
-            flags(one, _others(pk, found, people), workers.get(people[pk].browser, 1) > 1),
-        )
+        pk: (one, flags(one, _others(people[pk], medians), len(workers[people[pk].browser]) > 1))
         for pk, one in found.items()
     }
 
 
-def _others(pk: int, found: dict[int, Signs], people: dict[int, Participation]) -> list[float]:
+def _others(own: Participation, medians: dict[tuple[int, str], dict[int, float]]) -> list[float]:
     """Medians of the others who did the same scenario, of the same kind."""
-    own = people[pk]
-    return [
-        one.median_seconds
-        for other, one in found.items()
-        if other != pk
-        and one.median_seconds
-        and (people[other].scenario_id, people[other].kind) == (own.scenario_id, own.kind)
-    ]
+    group = medians[own.scenario_id, own.kind]
+    return [median for pk, median in group.items() if pk != own.pk]
 
 
-def _answers_by_participation(turns: "QuerySet[Turn]") -> Iterator[tuple[int, Iterable[Answered]]]:
+def _answers_by_participation(
+    people: dict[int, Participation],
+) -> Iterator[tuple[int, list[Answered]]]:
+    """Participation -> its answers in order; those of AT_ONCE participations are in memory."""
     words = {}
-    texts = Example.objects.filter(pk__in=turns.values("example"))
-    for pk, context, question in texts.values_list("pk", "context", "question"):
+    scenarios = {one.scenario_id for one in people.values()}
+    texts = Example.objects.filter(split__task__in=Task.objects.filter(scenarios__in=scenarios))
+    for pk, context, question in texts.values_list("pk", "context", "question").iterator(2000):
         words[pk] = word_count([*context, question])
-    spans = _texts_by_turn(turns)
-    rows = turns.order_by("participation_id", "pk").values_list(
-        "participation_id", "pk", "step", "shown_at", "answer__submitted_at", "example_id",
-        "answer__label", "answer__active_seconds", "answer__s1", "activity__blurs",
-        "activity__away_seconds", "activity__pastes",
-    )  # fmt: skip
-    for participation, group in groupby(rows.iterator(chunk_size=5000), key=lambda row: row[0]):
-        yield participation, (
-            Answered(
-                step=step,
-                shown_at=shown_at,
-                submitted_at=submitted_at,
-                words=words[example],
-                answer=label or spans.get(turn, ""),
-                active_seconds=active,
-                blurs=blurs or 0,
-                away_seconds=away or 0.0,
-                pastes=pastes or 0,
-                right=s1 == 1,
-            )
-            for (
-                _pk, turn, step, shown_at, submitted_at, example, label, active, s1, blurs, away,
-                pastes,
-            ) in group
+    keys = sorted(people)
+    for few in (keys[first : first + AT_ONCE] for first in range(0, len(keys), AT_ONCE)):
+        turns = Turn.objects.filter(participation__in=few, answer__isnull=False)
+        spans = _texts_by_turn(few)
+        rows = turns.order_by("participation_id", "pk").values_list(
+            "participation_id", "pk", "step", "shown_at", "answer__submitted_at", "example_id",
+            "answer__label", "answer__active_seconds", "answer__s1", "activity__blurs",
+            "activity__away_seconds", "activity__pastes",
         )  # fmt: skip
+        for participation, group in groupby(rows, key=lambda row: row[0]):
+            yield participation, [
+                Answered(
+                    step=step,
+                    shown_at=shown_at,
+                    submitted_at=submitted_at,
+                    words=words[example],
+                    answer=label or spans.get(turn, ""),
+                    active_seconds=active,
+                    blurs=blurs or 0,
+                    away_seconds=away or 0.0,
+                    pastes=pastes or 0,
+                    right=s1 == 1,
+                )
+                for (
+                    _pk, turn, step, shown_at, submitted_at, example, label, active, s1, blurs,
+                    away, pastes,
+                ) in group
+            ]  # fmt: skip
 
 
-def _texts_by_turn(turns: "QuerySet[Turn]") -> dict[int, str]:
+def _texts_by_turn(people: Sequence[int]) -> dict[int, str]:
     texts: dict[int, dict[str, None]] = {}
-    spans = AnswerSpan.objects.filter(answer__in=turns.values("pk"))
+    spans = AnswerSpan.objects.filter(answer__turn__participation__in=people)
     for turn, text in spans.order_by("answer_id", "segment", "start").values_list(
         "answer_id", "text"
     ):

@@ -1,4 +1,4 @@
-"""Time what researchers wait for after a full replication: the table's page and the largest file.
+"""Time what researchers wait for after a full replication: each of their pages, the largest file.
 
 `python benchmarks/results.py` on a database that holds a study (`--study`), or a new replication
 of CLUES in a database of its own (several minutes). `make bench` runs it after the load.
@@ -34,19 +34,7 @@ print(f"answers.csv: {rows} rows in {took:.2f} s, memory grown by {grown:.0f} MB
 
 def measure(name: str) -> None:
     """Print the times; the study is read, not changed."""
-    import django
-
-    django.setup()
-    from django.contrib.auth import get_user_model
-    from django.test import Client
-
-    client = Client(SERVER_NAME="127.0.0.1")
-    client.force_login(get_user_model().objects.get(studies__name=name))
-    client.get("/studies/")  # loads the views, as a server does before it serves
-    for page in ("human-performance", "training"):
-        started = time.perf_counter()
-        reply = client.get(f"/studies/{name}/{page}/")
-        print(f"{page}: {time.perf_counter() - started:.2f} s, status {reply.status_code}")
+    subprocess.run([sys.executable, "-m", "benchmarks.pages", name], cwd=ROOT, check=True)
     subprocess.run([sys.executable, "-c", FILE, name, os.devnull], cwd=ROOT, check=True)
 
 
@@ -67,9 +55,6 @@ def main() -> None:
         subprocess.run([*manage, *replicate], cwd=ROOT, check=True, stdout=subprocess.DEVNULL)
         print(f"full replication: {time.perf_counter() - started:.0f} s")
         measure("clues-noisy-08")
-        from django.db import connections
-
-        connections.close_all()
 
 
 if __name__ == "__main__":

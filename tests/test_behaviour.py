@@ -81,6 +81,57 @@ def test_the_same_browser_under_two_ids_is_flagged_for_both(researcher):
     assert all(one.status == "completed" for one in study.participations.all())
 
 
+@pytest.mark.parametrize("at_once", [1, 2, 20])
+def test_the_signs_of_a_study_are_those_of_each_participation_alone(
+    researcher, monkeypatch, at_once
+):
+    monkeypatch.setattr(behaviour, "AT_ONCE", at_once)
+    labels = factories.make_task(name="toy-labels", labels=factories.LABELS)
+    study = factories.make_study(researcher, factories.make_task(), labels, shots=[0, 2])
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+        factories.work_through(factories.seat(scenario), limit=1)
+    nothing_yet = factories.join(factories.make_study(researcher, labels, shots=[0]))
+    found = behaviour.of_study(study)
+    assert len(found) == 8
+    assert behaviour.of_study(nothing_yet.study) == {}
+    for pk, (seen, _flags) in found.items():
+        given = [turn for turn in Participation.objects.get(pk=pk).turns.all() if turn.given]
+        alone = signs(
+            [
+                Answered(
+                    step=turn.step,
+                    shown_at=turn.shown_at,
+                    submitted_at=turn.answer.submitted_at,
+                    words=behaviour.word_count([*turn.example.context, turn.example.question]),
+                    answer="\n".join(turn.answer.as_given().texts),
+                    active_seconds=turn.answer.active_seconds,
+                )
+                for turn in given
+            ]
+        )
+        assert seen == alone
+    for scenario in study.scenarios.all():
+        own = {one.pk: found[one.pk] for one in scenario.participations.all()}
+        assert behaviour.of_study(study, scenario.pk) == own
+
+
+def test_the_signs_of_a_study_take_as_many_queries_for_one_as_for_twenty(
+    researcher, django_assert_num_queries
+):
+    study = factories.make_study(
+        researcher, factories.make_task(test_size=1), shots=[0], annotators=20
+    )
+    scenario = study.scenarios.get()
+    factories.work_through(factories.seat(scenario))
+    with django_assert_num_queries(5):
+        behaviour.of_study(study)
+    for _ in range(19):
+        factories.work_through(factories.seat(scenario))
+    with django_assert_num_queries(5):
+        assert len(behaviour.of_study(study)) == 20
+
+
 def test_an_export_of_shared_browsers_verifies(researcher, tmp_path):
     import subprocess
     import sys

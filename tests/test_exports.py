@@ -2,19 +2,22 @@
 
 import csv
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from analysis import exports, tables
+from analysis import exports, scores, tables
 from analysis.rendering import as_latex, as_markdown
+from analysis.verify import deviation, mean
 from annotation import exclusion, questionnaire, recruitment, training_step
-from annotation.models import Kind, Participation
+from annotation.models import Answer, Kind, Participation
 from tests import factories
 
 
@@ -276,6 +279,61 @@ def test_the_training_table_tells_examples_by_content(study):
     assert four.block_names == ["in the 2", "in the 4, not the 2"]
     assert rows["toy-places", 2].texts[1] == "–"
     assert all("not nested" not in row.texts for row in rows.values())
+
+
+def test_the_training_table_takes_as_many_queries_for_one_task_as_for_three(
+    researcher, django_assert_num_queries
+):
+    for number in (1, 3):
+        names = [f"toy-{number}-{index}" for index in range(number)]
+        tasks = [factories.make_task(name=name) for name in names]
+        study = factories.make_study(researcher, *tasks, shots=[2, 4], annotators=1)
+        for scenario in study.scenarios.all():
+            factories.work_through(factories.seat(scenario))
+        with django_assert_num_queries(4):
+            rows = tables.training(study)
+        assert [row.texts for row in rows] == [["100.0", "–"], ["100.0", "100.0"]] * number
+
+
+def test_the_training_table_counts_those_who_completed_and_are_in_the_analysis(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=4)
+    scenario = study.scenarios.get()
+    for answer in (None, lambda turn: ["home"]):
+        factories.work_through(factories.seat(scenario), answer)
+    out = factories.seat(scenario)
+    factories.work_through(out, lambda turn: ["home"])
+    Participation.objects.filter(pk=out.pk).update(in_analysis=False, seat_number=None)
+    factories.work_through(factories.seat(scenario), lambda turn: ["home"], limit=3)
+    (row,) = tables.training(study)
+    assert (row.n, row.texts) == (2, ["50.0"])
+    assert tables.training(study, Kind.SIMULATED)[0].n == 0
+
+
+def test_means_and_sds_of_annotators_are_exact(researcher, django_assert_num_queries):
+    """Equal to verify.py's to the last digit, in whatever order the database gives the answers."""
+    study = factories.make_study(
+        researcher, factories.make_task(test_size=40), shots=[0], annotators=1
+    )
+    one = factories.seat(study.scenarios.get())
+    factories.work_through(one, lambda turn: ["went", "home", *turn.example.gold][-3:])
+    with django_assert_num_queries(2):
+        frame = scores.annotators(study)
+    s1 = [answer.s1 for answer in Answer.objects.all()]
+    assert len(set(s1)) > 2
+    assert frame["mean_s1"][0] == mean(s1)
+    assert frame["sd_examples"][0] == deviation(s1, 1)
+
+
+@pytest.mark.sqlite
+def test_on_sqlite_people_answer_while_an_export_reads_one_state(tmp_path):
+    own = {"HANDFUL_VAR": str(tmp_path), "DATABASE_URL": f"sqlite:///{tmp_path / 'own.sqlite3'}"}
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("sqlite_snapshot.py")],
+        env=os.environ | own,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.strip() == "0 0 2", done.stderr
 
 
 def test_splits_that_are_not_nested_give_no_number(researcher):

@@ -1,0 +1,280 @@
+"""Time a study of a million answers: its export, its table, its pages, and `verify.py`.
+
+`make bench-million`, or `python benchmarks/million.py` for SQLite in a temporary folder; on
+PostgreSQL `python tests/with_postgres.py python benchmarks/million.py`. Needs the published CLUES
+files (HANDFUL_SHARED) and a few GB of disk. A study of a tenth of the size goes first, so that
+growth is seen. Each step runs in a process of its own, whose peak memory is read when it ends; the
+memory of a PostgreSQL server is not in it. Prints Markdown tables.
+"""
+
+import argparse
+import contextlib
+import os
+import random
+import secrets
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.run import SHARED, database  # noqa: E402
+
+if TYPE_CHECKING:
+    from annotation.models import Participation, Scenario, Study
+    from tasks.models import Example
+    from tasks.spans import Answer
+
+NAME = "million"
+RIGHT = 0.8  # share of answers that are the gold, as of the policy noisy:0.8
+MISTAKES = 8  # wrong answers to an example to draw from
+CHUNK = 5000  # rows of one insert
+STARTED = datetime(2026, 1, 5, 9, tzinfo=UTC)
+
+
+# The study ----------------------------------------------------------------------------------------
+
+
+class Choice(NamedTuple):
+    """An answer to an example, and its S1."""
+
+    answer: "Answer"
+    s1: float
+
+
+class Choices:
+    """The gold answer to each example of the tasks, and some mistakes, each drawn and scored once.
+
+    As simulated annotators make them; walking a million pages would take hours.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[int, tuple[Choice, list[Choice]]] = {}
+        self._rng = random.Random(1)
+
+    def draw(self, example: "Example", rng: random.Random) -> Choice:
+        if example.pk not in self._of:
+            self._of[example.pk] = self._make(example)
+        right, wrong = self._of[example.pk]
+        return right if rng.random() < RIGHT else rng.choice(wrong)
+
+    def _make(self, example: "Example") -> tuple[Choice, list[Choice]]:
+        from annotation import simulated
+        from tasks.metrics import score
+        from tasks.spans import Answer
+
+        card = example.split.task.card
+        question = card.selectable_question(example.question)
+        known = simulated.Known(example.gold, example.context, question, card)
+
+        def choice(policy: simulated.Policy) -> Choice:
+            spans, label = policy(known, self._rng)
+            given = Answer(tuple(sorted(spans)), label, not spans and not label)
+            return Choice(given, score(given.texts, example.gold, card.gold_rule).s1)
+
+        return choice(simulated.gold), [choice(simulated.mistaken) for _ in range(MISTAKES)]
+
+
+def fill(answers: int) -> None:
+    """Make a study of at least so many answers, by inserts in bulk; the guards stand."""
+    import django
+
+    django.setup()
+    from django.contrib.auth import get_user_model
+    from django.core.management import call_command
+    from django.db import transaction
+
+    from annotation import design
+    from annotation.models import Study
+    from tasks.importing import CLUES, import_task, read_clues
+
+    call_command("migrate", verbosity=0)
+    tasks = [import_task(*read_clues(SHARED / "data" / "clues", name)).task for name in CLUES]
+    shots = [0, 10, 20, 30]
+    each = sum(shots) * len(tasks) + len(shots) * sum(t.test_split.examples.count() for t in tasks)
+    rounds = -(-answers // each)
+    owner = get_user_model().objects.create_user("bench")
+    study = Study(owner=owner, name=NAME, title="Bench", shots=shots, annotators=rounds, seed=1)
+    design.save_draft(study, tasks)
+    design.change_status(study, "open")
+    scenarios = list(study.scenarios.select_related("task"))
+    steps = {one.pk: _steps(one) for one in scenarios}
+    choices, stored = Choices(), 0
+    for number in range(1, rounds + 1):
+        # One of each scenario at a time, their answers mixed as those of people at work are.
+        with transaction.atomic():
+            people = [_participation(study, one, number, steps[one.pk]) for one in scenarios]
+            walks = [_walk(one, steps[one.scenario_id], choices) for one in people]
+            mixed = (row for turns in zip_longest(*walks) for row in turns if row is not None)
+            while rows := list(islice(mixed, CHUNK)):
+                stored += _store(rows)
+    print(f"{stored:,} answers of {rounds * len(scenarios):,} annotators")
+
+
+def _steps(scenario: "Scenario") -> dict[str, list["Example"]]:
+    """The examples of both steps, in the order of their files."""
+    splits = {"annotation": scenario.task.test_split}
+    if scenario.shots:
+        training = scenario.task.train_split(scenario.shots, scenario.split_number)
+        splits = {"training": training} | splits
+    return {
+        step: list(split.examples.select_related("split__task").order_by("position"))
+        for step, split in splits.items()
+    }
+
+
+def _participation(
+    study: "Study", scenario: "Scenario", number: int, steps: dict[str, list["Example"]]
+) -> "Participation":
+    from annotation import recruitment
+    from annotation.models import Kind, Participation, Worker
+    from annotation.ordering import order_examples
+
+    worker = Worker.objects.create(
+        key=secrets.token_hex(32), recruiter="simulated", kind=Kind.SIMULATED
+    )
+    one = recruitment.take_seat(study, scenario, worker, browser=secrets.token_hex(32))
+    for step, examples in steps.items():
+        places = [(example.pk, str(example.context)) for example in examples]
+        seed = f"{number}:{scenario.pk}:{step}"
+        setattr(one, f"{step}_order", order_examples(places, study.annotation_order, seed))
+    one.status = Participation.Status.COMPLETED
+    one.arrived_at = one.consented_at = STARTED + timedelta(hours=number)
+    one.save()
+    return one
+
+
+def _walk(
+    one: "Participation", steps: dict[str, list["Example"]], choices: Choices
+) -> Iterator[tuple[Any, ...]]:
+    """(turn, choice, seconds) of each example, in this annotator's order."""
+    from annotation.models import Turn
+
+    rng = random.Random(one.pk)
+    clock, pace = one.arrived_at, rng.uniform(1.5, 3)
+    for step, examples in steps.items():
+        by_key = {example.pk: example for example in examples}
+        for position, pk in enumerate(one.order_of(step)):
+            seconds = rng.lognormvariate(pace, 0.6)
+            turn = Turn(
+                participation=one, example_id=pk, step=step, position=position, shown_at=clock
+            )
+            yield turn, choices.draw(by_key[pk], rng), seconds
+            clock += timedelta(seconds=seconds + 1)
+
+
+def _store(rows: list[tuple[Any, ...]]) -> int:
+    """Insert turns with their answers, spans and signs of work; return how many."""
+    from annotation.models import Activity, Answer, AnswerSpan, Turn
+    from tasks.spans import TOKENISER
+
+    Turn.objects.bulk_create([turn for turn, _choice, _seconds in rows])
+    answers, spans, activities = [], [], []
+    for turn, (given, s1), seconds in rows:
+        submitted_at = turn.shown_at + timedelta(seconds=seconds)
+        answers.append(
+            Answer(
+                turn=turn, no_answer=given.no_answer, label=given.label, s1=s1,
+                tokeniser=TOKENISER, active_seconds=int(1000 * seconds) / 1000,
+                submitted_at=submitted_at,
+            )
+        )  # fmt: skip
+        spans += [AnswerSpan(answer_id=turn.pk, **span._asdict()) for span in given.spans]
+        activities.append(Activity(turn=turn, seconds=seconds, last_at=submitted_at))
+    Answer.objects.bulk_create(answers)
+    AnswerSpan.objects.bulk_create(spans)
+    Activity.objects.bulk_create(activities)
+    return len(rows)
+
+
+# The measurements ---------------------------------------------------------------------------------
+
+SCORES = """
+import time, django
+django.setup()
+from analysis import scores, tables
+from annotation.models import Study
+study = Study.objects.get()
+started = time.perf_counter()
+frame = scores.annotators(study)
+print(f"scores.annotators {time.perf_counter() - started:.2f} s", end="; ")
+for kind in tables.kinds_of(frame):
+    tables.versions(study, kind, frame)
+print(f"with the tables {time.perf_counter() - started:.2f} s")
+"""
+
+
+@contextlib.contextmanager
+def fresh_database(folder: str) -> Iterator[str]:
+    """A database beside that of DATABASE_URL on PostgreSQL, else a SQLite file: its address."""
+    if os.environ.get("DATABASE_URL", "").startswith("postgres"):
+        with database("handful_million") as address:
+            yield address
+    else:
+        yield f"sqlite:///{folder}/million.sqlite3"
+
+
+def measure(what: str, command: list[str], environment: dict[str, str]) -> None:
+    """Run it and print a row: what it said last, seconds from start to end, peak memory in MB."""
+    started = time.perf_counter()
+    process = subprocess.Popen(
+        [sys.executable, *command], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
+    )
+    said = process.stdout.read().strip().splitlines() if process.stdout else []
+    _pid, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    took = time.perf_counter() - started
+    note = said[-1] if said else ""
+    if process.returncode:
+        note = f"FAILED with {process.returncode}: {note}"
+    print(f"| {what} | {took:.1f} | {used.ru_maxrss / 1024:.0f} | {note} |", flush=True)
+
+
+def measure_study(answers: int) -> None:
+    with tempfile.TemporaryDirectory() as folder, fresh_database(folder) as address:
+        environment = os.environ | {
+            "DATABASE_URL": address,
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "HANDFUL_VAR": f"{folder}/var",
+        }
+        print(f"\n{answers:,} answers, {address.split(':')[0]}; load {os.getloadavg()[0]:.1f}\n")
+        print("| what | seconds | peak memory, MB | what it said |\n|---|---|---|---|")
+        out = Path(folder) / "export"
+        pages = ["-m", "benchmarks.pages", NAME, "--only"]
+        steps = {
+            "making it": ["benchmarks/million.py", "--fill", str(answers)],
+            "nothing but a start": ["-c", "import django; django.setup(); import analysis.views"],
+            "`manage.py export_study`": ["manage.py", "export_study", NAME, str(out)],
+            "human-performance table": ["-c", SCORES],
+            "study page": [*pages, "study"],
+            "human-performance page": [*pages, "human performance"],
+            "`verify.py`": [str(out / "verify.py")],
+        }
+        for what, command in steps.items():
+            measure(what, command, environment)
+        if out.exists():
+            size = sum(path.stat().st_size for path in out.iterdir()) / 1e6
+            print(f"\nThe export has {size:.0f} MB; load at the end {os.getloadavg()[0]:.1f}.")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--answers", type=int, nargs="+", default=[100_000, 1_000_000])
+    parser.add_argument("--fill", type=int, help="only make the study, in DATABASE_URL")
+    options = parser.parse_args()
+    if options.fill:
+        fill(options.fill)
+        return
+    for answers in options.answers:
+        measure_study(answers)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Time each researcher page of a study at first view, each in a fresh process.
+
+`python -m benchmarks.pages STUDY` on the database of DATABASE_URL, which is read, not changed
+(signing in excepted). The imports of a server's start and the list of studies come before the
+clock; nothing that is kept from earlier views is used. Prints a Markdown table.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+PAGES = (
+    "study", "human performance", "training table", "examples", "one example", "participation",
+    "figures", "data of a figure", "sensitivity", "models", "planner", "pay", "lists", "links",
+    "recruiters", "analysis, before its resampling",
+)  # fmt: skip
+
+
+def addresses(name: str) -> dict[str, str]:
+    """Page -> its address, for the kind of annotators that took part."""
+    from annotation.models import Answer, Step, Study
+
+    study = Study.objects.get(name=name)
+    answer = Answer.objects.filter(
+        turn__participation__in=study.participations.in_tables()[:1], turn__step=Step.ANNOTATION
+    ).select_related("turn__participation")[:1][0]
+    one, base = answer.turn.participation, f"/studies/{name}/"
+    kind = f"?kind={one.kind}"
+    found = (
+        base, f"{base}human-performance/", f"{base}training/", f"{base}examples/{kind}",
+        f"{base}examples/{answer.turn.example_id}/", f"{base}annotators/{one.pseudonym}/",
+        f"{base}figures/{kind}", f"{base}figures/learning.csv{kind}", f"{base}sensitivity/{kind}",
+        f"{base}models/{kind}", "/planner/", f"{base}pay/", f"{base}lists/", f"{base}links/",
+        f"{base}recruiters/", f"{base}analysis/{kind}",
+    )  # fmt: skip
+    return dict(zip(PAGES, found, strict=True))
+
+
+def measure(name: str, page: str) -> None:
+    """Print seconds, queries and size of the page at its first view."""
+    import django
+
+    django.setup()
+    from django.contrib.auth import get_user_model
+    from django.core.cache import cache
+    from django.db import connection
+    from django.test import Client
+
+    cache.clear()
+    address = addresses(name)[page]
+    client = Client(SERVER_NAME="127.0.0.1")
+    client.force_login(get_user_model().objects.get(studies__name=name))
+    client.get("/studies/")  # loads the views, as a server does before it serves
+    queries = 0
+
+    def count(execute, sql, params, many, context):
+        nonlocal queries
+        queries += 1
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(count):
+        started = time.perf_counter()
+        reply = client.get(address)
+        took = time.perf_counter() - started
+    if reply.status_code != 200:
+        sys.exit(f"{page}: status {reply.status_code}")
+    print(f"{took:.2f} s, {queries} queries, {len(reply.content) // 1024} KB")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("study")
+    parser.add_argument("--only", choices=PAGES, help="this page alone, in this process")
+    options = parser.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    if options.only:
+        measure(options.study, options.only)
+        return
+    print("| page | first view |\n|---|---|")
+    for page in PAGES:
+        command = [sys.executable, "-m", "benchmarks.pages", options.study, "--only", page]
+        done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+        print(f"| {page} | {done.stdout.strip() or 'FAILED'} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
