@@ -171,9 +171,7 @@ _TEXTS = {
 
 def page_tables(found: dict[str, list[Row]], is_waiting: bool = False) -> list[Table]:
     """The tables in the order of the page; those not found are waited for, or empty."""
-    return [
-        table(name, found.get(name, []), is_waiting and name not in found) for name in TABLES
-    ]
+    return [table(name, found.get(name, []), is_waiting and name not in found) for name in TABLES]
 
 
 def table(name: str, rows: Sequence[Row], is_waiting: bool = False) -> Table:

@@ -19,7 +19,7 @@ MARKDOWN = "text/markdown; charset=utf-8"
 @require_GET
 def preregistration_page(request: HttpRequest, name: str) -> HttpResponse:
     """The frozen design in words; a draft says that opening makes it."""
-    study = study_of(request, name)
+    study = study_of(request, name, "read")
     context = {"study": study, "document": preregistration.of(study)}
     return render(request, "researcher/preregistration.html", context)
 
@@ -28,7 +28,7 @@ def preregistration_page(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def preregistration_file(request: HttpRequest, name: str) -> HttpResponse:
     """The same as Markdown."""
-    found = preregistration.of(study_of(request, name))
+    found = preregistration.of(study_of(request, name, "read"))
     if found is None:
         raise Http404
     text = documents.as_markdown(found)
@@ -38,8 +38,8 @@ def preregistration_file(request: HttpRequest, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def report_page(request: HttpRequest, name: str) -> HttpResponse:
-    """GET shows the report; POST stores the answers to its checklist."""
-    study = study_of(request, name)
+    """GET shows the report; POST stores an owner's answers to its checklist."""
+    study = study_of(request, name, "own" if request.method == "POST" else "read")
     sent, problem = {}, ""
     if request.method == "POST":
         if study.is_draft:
@@ -58,7 +58,7 @@ def report_page(request: HttpRequest, name: str) -> HttpResponse:
         "study": study,
         "document": report.of(study, sent),
         "problem": problem,
-        "answers_url": address,
+        "answers_url": address if "own" in study.rights else "",
         "pictures": reverse("figures", args=[study.name]),
     }
     status = 422 if problem else 200
@@ -69,7 +69,7 @@ def report_page(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def report_file(request: HttpRequest, name: str) -> HttpResponse:
     """The same as Markdown."""
-    found = report.of(study_of(request, name))
+    found = report.of(study_of(request, name, "read"))
     if found is None:
         raise Http404
     return _download(documents.as_markdown(found), f"{name}-report.md", MARKDOWN)
@@ -79,7 +79,7 @@ def report_file(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def release_zip(request: HttpRequest, name: str) -> HttpResponse:
     """The release bundle; where verify.py does not agree there is none, and why is said."""
-    study = study_of(request, name)
+    study = study_of(request, name, "read")
     if study.is_draft:
         raise Http404
     try:

@@ -97,6 +97,12 @@ ALLOWED = [
     ("study_models", (), None, READERS),
     ("study_models_file", ("scores",), None, READERS),
     ("export_zip", (), None, READERS),
+    ("preregistration", (), None, READERS),
+    ("preregistration_file", (), None, READERS),
+    ("report", (), None, READERS),
+    ("report", (), {"item-0": "x"}, OWNERS),
+    ("report_file", (), None, READERS),
+    ("release_zip", (), None, READERS),
     ("api_human_performance", (), None, READERS),
     ("api_analysis", (), None, READERS),
 ]
@@ -253,6 +259,13 @@ def test_a_payer_cannot_plan_with_the_results(client, world):
     for person, knows in (("bob", True), ("carol", False)):
         client.force_login(world.people[person])
         assert ("person:story" in client.get(reverse("planner")).content.decode()) is knows
+
+
+def test_an_analyst_reads_the_report_without_a_form(client, world):
+    for person, writes in (("alice", True), ("bob", False)):
+        client.force_login(world.people[person])
+        shown = client.get(reverse("report", args=["story"])).content.decode()
+        assert ("Save the answers" in shown) is writes
 
 
 # The team ----------------------------------------------------------------------------------------
