@@ -120,8 +120,8 @@ def _design(found: Conduct) -> Known:
         "1.8.1": ("Smallest difference that could be shown", f"At p < .05, 80 %: {detectable}."),
         "1.9": (
             "Ethics and consent",
-            f"Consent was asked before the first example; {found.whole.stages['consented']} people"
-            f" agreed, {found.whole.left['did not consent']} did not, {found.withdrawn} withdrew"
+            f"Consent was asked before the first example; {found.whole.consented} people"
+            f" agreed, {found.whole.declined} did not, {found.withdrawn} withdrew"
             " later and their answers were erased.",
         ),
         "1.10": (
@@ -146,8 +146,8 @@ def _people(found: Conduct) -> Known:
     came = ", ".join(f"{n} by {name}" for name, n in found.recruiters) or "nobody yet"
     asked = manifest["comprehension_questions"].strip()
     seen = found.exit_answers["seen_before"]
-    refused = whole.left["had done this task before"]
-    left = whole.stages["arrived"] - whole.stages["qualified"]
+    refused = whole.refused
+    left = whole.arrived - whole.qualified
     lists = found.study.access_rules.count()
     return {
         "2.1": ("Population", ""),
@@ -166,7 +166,7 @@ def _people(found: Conduct) -> Known:
         ),
         "2.3.2": (
             "Share who came and did not reach the test examples",
-            f"{left} of {whole.stages['arrived']} who took a seat{_share(left, whole)}.",
+            f"{left} of {whole.arrived} who took a seat{_share(left, whole)}.",
         ),
         "2.4": ("Authors among the annotators", ""),
         "2.5": (
@@ -185,7 +185,7 @@ def _people(found: Conduct) -> Known:
 
 
 def _share(number: int, whole) -> str:
-    arrived = whole.stages["arrived"]
+    arrived = whole.arrived
     return f" ({number / arrived:.0%})" if arrived else ""
 
 
@@ -200,7 +200,7 @@ def _execution(found: Conduct) -> Known:
     active = found.median("active_seconds")
     passed, checks = found.check_results
     blurs, pastes = found.page_signs
-    reached, analysed = whole.stages["qualified"], whole.stages["analysed"]
+    reached, analysed = whole.qualified, whole.analysed
     return {
         "3.1": (
             "Length of the sessions",
@@ -234,7 +234,7 @@ def _execution(found: Conduct) -> Known:
 
 
 def _analysis(found: Conduct) -> Known:
-    excluded = excluded_by_hand(found)
+    excluded = found.excluded
     return {
         "4.1": (
             "Tests of differences",
@@ -257,11 +257,6 @@ def _analysis(found: Conduct) -> Known:
             + " The page Sensitivity has it under other rules.",
         ),
     }
-
-
-def excluded_by_hand(found: Conduct) -> int:
-    """Completed people who are not in the analysis."""
-    return found.whole.left["completed, excluded from the analysis"]
 
 
 def _recipes(found: Conduct) -> str:
@@ -292,8 +287,8 @@ def _documentation(found: Conduct) -> Known:
         ),
         "5.1.5": (
             "Share who completed",
-            f"{whole.stages['completed']} of {whole.stages['arrived']} who took a seat"
-            f"{_share(whole.stages['completed'], whole)}.",
+            f"{whole.completed} of {whole.arrived} who took a seat"
+            f"{_share(whole.completed, whole)}.",
         ),
         "5.2": (
             "Data of individuals",

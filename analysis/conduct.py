@@ -5,6 +5,7 @@ in seconds. Nobody is named: pseudonyms at most.
 """
 
 import json
+import re
 import statistics
 from collections import Counter
 from collections.abc import Callable
@@ -16,8 +17,8 @@ from typing import Any
 import pandas as pd
 from django.db.models import Avg, Count, Q, Sum
 
-from analysis import funnel, machine_performance, scores
-from annotation import pay
+from analysis import machine_performance, scores
+from annotation import pay, progress
 from annotation.models import (
     Activity,
     Answer,
@@ -26,6 +27,7 @@ from annotation.models import (
     Kind,
     LedgerEntry,
     Participation,
+    Scenario,
     Step,
     Study,
 )
@@ -37,6 +39,12 @@ RECRUITERS = {
     "personal": "personal one-time links",
     "prolific": "Prolific",
 }
+# Sentences of the log (StudyEvent.what).
+NAMES_NOBODY = re.compile(
+    r"(Pause|Reopen|Close for good): |\d+ seats added to |list entry (made|ended): "
+    r"|\d+ studies on Prolific drafted|rejected on Prolific \([^)]*\): A-[A-Z2-9]{5}$"
+)
+ABOUT_THE_TEAM = re.compile(r" joined the team as | left the team, was | is \w+ now, was ")
 
 
 @dataclass(frozen=True)
@@ -92,12 +100,26 @@ class Conduct:
         return dict(named.annotate(size=Count("pk")))
 
     @cached_property
-    def funnels(self) -> list[tuple[Any, funnel.Funnel]]:
-        return funnel.of_study(self.study)
+    def funnels(self) -> list[tuple[Scenario, progress.Funnel]]:
+        """How far people came in each scenario, as the page of the study shows it."""
+        return [(one.scenario, one.funnel) for one in progress.of_study(self.study).seats]
 
     @cached_property
-    def whole(self) -> funnel.Funnel:
-        return funnel.total(self.funnels)
+    def whole(self) -> progress.Funnel:
+        return sum((own for _scenario, own in self.funnels), progress.Funnel())
+
+    @property
+    def excluded(self) -> int:
+        """People who completed it and are not in the analysis."""
+        return self.whole.completed - self.whole.analysed
+
+    @cached_property
+    def failed_questions(self) -> int:
+        """Of the screened out: those who did not get the questions about the instructions right."""
+        if not self.study.comprehension_questions.strip():
+            return 0
+        out = self.study.participations.filter(kind=Kind.PERSON, comprehended_at__isnull=True)
+        return out.filter(status=Participation.Status.SCREENED_OUT).count()
 
     @cached_property
     def wages(self) -> list[pay.Wage]:
@@ -210,10 +232,16 @@ class Conduct:
 
     @cached_property
     def changes(self) -> list[tuple[datetime, str]]:
-        """What was done to the study after it was opened, in its order."""
-        opened = self.study.opened_at
-        events = self.study.events.filter(at__gt=opened) if opened else self.study.events.none()
-        return [(at, what) for at, what in events.values_list("at", "what") if what != "Open: open"]
+        """What was done to the study after it was opened, in its order; the team is no part of it.
+
+        The log may name researchers, so only sentences of known forms are repeated.
+        """
+        events = self.study.events.filter(at__gt=self.study.opened_at)
+        return [
+            (at, what if NAMES_NOBODY.match(what) else "another change (see the study's log)")
+            for at, what in events.values_list("at", "what")
+            if not ABOUT_THE_TEAM.search(what) and what != "Open: open"
+        ]
 
     @cached_property
     def pilots(self) -> int:

@@ -28,7 +28,6 @@ from analysis.documents import (
     Picture,
     Section,
 )
-from analysis.funnel import STAGES
 from analysis.preregistration import count, moment, order
 from analysis.tables import PerformanceTable, kinds_of, versions
 from analysis.uncertainty import t_interval
@@ -109,9 +108,9 @@ def _methods(found: Conduct) -> list[Block]:
         checks = count(manifest["attention_checks"], "attention check")
         gates.append(f"{checks} stood among the test examples and are not scored.")
     people = (
-        f"{whole.stages['arrived']} took a seat{f' ({came})' if came else ''},"
-        f" {whole.stages['consented']} consented, {whole.stages['completed']} completed and"
-        f" {whole.stages['analysed']} are in the analysis."
+        f"{whole.arrived} took a seat{f' ({came})' if came else ''},"
+        f" {whole.consented} consented, {whole.completed} completed and"
+        f" {whole.analysed} are in the analysis."
     )
     score = (
         "An answer is scored by S1: the harmonic mean of precision and recall between the set of"
@@ -246,11 +245,38 @@ def _models(found: Conduct) -> list[Block]:
 # What happened ------------------------------------------------------------------------------------
 
 
+STAGES = {
+    "arrived": "took a seat",
+    "consented": "agreed to take part",
+    "trained": "finished the training step (at zero shots: saw the first example)",
+    "qualified": "may do the annotation step, by the rule",
+    "completed": "answered all test examples",
+    "analysed": "completed and in the analysis",
+}
+WAYS_OUT = {
+    "declined": "did not consent",
+    "refused": "had done this task before",
+    "screened_out": "screened out, paid",
+    "returned": "gave the place back",
+    "expired": "idle for longer than allowed",
+    "withdrawn": "withdrew their answers",
+    "at_work": "still there",
+}
+
+
 def _funnel(found: Conduct) -> list[Block]:
+    whole = found.whole
     names = ["Scenario", *(stage.capitalize() for stage in STAGES)]
-    rows = [[str(one), *map(str, own.counts)] for one, own in found.funnels]
-    rows.append(["All", *map(str, found.whole.counts)])
-    left = [f"{words}: {n}" for words, n in sorted(found.whole.left.items())]
+    rows = [
+        [str(one), *(str(getattr(own, stage)) for stage in STAGES)] for one, own in found.funnels
+    ]
+    rows.append(["All", *(str(getattr(whole, stage)) for stage in STAGES)])
+    left = [f"{words}: {getattr(whole, way)}" for way, words in WAYS_OUT.items()]
+    left.append(f"completed, but taken out of the analysis: {found.excluded}")
+    if found.failed_questions:
+        left.append(
+            f"of the screened out, at the instructions' questions: {found.failed_questions}"
+        )
     return [
         Grid(
             "How far people came",
@@ -258,11 +284,10 @@ def _funnel(found: Conduct) -> list[Block]:
             rows,
             [
                 " ".join(f"{stage.capitalize()}: {words}." for stage, words in STAGES.items()),
-                "One person on two tasks counts twice. Who found no free seat left no trace; of who"
-                " withdrew only that they had consented is known.",
+                "One person on two tasks counts twice. Who found no free seat left no trace.",
             ],
         ),
-        Bullets(left or ["Nobody left."]),
+        Bullets([line for line in left if not line.endswith(": 0")] or ["Nobody left."]),
     ]
 
 
@@ -309,7 +334,7 @@ def _one_digit(value: float | None) -> str:
 
 def _consent(found: Conduct) -> list[Block]:
     agreed = [[str(version), moment(since), str(n)] for version, since, n in found.consents]
-    excluded = checklist.excluded_by_hand(found)
+    excluded = found.excluded
     blocks: list[Block] = [
         Grid("Consent texts", ["Version", "Since", "People who agreed"], agreed),
         Paragraph(

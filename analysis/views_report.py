@@ -38,7 +38,7 @@ def preregistration_file(request: HttpRequest, name: str) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def report_page(request: HttpRequest, name: str) -> HttpResponse:
-    """GET shows the report; POST stores an owner's answers to its checklist."""
+    """GET shows the report; POST stores the answers to its checklist (owners alone)."""
     study = study_of(request, name, "own" if request.method == "POST" else "read")
     sent, problem = {}, ""
     if request.method == "POST":

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings as django_settings
 from django.contrib.auth import get_user_model
+from django.core.cache import cache
 from django.db import connection
 
 from annotation import guards
@@ -63,6 +64,7 @@ def _nothing_is_remembered():
     """A rolled-back test gives its keys back to SQLite: the next one's rows are others."""
     example_of.cache_clear()
     _frozen_scenario.cache_clear()
+    cache.clear()
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,16 @@ from django.urls import reverse
 
 from analysis import checklist, figures_page, report
 from analysis.documents import Checklist, Facts, Grid, Picture
-from annotation import design, eligibility, exclusion, pay, recruitment, training_step, withdrawal
+from annotation import (
+    design,
+    eligibility,
+    exclusion,
+    pay,
+    recruitment,
+    team,
+    training_step,
+    withdrawal,
+)
 from annotation.models import Kind, Participation, ReportAnswer
 from tests import factories
 
@@ -109,15 +118,13 @@ def test_the_funnel_follows_somebody_step_by_step(researcher):
     factories.work_through(seat, limit=1)
     assert funnel_row(study, name) == [1, 1, 0, 0, 0, 0]
     factories.work_through(seat, limit=1)
-    assert funnel_row(study, name) == [1, 1, 1, 0, 0, 0]
-    training_step.go_on(seat.token)
     assert funnel_row(study, name) == [1, 1, 1, 1, 0, 0]
     factories.work_through(seat)
     assert funnel_row(study, name) == [1, 1, 1, 1, 1, 1]
     seat.refresh_from_db()
     exclusion.decide(seat, False, "no", researcher)
     assert funnel_row(study, name) == [1, 1, 1, 1, 1, 0]
-    assert left(study) == ["completed, excluded from the analysis: 1"]
+    assert left(study) == ["completed, but taken out of the analysis: 1"]
 
 
 def test_the_funnel_says_how_people_left(researcher):
@@ -135,12 +142,13 @@ def test_the_funnel_says_how_people_left(researcher):
     recruitment.give_back(factories.seat(scenario), Participation.Status.RETURNED)
     factories.seat(scenario)
     assert left(study) == [
+        "screened out, paid: 1",
         "gave the place back: 1",
-        "screened out after the training step, paid: 1",
-        "still there: at work: 1",
         "withdrew their answers: 1",
+        "still there: 1",
     ]
-    assert funnel_row(study, "All") == [4, 4, 1, 0, 0, 0]
+    # Who withdrew had come as far as their tombstone says.
+    assert funnel_row(study, "All") == [4, 4, 2, 1, 0, 0]
 
 
 def test_pay_is_summed_and_names_nobody(study):
@@ -191,6 +199,18 @@ def test_what_was_done_after_opening_is_a_deviation(researcher, study):
         f"{one.pseudonym} taken out of the analysis",
     ]
     assert researcher.username not in " ".join(lines)
+
+
+def test_the_log_of_the_team_is_no_deviation_and_unknown_sentences_are_not_repeated(
+    researcher, other_researcher, study
+):
+    team.add(study, "grace", "analyst", researcher)
+    team.change(study, study.members.get().pk, "payer", researcher)
+    team.remove(study, study.members.get().pk, researcher)
+    study.events.create(what="grace looked at the moon", by=researcher)
+    (section,) = [s for s in report.of(study).sections if s.title.startswith("Deviations")]
+    (line,) = section.blocks[1].items
+    assert line.endswith("UTC: another change (see the study's log)")
 
 
 def test_figures_are_pictures_where_they_can_be_drawn_else_tables(study, monkeypatch):
@@ -296,6 +316,17 @@ def test_only_the_owner_may_read_it_or_answer(client, other_researcher, study):
     assert client.get(address).status_code == 404
     assert client.post(address, {"item-1.9": "mine"}).status_code == 404
     assert client.get(reverse("report_file", args=[study.name])).status_code == 404
+    assert not ReportAnswer.objects.exists()
+
+
+def test_an_analyst_reads_it_and_is_asked_nothing(client, researcher, other_researcher, study):
+    team.add(study, "grace", "analyst", researcher)
+    client.force_login(other_researcher)
+    address = reverse("report", args=[study.name])
+    page = client.get(address).content.decode()
+    assert "Which ethics board" in page
+    assert "<textarea" not in page
+    assert client.post(address, {"item-1.9": "mine"}).status_code == 403
     assert not ReportAnswer.objects.exists()
 
 

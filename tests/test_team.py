@@ -100,7 +100,7 @@ ALLOWED = [
     ("preregistration", (), None, READERS),
     ("preregistration_file", (), None, READERS),
     ("report", (), None, READERS),
-    ("report", (), {"item-0": "x"}, OWNERS),
+    ("report", (), {"item-1.9": "Board 7"}, OWNERS),
     ("report_file", (), None, READERS),
     ("release_zip", (), None, READERS),
     ("api_human_performance", (), None, READERS),
