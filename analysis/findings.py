@@ -129,11 +129,12 @@ def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[Row]:
         if part["is_label"].all():
             labels = examples["texts"].agg(lambda sets: [next(iter(one)) for one in sets])
             chosen = labels.map(lambda own: _as_set(aggregation.plurality(own)))
-            votes = [
-                {person: list(own) for person, own in unit[["annotator", "texts"]].to_numpy()}
-                for _example, unit in examples
-            ]
-            posteriors, _shares = aggregation.dawid_skene(votes)
+            votes: dict[int, dict[str, list[str]]] = {example: {} for example in golds.index}
+            for example, person, own in part[["example", "annotator", "texts"]].itertuples(
+                index=False
+            ):
+                votes[example][person] = list(own)
+            posteriors, _shares = aggregation.dawid_skene(list(votes.values()))
             best = [frozenset([max(found, key=found.__getitem__)]) for found in posteriors]
             row["dawid_skene"] = 100 * _mean_s1(best, golds)
         else:

@@ -58,16 +58,19 @@ def hardest(study: Study, task: Task, kind: str) -> list[findings.Row]:
     """
     frame = findings.answered(study, kind, task)
     shots = sorted(study.shots)
+    examples = frame.groupby("example")
+    of_all = examples["s1"].agg(["mean", "size"])
+    by_shots = frame.groupby(["example", "shots"])["s1"].mean().to_dict()
     rows = []
-    for example, part in frame.groupby("example"):
-        means = part.groupby("shots")["s1"].mean()
-        agreed = agreement.pairwise_s1(list(part["texts"]))
+    for example, texts in examples["texts"]:
+        means = [by_shots.get((example, k)) for k in shots]
+        agreed = agreement.pairwise_s1(list(texts))
         rows.append(
             {
                 "example": example,
-                "mean": 100 * part["s1"].mean(),
-                "n": len(part),
-                "by_shots": [100 * means[k] if k in means.index else None for k in shots],
+                "mean": 100 * of_all.at[example, "mean"],
+                "n": int(of_all.at[example, "size"]),
+                "by_shots": [None if mean is None else 100 * mean for mean in means],
                 "pairwise_s1": None if agreed is None else 100 * agreed,
             }
         )

@@ -4,7 +4,7 @@ import pytest
 from django.apps import apps
 from django.urls import reverse
 
-from annotation import views_researcher
+from annotation import progress
 from annotation.models import Participation
 from tests import factories
 
@@ -82,7 +82,7 @@ def test_the_page_of_a_study_takes_as_many_queries_for_one_as_for_many(
 
 
 def test_the_page_of_a_study_shows_participations_a_page_at_a_time(ada, study, monkeypatch):
-    monkeypatch.setattr(views_researcher, "PER_PAGE", 3)
+    monkeypatch.setattr(progress, "PER_PAGE", 3)
     seats = [factories.seat(scenario) for scenario in study.scenarios.all() for _ in range(2)]
     address = reverse("study", args=[study.name])
     shown = [
@@ -94,7 +94,7 @@ def test_the_page_of_a_study_shows_participations_a_page_at_a_time(ada, study, m
     ]
     newest_first = [seat.pk for seat in reversed(seats)]
     assert shown == [newest_first[:3], newest_first[3:]]
-    assert "Page 1 of 2" in ada.get(address).content.decode()
+    assert "1 to 3 of 4, newest first" in ada.get(address).content.decode()
 
 
 def test_the_page_of_a_task_shows_its_data_report(ada, study):
