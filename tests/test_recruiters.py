@@ -81,9 +81,10 @@ def test_the_same_person_on_another_device_goes_on_with_the_same_seat(panel):
 
 
 def test_the_same_id_on_another_panel_is_somebody_else(ada, study, panel):
-    ada.post(reverse("panel_new", args=[study.name]), panel_fields(name="SONA"))
-    arrive(panel)
-    arrive(Panel.objects.get(name="SONA"))
+    ada.post(reverse("panel_new", args=[study.name]), panel_fields(name="Connect of my school"))
+    ada.post(reverse("panel_new", args=[study.name]), panel_fields(name="Connect of my other one"))
+    for one in Panel.objects.exclude(pk=panel.pk):
+        arrive(one)
     assert Worker.objects.count() == 2
 
 

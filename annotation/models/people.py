@@ -42,7 +42,7 @@ class Worker(models.Model):
     """Somebody (or something) that answers. `key` is a keyed hash of recruiter and id."""
 
     key = models.CharField(max_length=64, unique=True)
-    recruiter = models.CharField(max_length=20)
+    recruiter = models.CharField(max_length=80)
     kind = models.CharField(max_length=10, choices=Kind)
     created_at = models.DateTimeField(auto_now_add=True)
 

@@ -81,7 +81,7 @@ class Submission(models.Model):
     participation = models.ForeignKey(
         Participation, null=True, on_delete=models.SET_NULL, related_name="submissions"
     )
-    recruiter = models.CharField(max_length=20)
+    recruiter = models.CharField(max_length=80)
     prolific_study = models.ForeignKey(
         ProlificStudy, null=True, on_delete=models.PROTECT, related_name="submissions"
     )
