@@ -32,7 +32,11 @@ from annotation import identities
 from annotation.models import Kind, Study
 from tasks.cards import Card
 
-STYLES = {"pico.css": "vendor/pico-2.1.1.min.css", "site.css": "css/site.css"}
+STYLES = {
+    "pico.css": "vendor/pico-2.1.1.min.css",
+    "site.css": "css/site.css",
+    "researcher.css": "css/researcher.css",
+}
 # What people wrote: file -> columns.
 WRITTEN = {"decisions.csv": ["reason"], "questionnaire.csv": ["tools", "comments"]}
 README = """

