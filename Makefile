@@ -10,8 +10,8 @@ demo: .venv/core  ## a study with results and free seats, served on PORT
 
 test: .venv/dev .venv/chromium lint  ## everything, on SQLite and on PostgreSQL, with a real Chromium
 	node --test tests/js/*.test.mjs
-	$(BIN)/pytest -n 2 -m "not browser"
-	$(BIN)/python tests/with_postgres.py $(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal -m "not browser"
+	$(BIN)/python tests/with_postgres.py $(BIN)/pytest -n 2 --dist worksteal
 
 lint: .venv/dev
 	$(BIN)/ruff format --check .

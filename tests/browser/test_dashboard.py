@@ -13,6 +13,7 @@ def study(researcher):
 
 
 def visit(page: Page, study) -> None:
+    page.clock.install()
     page.goto(f"/sign-in/?next=/studies/{study.name}/")
     page.get_by_label("Name").fill("ada")
     page.get_by_label("Password").fill("right horse")
@@ -31,11 +32,13 @@ def test_the_page_shows_by_itself_what_somebody_answered(page, study):
     wide.evaluate("e => { e.scrollLeft = 120; }")
     mine.get_by_role("link").focus()
     factories.work_through(seat, limit=3)
-    expect(mine).to_contain_text("annotation step, 2 of 4", timeout=20_000)
+    page.clock.fast_forward(10_000)
+    expect(mine).to_contain_text("annotation step, 2 of 4")
     assert wide.evaluate("e => e.scrollLeft") == 120
     assert page.evaluate("document.activeElement.innerText") == seat.pseudonym
     factories.work_through(seat)
-    expect(page.locator("#progress-completed")).to_have_text("1 of 4", timeout=20_000)
+    page.clock.fast_forward(10_000)
+    expect(page.locator("#progress-completed")).to_have_text("1 of 4")
     expect(mine).to_have_count(0)
     # A screen reader is not told of every update.
     assert page.locator("#progress [aria-live], #progress [role=status]").count() == 0
@@ -45,10 +48,12 @@ def test_it_asks_no_more_once_the_study_is_closed(page, study):
     visit(page, study)
     expect(page.locator("#progress-poll")).to_contain_text("every ten seconds")
     design.change_status(study, "close")
-    expect(page.locator("#progress-poll")).to_contain_text("are final", timeout=20_000)
+    page.clock.fast_forward(10_000)
+    expect(page.locator("#progress-poll")).to_contain_text("are final")
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    page.wait_for_timeout(12_000)
+    page.clock.fast_forward(60_000)
+    page.wait_for_timeout(500)
     assert asked == []
 
 
