@@ -60,10 +60,7 @@ def alpha(units: Iterable[Sequence[Hashable]], distance: Distance = nominal) -> 
     total = sum(values.values())
     if len(values) < 2:
         return None
-    observed = sum(
-        2 * sum(distance(a, b) for a, b in itertools.combinations(unit, 2)) / (len(unit) - 1)
-        for unit in paired
-    )
+    observed = sum(len(unit) * observed_disagreement(unit, distance) for unit in paired)
     if all(isinstance(value, frozenset) for value in values):
         expected = _between_sets(values, distance)
     else:
@@ -71,6 +68,16 @@ def alpha(units: Iterable[Sequence[Hashable]], distance: Distance = nominal) -> 
             2 * values[a] * values[b] * distance(a, b) for a, b in itertools.combinations(values, 2)
         )
     return 1 - (observed / total) / (expected / (total * (total - 1)))
+
+
+def observed_disagreement(unit: Sequence[Hashable], distance: Distance = nominal) -> float | None:
+    """The mean distance over all pairs of answers to one example; None for fewer than two.
+
+    The observed disagreement of alpha is the mean of these over the examples, each weighted by its
+    number of answers.
+    """
+    pairs = list(itertools.combinations(unit, 2))
+    return sum(distance(a, b) for a, b in pairs) / len(pairs) if pairs else None
 
 
 def _between_sets(values: Counter[Any], distance: Distance) -> float:

@@ -162,6 +162,25 @@ def test_no_variation_is_no_number():
     assert agreement.alpha([["a"], ["b"]]) is None
 
 
+@pytest.mark.parametrize(
+    ("name", "first"),
+    # Two annotators say {Ekeus, Allawi}, one {Ekeus}: of the three pairs one is equal, and two are
+    # at distance 1; at 1 - 1/2; at 1 - 2/3 x 1/2; at 1 - 2/3.
+    [("nominal", 2 / 3), ("Jaccard", 1 / 3), ("MASI", 4 / 9), ("1 - S1", 2 / 9)],
+)
+def test_the_disagreement_on_one_example(name, first):
+    distance = agreement.DISTANCES[name]
+    assert agreement.observed_disagreement(UNITS[0], distance) == pytest.approx(first)
+    assert agreement.observed_disagreement(UNITS[1], distance) == 0
+    assert agreement.observed_disagreement(UNITS[0][:1], distance) is None
+
+
+def test_alphas_observed_disagreement_is_the_mean_over_the_examples():
+    # Nominal, D_o worked by hand: 5 / 12. All four examples have three answers.
+    found = [agreement.observed_disagreement(unit) for unit in UNITS]
+    assert sum(found) / len(found) == pytest.approx(0.4167, abs=5e-5)
+
+
 def test_pairwise_s1():
     found = [agreement.pairwise_s1(unit) for unit in UNITS]
     assert found == pytest.approx([0.777778, 1, 0.222222, 1], abs=1e-6)
