@@ -7,10 +7,9 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
 from analysis import agreement, findings, tables
+from analysis.example_page import ExamplePage, by_difficulty, neighbours
 from annotation.access import study_of
-from annotation.models import Answer, Step, Study
-from annotation.turn_page import reveal_page
-from tasks.comparison import compare
+from annotation.models import Study
 from tasks.models import Example, Task
 
 PER_PAGE = 50
@@ -74,13 +73,13 @@ def hardest(study: Study, task: Task, kind: str) -> list[findings.Row]:
                 "pairwise_s1": None if agreed is None else 100 * agreed,
             }
         )
-    return sorted(rows, key=lambda row: (row["mean"], row["example"]))
+    return sorted(rows, key=lambda row: by_difficulty(row["mean"] / 100, row["example"]))
 
 
 @login_required
 @require_GET
 def example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    """One test example: every answer beside the gold, by shots."""
+    """One test example: the highlights of one kind of annotators in layers, beside the gold."""
     study = study_of(request, name, "read")
     one = get_object_or_404(
         Example.objects.select_related("split__task"),
@@ -88,28 +87,24 @@ def example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         split__task__in=study.tasks.all(),
         split__kind="test",
     )
-    card = one.split.task.card
-    answers = (
-        Answer.objects.filter(
-            turn__example=one, turn__step=Step.ANNOTATION, turn__participation__study=study
-        )
-        .select_related("turn__participation__scenario")
-        .prefetch_related("spans")
-        .order_by("turn__participation__scenario__shots", "turn__participation__pseudonym")
-    )
-    question = card.selectable_question(one.question)
-    rows = []
-    for answer in answers:
-        given = answer.as_given()
-        found = compare(given, one.gold, card.gold_rule, one.context, question)
-        rows.append(
-            {
-                "participation": answer.turn.participation,
-                "reveal": reveal_page(card, one, given, found),
-            }
-        )
+    kinds = tables.kinds(study)
+    kind = request.GET.get("kind", kinds[0])
+    all_shots = sorted(study.shots)
+    wanted = request.GET.get("shots", "")
+    if kind not in kinds or wanted not in ("", *map(str, all_shots)):
+        raise Http404
+    page = ExamplePage(study, one, kind, int(wanted) if wanted else None)
+    previous, following = neighbours(study, one, kind)
     context = {
-        "study": study, "example": one, "card": card, "rows": rows,
-        "question": card.wording(one.question),
-    }  # fmt: skip
+        "study": study,
+        "example": one,
+        "card": page.card,
+        "kinds": kinds,
+        "kind": kind,
+        "all_shots": all_shots,
+        "shots": wanted,
+        "page": page,
+        "previous": previous,
+        "following": following,
+    }
     return render(request, "researcher/example.html", context)

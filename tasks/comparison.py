@@ -93,7 +93,9 @@ def compare(
     s1, alternative = score(answer.texts, gold, gold_rule)
     accepted = list(dict.fromkeys(gold))
     # Labels may well be words of the text, and still stand nowhere in it.
-    places = {text: [] if answer.label else _places(text, segments, question) for text in accepted}
+    places = {
+        text: [] if answer.label else places_of(text, segments, question) for text in accepted
+    }
     wanted = accepted
     if alternative is not None:
         wanted = [gold[alternative] if s1 else _nearest(places, answer.spans)]
@@ -118,7 +120,7 @@ def compare(
     )
 
 
-def _places(text: str, segments: Sequence[str], question: str | None) -> list[Span]:
+def places_of(text: str, segments: Sequence[str], question: str | None) -> list[Span]:
     """Where a gold text stands: as words, or inside of words if nowhere else."""
     return occurrences(text, segments, question) or list(anywhere(text, segments, question))
 

@@ -1,11 +1,21 @@
 """Pages of examples: the hardest first, and every answer to one of them."""
 
+import json
+from collections.abc import Sequence
+
+import lxml.html
 import pytest
 from django.urls import reverse
 
 from analysis.views_examples import hardest
-from annotation.models import Kind
+from annotation import answering
+from annotation.models import Answer, Kind, Participation, Step
+from tasks.formats import Record
+from tasks.importing import read_clues
+from tasks.models import Example
 from tests import factories
+
+QUERIES = 9
 
 
 @pytest.fixture
@@ -44,14 +54,286 @@ def test_the_list_leads_to_each_example(ada, study):
     assert ada.get(reverse("examples", args=[study.name]), {"kind": "none"}).status_code == 404
 
 
-def test_an_example_shows_every_answer_beside_the_gold(ada, study):
-    example = study.tasks.get().test_split.examples.get(position=1)
-    page = ada.get(reverse("example", args=[study.name, example.pk])).content.decode()
-    assert page.count('class="answered"') == 4
-    assert page.count("Chose “no answer”") == 2
-    assert page.count("S1 100.0") == 2
-    for participation in study.participations.all():
-        assert participation.pseudonym in page
+def address(study, example) -> str:
+    return reverse("example", args=[study.name, example.pk])
+
+
+def read(client, study, example, **query):
+    """The page of an example, parsed."""
+    reply = client.get(address(study, example), query)
+    assert reply.status_code == 200
+    return lxml.html.fromstring(reply.content.decode())
+
+
+def stretches(box) -> list[tuple[str, int | None, bool]]:
+    """A layered text as (text, how many highlighted it or None, in a gold text)."""
+    found = [(box.text or "", None, False)]
+    for run in box:
+        (text,) = run.find_class("t")
+        number = run.find("button")
+        found.append((text.text, int(number.text), "gold" in run.get("class").split()))
+        found.append((run.tail or "", None, False))
+    return [one for one in found if one[0]]
+
+
+def layers(page) -> list[list[tuple[str, int | None, bool]]]:
+    return [stretches(box) for box in page.find_class("layered")]
+
+
+def table(page, name: str) -> list[list[str]]:
+    """The cells of a table's body as text."""
+    return [
+        [" ".join(cell.text_content().split()) for cell in row]
+        for row in page.find_class(name)[0].findall("tbody/tr")
+    ]
+
+
+def facts(page) -> dict[str, str]:
+    rows = page.xpath("//dl[@class='facts']/div")
+    return {row.find(".//button").text: row.find("dd").text for row in rows}
+
+
+def one_example(researcher, text: str, gold: Sequence[str], **card):
+    """A study at 0 and 2 shots whose test is this text alone."""
+    record = Record("it", (text,), "Which places?", tuple(gold), None)
+    task = factories.make_task(test=[record], **card)
+    study = factories.make_study(researcher, task, annotators=3)
+    return study, task.test_split.examples.get()
+
+
+def say(study, shots: int, *answers: Sequence[str], kind=Kind.PERSON) -> list[Participation]:
+    """One annotator each, who gives that answer (to the training examples the gold)."""
+    made = []
+    for texts in answers:
+        made.append(factories.seat(study.scenarios.get(shots=shots), kind))
+        factories.work_through(
+            made[-1],
+            lambda turn, texts=texts: texts if turn.step == Step.ANNOTATION else turn.example.gold,
+        )
+    return made
+
+
+TEXT = "\U0001f600 <b>Ann</b> met Bo\u0301 Lee in Rio & Rome, then left Rio."
+
+
+def test_highlights_lie_in_layers_over_the_text_counted_and_escaped(ada, researcher):
+    study, example = one_example(researcher, TEXT, ["Rio"])
+    say(study, 0, ["Bo\u0301 Lee", "Rio"], ["Lee in Rio"])
+    say(study, 2, ["Bo\u0301 Lee"], [])
+    (found,) = layers(read(ada, study, example))
+    assert found == [
+        ("\U0001f600 <b>Ann</b> met ", None, False),
+        ("Bo\u0301 ", 2, False),
+        ("Lee", 3, False),
+        (" in ", 1, False),
+        ("Rio", 2, True),
+        (" & Rome, then left ", None, False),
+        ("Rio", 0, True),
+        (".", None, False),
+    ]
+    html = ada.get(address(study, example)).content.decode()
+    assert "<b>Ann" not in html
+    assert html.count("&lt;b&gt;Ann&lt;/b&gt; met ") == 1
+
+
+def test_highlighted_markup_is_text_wherever_the_page_repeats_it(ada, researcher):
+    study, example = one_example(researcher, TEXT, ["<b>Ann</b>"])
+    (_right, excluded) = say(study, 0, ["<b>Ann</b>"], ["<b>Ann</b> met"])
+    excluded.in_analysis, excluded.seat_number = False, None
+    excluded.save()
+    assert ("<b>Ann</b>", 1, True) in layers(read(ada, study, example))[0]
+    html = ada.get(address(study, example)).content.decode()
+    assert "<b>Ann" not in html
+    # The text, the gold (above and in both tables of lanes), the distinct answer, two lanes.
+    assert html.count("&lt;b&gt;Ann") == 7
+
+
+def test_a_run_says_who_highlighted_it(ada, researcher):
+    study, example = one_example(researcher, TEXT, ["Rio"])
+    one, two, _other = say(study, 0, ["Rome"], ["Rome"], ["Rio"])
+    (tip,) = [
+        tip.text
+        for tip in read(ada, study, example).xpath("//tip-word/*[@role='tooltip']")
+        if tip.get("id").startswith("run-") and "Part of" not in tip.text
+    ]
+    first, second = sorted([one.pseudonym, two.pseudonym])
+    assert tip == f"2 of 3 (67 %): {first}, {second}."
+
+
+def test_a_question_that_can_be_highlighted_is_a_layer_too(ada, researcher):
+    study, example = one_example(researcher, TEXT, ["places"], question_selectable=True)
+    seat = factories.seat(study.scenarios.get(shots=0))
+    span = {"field": "question", "start": 6, "end": 12}
+    answering.submit(
+        seat.token,
+        seat.latest_turn().pk,
+        {"answer": json.dumps({"v": 1, "no_answer": False, "spans": [span]})},
+    )
+    question, context = layers(read(ada, study, example))
+    assert question == [("Which ", None, False), ("places", 1, True), ("?", None, False)]
+    assert context == [(TEXT, None, False)]
+
+
+def test_distinct_answers_and_agreement_on_one_example(ada, researcher):
+    """FACTS 6: {Ekeus, Allawi} twice and {Ekeus} once; pairwise S1 77.8."""
+    study, example = one_example(researcher, "Ekeus met Allawi.", ["Ekeus", "Allawi"])
+    both = ["Allawi", "Ekeus"]
+    one, two, three = say(study, 0, both, ["Ekeus"], both)
+    page = read(ada, study, example)
+    rows = table(page, "distinct")
+    assert [row[1:3] for row in rows] == [["2 of 3 (67 %)", "100.0"], ["1 of 3 (33 %)", "66.7"]]
+    assert one.pseudonym in rows[0][3]
+    assert three.pseudonym in rows[0][3]
+    assert rows[1][3] == f"{two.pseudonym} (0)"
+    assert facts(page) == {
+        "Mean S1": "88.9 ± 19.2",
+        "Pairwise S1": "77.8",
+        "Most frequent answer": "2 of 3 (67 %)",
+        "Distinct answers": "2",
+        "Disagreement, nominal": "0.67",
+        "Disagreement, Jaccard": "0.33",
+        "Disagreement, MASI": "0.44",
+        "Disagreement, 1 - S1": "0.22",
+    }
+
+
+def test_s1_by_shots_is_of_all_also_where_one_number_is_shown(ada, researcher):
+    study, example = one_example(researcher, TEXT, ["Rio"])
+    say(study, 0, ["Rio"], [], ["Rome"])
+    (learnt,) = say(study, 2, ["Rio"])
+    page = read(ada, study, example, shots=2)
+    assert table(page, "by-shots") == [["0", "3", "33.3", "57.7"], ["2", "1", "100.0", "–"]]
+    assert [row[0] for row in table(page, "lanes")] == ["Gold", learnt.pseudonym]
+    assert facts(page)["Mean S1"] == "100.0 ± –"
+    assert facts(page)["Pairwise S1"] == facts(page)["Disagreement, nominal"] == "–"
+    assert layers(page)[0][1:4] == [("Rio", 1, True), (" & Rome, then left ", None, False),
+                                    ("Rio", 0, True)]  # fmt: skip
+
+
+def test_most_answers_may_be_tied(ada, researcher):
+    study, example = one_example(researcher, TEXT, ["Rio"])
+    say(study, 0, ["Rio"], [])
+    page = read(ada, study, example)
+    assert facts(page)["Most frequent answer"] == "1 of 2 (50 %), each of 2 answers"
+
+
+def test_every_label_is_counted_the_unchosen_too(ada, researcher):
+    task = factories.make_task(labels=factories.LABELS)
+    study = factories.make_study(researcher, task, annotators=3)
+    say(study, 0, ["negative"], ["negative"])
+    example = task.test_split.examples.get(position=1)
+    page = read(ada, study, example)
+    assert [row[:3] for row in table(page, "distinct")] == [
+        ["right: positive", "0 of 2 (0 %)", "100.0"],
+        ["negative", "2 of 2 (100 %)", "0.0"],
+    ]
+    assert page.xpath("//meter/@value") == ["0", "2"]
+    assert facts(page)["Distinct answers"] == "1"
+    # Over single labels all distances are the same.
+    assert [name for name in facts(page) if "Disagreement" in name] == ["Disagreement, nominal"]
+    assert page.find_class("layered") == page.find_class("lane") == []
+
+
+def test_kinds_never_mix_and_who_does_not_count_stands_apart(ada, researcher):
+    study, example = one_example(researcher, TEXT, ["Rio"])
+    counted, excluded = say(study, 0, ["Rio"], ["Rome"])
+    excluded.in_analysis, excluded.seat_number = False, None
+    excluded.save()
+    (simulated,) = say(study, 0, ["Ann"], kind=Kind.SIMULATED)
+    page = read(ada, study, example)
+    lanes, apart = page.find_class("lanes")
+    assert counted.pseudonym in lanes.text_content()
+    assert excluded.pseudonym not in lanes.text_content()
+    assert "excluded from the analysis" in apart.text_content()
+    assert excluded.pseudonym in apart.text_content()
+    assert simulated.pseudonym not in page.text_content()
+    assert facts(page)["Mean S1"].startswith("100.0")
+    assert sum(number or 0 for _text, number, _gold in layers(page)[0]) == 1
+    other = read(ada, study, example, kind="simulated")
+    assert "simulated annotators (not people)" in other.text_content()
+    assert [row[0] for row in table(other, "lanes")] == ["Gold", simulated.pseudonym]
+    for query in ({"kind": "none"}, {"shots": "1"}, {"shots": "x"}):
+        assert ada.get(address(study, example), query).status_code == 404
+
+
+def test_who_is_still_at_work_does_not_count(ada, researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0])
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat, limit=1)
+    example = Answer.objects.get(turn__participation=seat).turn.example
+    page = read(ada, study, example)
+    assert "Nobody who counts has answered it yet" in page.text_content()
+    assert facts(page) == {}
+    assert not any(number for _text, number, _gold in layers(page)[0])
+    (gold, row) = table(page, "lanes")
+    assert (gold[0], row[0], row[-1]) == ("Gold", seat.pseudonym, "at work")
+
+
+def test_gold_that_nobody_can_highlight_is_said(ada, researcher):
+    study, example = one_example(researcher, TEXT, ["Paris", "om"])
+    say(study, 0, [])
+    page = read(ada, study, example)
+    text = " ".join(page.text_content().split())
+    assert "Paris cannot be highlighted" in text
+    assert "om cannot be highlighted" in text
+    # Inside a word it is still shown where it stands, as the reveal does.
+    assert ("om", 0, True) in layers(page)[0]
+
+
+def test_the_neighbours_are_those_of_the_list(ada, study):
+    task = study.tasks.get()
+    listed = [row["example"] for row in hardest(study, task, Kind.PERSON)]
+    examples = Example.objects.in_bulk(listed)
+    for place, key in enumerate(listed):
+        page = read(ada, study, examples[key], shots=2)
+        for rel, other in (("prev", place - 1), ("next", place + 1)):
+            links = page.xpath(f"//a[@rel='{rel}']/@href")
+            expected = listed[other] if 0 <= other < len(listed) else None
+            assert links == (
+                [f"{address(study, examples[expected])}?kind=person&shots=2"] if expected else []
+            )
+    html = ada.get(reverse("examples", args=[study.name])).content.decode()
+    assert f"{address(study, examples[listed[0]])}?kind=person" in html
+
+
+def test_the_page_takes_as_many_queries_for_three_annotators_as_for_one(
+    ada, researcher, django_assert_num_queries
+):
+    study, example = one_example(researcher, TEXT, ["Rio"])
+    say(study, 0, ["Rio"])
+    ada.get(address(study, example))
+    with django_assert_num_queries(QUERIES):
+        ada.get(address(study, example))
+    say(study, 0, ["Rome", "Ann"], [])
+    say(study, 2, ["Rome"])
+    with django_assert_num_queries(QUERIES):
+        ada.get(address(study, example))
+
+
+@pytest.mark.real_data
+def test_published_texts_stay_whole_in_layers(ada, researcher, clues):
+    """Every context with an ampersand, a quotation mark or a bracket, and all golds of it."""
+    card, files = read_clues(clues, "CoNLL03")
+    tested = next(file.records for file in files if file.kind == "test")
+    records = [one for one in tested if set(one.context[0]) & set("&<>'\"")][:12]
+    task = factories.make_task(test=records, **card.as_dict())
+    study = factories.make_study(researcher, task, shots=[0], annotators=2)
+    answered = factories.work_through(factories.seat(study.scenarios.get()))
+    factories.work_through(factories.seat(study.scenarios.get()), lambda turn: [])
+    assert answered == len(records) == 12
+    for example in task.test_split.examples.all():
+        (found,) = layers(read(ada, study, example))
+        assert "".join(text for text, _number, _gold in found) == example.context[0]
+        marked = {text for text, number, _gold in found if number}
+        assert marked == set(example.gold)
+        assert all(is_gold for _text, number, is_gold in found if number)
+
+
+def test_an_example_that_nobody_answered_says_so(ada, researcher):
+    study, example = one_example(researcher, TEXT, ["Rio"])
+    page = read(ada, study, example)
+    assert "Nobody who counts has answered it yet" in page.text_content()
+    assert ("Rio", 0, True) in layers(page)[0]
 
 
 def test_training_examples_and_those_of_others_are_not_found(client, ada, study, other_researcher):

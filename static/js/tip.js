@@ -4,6 +4,7 @@
  *   <tip-word><button popovertarget="x" aria-describedby="x">SD</button>
  *   <span id="x" popover>Standard deviation ...</span></tip-word>
  *
+ * Anything else inside, such as words that the number belongs to, opens it on hover too.
  * The text is a popover of the browser: above everything, never cut off by a table that scrolls.
  * Without JavaScript a click opens it; a browser without popovers shows it beside the word.
  */
@@ -12,7 +13,8 @@ const GAP = 8; // pixels to the edge of the window
 
 class TipWord extends HTMLElement {
   connectedCallback() {
-    [this.word, this.text] = this.children;
+    this.word = this.querySelector("button");
+    this.text = this.querySelector("[popover]");
     if (!this.text?.showPopover) return;
     this.place = this.place.bind(this); // one function, so that it can be taken off again
     this.addEventListener("pointerenter", () => this.open());
