@@ -25,7 +25,7 @@ bench: .venv/dev  ## the load with its yardstick in the same run, then tables an
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/results.py
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/dashboard.py
 
-bench-million: .venv/dev  ## a million answers, and a tenth: export, table, pages, verify.py; on SQLite
+bench-million: .venv/dev  ## a million answers, and a tenth: export, table, pages, verify.py, bundle; on SQLite
 	$(BIN)/python benchmarks/million.py
 
 .venv/core: requirements.lock

@@ -161,7 +161,9 @@ Every number and every span in these CSVs can be recomputed without Handful:
     python verify.py
 
 The files are UTF-8, RFC 4180. Texts are unaltered: a spreadsheet may take one that begins with "="
-for a formula. The columns:
+for a formula. Rows stand in order, and verify.py says where a file was sorted anew: examples by
+position; answers as they were shown, each annotator's by position; the spans of an answer together;
+arrivals and decisions as they came. The columns:
 
 {columns}"""
 
@@ -243,6 +245,7 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
 
 
 def _spans(study: Study):
+    """The spans in the order of spans.csv: those of an answer together, as verify.py needs."""
     return AnswerSpan.objects.filter(answer__turn__participation__study=study).order_by(
         "answer_id", "segment", "start"
     )

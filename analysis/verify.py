@@ -2,6 +2,11 @@
 
 Needs nothing but Python 3.11 or newer, and nothing of Handful. Prints one line per check; ends with
 status 1 and names file, row and column where something differs. Numbers must agree to 1e-9.
+
+The files are read row by row. What is kept is the examples, and of each answer what the sums need:
+some 150 bytes. So the order of rows is part of the export, and checked: by position in examples.csv
+and, for each annotator, in answers.csv; the spans of an answer together in spans.csv; arrivals and
+decisions as they came. It says so where a file was sorted anew.
 """
 
 import csv
@@ -10,59 +15,134 @@ import hashlib
 import itertools
 import json
 import math
+import operator
 import random
 import re
 import statistics
 import sys
 import unicodedata
-from collections import defaultdict
-from datetime import datetime
+from array import array
+from collections import Counter, defaultdict, namedtuple
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-TOLERANCE = 1e-9
 FILES = (
     "examples.csv", "answers.csv", "spans.csv", "annotators.csv", "scenarios.csv",
     "human_performance.csv", "allocations.csv", "decisions.csv", "questionnaire.csv", "pay.csv",
     "pay_totals.csv", "predictions.csv", "model_scores.csv",
 )  # fmt: skip
-PSEUDONYM = re.compile(r"A-[A-Z2-9]{5}")
-STATUSES = {
+KINDS = ("person", "simulated", "model")
+STATUSES = (
     "arrived", "working", "waiting", "between", "completed", "screened_out", "returned", "expired",
     "refused", "withdrawn",
-}  # fmt: skip
+)  # fmt: skip
+PAY_KINDS = ("base", "screen_out", "top_up", "partial", "waiting", "bonus")
+PSEUDONYM = re.compile(r"A-[A-Z2-9]{5}")
+NO_ANSWER = "always “no answer”"  # the trivial baseline where answers are highlighted
+TOLERANCE = 1e-9
+MOST_LINES = 10  # of the differences that one check finds
+
+# What is reported ---------------------------------------------------------------------------------
 
 
-class Report:
-    """Collects differences check by check."""
+class Check:
+    """One line of the output: what was checked, how many, and the first differences."""
 
-    def __init__(self):
-        self.differences = []
+    def __init__(self, title):
+        self.title = title
+        self.count = 0
+        self.differences = 0
+        self.first = []
+        self.sorted_anew = {}
 
     def differs(self, file, row, column, found, expected):
-        self.differences.append(
-            f"{file}, row {row}, {column}: found {found!r}, expected {expected!r}"
-        )
+        self.differences += 1
+        if self.differences <= MOST_LINES:
+            self.first.append(
+                f"{file}, row {row}, {column}: found {found!r}, expected {expected!r}"
+            )
 
-    def close(self, title, count):
-        """Print the line of a check, with its first differences."""
-        failed, self.differences = self.differences, []
-        print(f"{'FAILED' if failed else 'ok    '} {title} ({count})")
-        for line in failed[:10]:
+    def wrong(self, row, column, expected):
+        self.differs(row.file, row.number, column, row[column], expected)
+
+    def texts(self, row, **expected):
+        for column, value in expected.items():
+            if row[column] != value:
+                self.wrong(row, column, value)
+
+    def numbers(self, row, **expected):
+        """An empty cell is the number None."""
+        for column, value in expected.items():
+            found = row[column]
+            agrees = found == "" if value is None else abs(real(found) - value) <= TOLERANCE
+            if not agrees:
+                self.wrong(row, column, value)
+
+    def one_of(self, row, column, expected):
+        if row[column] not in expected:
+            self.wrong(row, column, expected)
+
+    def out_of_order(self, file, row):
+        """Said once of each file, however many rows stand elsewhere."""
+        if file not in self.sorted_anew:
+            self.differences += 1
+            self.sorted_anew[file] = (
+                f"{file}, row {row}: not in the order in which the rows were exported. If {file}"
+                " was sorted anew, take it from the export again."
+            )
+
+    def close(self):
+        """Print the line; return whether something differs."""
+        print(f"{'FAILED' if self.differences else 'ok    '} {self.title} ({self.count})")
+        said = [*self.sorted_anew.values(), *self.first]
+        for line in said:
             print(f"         {line}")
-        if len(failed) > 10:
-            print(f"         ... and {len(failed) - 10} more")
-        return bool(failed)
+        if self.differences > len(said):
+            print(f"         ... and {self.differences - len(said)} more")
+        return bool(self.differences)
 
 
-KINDS = ("person", "simulated", "model")
-PAY_KINDS = ("base", "screen_out", "top_up", "partial", "waiting", "bonus")
+# What a cell holds --------------------------------------------------------------------------------
 
-# Of the study and its tasks, as manifest.json froze them.
-DESIGN = {}
-CARDS = {}
-FAMILIES = {}
-RECHAINED = {}
-LABEL_TASKS = set()
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+
+@functools.lru_cache(maxsize=10_000)
+def integer(text):
+    """A whole number, from 0; None where a cell holds none."""
+    return int(text) if re.fullmatch(r"0|[1-9][0-9]{0,14}", text) else None
+
+
+def real(text):
+    """A number; NaN, which agrees with nothing, where a cell holds none."""
+    try:
+        found = float(text)
+    except ValueError:
+        return math.nan
+    return found if math.isfinite(found) else math.nan
+
+
+def moment(text):
+    """A time in microseconds; None where a cell holds none."""
+    try:
+        return (datetime.fromisoformat(text) - EPOCH) // MICROSECOND
+    except (ValueError, TypeError):  # TypeError: a time without its zone
+        return None
+
+
+def texts_of(text):
+    """The texts of a cell that is a JSON list; None where it is none."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return None
+    is_list = isinstance(found, list) and all(isinstance(one, str) for one in found)
+    return found if is_list else None
+
+
+# How is scored ------------------------------------------------------------------------------------
 
 
 def s1(predicted, gold):
@@ -91,6 +171,20 @@ def deviation(values, ddof):
         return None
     middle = mean(values)
     return math.sqrt(math.fsum((value - middle) ** 2 for value in values) / (len(values) - ddof))
+
+
+def spread(values):
+    """The columns mean, sd_ddof1, sd_ddof0 and n."""
+    return {
+        "mean": mean(values) if values else None,
+        "sd_ddof1": deviation(values, 1),
+        "sd_ddof0": deviation(values, 0),
+        "n": len(values),
+    }
+
+
+def recipe(rule, over):
+    return f"s1|match:exact|empty:1|gold:{rule}|mean:examples|sd:{over}|ddof:1|v:1"
 
 
 @functools.lru_cache(maxsize=10_000)  # many annotators highlight in the same texts
@@ -129,114 +223,239 @@ def reachable(segments, gold, rule):
     return score(found[:1] if rule == "any_of" else found, gold, rule)
 
 
-def same(found, expected):
-    """Is a cell the number expected (None is an empty cell)?"""
-    if expected is None or found == "":
-        return found == "" and expected is None
-    try:
-        return abs(float(found) - expected) <= TOLERANCE
-    except ValueError:
-        return False
+# The export, and what of it is kept ---------------------------------------------------------------
+
+
+class Row(dict):
+    """Column -> cell; knows its file and its number there (the header is row 1)."""
+
+    __slots__ = ("file", "number")
 
 
 def read(folder, name):
-    with (folder / name).open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file, strict=True))
+    """The rows of a CSV, one at a time; one with too few or too many cells has the key None."""
+    with (folder / name).open(encoding="utf-8-sig", newline="") as file:
+        lines = csv.reader(file, strict=True)
+        header = next(lines, [])
+        for number, cells in enumerate(lines, start=2):
+            row = Row(zip(header, cells, strict=False))
+            row.file, row.number = name, number
+            if len(cells) != len(header):
+                row[None] = f"{len(cells)} cells, not {len(header)}"
+            yield row
 
 
-def check_sums(folder, report):
+@dataclass(eq=False, slots=True)
+class Example:
+    """A row of examples.csv."""
+
+    cells: tuple  # hash, gold and gold_rule, as they are written
+    gold: list
+    segments: list
+    question: str  # as it can be highlighted, else ""
+    words: int  # to read
+    reachable: float
+
+    @property
+    def rule(self):
+        return self.cells[2]
+
+
+Place = namedtuple("Place", "task shots split kind status in_analysis")
+OPEN, TRAINING, ANNOTATION, CHECK = range(4)  # an open example is shown, not answered yet
+STEPS = {"training": TRAINING, "annotation": ANNOTATION, "check": CHECK}
+LATER = 1 << 32  # added to positions after the training step, which count from 0 again
+
+
+class Annotator:
+    """What is kept of a row of annotators.csv, and of each of its answers, in the file's order."""
+
+    __slots__ = (
+        "active", "at", "blurs", "browser", "has_spans", "order", "pastes", "place", "places",
+        "rows", "s1", "said", "shown", "steps", "submitted", "words",
+    )  # fmt: skip
+
+    def __init__(self, place, browser):
+        self.place, self.browser = place, browser
+        self.at = {}  # example -> which of the answers below
+        self.rows, self.places = array("I"), array("q")
+        self.steps, self.has_spans = bytearray(), bytearray()
+        self.said = array("q")  # hash of the texts of the answer
+        self.s1, self.active = array("d"), array("d")
+        self.shown, self.submitted, self.words = array("q"), array("q"), array("I")
+        self.blurs = self.pastes = 0
+        self.order = range(0)  # the answers above, by position
+
+    def answered(self, *steps):
+        """The given answers by position; of these steps, or of all."""
+        wanted = steps or (TRAINING, ANNOTATION, CHECK)
+        return [index for index in self.order if self.steps[index] in wanted]
+
+    def seconds(self):
+        return [(self.submitted[i] - self.shown[i]) / 10**6 for i in self.answered()]
+
+
+class Export:
+    """The folder, its frozen design, and what is kept while its files are read in turn."""
+
+    def __init__(self, folder, belongs):
+        self.folder, self.belongs = folder, belongs
+        manifest = (folder / "manifest.json").read_bytes()
+        self.design = json.loads(manifest) if manifest else {}
+        self.manifest = hashlib.sha256(manifest).hexdigest() if manifest else ""
+        self.study = self.design.get("name")  # of a draft, as its first row says
+        self.tasks = {task["name"]: task for task in self.design.get("tasks", ())}
+        self.cards = {name: task["card"] for name, task in self.tasks.items()}
+        self.label_tasks = {name for name, card in self.cards.items() if card.get("labels")}
+        if not manifest:  # the baseline's name tells them
+            self.label_tasks = {
+                row["task"]
+                for row in read(folder, "human_performance.csv")
+                if None not in row and row["baseline_name"] != NO_ANSWER
+            }
+        self.examples = {}  # (task, step, shots, split, id) -> Example
+        self.tests = defaultdict(list)  # task -> its test examples by position
+        self.rules = {}  # task -> its gold rule
+        self.annotators = {}
+        places = {}
+        for row in read(folder, "annotators.csv"):
+            if None not in row:
+                place = Place(*(row[column] for column in Place._fields))
+                one = Annotator(places.setdefault(place, place), row["browser"])
+                self.annotators[row["annotator"]] = one
+        self.means = defaultdict(list)  # (kind, task, shots, split) -> of each who counts
+
+    def rows(self, file, check):
+        """The rows of a CSV, counted, and found to be of the study that manifest.json froze."""
+        belongs = self.belongs
+        versions = {name: str(task["version"]) for name, task in self.tasks.items()}
+        for row in read(self.folder, file):
+            if None in row:
+                belongs.differs(file, row.number, "-", row[None], "a cell for each column")
+                continue
+            if "manifest" in row:
+                belongs.count += 1
+                self.study = self.study or row["study"]
+                belongs.texts(row, manifest=self.manifest)
+                belongs.texts(row, study=self.study)
+            expected = versions.get(row.get("task"))
+            if versions and row.get("task_version", expected) != expected:
+                belongs.wrong(row, "task_version", expected)
+            check.count += 1
+            yield row
+
+    def example(self, row):
+        """The example of a row of answers.csv; None if there is none."""
+        training = row["step"] == "training"
+        place = (row["shots"], row["split"]) if training else ("", "")
+        return self.examples.get((row["task"], row["step"], *place, row["example"]))
+
+
+@functools.lru_cache(maxsize=50_000)  # many annotators give the same answers
+def judge(example, answer):
+    """(hash of the texts, S1) of the cell of an answer; None if it is no list of texts."""
+    texts = texts_of(answer)
+    if texts is None:
+        return None
+    return hash(tuple(texts)), score(texts, example.gold, example.rule)
+
+
+NOTHING = hash(())
+
+
+def by_position(check, file, places, rows):
+    """The indices of these rows by position, after a check that every position from 0 is there."""
+    order = sorted(range(len(places)), key=places.__getitem__)
+    missed, expected = False, 0
+    for index in order:
+        if places[index] >= LATER > expected:
+            expected = LATER
+        if places[index] != expected:
+            missed = True
+            found = str(places[index] % LATER)
+            check.differs(file, rows[index], "position", found, str(expected % LATER))
+        expected += 1
+    for index, other in enumerate(order):
+        if index != other and not missed:
+            check.out_of_order(file, rows[index])
+            break
+    return order
+
+
+# The checks, in the order in which they run -------------------------------------------------------
+
+
+def check_sums(folder, check):
     listed = dict(
         reversed(line.split("  ", 1))
         for line in (folder / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
     )
+    check.count = len(listed)
     for name, expected in listed.items():
         with (folder / name).open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
         if found != expected:
-            report.differs(name, "-", "SHA-256", found, expected)
+            check.differs(name, "-", "SHA-256", found, expected)
     for name in FILES:
         if name not in listed:
-            report.differs("SHA256SUMS", "-", name, "missing", "listed")
-    return len(listed)
+            check.differs("SHA256SUMS", "-", name, "missing", "listed")
 
 
-def check_manifest(data, manifest, report):
-    """Every row is of the study that manifest.json froze."""
-    text = manifest.read_bytes()
-    frozen = json.loads(text) if text else None
-    expected = hashlib.sha256(text).hexdigest() if text else ""
-    names = {row["study"] for rows in data.values() for row in rows if "study" in row}
-    name = frozen["name"] if frozen else min(names, default="")
-    count = 0
-    for file, rows in data.items():
-        for number, row in enumerate(rows, start=2):
-            if "manifest" in row:
-                count += 1
-                if row["manifest"] != expected:
-                    report.differs(file, number, "manifest", row["manifest"], expected)
-                if row["study"] != name:
-                    report.differs(file, number, "study", row["study"], name)
-    if frozen:
-        versions = {task["name"]: str(task["version"]) for task in frozen["tasks"]}
-        for file, rows in data.items():
-            for number, row in enumerate(rows, start=2):
-                if "task_version" in row and row["task_version"] != versions.get(row["task"]):
-                    report.differs(
-                        file, number, "task_version", row["task_version"], versions.get(row["task"])
-                    )
-    return count
-
-
-def check_examples(data, report):
+def check_examples(export, check):
     """Hashes, places in the file, and what highlighting can reach."""
-    positions = defaultdict(list)
-    rules = {}
-    for number, row in enumerate(data["examples.csv"], start=2):
-        segments, gold = json.loads(row["segments"]), json.loads(row["gold"])
+    files = defaultdict(list)
+    for row in export.rows("examples.csv", check):
+        segments, gold = texts_of(row["segments"]), texts_of(row["gold"])
+        if segments is None or gold is None:
+            check.wrong(row, "gold" if gold is None else "segments", "a JSON list of texts")
+            continue
         content = json.dumps(
             [segments, row["question"], gold], ensure_ascii=False, separators=(",", ":")
         )
         digest = hashlib.sha256(content.encode()).hexdigest()
-        if row["hash"] != digest:
-            report.differs("examples.csv", number, "hash", row["hash"], digest)
-        if row["task"] in CARDS:
-            shown = question_to_highlight(row["task"], row["question"])
-            if row["question_selectable"] != shown:
-                found = row["question_selectable"]
-                report.differs("examples.csv", number, "question_selectable", found, shown)
-        rule = rules.setdefault(row["task"], row["gold_rule"])
+        check.texts(row, hash=digest)
+        task = row["task"]
+        if task in export.cards:
+            shown = question_to_highlight(export.cards[task], row["question"])
+            check.texts(row, question_selectable=shown)
+        rule = export.rules.setdefault(task, row["gold_rule"])
         if row["gold_rule"] != rule or rule not in ("set", "any_of"):
-            report.differs("examples.csv", number, "gold_rule", row["gold_rule"], rule)
+            check.wrong(row, "gold_rule", rule)
         # The labels of a task stand nowhere in its texts: they are chosen, not highlighted.
         best = 1.0
-        if row["task"] not in LABEL_TASKS:
+        if task not in export.label_tasks:
             best = reachable([*segments, row["question_selectable"]], gold, rule)
-        if not same(row["reachable"], best):
-            report.differs("examples.csv", number, "reachable", row["reachable"], best)
-        name = row["file"]
-        end = "_test.jsonl"
-        if row["file_kind"] == "train":
-            end = f"_train_{row['shots']}_{row['split']}.jsonl"
-        elif row["shots"] or row["split"]:
-            report.differs("examples.csv", number, "shots", row["shots"], "")
-        if row["file_kind"] == "check":
-            end = ""
-        elif row["file_kind"] not in ("train", "test"):
-            report.differs("examples.csv", number, "file_kind", row["file_kind"], "a kind of file")
-        if not RECHAINED.get(row["task"]) and not name.endswith(end):
-            report.differs("examples.csv", number, "file", name, f"...{end}")
-        place = positions[row["task"], name]
-        if row["position"] != str(len(place)):
-            report.differs("examples.csv", number, "position", row["position"], len(place))
-        if row["example"] in place:
-            report.differs("examples.csv", number, "example", row["example"], "an id used once")
-        place.append(row["example"])
-    return len(data["examples.csv"])
+        check.numbers(row, reachable=best)
+        step, place = check_file(export, check, row)
+        example = Example(
+            cells=(row["hash"], row["gold"], row["gold_rule"]),
+            gold=gold,
+            segments=segments,
+            question=row["question_selectable"],
+            words=sum(len(text.split()) for text in [*segments, row["question"]]),
+            reachable=real(row["reachable"]),
+        )
+        export.examples[task, step, *place, row["example"]] = example
+        found = integer(row["position"])
+        if found is None:
+            check.wrong(row, "position", "a place in the file")
+            continue
+        files[task, row["file"]].append((found, row.number, row["example"], step, example))
+    for (task, file), found in files.items():
+        places, numbers, ids, steps, examples = zip(*found, strict=True)
+        met = set()
+        for index in by_position(check, "examples.csv", places, numbers):
+            if ids[index] in met:
+                check.differs(
+                    "examples.csv", numbers[index], "example", ids[index], f"once in {file}"
+                )
+            met.add(ids[index])
+            if steps[index] == "annotation":
+                export.tests[task].append(examples[index])
 
 
-def question_to_highlight(task, question):
+def question_to_highlight(card, question):
     """The question as the card words it where it can be highlighted, else ""."""
-    card = CARDS[task]
     if not card.get("question_selectable"):
         return ""
     for kind in card.get("question_types", []):
@@ -245,546 +464,470 @@ def question_to_highlight(task, question):
     return card.get("question", question)
 
 
-def examples_by_key(data):
-    """(task, step, shots, split, id) -> row of examples.csv."""
-    found = {}
-    for row in data["examples.csv"]:
-        if row["file_kind"] in ("test", "check"):
-            step = "annotation" if row["file_kind"] == "test" else "check"
-            found[row["task"], step, "", "", row["example"]] = row
+def check_file(export, check, row):
+    """Check which file it is in; return (step, (shots, split)) as answers name an example."""
+    place, end = (row["shots"], row["split"]), "_test.jsonl"
+    steps = {"train": "training", "test": "annotation", "check": "check"}
+    if row["file_kind"] not in steps:
+        check.wrong(row, "file_kind", "train, test or check")
+    if row["file_kind"] == "train":
+        end = f"_train_{row['shots']}_{row['split']}.jsonl"
+    elif any(place):
+        check.wrong(row, "shots" if row["shots"] else "split", "")
+    if row["file_kind"] == "check":
+        end = ""
+    rechained = row["task"] in export.tasks and export.tasks[row["task"]]["rechained"]
+    if not rechained and not row["file"].endswith(end):
+        check.wrong(row, "file", f"...{end}")
+    return steps.get(row["file_kind"]), place if row["file_kind"] == "train" else ("", "")
+
+
+COPIED = ("hash", "gold", "gold_rule", *Place._fields)
+
+
+def check_answers(export, check):
+    """Gold, S1 and seconds of every answer; each annotator meets every example once, in order."""
+    copied = operator.itemgetter(*COPIED)
+    for row in export.rows("answers.csv", check):
+        example, annotator = export.example(row), export.annotators.get(row["annotator"])
+        if annotator is None:
+            check.wrong(row, "annotator", "an annotator of annotators.csv")
+            continue
+        if example is None:
+            check.wrong(row, "example", "an example of examples.csv")
+            continue
+        expected = example.cells + annotator.place
+        if copied(row) != expected:
+            check.texts(row, **dict(zip(COPIED, expected, strict=True)))
+        if example in annotator.at:
+            check.wrong(row, "example", "an example met once")
+        keep_answer(check, row, annotator, example)
+    for annotator in export.annotators.values():
+        order = by_position(check, "answers.csv", annotator.places, annotator.rows)
+        is_sorted = order == list(range(len(order)))
+        annotator.order = range(len(order)) if is_sorted else order
+
+
+def keep_answer(check, row, annotator, example):
+    """Check the answer of a row, and keep of it what the later checks need."""
+    step, position = STEPS[row["step"]], integer(row["position"])
+    if position is None:
+        check.wrong(row, "position", "a place in the order")
+        return
+    said, right, shown, submitted, active = NOTHING, math.nan, 0, 0, math.nan
+    if row["submitted_at"] == "":
+        for column in ("answer", "s1", "seconds", "active_seconds"):
+            if row[column]:
+                check.wrong(row, column, "")
+        kept = OPEN
+    else:
+        kept = step
+        judged = judge(example, row["answer"])
+        if judged is None:
+            check.wrong(row, "answer", "a JSON list of texts")
         else:
-            key = (row["task"], "training", row["shots"], row["split"], row["example"])
-            found[key] = row
-    return found
+            said, right = judged
+            check.numbers(row, s1=right)
+        shown, submitted = moment(row["shown_at"]), moment(row["submitted_at"])
+        for column, time in (("shown_at", shown), ("submitted_at", submitted)):
+            if time is None:
+                check.wrong(row, column, "a time")
+        shown, submitted = shown or 0, submitted or 0
+        seconds = (submitted - shown) / 10**6
+        check.numbers(row, seconds=seconds)
+        if seconds < 0:
+            check.wrong(row, "submitted_at", "a time after shown_at")
+        active = real(row["active_seconds"])
+        if not 0 <= active <= seconds + TOLERANCE:
+            check.wrong(row, "active_seconds", f"0 to {seconds}")
+        for column in ("blurs", "pastes"):
+            if integer(row[column]) is None:
+                check.wrong(row, column, "a whole number")
+        if not real(row["away_seconds"]) >= 0:
+            check.wrong(row, "away_seconds", "a number from 0")
+        annotator.blurs += integer(row["blurs"]) or 0
+        annotator.pastes += integer(row["pastes"]) or 0
+    annotator.at[example] = len(annotator.rows)
+    annotator.rows.append(row.number)
+    annotator.places.append(position if step == TRAINING else LATER + position)
+    annotator.steps.append(kept)
+    annotator.has_spans.append(False)
+    annotator.said.append(said)
+    annotator.s1.append(right)
+    annotator.shown.append(shown)
+    annotator.submitted.append(submitted)
+    annotator.active.append(active)
+    annotator.words.append(example.words)
 
 
-def example_of(row, examples):
-    place = (row["shots"], row["split"]) if row["step"] == "training" else ("", "")
-    return examples.get((row["task"], row["step"], *place, row["example"]))
-
-
-def check_spans(data, report):
+def check_spans(export, check):
     """Every span is the slice that its offsets say, and every answer the list of its spans."""
-    examples = examples_by_key(data)
-    answers = {(r["annotator"], r["task"], r["step"], r["example"]): r for r in data["answers.csv"]}
-    texts = defaultdict(dict)
-    ends = {}
-    for number, row in enumerate(data["spans.csv"], start=2):
-        key = (row["annotator"], row["task"], row["step"], row["example"])
-        answer = answers.get(key)
-        example = example_of(answer, examples) if answer else None
-        if example is None:
-            report.differs("spans.csv", number, "example", row["example"], "an answered example")
+    whose = operator.itemgetter("task", "step", "annotator", "example")
+    for (task, step, name, source), group in itertools.groupby(
+        export.rows("spans.csv", check), whose
+    ):
+        rows = list(group)
+        annotator, index = export.annotators.get(name), None
+        if annotator and annotator.place.task == task:
+            place = (annotator.place.shots, annotator.place.split)
+            where = (task, step, *(place if step == "training" else ("", "")), source)
+            example = export.examples.get(where)
+            index = annotator.at.get(example)
+        if index is None:
+            for row in rows:
+                check.wrong(row, "example", "an answered example")
             continue
-        if row["hash"] != example["hash"]:
-            report.differs("spans.csv", number, "hash", row["hash"], example["hash"])
-        segments = json.loads(example["segments"])
-        try:
-            where = row["segment"]
-            text = example["question_selectable"] if where == "question" else segments[int(where)]
-            start, end = int(row["start"]), int(row["end"])
-        except (ValueError, IndexError):
-            report.differs("spans.csv", number, "segment", row["segment"], "a place in the example")
+        if annotator.has_spans[index]:
+            check.out_of_order("spans.csv", rows[0].number)
             continue
-        if start < 0 or not start < end <= len(text) or text[start:end] != row["text"]:
-            report.differs("spans.csv", number, "text", row["text"], text[max(start, 0) : end])
+        annotator.has_spans[index] = True
+        texts = slices(check, rows, example)
+        if hash(tuple(texts)) != annotator.said[index]:
+            answer = f"the answer in answers.csv, row {annotator.rows[index]}"
+            check.differs("spans.csv", rows[0].number, "text", texts, answer)
+    for annotator in export.annotators.values():
+        if annotator.place.task not in export.label_tasks:
+            for index, said in enumerate(annotator.said):
+                if said != NOTHING and not annotator.has_spans[index]:
+                    row = annotator.rows[index]
+                    check.differs("answers.csv", row, "answer", "texts", "their rows in spans.csv")
+
+
+def slices(check, rows, example):
+    """The distinct texts of an answer's spans, each checked against its place in the example."""
+    texts, ends = {}, defaultdict(int)
+    for row in rows:
+        check.texts(row, hash=example.cells[0])
+        where, start, end = row["segment"], integer(row["start"]), integer(row["end"])
+        if where == "question":
+            text = example.question
+        elif integer(where) is not None and integer(where) < len(example.segments):
+            text = example.segments[integer(where)]
+        else:
+            check.wrong(row, "segment", "a place in the example")
+            continue
+        if start is None or end is None:
+            check.wrong(row, "end" if end is None else "start", "a place in the segment")
+            continue
+        if not start < end <= len(text) or text[start:end] != row["text"]:
+            check.wrong(row, "text", text[start:end])
         starts_of, ends_of = token_edges(text)
-        if start not in starts_of or end not in ends_of:
-            report.differs("spans.csv", number, "start", row["start"], "a boundary of a token")
-        if ends.get((*key, where), 0) > start:
-            report.differs("spans.csv", number, "start", row["start"], "after the span before it")
-        ends[(*key, where)] = end
-        texts[key][row["text"]] = None
-    for number, row in enumerate(data["answers.csv"], start=2):
-        key = (row["annotator"], row["task"], row["step"], row["example"])
-        if row["task"] not in LABEL_TASKS and row["answer"]:
-            expected = list(texts.get(key, {}))
-            if json.loads(row["answer"]) != expected:
-                report.differs("answers.csv", number, "answer", row["answer"], expected)
-    return len(data["spans.csv"])
+        if start not in starts_of:
+            check.wrong(row, "start", "a boundary of a token")
+        if end not in ends_of:
+            check.wrong(row, "end", "a boundary of a token")
+        if start < ends[where]:
+            check.wrong(row, "start", "after the span before it")
+        ends[where] = end
+        texts[row["text"]] = None
+    return list(texts)
 
 
-def moment(text):
-    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%f%z")
-
-
-def seconds_between(row):
-    return (moment(row["submitted_at"]) - moment(row["shown_at"])).total_seconds()
-
-
-def check_answers(data, report):
-    """Gold, S1 and seconds of every answer; each annotator meets the whole step once."""
-    examples = examples_by_key(data)
-    people = {row["annotator"]: row for row in data["annotators.csv"]}
-    places = defaultdict(list)
+def check_annotators(export, check):
+    """Means, SDs and counts of their answers, and the signs of how they worked."""
+    tests = {task: len(examples) for task, examples in export.tests.items()}
+    paces = defaultdict(list)  # (task, shots, split, kind) -> logarithms of the median times
+    for annotator in export.annotators.values():
+        if (pace := pace_of(annotator)) is not None:
+            paces[annotator.place[:4]].append(pace)
+    browsers = Counter(annotator.browser for annotator in export.annotators.values())
     met = set()
-    for number, row in enumerate(data["answers.csv"], start=2):
-
-        def wrong(column, expected, row=row, number=number):
-            report.differs("answers.csv", number, column, row[column], expected)
-
-        example = example_of(row, examples)
-        if example is None:
-            wrong("example", "an example of examples.csv")
-            continue
-        for column in ("hash", "gold", "gold_rule"):
-            if row[column] != example[column]:
-                wrong(column, example[column])
-        person = people.get(row["annotator"])
-        if person is None:
-            wrong("annotator", "an annotator of annotators.csv")
-            continue
-        for column in ("task", "shots", "split", "kind", "status", "in_analysis"):
-            if row[column] != person[column]:
-                wrong(column, person[column])
-        step = places[row["annotator"], row["step"] == "training"]
-        if row["position"] != str(len(step)):
-            wrong("position", len(step))
-        step.append(row["position"])
-        if (row["annotator"], row["step"], row["example"]) in met:
-            wrong("example", "an example met once")
-        met.add((row["annotator"], row["step"], row["example"]))
-        if row["submitted_at"] == "":
-            for column in ("answer", "s1", "seconds", "active_seconds"):
-                if row[column]:
-                    wrong(column, "")
-            continue
-        expected = score(json.loads(row["answer"]), json.loads(row["gold"]), row["gold_rule"])
-        if not same(row["s1"], expected):
-            wrong("s1", expected)
-        try:
-            expected = seconds_between(row)
-        except ValueError:
-            wrong("shown_at", "a time")
-            continue
-        if not same(row["seconds"], expected) or expected < 0:
-            wrong("seconds", expected)
-        if not 0 <= float(row["active_seconds"] or -1) <= expected + TOLERANCE:
-            wrong("active_seconds", f"0 to {expected}")
-    return len(data["answers.csv"])
-
-
-def check_annotators(data, report):
-    answers = defaultdict(list)
-    for row in data["answers.csv"]:
-        if row["submitted_at"]:
-            answers[row["annotator"]].append(row)
-    tests = defaultdict(int)
-    for row in data["examples.csv"]:
-        tests[row["task"]] += row["file_kind"] == "test"
-    behaviour = behaviour_of(data, answers)
-    for number, row in enumerate(data["annotators.csv"], start=2):
-        given = answers[row["annotator"]]
-        for column, value in behaviour[row["annotator"]].items():
-            if row[column] != value and (column in TEXTS or not same(row[column], value)):
-                report.differs("annotators.csv", number, column, row[column], value)
-        test = [float(one["s1"]) for one in given if one["step"] == "annotation"]
-        training = [float(one["s1"]) for one in given if one["step"] == "training"]
-        expected = {
-            "mean_s1": mean(test) if test else None,
-            "sd_examples": deviation(test, 1),
-            "n": len(test),
-            "training_s1": mean(training) if training else None,
-            "training_n": len(training),
-            "seconds": math.fsum(float(one["seconds"]) for one in given),
-        }
-        for column, value in expected.items():
-            tolerated = same(row[column], value)
-            if not tolerated:
-                report.differs("annotators.csv", number, column, row[column], value)
-        if row["status"] not in STATUSES:
-            report.differs("annotators.csv", number, "status", row["status"], sorted(STATUSES))
-        if (row["status"] == "completed") != (len(test) == tests[row["task"]] > 0):
-            report.differs(
-                "annotators.csv", number, "status", row["status"], f"{len(test)} answers given"
-            )
-        if not PSEUDONYM.fullmatch(row["annotator"]):
-            report.differs("annotators.csv", number, "annotator", row["annotator"], "A-XXXXX")
-        if row["kind"] not in ("person", "simulated", "model"):
-            report.differs("annotators.csv", number, "kind", row["kind"], "a kind")
-        if row["in_analysis"] not in ("0", "1"):
-            report.differs("annotators.csv", number, "in_analysis", row["in_analysis"], "0 or 1")
+    for row in export.rows("annotators.csv", check):
+        annotator = export.annotators[row["annotator"]]
+        expected = work_of(annotator)
+        check.numbers(row, **expected)
+        flags = flags_of(expected, pace_of(annotator), paces[annotator.place[:4]])
+        # Two participations of one worker share a browser rightly: only a hint here.
+        if "shared_browser" in row["flags"].split() and browsers[row["browser"]] > 1:
+            flags.append("shared_browser")
+        check.texts(row, flags=" ".join(flags))
+        if not re.fullmatch(r"(B[1-9][0-9]*)?", row["browser"]):
+            check.wrong(row, "browser", "B and a number")
+        if not PSEUDONYM.fullmatch(row["annotator"]) or row["annotator"] in met:
+            check.wrong(row, "annotator", "A-XXXXX, in one row")
+        met.add(row["annotator"])
+        check.one_of(row, "status", STATUSES)
+        check.one_of(row, "kind", KINDS)
+        check.one_of(row, "in_analysis", ("0", "1"))
+        if (row["status"] == "completed") != (expected["n"] == tests.get(row["task"], 0) > 0):
+            check.wrong(row, "status", f"{expected['n']} answers given")
         if (row["shots"] == "0") != (row["split"] == ""):
-            report.differs("annotators.csv", number, "split", row["split"], "empty at zero shots")
-    return len(data["annotators.csv"])
-
-
-TEXTS = ("flags", "browser")
-
-
-def behaviour_of(data, answers):
-    """annotator -> its columns of behaviour, thresholds as README.txt says."""
-    examples = examples_by_key(data)
-    found, medians = {}, defaultdict(dict)
-    browsers = defaultdict(set)
-    for person in data["annotators.csv"]:
-        given = answers[person["annotator"]]
-        seconds = [float(row["seconds"]) for row in given]
-        median = statistics.median(seconds) if seconds else 0.0
-        limit = max(1.0, 0.3 * median)
-        texts = [row["answer"] for row in given if row["step"] == "annotation"]
-        checks = [row for row in given if row["step"] == "check"]
-        marks = [moment(row[name]) for row in given for name in ("shown_at", "submitted_at")]
-        gaps = [(b - a).total_seconds() for a, b in itertools.pairwise(marks)]
-        too_fast = 0
-        for row, time in zip(given, seconds, strict=True):
-            example = example_of(row, examples) or {"segments": "[]", "question": ""}
-            read = [*json.loads(example["segments"]), example["question"]]
-            too_fast += time < max(limit, sum(len(text.split()) for text in read) / 12)
-        if median:
-            group = (person["task"], person["shots"], person["split"], person["kind"])
-            medians[group][person["annotator"]] = median
-        if person["browser"]:
-            browsers[person["browser"]].add(person["annotator"])
-        found[person["annotator"]] = {
-            "active_seconds": math.fsum(float(row["active_seconds"]) for row in given),
-            "too_fast": too_fast,
-            "modal_share": max(map(texts.count, set(texts))) / len(texts) if texts else None,
-            "longest_run": max((len(list(run)) for _, run in itertools.groupby(texts)), default=0),
-            "longest_absence": max(gaps, default=0.0),
-            "blurs": sum(int(row["blurs"]) for row in given),
-            "pastes": sum(int(row["pastes"]) for row in given),
-            "checks": len(checks),
-            "checks_passed": sum(float(row["s1"]) == 1 for row in checks),
-        }
-    for person in data["annotators.csv"]:
-        name, n = person["annotator"], len(answers[person["annotator"]])
-        mine = found[name]
-        group = medians[person["task"], person["shots"], person["split"], person["kind"]]
-        share = mine["modal_share"] or 0
-        raised = {
-            "too_fast": mine["too_fast"] and mine["too_fast"] >= 0.05 * n,
-            "fast_person": is_fast_person(name, group),
-            "one_answer": share >= 0.9 and n - mine["checks"] >= 10,
-            "run": mine["longest_run"] >= 15,
-            "absence": mine["longest_absence"] > 3600,
-            "paste": mine["pastes"],
-            "blur": mine["blurs"] > 0.2 * n,
-            "checks": mine["checks_passed"] < mine["checks"],
-            # Two participations of one worker share a browser rightly: only a hint here.
-            "shared_browser": "shared_browser" in person["flags"].split()
-            and len(browsers[person["browser"]]) > 1,
-        }
-        mine["flags"] = " ".join(flag for flag, is_up in raised.items() if is_up)
-        known = re.fullmatch(r"B[1-9]\d*", person["browser"])
-        mine["browser"] = person["browser"] if known else ""
-    return found
-
-
-def is_fast_person(name, medians):
-    others = [math.log(other) for key, other in medians.items() if key != name]
-    if name not in medians or len(others) < 5:
-        return False
-    return math.log(medians[name]) < statistics.mean(others) - 3 * statistics.stdev(others)
-
-
-def groups_of(data):
-    """(kind, task, shots) -> mean S1 of each annotator that counts."""
-    groups = defaultdict(list)
-    for row in data["annotators.csv"]:
+            check.wrong(row, "split", "empty at zero shots")
         if row["status"] == "completed" and row["in_analysis"] == "1":
             key = (row["kind"], row["task"], row["shots"], row["split"])
-            groups[key].append(float(row["mean_s1"]))
-    return groups
+            export.means[key].append(real(row["mean_s1"]))
 
 
-def check_scenarios(data, report):
-    groups = groups_of(data)
+def pace_of(annotator):
+    """The logarithm of the median time of an answer; None without a time above 0."""
+    seconds = annotator.seconds()
+    median = statistics.median(seconds) if seconds else 0.0
+    return math.log(median) if median > 0 else None
+
+
+def work_of(annotator):
+    """The columns of numbers of an annotator, by what README.md says of them."""
+    seconds, answered = annotator.seconds(), annotator.answered()
+    test = array("d", (annotator.s1[i] for i in annotator.answered(ANNOTATION)))
+    training = array("d", (annotator.s1[i] for i in annotator.answered(TRAINING)))
+    checks = [annotator.s1[i] for i in annotator.answered(CHECK)]
+    said = [annotator.said[i] for i in annotator.answered(ANNOTATION)]
+    limit = max(1.0, 0.3 * statistics.median(seconds)) if seconds else 1.0
+    marks = [time for i in answered for time in (annotator.shown[i], annotator.submitted[i])]
+    return {
+        "mean_s1": mean(test) if test else None,
+        "sd_examples": deviation(test, 1),
+        "n": len(test),
+        "training_s1": mean(training) if training else None,
+        "training_n": len(training),
+        "seconds": math.fsum(seconds),
+        "active_seconds": math.fsum(annotator.active[i] for i in answered),
+        "too_fast": sum(
+            time < max(limit, annotator.words[i] / 12)
+            for i, time in zip(answered, seconds, strict=True)
+        ),
+        "modal_share": max(Counter(said).values()) / len(said) if said else None,
+        "longest_run": max((len(list(run)) for _text, run in itertools.groupby(said)), default=0),
+        "longest_absence": max((b - a for a, b in itertools.pairwise(marks)), default=0) / 10**6,
+        "blurs": annotator.blurs,
+        "pastes": annotator.pastes,
+        "checks": len(checks),
+        "checks_passed": checks.count(1.0),
+    }
+
+
+def flags_of(work, pace, paces):
+    """What is worth a look, by the thresholds that README.md says."""
+    n = sum(work[column] for column in ("n", "training_n", "checks"))
+    raised = {
+        "too_fast": work["too_fast"] and work["too_fast"] >= 0.05 * n,
+        "fast_person": is_fast(pace, paces),
+        "one_answer": (work["modal_share"] or 0) >= 0.9 and n - work["checks"] >= 10,
+        "run": work["longest_run"] >= 15,
+        "absence": work["longest_absence"] > 3600,
+        "paste": work["pastes"],
+        "blur": work["blurs"] > 0.2 * n,
+        "checks": work["checks_passed"] < work["checks"],
+    }
+    return [flag for flag, is_up in raised.items() if is_up]
+
+
+def is_fast(pace, paces):
+    """Is it 3 SDs below those of 5 or more others?"""
+    if pace is None or len(paces) <= 5 or pace >= statistics.fmean(paces):
+        return False
+    others = paces.copy()
+    others.remove(pace)
+    return pace < mean(others) - 3 * deviation(others, 1)
+
+
+def check_scenarios(export, check):
     seen = set()
-    for number, row in enumerate(data["scenarios.csv"], start=2):
+    for row in export.rows("scenarios.csv", check):
         key = (row["kind"], row["task"], row["shots"], row["split"])
-        values = groups.get(key)
-        if not values or key in seen:
-            report.differs("scenarios.csv", number, "task", key, "annotators who completed it")
+        if key not in export.means or key in seen:
+            check.differs(row.file, row.number, "task", key, "annotators who completed it, once")
             continue
         seen.add(key)
-        expected = {
-            "mean": mean(values),
-            "sd_ddof1": deviation(values, 1),
-            "sd_ddof0": deviation(values, 0),
-            "n": len(values),
-        }
-        for column, value in expected.items():
-            if not same(row[column], value):
-                report.differs("scenarios.csv", number, column, row[column], value)
-    for key in groups:
-        if key not in seen:
-            report.differs("scenarios.csv", "-", "task", "no row", key)
-    return len(data["scenarios.csv"])
+        check.numbers(row, **spread(export.means[key]))
+    for key in export.means.keys() - seen:
+        check.differs("scenarios.csv", "-", "task", "no row", key)
 
 
-def task_bounds(data):
-    """task -> (baseline, name of the baseline, ceiling), x 100 over its test examples."""
-    tests = defaultdict(list)
-    for row in data["examples.csv"]:
-        if row["file_kind"] == "test":
-            tests[row["task"]].append(row)
-    found = {}
-    for task, rows in tests.items():
-        golds = [json.loads(row["gold"]) for row in rows]
-        name, baseline = "always “no answer”", mean([float(not gold) for gold in golds])
-        if task in LABEL_TASKS:
-            counts = {gold[0]: golds.count(gold) for gold in golds}
-            label = max(counts, key=counts.__getitem__)
-            name, baseline = f"always “{label}”", counts[label] / len(rows)
-        best = mean([float(row["reachable"]) for row in rows])
-        found[task] = (100 * baseline, name, 100 * best)
-    return found
+def bounds(export, task):
+    """(baseline, name of the baseline, ceiling) of a task, x 100 over its test examples."""
+    golds = [example.gold for example in export.tests[task]]
+    if not golds:
+        return None, None, None
+    name, baseline = NO_ANSWER, mean([float(not gold) for gold in golds])
+    if task in export.label_tasks:
+        counts = Counter(gold[0] if gold else "" for gold in golds)
+        label = max(counts, key=counts.__getitem__)
+        name, baseline = f"always “{label}”", counts[label] / len(golds)
+    best = mean([example.reachable for example in export.tests[task]])
+    return 100 * baseline, name, 100 * best
 
 
-def check_performance(data, published, report):
+def check_performance(export, check):
     groups = defaultdict(list)
-    for (kind, task, shots, _split), values in groups_of(data).items():
-        groups[kind, task, shots] += values
-    bounds = task_bounds(data)
-    rules = {row["task"]: row["gold_rule"] for row in data["examples.csv"]}
-    for number, row in enumerate(data["human_performance.csv"], start=2):
-        values = [100 * value for value in groups.get((row["kind"], row["task"], row["shots"]), [])]
-        baseline, name, ceiling = bounds.get(row["task"], (None, None, None))
-        rule = rules.get(row["task"])
-        numbers = {
-            "mean": mean(values) if values else None,
-            "sd_ddof1": deviation(values, 1),
-            "sd_ddof0": deviation(values, 0),
-            "n": len(values),
-            "baseline": baseline,
-            "ceiling": ceiling,
-        }
-        for column, value in numbers.items():
-            if not same(row[column], value):
-                report.differs("human_performance.csv", number, column, row[column], value)
-        texts = {
-            "baseline_name": name,
-            "recipe": f"s1|match:exact|empty:1|gold:{rule}|mean:examples|sd:annotators|ddof:1|v:1",
-        }
-        if row["task"] in FAMILIES:
-            texts["family"] = FAMILIES[row["task"]]
-        for column, value in texts.items():
-            if row[column] != value:
-                report.differs("human_performance.csv", number, column, row[column], value)
+    for (kind, task, shots, _split), values in export.means.items():
+        groups[kind, task, shots] += [100 * value for value in values]
+    published = set()
+    for row in export.rows("human_performance.csv", check):
         key = (row["kind"], row["task"], row["shots"])
+        baseline, name, ceiling = bounds(export, row["task"])
+        check.numbers(row, **spread(groups.get(key, [])), baseline=baseline, ceiling=ceiling)
+        rule = export.rules.get(row["task"])
+        check.texts(row, baseline_name=name, recipe=recipe(rule, "annotators"))
+        if row["task"] in export.cards:
+            check.texts(row, family=export.cards[row["task"]]["family"])
+        for column in ("published_mean", "published_spread"):
+            if row[column] and math.isnan(real(row[column])):
+                check.wrong(row, column, "a number or nothing")
         if key in published:
-            report.differs("human_performance.csv", number, "shots", key, "one row each")
+            check.differs(row.file, row.number, "shots", key, "one row each")
         published.add(key)
-    for key in groups:
-        if key not in published:
-            report.differs("human_performance.csv", "-", "task", "no row", key)
-    return len(data["human_performance.csv"])
+    for key in groups.keys() - published:
+        check.differs("human_performance.csv", "-", "task", "no row", key)
 
 
-def integer(text):
-    """A whole number of a cell; None where it is none."""
-    return int(text) if re.fullmatch(r"\d{1,15}", text) else None
-
-
-def texts_of(cell):
-    """The JSON list of a cell; None where it is none."""
-    try:
-        found = json.loads(cell)
-    except ValueError:
-        return None
-    return found if isinstance(found, list) else None
-
-
-def check_allocations(data, report):
+def check_allocations(export, check):
     """Every choice of a scenario, made again: the least filled, ties by the study's seed."""
-    file = "allocations.csv"
-    frozen = {(one["task"], one["shots"]): one for one in DESIGN.get("scenarios", ())}
-    for number, row in enumerate(data[file], start=2):
-        if row["arrival"] != str(number - 1):
-            report.differs(file, number, "arrival", row["arrival"], number - 1)
-        if row["kind"] not in KINDS:
-            report.differs(file, number, "kind", row["kind"], "a kind")
-        candidates = texts_of(row["candidates"])
-        if not candidates or any((task, k) not in frozen for task, k, _taken, _of in candidates):
-            report.differs(file, number, "candidates", row["candidates"], "scenarios")
+    frozen = {(one["task"], one["shots"]): one for one in export.design.get("scenarios", ())}
+    for row in export.rows("allocations.csv", check):
+        check.texts(row, arrival=str(row.number - 1))
+        check.one_of(row, "kind", KINDS)
+        if moment(row["at"]) is None:
+            check.wrong(row, "at", "a time")
+        try:
+            candidates = [tuple(one) for one in json.loads(row["candidates"])]
+            least = min(taken for _task, _shots, taken, _seats in candidates)
+            tied = [one for one in candidates if one[2] == least]
+            draw = random.Random(f"{export.design['seed']}:seat:{row['arrival']}")
+            task, shots, taken, seats = draw.choice(tied)
+            splits = [frozen[one[:2]]["split"] or "" for one in candidates]
+            split = splits[candidates.index((task, shots, taken, seats))]
+            is_free = taken < seats
+        except (TypeError, ValueError, KeyError):
+            check.wrong(row, "candidates", "scenarios")
             continue
-        least = min(taken for _task, _shots, taken, _seats in candidates)
-        tied = [one for one in candidates if one[2] == least]
-        draw = random.Random(f"{DESIGN['seed']}:seat:{number - 1}")
-        task, shots, taken, seats = draw.choice(tied)
-        expected = {"task": task, "shots": shots, "split": frozen[task, shots]["split"] or ""}
-        for column, value in expected.items():
-            if row[column] != str(value):
-                report.differs(file, number, column, row[column], value)
-        if taken >= seats:
-            report.differs(file, number, "candidates", row["candidates"], "a free seat")
-    return len(data[file])
+        check.texts(row, task=task, shots=str(shots), split=str(split))
+        if not is_free:
+            check.wrong(row, "candidates", "a free seat")
 
 
-def check_decisions(data, report):
+def check_decisions(export, check):
     """Each decision changes something, and the last one about the analysis is what counts."""
-    file = "decisions.csv"
-    people = {row["annotator"]: row for row in data["annotators.csv"]}
-    before, last = defaultdict(lambda: "1"), {}
-    for number, row in enumerate(data[file], start=2):
-        if row["annotator"] not in people:
-            report.differs(file, number, "annotator", row["annotator"], "of annotators.csv")
-        if row["about"] not in ("analysis", "pay", "qualification"):
-            report.differs(file, number, "about", row["about"], "what can be decided")
-        if row["outcome"] not in ("0", "1"):
-            report.differs(file, number, "outcome", row["outcome"], "0 or 1")
-        if row["role"] not in ("researcher", "rule"):
-            report.differs(file, number, "role", row["role"], "researcher or rule")
+    before, last, time = defaultdict(lambda: "1"), {}, ""
+    for row in export.rows("decisions.csv", check):
+        check.one_of(row, "about", ("analysis", "pay", "qualification"))
+        check.one_of(row, "outcome", ("0", "1"))
+        check.one_of(row, "role", ("researcher", "rule"))
+        if row["annotator"] not in export.annotators:
+            check.wrong(row, "annotator", "an annotator of annotators.csv")
         if not row["reason"].strip():
-            report.differs(file, number, "reason", row["reason"], "a reason")
-        key = (row["annotator"], row["about"])
+            check.wrong(row, "reason", "a reason")
+        if moment(row["at"]) is None:
+            check.wrong(row, "at", "a time")
+        if row["at"] < time:
+            check.out_of_order(row.file, row.number)
+        key, time = (row["annotator"], row["about"]), row["at"]
         if row["about"] != "qualification" and before[key] == row["outcome"]:
-            report.differs(file, number, "outcome", row["outcome"], "a change")
-        before[key], last[key] = row["outcome"], number
-    for (annotator, about), number in last.items():
-        person = people.get(annotator)
-        if about == "analysis" and person and person["status"] == "completed":
-            found = before[annotator, about]
-            if found != person["in_analysis"]:
-                report.differs(file, number, "outcome", found, person["in_analysis"])
-    return len(data[file])
+            check.wrong(row, "outcome", "a change")
+        before[key], last[key] = row["outcome"], row
+    for (name, about), row in last.items():
+        annotator = export.annotators.get(name)
+        has_completed = annotator and annotator.place.status == "completed"
+        if about == "analysis" and has_completed:
+            check.texts(row, outcome=annotator.place.in_analysis)
 
 
-def check_questionnaire(data, report):
+def check_questionnaire(export, check):
     """Who answered the questions at the end has completed, and answered once."""
-    file = "questionnaire.csv"
-    completed = {r["annotator"] for r in data["annotators.csv"] if r["status"] == "completed"}
-    for number, row in enumerate(data[file], start=2):
-        if row["annotator"] not in completed:
-            report.differs(file, number, "annotator", row["annotator"], "who completed, once")
-        completed.discard(row["annotator"])
-        for column in ("seen_before", "ai_used"):
-            if row[column] not in ("", "no", "yes", "unsure"):
-                report.differs(file, number, column, row[column], "no, yes or unsure")
-    return len(data[file])
+    met = set()
+    for row in export.rows("questionnaire.csv", check):
+        annotator = export.annotators.get(row["annotator"])
+        has_completed = annotator and annotator.place.status == "completed"
+        if not has_completed or row["annotator"] in met:
+            check.wrong(row, "annotator", "who completed, once")
+        met.add(row["annotator"])
+        check.one_of(row, "seen_before", ("", "no", "yes", "unsure"))
+        check.one_of(row, "ai_used", ("", "no", "yes", "unsure"))
 
 
-def check_pay(data, report):
+def check_pay(export, check):
     """Entries of people in the study's currency, and their totals by kind."""
-    kinds = {row["annotator"]: row["kind"] for row in data["annotators.csv"]}
-    entries = defaultdict(list)
-    for number, row in enumerate(data["pay.csv"], start=2):
-        if kinds.get(row["annotator"]) != "person":
-            report.differs("pay.csv", number, "annotator", row["annotator"], "a person")
-        if row["kind"] not in PAY_KINDS:
-            report.differs("pay.csv", number, "kind", row["kind"], PAY_KINDS)
-        if row["currency"] != DESIGN.get("currency"):
-            report.differs("pay.csv", number, "currency", row["currency"], DESIGN.get("currency"))
-        if not integer(row["cents"]):
-            report.differs("pay.csv", number, "cents", row["cents"], "a whole number above 0")
-        entries[row["kind"], row["currency"]].append(integer(row["cents"]) or 0)
-    for number, row in enumerate(data["pay_totals.csv"], start=2):
-        found = entries.pop((row["kind"], row["currency"]), [])
-        for column, value in (("entries", len(found)), ("cents", sum(found))):
-            if not found or row[column] != str(value):
-                report.differs("pay_totals.csv", number, column, row[column], value)
-    for kind, currency in entries:
-        report.differs("pay_totals.csv", "-", "kind", "no row", f"{kind}, {currency}")
-    return len(data["pay.csv"]) + len(data["pay_totals.csv"])
+    currency = export.design.get("currency")
+    entries = defaultdict(lambda: {"entries": 0, "cents": 0})
+    for row in export.rows("pay.csv", check):
+        annotator, cents = export.annotators.get(row["annotator"]), integer(row["cents"])
+        if not annotator or annotator.place.kind != "person":
+            check.wrong(row, "annotator", "a person")
+        check.one_of(row, "kind", PAY_KINDS)
+        check.texts(row, currency=currency)
+        if not cents:
+            check.wrong(row, "cents", "a whole number above 0")
+        total = entries[row["kind"], row["currency"]]
+        total["entries"] += 1
+        total["cents"] += cents or 0
+    for row in export.rows("pay_totals.csv", check):
+        total = entries.pop((row["kind"], row["currency"]), None)
+        if total is None:
+            check.wrong(row, "kind", "a kind and currency of pay.csv, once")
+            continue
+        check.texts(row, entries=str(total["entries"]), cents=str(total["cents"]))
+    for key in entries:
+        check.differs("pay_totals.csv", "-", "kind", "no row", key)
 
 
-def check_predictions(data, report):
-    """S1 of every prediction; each file has every test example once."""
-    file = "predictions.csv"
-    examples = examples_by_key(data)
-    tests = defaultdict(set)
-    for row in data["examples.csv"]:
-        if row["file_kind"] == "test":
-            tests[row["task"]].add(row["example"])
+def check_models(export, check):
+    """S1 of every prediction, each file with every test example once; means over the splits."""
     predicted = defaultdict(dict)
-    for number, row in enumerate(data[file], start=2):
-        example = examples.get((row["task"], "annotation", "", "", row["example"]))
+    for row in export.rows("predictions.csv", check):
+        example = export.examples.get((row["task"], "annotation", "", "", row["example"]))
         if example is None:
-            report.differs(file, number, "example", row["example"], "a test example")
+            check.wrong(row, "example", "a test example")
             continue
-        if row["hash"] != example["hash"]:
-            report.differs(file, number, "hash", row["hash"], example["hash"])
+        check.texts(row, hash=example.cells[0])
         if (row["shots"] == "0") != (row["split"] == "") or integer(row["shots"]) is None:
-            report.differs(file, number, "split", row["split"], "empty at zero shots")
-        texts = texts_of(row["predicted"])
-        if texts is None:
-            report.differs(file, number, "predicted", row["predicted"], "a JSON list")
+            check.wrong(row, "split", "empty at zero shots")
+        judged = judge(example, row["predicted"])
+        if judged is None:
+            check.wrong(row, "predicted", "a JSON list of texts")
             continue
-        expected = score(texts, json.loads(example["gold"]), example["gold_rule"])
-        if not same(row["s1"], expected):
-            report.differs(file, number, "s1", row["s1"], expected)
+        check.numbers(row, s1=judged[1])
         own = predicted[row["model"], row["task"], row["shots"], row["split"]]
-        if row["example"] in own:
-            report.differs(file, number, "example", row["example"], "an example once")
-        own[row["example"]] = expected
+        if example in own:
+            check.wrong(row, "example", "an example once")
+        own[example] = judged[1]
     means = defaultdict(list)
     for (model, task, shots, split), own in predicted.items():
-        if set(own) != tests[task]:
-            place = f"{model}, {task}, {shots} shots, split {split or '-'}"
-            report.differs(file, "-", "example", f"{len(own)} of {place}", len(tests[task]))
-        means[model, task, shots].append(mean(list(own.values())))
-    check_model_scores(data, means, report)
-    return len(data[file])
-
-
-def check_model_scores(data, means, report):
-    """Mean and SDs over the splits of each model, task and shots."""
-    file = "model_scores.csv"
-    rules = {row["task"]: row["gold_rule"] for row in data["examples.csv"]}
-    for number, row in enumerate(data[file], start=2):
-        values = [100 * one for one in means.pop((row["model"], row["task"], row["shots"]), [])]
-        expected = {
-            "mean": mean(values) if values else None,
-            "sd_ddof1": deviation(values, 1),
-            "sd_ddof0": deviation(values, 0),
-            "n": len(values),
-        }
-        for column, value in expected.items():
-            if not values or not same(row[column], value):
-                report.differs(file, number, column, row[column], value)
+        if len(own) != len(export.tests[task]):
+            found = f"{len(own)} of {model}, {task}, {shots} shots, split {split or '-'}"
+            check.differs("predictions.csv", "-", "example", found, len(export.tests[task]))
+        means[model, task, shots].append(100 * mean(own.values()))
+    for row in export.rows("model_scores.csv", check):
+        values = means.pop((row["model"], row["task"], row["shots"]), None)
+        if values is None:
+            check.wrong(row, "model", "a model of predictions.csv, once for a task and shots")
+            continue
+        check.numbers(row, **spread(values))
         if (integer(row["of"]) or 0) < len(values):
-            report.differs(file, number, "of", row["of"], f"at least {len(values)}")
+            check.wrong(row, "of", f"at least {len(values)}")
         over = "runs" if row["shots"] == "0" else "splits"
-        rule = rules.get(row["task"])
-        text = f"s1|match:exact|empty:1|gold:{rule}|mean:examples|sd:{over}|ddof:1|v:1"
-        if row["recipe"] != text:
-            report.differs(file, number, "recipe", row["recipe"], text)
+        check.texts(row, recipe=recipe(export.rules.get(row["task"]), over))
     for key in means:
-        report.differs(file, "-", "model", "no row", key)
+        check.differs("model_scores.csv", "-", "model", "no row", key)
+
+
+CHECKS = (
+    ("examples: hash, place, what can be highlighted", check_examples),
+    ("answers: gold, S1, order, seconds", check_answers),
+    ("spans: text at its offsets, answers from spans", check_spans),
+    ("annotators: means, SDs, counts", check_annotators),
+    ("scenarios: mean, both SDs, n", check_scenarios),
+    ("human performance: mean, SDs, n, baseline, ceiling", check_performance),
+    ("allocations: every choice of a scenario", check_allocations),
+    ("decisions: of whom, and what counts", check_decisions),
+    ("questionnaire: of whom, answers that there are", check_questionnaire),
+    ("pay: entries and totals", check_pay),
+    ("models: predictions, means, SDs, n", check_models),
+)
 
 
 def main(folder):
-    report = Report()
-    data = {name: read(folder, name) for name in FILES}
-    manifest = folder / "manifest.json"
-    if manifest.stat().st_size:
-        DESIGN.update(json.loads(manifest.read_bytes()))
-        for task in DESIGN["tasks"]:
-            CARDS[task["name"]] = task["card"]
-            FAMILIES[task["name"]] = task["card"]["family"]
-            RECHAINED[task["name"]] = task["rechained"]
-            if task["card"].get("labels"):
-                LABEL_TASKS.add(task["name"])
-    else:
-        # A draft has no manifest: the baseline's name tells the label tasks.
-        LABEL_TASKS.update(
-            row["task"]
-            for row in data["human_performance.csv"]
-            if row["baseline_name"] != "always “no answer”"
-        )
-    failed = (
-        [report.close("files are as they were written", check_sums(folder, report))]
-        if (folder / "SHA256SUMS").exists()
-        else []
-    )
-    checks = (
-        ("rows belong to the frozen design", check_manifest, (data, manifest)),
-        ("examples: hash, place, what can be highlighted", check_examples, (data,)),
-        ("spans: text at its offsets, answers from spans", check_spans, (data,)),
-        ("answers: gold, S1, order, seconds", check_answers, (data,)),
-        ("annotators: means, SDs, counts", check_annotators, (data,)),
-        ("scenarios: mean, both SDs, n", check_scenarios, (data,)),
-        ("human performance: mean, SDs, n, baseline, ceiling", check_performance, (data, set())),
-        ("allocations: every choice of a scenario", check_allocations, (data,)),
-        ("decisions: of whom, and what counts", check_decisions, (data,)),
-        ("questionnaire: of whom, answers that there are", check_questionnaire, (data,)),
-        ("pay: entries and totals", check_pay, (data,)),
-        ("models: predictions, means, SDs, n", check_predictions, (data,)),
-    )
-    for title, check, arguments in checks:
-        count = check(*arguments, report)
-        failed.append(report.close(title, count))
+    failed = []
+    if (folder / "SHA256SUMS").exists():
+        check = Check("files are as they were written")
+        check_sums(folder, check)
+        failed.append(check.close())
+    belongs = Check("rows belong to the frozen design")
+    export = Export(folder, belongs)
+    for title, run in CHECKS:
+        check = Check(title)
+        run(export, check)
+        failed.append(check.close())
+    failed.append(belongs.close())
     print("Something differs." if any(failed) else "Everything agrees.")
     return int(any(failed))
 

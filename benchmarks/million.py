@@ -1,4 +1,4 @@
-"""Time a study of a million answers: its export, its table, its pages, and `verify.py`.
+"""Time a study of a million answers: its export, table, pages, `verify.py` and release bundle.
 
 `make bench-million`, or `python benchmarks/million.py` for SQLite in a temporary folder; on
 PostgreSQL `python tests/with_postgres.py python benchmarks/million.py`. Needs the published CLUES
@@ -222,7 +222,10 @@ def fresh_database(folder: str) -> Iterator[str]:
 
 
 def measure(what: str, command: list[str], environment: dict[str, str]) -> None:
-    """Run it and print a row: what it said last, seconds from start to end, peak memory in MB."""
+    """Run it and print a row: what it said last, seconds from start to end, peak memory in MB.
+
+    Of a step that starts a process of its own, the memory is that of the larger one.
+    """
     started = time.perf_counter()
     process = subprocess.Popen(
         [sys.executable, *command], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
@@ -256,6 +259,7 @@ def measure_study(answers: int) -> None:
             "study page": [*pages, "study"],
             "human-performance page": [*pages, "human performance"],
             "`verify.py`": [str(out / "verify.py")],
+            "`manage.py release_study`": ["manage.py", "release_study", NAME, f"{folder}/bundle"],
         }
         for what, command in steps.items():
             measure(what, command, environment)

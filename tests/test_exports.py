@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from analysis import exports, scores, tables
 from analysis.rendering import as_latex, as_markdown
-from analysis.verify import deviation, mean
+from analysis.verify import deviation, main, mean
 from annotation import exclusion, questionnaire, recruitment, training_step
 from annotation.models import Answer, Kind, Participation
 from tests import factories
@@ -175,55 +175,117 @@ def test_verify_agrees_with_an_untouched_export(export):
     assert "Everything agrees." in done.stdout
 
 
-@pytest.fixture(params=[(f, c) for f, columns in exports.COLUMNS.items() for c in columns])
-def column(request):
-    return request.param
+def test_the_checksums_hold_every_file(export, capsys):
+    for name in exports.COLUMNS:
+        text = (export / name).read_bytes()
+        (export / name).write_bytes(text + b"\r\n")
+        assert main(export) == 1
+        assert f"{name}, row -, SHA-256" in capsys.readouterr().out
+        (export / name).write_bytes(text)
+    assert main(export) == 0
 
 
-# Quoted or given: no other cell of the export says what they must be. The checksums hold them.
-ONLY_CHECKSUMS = {
-    ("human_performance.csv", "published_mean"),
-    ("human_performance.csv", "published_spread"),
-    ("human_performance.csv", "family"),
-    # What the page told of itself, once: no other cell holds it.
+# Written, quoted or noted once: no other cell of the export says what they must be.
+NOT_RECOMPUTED = {
     ("answers.csv", "away_seconds"),
     ("annotators.csv", "browser"),
-    # As it was written, chosen or noted, once.
+    ("human_performance.csv", "published_mean"),
+    ("human_performance.csv", "published_spread"),
     ("allocations.csv", "kind"),
     ("allocations.csv", "at"),
-    ("decisions.csv", "reason"),
     ("decisions.csv", "at"),
-    ("questionnaire.csv", "tools"),
-    ("questionnaire.csv", "comments"),
     # How many training files a task has: examples.csv holds the study's alone.
     ("model_scores.csv", "of"),
 }
+FREE_TEXT = {
+    ("decisions.csv", "reason"),
+    ("questionnaire.csv", "tools"),
+    ("questionnaire.csv", "comments"),
+}
 
 
-def alter(value: str) -> str:
-    """Another value that still looks like one of its kind."""
-    if re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", value):
-        return str(float(value) + 0.25) if "." in value else str(int(value) + 1)
+def likely(value: str) -> str:
+    """Another value that still looks like one of its kind (only quoted figures are all empty)."""
+    if not value:
+        return "1.5"
+    if re.fullmatch(r"B?\d+", value):
+        return value[: value.startswith("B")] + str(int(value.removeprefix("B")) + 1)
+    if re.fullmatch(r"-?\d+\.\d+(e-?\d+)?", value):
+        return str(float(value) + 0.25)
     if re.fullmatch(r"\d{4}-\d\d-\d\dT.*Z", value):
-        return value[:20] + str((int(value[20]) + 1) % 10) + value[21:]
+        return value[:25] + str((int(value[25]) + 1) % 10) + value[26:]
     return {"set": "any_of", "person": "model", "completed": "working"}.get(value, value + "x")
 
 
-def test_verify_finds_one_altered_cell_of_every_column(export, tmp_path, column):
-    """With the checksums, and again without them wherever the cell can be derived."""
-    name, field = column
-    table = rows(export, name)
-    index = next((i for i, row in enumerate(table) if row[field]), 0)
-    table[index][field] = alter(table[index][field])
+@pytest.mark.parametrize(
+    ("change", "unnoticed"), [(likely, NOT_RECOMPUTED | FREE_TEXT), (lambda value: "?", FREE_TEXT)]
+)
+def test_verify_names_one_altered_cell_of_every_column(export, capsys, change, unnoticed):
+    """Without the checksums; a new column is recomputed, or has to be entered above."""
+    (export / "SHA256SUMS").unlink()
+    people = rows(export, "annotators.csv")
+    write_rows(export, "annotators.csv", [row | {"browser": "B1"} for row in people])
+    assert main(export) == 0
+    found = set()
+    for name, columns in exports.COLUMNS.items():
+        whole = (export / name).read_bytes()
+        for column in columns:
+            table = rows(export, name)
+            index = next((i for i, row in enumerate(table) if row[column]), 0)
+            table[index][column] = change(table[index][column])
+            write_rows(export, name, table)
+            status, said = main(export), capsys.readouterr().out
+            if status == 0:
+                found.add((name, column))
+            else:
+                # The cell itself, or (an id) what refers to it.
+                assert re.search(r"\w+\.csv, row \d+, \w+: found ", said), (column, said)
+            (export / name).write_bytes(whole)
+    assert found == unnoticed
+
+
+def write_rows(export, name, table):
     with (export / name).open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, exports.COLUMNS[name], lineterminator="\r\n")
         writer.writeheader()
         writer.writerows(table)
-    assert verify(export).returncode == 1
-    if column not in ONLY_CHECKSUMS:
-        (export / "SHA256SUMS").unlink()
-        done = verify(export)
-        assert done.returncode == 1, f"{column} altered to {table[index][field]!r}\n{done.stdout}"
+
+
+@pytest.mark.parametrize(
+    ("name", "column"),
+    [("examples.csv", "position"), ("answers.csv", "submitted_at"), ("decisions.csv", "outcome")],
+)
+def test_a_file_that_was_sorted_anew_is_named_and_all_else_agrees(export, capsys, name, column):
+    (export / "SHA256SUMS").unlink()
+    table = rows(export, name)
+    write_rows(export, name, sorted(table, key=lambda row: row[column], reverse=True))
+    assert main(export) == 1
+    said = capsys.readouterr().out
+    assert f"If {name} was sorted anew, take it from the export again." in said
+    assert said.count("FAILED") == 1
+
+
+def test_spans_of_one_answer_stand_together(export, capsys):
+    (export / "SHA256SUMS").unlink()
+    table = rows(export, "spans.csv")
+    write_rows(export, "spans.csv", sorted(table, key=lambda row: row["text"]))
+    assert main(export) == 1
+    assert "If spans.csv was sorted anew, take it from the export" in capsys.readouterr().out
+
+
+def test_a_missing_row_and_a_missing_cell_are_named(export, capsys):
+    (export / "SHA256SUMS").unlink()
+    for name in ("answers.csv", "spans.csv", "examples.csv", "annotators.csv", "predictions.csv"):
+        whole = (export / name).read_bytes()
+        lines = whole.split(b"\r\n")
+        (export / name).write_bytes(b"\r\n".join([lines[0], *lines[2:]]))
+        assert main(export) == 1, name
+        assert "found" in capsys.readouterr().out
+        lines[1] = lines[1].rpartition(b",")[0]
+        (export / name).write_bytes(b"\r\n".join(lines))
+        assert main(export) == 1
+        assert f"{name}, row 2, -: found" in capsys.readouterr().out
+        (export / name).write_bytes(whole)
 
 
 def test_the_table_counts_people_only_and_says_who_is_left_out(study):
