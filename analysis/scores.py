@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pandas as pd
-from django.db.models import Count
+from django.db.models import Count, Q
 
 from annotation.models import Answer, Participation, Step, Study
 
@@ -105,22 +105,21 @@ def answers_in_order(study: Study, kind: str) -> pd.DataFrame:
         Answer.objects.filter(
             turn__participation__in=people, turn__step__in=[Step.TRAINING, Step.ANNOTATION]
         )
+        .annotate(trains=Q(turn__step=Step.TRAINING))
         .order_by("turn__participation", "turn")
-        .values_list(
-            "turn__participation_id", "turn__step", "turn__example_id", "s1", "active_seconds"
-        )
+        .values_list("turn__participation_id", "trains", "turn__example_id", "s1", "active_seconds")
     )
-    # Straight into numbers: as rows of Python objects a million answers take 600 MB.
-    kinds = [("participation", "i8"), ("step", "U10"), ("example", "i8"), ("s1", "f8")]
-    made = np.fromiter(rows.iterator(chunk_size=5000), dtype=[*kinds, ("seconds", "f8")])
+    # Straight into numbers: as rows of Python objects a million answers take far more memory.
+    numbers = [("participation", "i8"), ("trains", "?"), ("example", "i8"), ("s1", "f8")]
+    made = np.fromiter(rows.iterator(chunk_size=5000), dtype=[*numbers, ("seconds", "f8")])
     places = pd.Index(who.pop("participation")).get_indexer(made["participation"])
     frame = who.take(places).reset_index(drop=True)
     steps = np.array([Step.ANNOTATION.value, Step.TRAINING.value], dtype=object)
-    frame["step"] = steps[(made["step"] == Step.TRAINING).astype(int)]
+    frame["step"] = steps[made["trains"].astype(int)]
     for column in ("example", "s1", "seconds"):
         frame[column] = made[column]
     # Attention checks have places in the order too: the stored position would have gaps.
-    frame["position"] = frame.groupby(["annotator", "step"]).cumcount()
+    frame["position"] = pd.DataFrame(made).groupby(["participation", "trains"]).cumcount()
     return frame
 
 

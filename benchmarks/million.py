@@ -137,8 +137,9 @@ def _participation(
     from annotation.models import Kind, Participation, Worker
     from annotation.ordering import order_examples
 
+    # People, made up as they are: the report and its figures are about nobody else.
     worker = Worker.objects.create(
-        key=secrets.token_hex(32), recruiter="simulated", kind=Kind.SIMULATED
+        key=secrets.token_hex(32), recruiter="simulated", kind=Kind.PERSON
     )
     one = recruitment.take_seat(study, scenario, worker, browser=secrets.token_hex(32))
     for step, examples in steps.items():
