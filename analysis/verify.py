@@ -4,7 +4,7 @@ Needs nothing but Python 3.11 or newer, and nothing of Handful. Prints one line 
 status 1 and names file, row and column where something differs. Numbers must agree to 1e-9.
 
 The files are read row by row. What is kept is the examples, and of each answer what the sums need:
-some 150 bytes. So the order of rows is part of the export, and checked: by position in examples.csv
+some 120 bytes. So the order of rows is part of the export, and checked: by position in examples.csv
 and, for each annotator, in answers.csv; the spans of an answer together in spans.csv; arrivals and
 decisions as they came. It says so where a file was sorted anew.
 """
