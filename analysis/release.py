@@ -23,6 +23,7 @@ from analysis import (
     exports,
     figures_page,
     parquet,
+    pictures,
     preregistration,
     report,
     seen,
@@ -49,39 +50,48 @@ README = """
 | the data dictionary (Frictionless Data Package) | `datapackage.json` |
 | {parquet} | `parquet/` |
 | of each task: its card and the instructions, and the consent text | `materials/` |
-| pages as annotators saw them: a question and a reveal of each task | `seen/` |
+| what annotators saw: consent; of each task instructions, a question and a reveal | `seen/` |
 | what `verify.py` printed when this bundle was made | `verify.txt` |
 
-The pages in `seen/` open offline, with the real texts and looks but without scripts. There are no
-screenshots, which would take a browser: open a page and print it. Reasons in `decisions.csv` and
-the texts of `questionnaire.csv` are as people wrote them, with known ids of recruiters replaced by
-[id]: read them before you publish.
+The pages in `seen/` are what was shown, with the real texts, and open offline, but without scripts:
+words cannot be highlighted, and an answer is typed, as by annotators whose browser runs none.
+{pictures} Reasons in `decisions.csv` and the texts of `questionnaire.csv` are as people wrote them,
+with known ids of recruiters replaced by [id]: read them before you publish.
 """
+PICTURED = """\
+Each has pictures as it was with scripts: on a desktop (`-desktop.png`, 1280 pixels wide) and on a
+phone (`-phone.png`, 390 pixels wide, two dots each)."""
+NOT_PICTURED = """\
+There are no pictures of them here. To make some, open a page and take a picture of its window, or
+run `manage.py release_study` on a computer that has Chromium or Chrome."""
 
 
 class ReleaseError(Exception):
     """Why there is no bundle; the text is for people."""
 
 
-def write_release(study: Study, target: Path) -> str:
+def write_release(
+    study: Study, target: Path, browser: str | None = None, tell: Callable[[str], Any] = str
+) -> str:
     """Write the bundle into a new folder, or into NAME.zip; return what verify.py printed.
 
-    It appears complete or not at all. Raises ReleaseError for a draft and where verify.py does not
-    agree, FileExistsError where something is there already.
+    `browser` takes the pictures of pages; where it cannot, `tell` hears why and the bundle is
+    without them. It appears complete or not at all. Raises ReleaseError for a draft and where
+    verify.py does not agree, FileExistsError where something is there already.
     """
     if study.is_draft:
         raise ReleaseError("The study is a draft: there is nothing to release before it is opened.")
     target = target.absolute()
     if target.suffix != ".zip":
         with exports.whole_folder(target) as building:
-            return _write(study, building)
+            return _write(study, building, browser, tell)
     if target.exists():
         raise FileExistsError(f"{target} is there already: name a new file")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.stem}-", dir=target.parent) as parent:
         folder, archive = Path(parent) / study.name, Path(parent) / target.name
         folder.mkdir()
-        said = _write(study, folder)
+        said = _write(study, folder, browser, tell)
         exports.zip_folder(folder, archive)
         archive.rename(target)
     return said
@@ -98,7 +108,7 @@ def zip_release(study: Study) -> Any:
     return archive
 
 
-def _write(study: Study, folder: Path) -> str:
+def _write(study: Study, folder: Path, browser: str | None, tell: Callable[[str], Any]) -> str:
     with exports.snapshot():
         masked = _masked(study)
         counts = exports.write_files(study, folder)
@@ -118,7 +128,8 @@ def _write(study: Study, folder: Path) -> str:
             )
         parquet_words = "the same tables as Parquet"
     with (folder / "README.md").open("a", encoding="utf-8") as file:
-        file.write(README.format(parquet=parquet_words))
+        pictured = _write_pictures(folder, browser, tell)
+        file.write(README.format(parquet=parquet_words, pictures=pictured))
     exports.write_sums(folder)
     return _verify(folder)
 
@@ -201,6 +212,18 @@ def _write_seen(study: Study, folder: Path) -> None:
     folder.mkdir()
     for name, html in seen.pages(study).items():
         _text(folder / f"{name}.html", html)
+
+
+def _write_pictures(folder: Path, browser: str | None, tell: Callable[[str], Any]) -> str:
+    """Pictures of the pages in seen/, if a browser takes them; what the README says of them."""
+    if browser is None:
+        return NOT_PICTURED
+    try:
+        pictures.take(folder / "seen", browser)
+    except pictures.PictureError as error:
+        tell(str(error))
+        return NOT_PICTURED
+    return PICTURED
 
 
 def _text(path: Path, text: str) -> None:

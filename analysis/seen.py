@@ -1,55 +1,102 @@
-"""What annotators saw, as pages that open offline: an example's question, and its reveal.
+"""What annotators saw, as pages that open offline: consent, instructions, a question, its reveal.
 
-The real templates with the real examples, without scripts: words are highlighted by pointing only
-on the live page.
+The real templates with the real examples, without scripts, which browsers refuse to pages from a
+disk: what a page looked like with them is in its pictures (pictures.py).
 """
+
+from typing import Any
 
 from django.template.loader import render_to_string
 
-from annotation.models import Step, Study
+from annotation import comprehension
+from annotation.consent_text import as_html
+from annotation.models import Scenario, Step, Study
+from annotation.state_page import instructions_of
 from annotation.turn_page import TurnPage, reveal_page
 from tasks.comparison import compare
-from tasks.models import Example, Split, Task
+from tasks.models import Example, Task
 from tasks.spans import Answer, occurrences
+
+NO_LINK = "(everybody had a link of their own here)"
 
 
 def pages(study: Study) -> dict[str, str]:
     """Name of the page -> HTML.
 
-    Of each task the first test example as a question, and the first training example revealed, if
-    the study has a training step.
+    The consent; of each task the instructions and the first test example as a question, at the
+    fewest shots, and a training example revealed, at the fewest shots with a training step.
     """
-    found = {}
+    found = {"consent": _consent(study)}
     for task in study.tasks.order_by("name"):
-        test = task.test_split
-        question = test.examples.order_by("position").first()
-        found[f"{task.name}-question"] = _page(study, task, test, question, Step.ANNOTATION)
-        shots = [number for number in sorted(study.shots) if number]
-        if shots:
-            train = task.train_split(shots[0], study.split_number)
-            example = train.examples.order_by("position").first()
-            found[f"{task.name}-reveal"] = _page(study, task, train, example, Step.TRAINING)
+        least, *others = study.scenarios.filter(task=task).order_by("shots")
+        found[f"{task.name}-instructions"] = _instructions(least)
+        first = task.test_split.examples.order_by("position")[0]
+        found[f"{task.name}-question"] = _turn(least, first, Step.ANNOTATION)
+        trained = next((scenario for scenario in (least, *others) if scenario.shots), None)
+        if trained:
+            found[f"{task.name}-reveal"] = _reveal_page(trained)
     return found
 
 
-def _page(study: Study, task: Task, split: Split, example: Example, step: str) -> str:
+def _page(template: str, title: str, context: dict[str, Any]) -> str:
+    shown = {"shown": template, "title": title, "root": "../", "resume_url": NO_LINK}
+    return render_to_string("researcher/seen.html", shown | context)
+
+
+def _consent(study: Study) -> str:
+    """The page on which consent was asked; its first lines are those of the first task."""
+    card = study.tasks.order_by("name")[0].card
+    context = {
+        "study": study,
+        "card": card,
+        "consent_html": as_html(study.consent_text),
+        "consent_url": "#",
+    }
+    return _page("worker/_consent.html", "Consent", context)
+
+
+def _instructions(scenario: Scenario) -> str:
+    study, card = scenario.study, scenario.task.card
+    context = instructions_of(scenario) | {
+        "card": card,
+        "minutes": study.estimated_minutes,
+        "begin_url": "#",
+        "comprehend_url": "#",
+        "questions": comprehension.parse(study.comprehension_questions),
+        "attempts_left": study.comprehension_attempts,
+    }
+    return _page("worker/_instructions.html", f"{card.title}: instructions", context)
+
+
+def _reveal_page(scenario: Scenario) -> str:
+    """The reveal of the first training example that has an answer, else of the first."""
+    split = scenario.task.train_split(scenario.shots, scenario.split_number)
+    examples = split.examples.order_by("position")
+    shown = next((example for example in examples if example.gold), examples[0])
+    return _turn(scenario, shown, Step.TRAINING)
+
+
+def _turn(scenario: Scenario, example: Example, step: str) -> str:
+    """An example as its question or (training step) as its reveal."""
+    task, study = scenario.task, scenario.study
     card = task.card
     turn = TurnPage(
         card=card,
         example=example,
         step=step,
         number=example.position + 1,
-        total=split.examples.count(),
+        total=example.split.examples.count(),
         key="",
         answer_url="#",
         continue_url="#",
-        shows_examples=step == Step.TRAINING or study.help_examples_at_zero_shots,
-        training_total=split.shots or 0,
+        shows_examples=scenario.shows_help_examples,
+        training_total=scenario.shots,
         hourly_rate=study.hourly_rate,
         currency=study.currency,
         reveal=_reveal(task, example) if step == Step.TRAINING else None,
     )
-    return render_to_string("researcher/seen.html", {"turn": turn, "card": card, "root": "../"})
+    context = {"turn": turn, "card": card}
+    return _page("worker/_turn.html", f"{card.title}: {turn.state}", context)
 
 
 def _reveal(task: Task, example: Example):

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from annotation import comprehension, pay, qualification, recruitment, training_step
 from annotation.consent_text import as_html
-from annotation.models import ExitAnswers, Participation, Step, Turn
+from annotation.models import ExitAnswers, Participation, Scenario, Step, Turn
 from annotation.recruiters import exit_of
 from annotation.turn_page import TurnPage, reveal_page
 
@@ -72,18 +72,9 @@ def _had_completed(participation: Participation) -> bool:
 
 
 def _instructions(participation: Participation) -> dict:
-    token, scenario = participation.token, participation.scenario
-    card, study, training = scenario.task.card, participation.study, 0
-    if scenario.shots:
-        training = scenario.task.train_split(scenario.shots, scenario.split_number).examples.count()
-    page = {
+    token, study = participation.token, participation.study
+    page = instructions_of(participation.scenario) | {
         "stage": "instructions",
-        "instructions": paragraphs(card.instructions),
-        "help_windows": card.help_windows,
-        "show_examples": scenario.shows_help_examples,
-        "shots": scenario.shots,
-        "training_total": training,
-        "test_total": scenario.task.test_split.examples.count(),
         "begin_url": reverse("begin", args=[token]),
     }
     if comprehension.is_open(participation):
@@ -92,6 +83,21 @@ def _instructions(participation: Participation) -> dict:
         page["attempts_left"] = left
         page["comprehend_url"] = reverse("comprehend", args=[token])
     return page
+
+
+def instructions_of(scenario: Scenario) -> dict:
+    """What worker/_instructions.html shows to everybody of a scenario."""
+    card, training = scenario.task.card, 0
+    if scenario.shots:
+        training = scenario.task.train_split(scenario.shots, scenario.split_number).examples.count()
+    return {
+        "instructions": paragraphs(card.instructions),
+        "help_windows": card.help_windows,
+        "show_examples": scenario.shows_help_examples,
+        "shots": scenario.shots,
+        "training_total": training,
+        "test_total": scenario.task.test_split.examples.count(),
+    }
 
 
 def _finished(participation: Participation) -> dict:

@@ -83,15 +83,15 @@ def test_it_holds_what_it_promises(study, bundle):
         *exports.COLUMNS, "manifest.json", "verify.py", "verify.txt", "README.md", "SHA256SUMS",
         "datapackage.json", "report.md", "report.html", "preregistration.md",
         "preregistration.html", "style/pico.css", "style/site.css",
-        "style/researcher.css", "materials/consent.md",
+        "style/researcher.css", "materials/consent.md", "seen/consent.html",
         *(f"figures/{name}.svg" for name in figures_page.NAMES),
         *(f"parquet/{name.removesuffix('.csv')}.parquet" for name in exports.COLUMNS),
         *(
             f"{place}{task}{end}"
             for task in ("toy-places", "toy-labels")
             for place, end in (
-                ("materials/", ".md"), ("materials/", ".json"), ("seen/", "-question.html"),
-                ("seen/", "-reveal.html"),
+                ("materials/", ".md"), ("materials/", ".json"), ("seen/", "-instructions.html"),
+                ("seen/", "-question.html"), ("seen/", "-reveal.html"),
             )
         ),
     }  # fmt: skip
@@ -322,12 +322,14 @@ def test_instructions_and_consent_are_word_for_word(study, bundle):
 
 def test_the_command_writes_a_folder_or_a_zip_and_overwrites_nothing(study, tmp_path):
     said = io.StringIO()
-    call_command("release_study", study.name, str(tmp_path / "one.zip"), stdout=said)
+    call_command(
+        "release_study", study.name, str(tmp_path / "one.zip"), "--no-pictures", stdout=said
+    )
     assert "Everything agrees." in said.getvalue()
     names = zipfile.ZipFile(tmp_path / "one.zip").namelist()
     assert f"{study.name}/verify.txt" in names
     assert f"{study.name}/parquet/answers.parquet" in names
-    call_command("release_study", study.name, str(tmp_path / "two"), stdout=said)
+    call_command("release_study", study.name, str(tmp_path / "two"), "--no-pictures", stdout=said)
     for target in ("one.zip", "two"):
         with pytest.raises(CommandError, match="there already"):
             call_command("release_study", study.name, str(tmp_path / target), stdout=said)
@@ -337,9 +339,9 @@ def test_the_command_writes_a_folder_or_a_zip_and_overwrites_nothing(study, tmp_
 def test_nothing_is_made_where_verify_does_not_agree(study, tmp_path):
     Participation.objects.filter(kind="simulated").update(pseudonym="nobody")
     with pytest.raises(CommandError, match="verify.py does not agree"):
-        call_command("release_study", study.name, str(tmp_path / "out"))
+        call_command("release_study", study.name, str(tmp_path / "out"), "--no-pictures")
     with pytest.raises(CommandError, match="verify.py does not agree"):
-        call_command("release_study", study.name, str(tmp_path / "out.zip"))
+        call_command("release_study", study.name, str(tmp_path / "out.zip"), "--no-pictures")
     assert list(tmp_path.iterdir()) == []
 
 

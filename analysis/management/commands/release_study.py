@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from analysis import pictures
 from analysis.release import ReleaseError, write_release
 from annotation.models import Study
 
@@ -16,13 +17,24 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="name of the study")
         parser.add_argument("target", type=Path, help="a new or empty folder, or a new FILE.zip")
+        parser.add_argument(
+            "--browser",
+            help="the Chromium or Chrome that takes pictures of what annotators saw; without this"
+            " option the one on the path, if there is one",
+        )
+        parser.add_argument("--no-pictures", action="store_true", help="take no pictures")
 
     def handle(self, *args: Any, name: str, target: Path, **options: Any) -> None:
         study = Study.objects.filter(name=name).first()
         if study is None:
             raise CommandError(f"There is no study {name!r}.")
+        browser = None
+        if not options["no_pictures"]:
+            browser = options["browser"] or pictures.browser()
+            if browser is None:
+                self.stderr.write("No pictures: there is no Chromium on the path (--browser PATH).")
         try:
-            said = write_release(study, target)
+            said = write_release(study, target, browser, self.stderr.write)
         except (ReleaseError, OSError) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(said, ending="")
