@@ -4,9 +4,10 @@ Items by the numbers of Wei, Paskov, Dev, Byun, Reuel et al. 2025 (arXiv 2506.13
 our own. What is filled in is taken from the study; what is asked is the researcher's to answer.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 
-from analysis import preregistration, significance
+from analysis import methods, preregistration, significance
 from analysis.conduct import Conduct
 from analysis.documents import Item
 from analysis.preregistration import count
@@ -49,22 +50,20 @@ def items(found: Conduct, answers: Mapping[str, str]) -> list[Item]:
 
 
 Known = dict[str, tuple[str, str]]
+NO_DIFFERENCES = "No differences between shots are planned."
 
 
 def _design(found: Conduct) -> Known:
-    manifest, prereg = found.manifest, found.study.opened_at
+    manifest, prereg, shots = found.manifest, found.study.opened_at, found.study.shots
     languages = sorted({task["card"]["language"] for task in manifest["tasks"]})
     sizes = ", ".join(f"{name} {size:,}" for name, size in found.test_sizes.items())
     seats = sum(one["seats"] for one in manifest["scenarios"])
     per_person = sorted(set(found.test_sizes.values()))
     contrasts = preregistration.pairs(manifest["scenarios"])
     smallest = min((significance.smallest_p(*pair[3:]) for pair in contrasts), default=None)
-    detectable = (
-        "; ".join(
-            f"{one} and {two} annotators: {significance.detectable(min(one, two)):.2f} SDs"
-            for one, two in sorted({pair[3:] for pair in contrasts})
-        )
-        or "no differences are planned"
+    detectable = "; ".join(
+        f"{one} and {two} annotators: {preregistration.sds(significance.detectable(min(one, two)))}"
+        for one, two in sorted({pair[3:] for pair in contrasts})
     )
     effort = "No active time is known yet."
     if found.seconds_per_answer is not None:
@@ -91,17 +90,23 @@ def _design(found: Conduct) -> Known:
         "1.2": ("Number of items for people", f"All test examples: {sizes}."),
         "1.2.1": (
             "How the items were chosen",
-            "The whole test file of each task, as imported; nothing was sampled. The training"
-            f" files are those of number {found.study.split_number}.",
+            "The whole test file of each task, as imported; nothing was sampled."
+            + (
+                f" The training files are those of number {found.study.split_number}."
+                if any(shots)
+                else ""
+            ),
         ),
         "1.3": (
             "Answers for each item",
-            f"{found.study.annotators} planned for each number of shots, by different people.",
+            f"{found.study.annotators} planned for each number of shots, by different people."
+            f"{methods.per_browser(found)}",
         ),
         "1.4": (
             "Items for each annotator",
             " or ".join(f"{size:,}" for size in per_person)
-            + " test examples after the training examples of the scenario.",
+            + " test examples"
+            + (", after the training examples of the scenario." if any(shots) else "."),
         ),
         "1.5": ("Adjustments for people and models", ""),
         "1.6": (
@@ -115,14 +120,18 @@ def _design(found: Conduct) -> Known:
             "Power",
             f"Smallest p of the exact permutation test: {smallest:.3g}."
             if smallest is not None
-            else "No differences between shots are planned.",
+            else NO_DIFFERENCES,
         ),
-        "1.8.1": ("Smallest difference that could be shown", f"At p < .05, 80 %: {detectable}."),
+        "1.8.1": (
+            "Smallest difference that could be shown",
+            f"At p < .05, 80 %: {detectable}." if contrasts else NO_DIFFERENCES,
+        ),
         "1.9": (
             "Ethics and consent",
-            f"Consent was asked before the first example; {found.whole.consented} people"
-            f" agreed, {found.whole.declined} did not, {found.withdrawn} withdrew"
-            " later and their answers were erased.",
+            "Consent was asked before the first example. It was given"
+            f" {count(found.whole.consented, 'time')} and refused"
+            f" {count(found.whole.declined, 'time')}; withdrawn later, with the answers erased:"
+            f" {found.withdrawn}.",
         ),
         "1.10": (
             "Preregistration",
@@ -143,7 +152,7 @@ def _models(found: Conduct) -> str:
 
 def _people(found: Conduct) -> Known:
     manifest, whole = found.manifest, found.whole
-    came = ", ".join(f"{n} by {name}" for name, n in found.recruiters) or "nobody yet"
+    came = found.came or "none yet"
     asked = manifest["comprehension_questions"].strip()
     seen = found.exit_answers["seen_before"]
     refused = whole.refused
@@ -151,7 +160,7 @@ def _people(found: Conduct) -> Known:
     lists = found.study.access_rules.count()
     return {
         "2.1": ("Population", ""),
-        "2.2": ("Sampling", f"People came by: {came}."),
+        "2.2": ("Sampling", f"Seats taken: {came}."),
         "2.3": (
             "Criteria for taking part",
             " ".join(
@@ -159,7 +168,7 @@ def _people(found: Conduct) -> Known:
                     "Questions about the instructions had to be answered right."
                     if asked
                     else "No questions about the instructions.",
-                    preregistration.rule_text(manifest["qualification"]),
+                    preregistration.rule_text(manifest),
                     f"Entries on the lists of who may take part: {lists}.",
                 ]
             ),
@@ -171,14 +180,13 @@ def _people(found: Conduct) -> Known:
         "2.4": ("Authors among the annotators", ""),
         "2.5": (
             "Earlier contact with the items",
-            "Nobody could take part in a task twice, in any version or study;"
-            f" {refused} were turned away for that. Asked at the end whether they had seen the"
-            f" texts before: {_counts(seen)}.",
+            "Nobody could take part in a task twice, in any version or study; turned away for that:"
+            f" {refused}.{methods.per_browser(found)} Whether they had seen the texts before:"
+            f" {_counts(found, seen)}.",
         ),
         "2.6": (
             "Training",
-            "At k shots: k examples, each revealed after its answer; at zero shots: the"
-            f" description only. Shots: {', '.join(map(str, sorted(found.study.shots)))}.",
+            " ".join(_training(found)),
         ),
         "2.7": ("Pay", " ".join(preregistration.pay_sentences(manifest))),
     }
@@ -189,10 +197,25 @@ def _share(number: int, whole) -> str:
     return f" ({number / arrived:.0%})" if arrived else ""
 
 
-def _counts(found) -> str:
-    if not found:
-        return "not asked, or nobody answered"
-    return ", ".join(f"{word} {n}" for word, n in sorted(found.items()))
+def _training(found: Conduct) -> list[str]:
+    shots = sorted(found.study.shots)
+    said = []
+    if any(shots):
+        said.append("At k shots: k examples, each revealed after its answer.")
+    if 0 in shots:
+        helped = preregistration.help_at_zero_shots(found.manifest)
+        said.append(f"At zero shots: the description and the instructions{helped}.")
+    return [*said, f"Shots: {', '.join(map(str, shots))}."]
+
+
+def _counts(found: Conduct, answers: Counter[str]) -> str:
+    """How often what was answered to one of the questions at the end."""
+    if not found.manifest.get("exit_questionnaire"):
+        return "not asked"
+    if not answers:
+        return "asked at the end, and nobody has answered"
+    asked = ", ".join(f"{word} {n}" for word, n in sorted(answers.items()))
+    return f"asked at the end: {asked}"
 
 
 def _execution(found: Conduct) -> Known:
@@ -216,8 +239,13 @@ def _execution(found: Conduct) -> Known:
         ),
         "3.2": (
             "Quality control during the work",
-            f"Attention checks passed: {passed} of {checks}. Of {reached} who began the test"
-            f" examples, {analysed} are in the analysis; nobody was excluded automatically.",
+            (
+                f"Attention checks passed: {passed} of {checks}."
+                if manifest["attention_checks"]
+                else "No attention checks."
+            )
+            + f" Qualified for the test examples: {reached}; of these in the analysis: {analysed}."
+            " Nobody who completed was excluded automatically.",
         ),
         "3.3": (
             "The same interface",
@@ -238,9 +266,7 @@ def _analysis(found: Conduct) -> Known:
     return {
         "4.1": (
             "Tests of differences",
-            "Between shots by Welch's test with Holm's correction and by exact permutation;"
-            " against models paired by example. The tables are in this report and on the pages"
-            " Analysis and Humans and models.",
+            " ".join(_tests(found)),
         ),
         "4.2": (
             "Uncertainty",
@@ -257,6 +283,21 @@ def _analysis(found: Conduct) -> Known:
             + " The page Sensitivity has it under other rules.",
         ),
     }
+
+
+def _tests(found: Conduct) -> list[str]:
+    """Which tests this study has, and where they stand."""
+    said = []
+    if preregistration.pairs(found.manifest["scenarios"]):
+        said.append(
+            "Between shots by Welch's test with Holm's correction and by exact permutation, in this"
+            " report and on the page Analysis."
+        )
+    if found.models:
+        said.append(
+            "Against models paired by example, in this report and on the page Humans and models."
+        )
+    return said or ["None: one number of shots for each task, and no models."]
 
 
 def _recipes(found: Conduct) -> str:
@@ -283,7 +324,7 @@ def _documentation(found: Conduct) -> Known:
         ),
         "5.1.4": (
             "Use of AI tools",
-            f"Asked at the end: {_counts(found.exit_answers['ai_used'])}.",
+            f"{_counts(found, found.exit_answers['ai_used']).capitalize()}.",
         ),
         "5.1.5": (
             "Share who completed",

@@ -41,8 +41,8 @@ RECRUITERS = {
 }
 # Sentences of the log (StudyEvent.what).
 NAMES_NOBODY = re.compile(
-    r"(Pause|Reopen|Close for good): |\d+ seats added to |list entry (made|ended): "
-    r"|\d+ studies on Prolific drafted|rejected on Prolific \([^)]*\): A-[A-Z2-9]{5}$"
+    r"(Pause|Reopen|Close for good): |\d+ seats? added to |list entry (made|ended): "
+    r"|\d+ stud(y|ies) on Prolific drafted|rejected on Prolific \([^)]*\): A-[A-Z2-9]{5}$"
 )
 ABOUT_THE_TEAM = re.compile(r" joined the team as | left the team, was | is \w+ now, was ")
 
@@ -59,12 +59,16 @@ class Amount:
 
 @dataclass(frozen=True)
 class Exclusion:
-    """A decision about somebody's place in the analysis."""
+    """A decision about somebody's place in the analysis.
+
+    `by_design`: the frozen design screened them out, by a rule or by who was to decide.
+    """
 
     annotator: str
     in_analysis: bool
     reason: str
     at: datetime
+    by_design: bool
 
 
 class Conduct:
@@ -208,10 +212,13 @@ class Conduct:
             participation__kind=Kind.PERSON,
             about=Decision.About.ANALYSIS,
         )
-        rows = found.values_list("participation__pseudonym", "outcome", "reason", "at")
+        rows = found.values_list(
+            "participation__pseudonym", "outcome", "reason", "at", "participation__status"
+        )
+        screened = Participation.Status.SCREENED_OUT
         return [
-            Exclusion(annotator, outcome, self.masked(reason), at)
-            for annotator, outcome, reason, at in rows
+            Exclusion(annotator, outcome, self.masked(reason), at, status == screened)
+            for annotator, outcome, reason, at, status in rows
         ]
 
     @cached_property
@@ -223,6 +230,14 @@ class Conduct:
             (RECRUITERS.get(name, name.removeprefix("panel:")), n)
             for name, n in counts.annotate(n=Count("pk"))
         ]
+
+    @property
+    def came(self) -> str:
+        """Where people came from, in words; who declined left nothing but a count."""
+        found = [f"{n} by {name}" for name, n in self.recruiters]
+        if self.whole.declined:
+            found.append(f"{self.whole.declined} declined, of whom it is not kept")
+        return ", ".join(found)
 
     @cached_property
     def models(self) -> list[machine_performance.ModelRow]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from analysis.exports import COLUMNS
+from analysis.exports import COLUMNS, READING
 
 INTEGERS = {
     "task_version", "shots", "split", "position", "in_analysis", "start", "end", "n", "training_n",
@@ -32,6 +32,7 @@ def datapackage(name: str, title: str) -> dict[str, Any]:
         "profile": "tabular-data-package",
         "name": name,
         "title": title,
+        "description": " ".join(READING.split()),
         "resources": [
             {
                 "name": file.removesuffix(".csv"),

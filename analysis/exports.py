@@ -160,12 +160,18 @@ Every number and every span in these CSVs can be recomputed without Handful:
 
     python verify.py
 
-The files are UTF-8, RFC 4180. Texts are unaltered: a spreadsheet may take one that begins with "="
-for a formula. Rows stand in order, and verify.py says where a file was sorted anew: examples by
-position; answers as they were shown, each annotator's by position; the spans of an answer together;
-arrivals and decisions as they came. The columns:
+The files are UTF-8, RFC 4180. {reading} Rows stand in order, and verify.py says where a file was
+sorted anew: examples by position; answers as they were shown, each annotator's by position; the
+spans of an answer together; arrivals and decisions as they came. The columns:
 
 {columns}"""
+# How to open the CSVs so that every cell stays what it is.
+READING = """\
+Texts are unaltered. A spreadsheet may take one that begins with =, +, - or @ for a formula, and an
+id for a date: do not open a file by a double click but import it, as UTF-8 and every column as
+text. An empty cell is a missing value, and a text may well be "NA": in R use
+read.csv(file, na.strings = "", encoding = "UTF-8"), in pandas
+read_csv(file, keep_default_na=False, na_values=[""])."""
 
 
 def columns_markdown() -> str:
@@ -429,7 +435,9 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
     manifest = (
         f"Manifest (SHA-256 of the frozen design): {study.manifest_hash or 'none: a draft'}\n"
     )
-    text = README.format(name=study.name, manifest=manifest, columns=columns_markdown())
+    text = README.format(
+        name=study.name, manifest=manifest, reading=READING, columns=columns_markdown()
+    )
     (folder / "README.md").write_text(text, encoding="utf-8")
     return counts
 

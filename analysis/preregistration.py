@@ -16,6 +16,7 @@ from analysis.tables import FAMILY_NAMES
 from analysis.uncertainty import RESAMPLES
 from annotation import comprehension
 from annotation.models import Qualification, Study
+from tasks.cards import parse_card
 
 LEVEL = 0.05
 POWER = 0.8
@@ -140,39 +141,48 @@ def _scenarios(manifest: Manifest) -> list:
         ]
         for one in found
     ]
-    total = sum(one["seats"] for one in found)
+    total = count(sum(one["seats"] for one in found), "seat")
     most = manifest["tasks_per_worker"]
     return [
         Paragraph(
-            f"{count(len(found), 'scenario')} (a task at a number of shots) with {total} seats in"
-            " all. Whoever arrives gets the least filled scenario that they may join, ties by the"
+            f"{count(len(found), 'scenario')} (a task at a number of shots) with {total} in all."
+            " Whoever arrives gets the least filled scenario that they may join, ties by the"
             " seed; a seat that becomes free (returned, expired, screened out, withdrawn, excluded)"
             " is given to somebody else. Nobody takes part in a task twice, whatever its version,"
-            f" its shots or the study; one person may do {count(most, 'task')} of this study."
+            f" its shots or the study; one person may do {count(most, 'task')} of this study. For"
+            " those who come by the study's open link that holds per browser."
         ),
         Grid(
             "The scenarios",
             ["Task", "Shots", "Training file number", "Annotators"],
             rows,
             [
-                "All test examples of a task are put before every annotator of it; at k shots the"
-                " training examples of that file come first."
+                "All test examples of a task are put before every annotator of it."
+                + (
+                    " At k shots the training examples of that file come first."
+                    if _shots(manifest) != {0}
+                    else ""
+                )
             ],
         ),
     ]
 
 
 def _procedure(manifest: Manifest) -> list:
-    helped = "are" if manifest["help_examples_at_zero_shots"] else "are not"
+    shots = _shots(manifest)
     items = [
         f"Training step: {order(manifest['training_order'])}, one example at a time; each is"
-        " revealed after its answer is stored, and no answer can be changed.",
+        " revealed after its answer is stored, and no answer can be changed."
+        if any(shots)
+        else "There is no training step.",
         f"Annotation step: {order(manifest['annotation_order'])}; no reveal and no score.",
         f"Seed of all random choices: {manifest['seed']}.",
-        f"Help examples {helped} shown at zero shots.",
         f"Work may be interrupted for at most {count(manifest['idle_limit_hours'], 'hour')}; it is"
         f" announced as about {count(manifest['estimated_minutes'], 'minute')}.",
     ]
+    if 0 in shots:
+        helped = help_at_zero_shots(manifest)
+        items.append(f"At zero shots annotators have the description and the instructions{helped}.")
     if manifest.get("computer_only"):
         items.append("A computer is asked for: phones are turned away.")
     if manifest.get("exit_questionnaire"):
@@ -197,26 +207,52 @@ def count(number: int, word: str) -> str:
     return f"{number:,} {word}{'' if number == 1 else 's'}"
 
 
-def rule_text(rule: dict[str, Any]) -> str:
-    """The rule after the training step as a sentence."""
+def _shots(manifest: Manifest) -> set[int]:
+    return {one["shots"] for one in manifest["scenarios"]}
+
+
+def help_at_zero_shots(manifest: Manifest) -> str:
+    """Whether help examples stand beside the instructions there; "" where no card has any."""
+    cards = [parse_card(task["card"], task["name"]) for task in manifest["tasks"]]
+    if not any(window.example for card in cards for window in card.help_windows):
+        return ""
+    return f", {'with' if manifest['help_examples_at_zero_shots'] else 'without'} the help examples"
+
+
+NEEDED = {
+    Qualification.MINIMUM: "a mean training S1 (x 100) of at least {:g}",
+    Qualification.POINTS_BELOW: "a mean training S1 (x 100) at most {:g} points below the others'",
+    Qualification.SDS_BELOW: "a mean training S1 at most {:g} SDs below the others'",
+}
+
+
+def rule_text(manifest: Manifest) -> str:
+    """The rule after the training step in sentences."""
+    rule, shots = manifest["qualification"], _shots(manifest)
+    if not any(shots):
+        return "There is no training step, so nobody is screened out by score."
     if rule["rule"] == Qualification.NONE:
         return "After the training step everybody goes on: nobody is screened out by score."
-    words = Qualification(rule["rule"]).label
     if rule["rule"] == Qualification.RESEARCHER:
-        minutes = rule["decision_minutes"]
-        return f"After the training step {words}, for at most {minutes} minutes, paid."
-    found = (
-        f"Who goes on after the training step: {words}; the threshold is {rule['threshold']:g}. Who"
-        " does not is paid for the time worked, and the seat is given to somebody else."
-    )
+        found = (
+            "After the training step a researcher decides who goes on, while the worker waits,"
+            f" paid, for at most {count(rule['decision_minutes'], 'minute')}; without a decision"
+            " everybody goes on."
+        )
+    else:
+        needed = NEEDED[Qualification(rule["rule"])].format(rule["threshold"])
+        found = f"To go on after the training step takes {needed}."
+    found += " Who does not is paid for the time worked, and the seat is given to somebody else."
     if rule["others_needed"]:
-        found += f" It judges nobody before {rule['others_needed']} others have finished."
+        found += f" The rule judges nobody before {rule['others_needed']} others have finished."
+    if 0 in shots:
+        found += " At zero shots everybody goes on."
     return found
 
 
 def _rules(manifest: Manifest) -> list:
     found: list = []
-    items = [rule_text(manifest["qualification"])]
+    items = [rule_text(manifest)]
     questions = comprehension.parse(manifest["comprehension_questions"])
     if questions:
         items.append(
@@ -270,6 +306,13 @@ def pay_sentences(manifest: Manifest) -> list[str]:
         " the annotation step, the same for everybody and whatever the score.",
         f"Active time is the {pay['active_time']}.",
     ]
+    return found + least_and_most(manifest)
+
+
+def least_and_most(manifest: Manifest) -> list[str]:
+    """The bounds of what is paid, as sentences; none where there are none."""
+    pay, currency = manifest["pay"], manifest["currency"]
+    found = []
     if float(pay["base_reward"]):
         found.append(f"Who completes earns at least {pay['base_reward']} {currency}.")
     if float(pay["minimum_pay"]):
@@ -278,7 +321,7 @@ def pay_sentences(manifest: Manifest) -> list[str]:
             f" {pay['minimum_pay']} {currency}."
         )
     if pay["most_paid_hours"] is not None:
-        found.append(f"At most {pay['most_paid_hours']} hours are paid.")
+        found.append(f"Paid are at most {float(pay['most_paid_hours']):g} h.")
     return found
 
 
@@ -297,7 +340,6 @@ def _consent(manifest: Manifest, opening: Opening) -> list:
 
 
 def _analysis(manifest: Manifest) -> list:
-    recipes = {task["name"]: task["recipe"] for task in manifest["tasks"]}
     items = [
         "Score of an answer: S1, from the set of answered texts and the set of gold texts. Both"
         " empty 1, exactly one empty 0, else the harmonic mean of precision and recall; texts match"
@@ -315,9 +357,17 @@ def _analysis(manifest: Manifest) -> list:
     ]
     return [
         Bullets(items),
-        Facts([Fact(f"Recipe of {name}", text, True) for name, text in recipes.items()]),
+        Facts(same_recipe(manifest)),
         *_contrasts(manifest["scenarios"]),
     ]
+
+
+def same_recipe(manifest: Manifest) -> list[Fact]:
+    """Each recipe with the tasks that share it."""
+    sharing: dict[str, list[str]] = {}
+    for task in manifest["tasks"]:
+        sharing.setdefault(task["recipe"], []).append(task["name"])
+    return [Fact(f"Recipe of {', '.join(names)}", text, True) for text, names in sharing.items()]
 
 
 def pairs(scenarios: list[dict[str, Any]]) -> list[tuple[str, int, int, int, int]]:
@@ -344,8 +394,8 @@ def _contrasts(scenarios: list[dict[str, Any]]) -> list:
             f"{one} and {two}",
             str(sum((one, two) == pair[3:] for pair in planned)),
             f"{significance.smallest_p(one, two):.3g}",
-            _sds(significance.detectable(min(one, two), LEVEL, POWER)),
-            _sds(significance.detectable(min(one, two), LEVEL / number, POWER)),
+            sds(significance.detectable(min(one, two), LEVEL, POWER)),
+            sds(significance.detectable(min(one, two), LEVEL / number, POWER)),
         ]
         for one, two in sizes
     ]
@@ -373,5 +423,5 @@ def _contrasts(scenarios: list[dict[str, Any]]) -> list:
     ]  # fmt: skip
 
 
-def _sds(found: float) -> str:
+def sds(found: float) -> str:
     return f"{found:.2f} SDs" if math.isfinite(found) else "more than 50 SDs"

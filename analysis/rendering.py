@@ -53,7 +53,7 @@ def notes(table: PerformanceTable) -> list[str]:
         f"Recipe: {'; '.join(table.recipes)}",
     ]
     if table.not_counted:
-        said.append(f"Not counted: {', '.join(table.not_counted)}.")
+        said.append(f"Not counted: {'; '.join(table.not_counted)}.")
     return [*said, PUBLISHED_NOTE] if table.has_published else said
 
 

@@ -12,6 +12,7 @@ from analysis import (
     figures_page,
     findings,
     findings_page,
+    methods,
     preregistration,
     rendering,
 )
@@ -28,7 +29,7 @@ from analysis.documents import (
     Picture,
     Section,
 )
-from analysis.preregistration import count, moment, order
+from analysis.preregistration import moment, same_recipe
 from analysis.tables import PerformanceTable, kinds_of, versions
 from analysis.uncertainty import t_interval
 from annotation.models import Kind, Study
@@ -54,7 +55,7 @@ def document(found: Conduct, answers: Mapping[str, str]) -> Document:
     """The report from those numbers and answers (by item of the checklist)."""
     others = [kind for kind in kinds_of(found.frame) if kind != Kind.PERSON]
     sections = [
-        Section("Methods", _methods(found)),
+        Section("Methods", methods.paragraphs(found)),
         Section("Human performance", _performance(found, [Kind.PERSON])),
         Section("Uncertainty and differences", _uncertainty(found)),
         Section("Figures", _figures(found)),
@@ -72,64 +73,6 @@ def document(found: Conduct, answers: Mapping[str, str]) -> Document:
         Section("How to check this report", _provenance(found)),
     ]
     return Document(f"Report: {found.study.title}", sections)
-
-
-# Methods ------------------------------------------------------------------------------------------
-
-
-def _methods(found: Conduct) -> list[Block]:
-    manifest, whole = found.manifest, found.whole
-    tasks = [f"{task['name']} (version {task['version']})" for task in manifest["tasks"]]
-    shots = sorted(found.study.shots)
-    came = ", ".join(f"{n} by {name}" for name, n in found.recruiters)
-    design = (
-        f"We measured how well people do {_listed(tasks)} with {_listed(map(str, shots))} shots, by"
-        " the protocol of CLUES (Mukherjee et al. 2021), on the platform Handful. Each of the"
-        f" {count(len(manifest['scenarios']), 'scenario')} (a task at a number of shots) was"
-        f" planned for {count(found.study.annotators, 'annotator')}; nobody took part in a task"
-        " twice."
-    )
-    if any(shots):
-        design += (
-            " In the training step annotators answered the k examples of training file number"
-            f" {found.study.split_number} one at a time ({order(manifest['training_order'])});"
-            " after each answer, which could not be changed, the right one was shown."
-        )
-    helped = "were" if manifest["help_examples_at_zero_shots"] else "were not"
-    design += (
-        " In the annotation step they answered all test examples of the task"
-        f" ({order(manifest['annotation_order'])}), without feedback. Annotators at zero shots saw"
-        f" the description and instructions only; help examples {helped} shown to them."
-    )
-    gates = [preregistration.rule_text(manifest["qualification"])]
-    if manifest["comprehension_questions"].strip():
-        gates.append("Questions about the instructions had to be answered right before that.")
-    if manifest["attention_checks"]:
-        checks = count(manifest["attention_checks"], "attention check")
-        gates.append(f"{checks} stood among the test examples and are not scored.")
-    people = (
-        f"{whole.arrived} took a seat{f' ({came})' if came else ''},"
-        f" {whole.consented} consented, {whole.completed} completed and"
-        f" {whole.analysed} are in the analysis."
-    )
-    score = (
-        "An answer is scored by S1: the harmonic mean of precision and recall between the set of"
-        " answered texts and the set of gold texts, which match exactly; two empty sets score 1."
-        " We report the mean ± standard deviation (ddof 1) over annotators of their mean S1 over"
-        " the test examples, x 100; no answers are aggregated."
-    )
-    rate = f"Annotators were paid {manifest['hourly_rate']} {manifest['currency']} per active hour."
-    wage = found.median("per_active_hour")
-    if wage is not None:
-        earned = in_currency(round(wage))
-        rate += f" The median was {earned} {manifest['currency']} per active hour."
-    return [Paragraph(text) for text in (design, " ".join(gates), people, score, rate)]
-
-
-def _listed(words: Sequence[str]) -> str:
-    """a; a and b; a, b and c."""
-    *first, last = words
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 # Results ------------------------------------------------------------------------------------------
@@ -334,21 +277,27 @@ def _one_digit(value: float | None) -> str:
 
 def _consent(found: Conduct) -> list[Block]:
     agreed = [[str(version), moment(since), str(n)] for version, since, n in found.consents]
-    excluded = found.excluded
+    withdrew = (
+        f"Withdrawn: {found.withdrawn}; their answers were erased and are in no score here."
+        if found.withdrawn
+        else "Nobody has withdrawn."
+    )
     blocks: list[Block] = [
         Grid("Consent texts", ["Version", "Since", "People who agreed"], agreed),
-        Paragraph(
-            f"{count(found.withdrawn, 'participation')} withdrew: the answers were erased, and are"
-            f" in no number here. {count(excluded, 'completed annotator')} taken out of the"
-            " analysis."
-        ),
+        Paragraph(f"{withdrew} Completed, and taken out of the analysis: {found.excluded}."),
     ]
     if found.exclusions:
         rows = [
-            [one.annotator, "back in" if one.in_analysis else "out", one.reason, moment(one.at)]
+            [
+                one.annotator,
+                "back in" if one.in_analysis else "out",
+                "by the design" if one.by_design else "by hand",
+                one.reason,
+                moment(one.at),
+            ]
             for one in found.exclusions
         ]
-        columns = ["Annotator", "Decision", "Reason", "When"]
+        columns = ["Annotator", "Decision", "How", "Reason", "When"]
         blocks.append(Grid("Decisions about the analysis", columns, rows))
     return blocks
 
@@ -361,6 +310,7 @@ def _deviations(found: Conduct) -> list[Block]:
             f"{one.annotator} taken {'back into' if one.in_analysis else 'out of'} the analysis",
         )
         for one in found.exclusions
+        if not one.by_design
     ]
     if not items:
         return [Paragraph("None: nothing was done to the study since it was opened.")]
@@ -389,10 +339,7 @@ def _provenance(found: Conduct) -> list[Block]:
         Facts(
             [
                 Fact("SHA-256 of the frozen design", found.study.manifest_hash, is_code=True),
-                *(
-                    Fact(f"Recipe of {task['name']}", task["recipe"], is_code=True)
-                    for task in found.manifest["tasks"]
-                ),
+                *same_recipe(found.manifest),
             ]
         ),
         Paragraph(

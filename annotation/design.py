@@ -252,4 +252,6 @@ def add_seats(scenario: Scenario, number: int, by: AbstractBaseUser) -> None:
         if study.status not in (Study.Status.OPEN, Study.Status.PAUSED):
             raise DesignError(f"The study is {study.status}: its seats stay as they are.")
         study.scenarios.filter(pk=scenario.pk).update(seats=F("seats") + number)
-        study.events.create(what=f"{number} seats added to {scenario}", by=by)
+        study.events.create(
+            what=f"{number} seat{'' if number == 1 else 's'} added to {scenario}", by=by
+        )

@@ -19,6 +19,7 @@ from django.urls import reverse
 from analysis import dictionary, exports, figures_page, parquet, release
 from annotation import exclusion, personal_links, questionnaire, recruitment, training_step
 from annotation.models import Kind, Panel, Participation, ProlificStudy
+from tasks.formats import Record
 from tests import factories
 
 IDA, SESSION, THERE = "1da" * 8, "5e55" * 6, "57" * 12
@@ -243,6 +244,25 @@ def test_the_dictionary_describes_every_column_and_its_type(bundle):
             for field in fields:
                 if row[field["name"]]:
                     read[field["type"]](row[field["name"]])
+
+
+def test_texts_that_mislead_readers_stay_what_they_are(researcher, tmp_path):
+    texts = ["NA", "=1+1", "-2", "@x", "+3", "null"]
+    record = Record("1-2", (" ".join(texts),), "Which?", tuple(texts), None)
+    task = factories.make_task(test=[record])
+    study = factories.make_study(researcher, task, shots=[0])
+    factories.work_through(factories.seat(study.scenarios.get()))
+    bundle = tmp_path / "out"
+    assert "Everything agrees." in release.write_release(study, bundle)
+    # As README.md says it is read.
+    read = pd.read_csv(bundle / "spans.csv", keep_default_na=False, na_values=[""])
+    assert sorted(read["text"]) == sorted(texts)
+    assert set(pd.read_parquet(bundle / "parquet" / "spans.parquet")["text"]) == set(texts)
+    assert list(read["example"].unique()) == ["1-2"]
+    for path in ("README.md", "datapackage.json"):
+        told = " ".join((bundle / path).read_text().split())
+        assert "one that begins with =, +, - or @ for a formula" in told
+        assert "keep_default_na=False" in told
 
 
 def test_numbers_are_described_as_numbers(bundle):

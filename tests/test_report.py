@@ -4,9 +4,10 @@ import csv
 import io
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 
-from analysis import checklist, figures_page, report
+from analysis import checklist, documents, figures_page, preregistration, report
 from analysis.documents import Checklist, Facts, Grid, Picture
 from annotation import (
     design,
@@ -18,7 +19,7 @@ from annotation import (
     training_step,
     withdrawal,
 )
-from annotation.models import Kind, Participation, ReportAnswer
+from annotation.models import Kind, Panel, Participation, ReportAnswer
 from tests import factories
 
 
@@ -98,7 +99,7 @@ def test_both_versions_stand_there_where_somebody_was_excluded(researcher, study
         "Human performance, with those excluded from the analysis",
     ]
     grid = block(study, "Consent, withdrawals, exclusions", Grid, "Decisions about the analysis")
-    assert grid.rows[0][:3] == [one.pseudonym, "out", "Asleep at the desk"]
+    assert grid.rows[0][:4] == [one.pseudonym, "out", "by hand", "Asleep at the desk"]
 
 
 def test_the_funnel_counts_each_stage(study):
@@ -163,12 +164,153 @@ def test_pay_is_summed_and_names_nobody(study):
 
 
 def test_the_methods_are_filled_from_the_design_and_from_what_happened(study):
-    text = " ".join(one.text for one in report.of(study).sections[0].blocks)
+    text = methods_of(study)
     assert "toy-places (version 1) with 0 and 2 shots" in text
     assert "2 scenarios (a task at a number of shots) was planned for 3 annotators" in text
-    assert "5 took a seat" in text
-    assert "4 completed and 4 are in the analysis" in text
-    assert "12.00 USD per active hour" in text
+    assert "by highlighting spans" in text
+    assert "At more than zero shots annotators began with the training step" in text
+    assert "At zero shots there was no training step" in text
+    came = "4 by an open link, 1 declined, of whom it is not kept"
+    assert f"Seats taken: 5 ({came}); consented: 4" in text
+    assert "consented: 4; completed: 4; in the analysis: 4." in text
+    assert "The pay was 12.00 USD per active hour, whatever the score." in text
+    assert "per active hour (n = 4)" in text
+
+
+def methods_of(study) -> str:
+    return " ".join(one.text for one in report.of(study).sections[0].blocks)
+
+
+def everything_of(study) -> str:
+    return documents.as_markdown(report.of(study))
+
+
+def test_zero_shots_alone_have_no_training_in_any_sentence(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
+    factories.work_through(factories.seat(study.scenarios.get()))
+    text = methods_of(study)
+    assert "The one scenario (a task at a number of shots) was planned for 1 annotator;" in text
+    assert "There is no training step, so nobody is screened out by score." in text
+    assert "training file" not in everything_of(study)
+    assert "after the training examples" not in everything_of(study)
+    assert "Between shots by Welch" not in everything_of(study)
+    planned = documents.as_markdown(preregistration.of(study))
+    assert "with 1 seat in all" in planned
+    assert "There is no training step." in planned
+    assert "revealed" not in planned
+    assert "training examples" not in planned
+
+
+def test_a_study_without_zero_shots_says_nothing_of_them(researcher):
+    labels = factories.make_task(labels=factories.LABELS)
+    study = factories.make_study(researcher, labels, shots=[2], annotators=2)
+    factories.work_through(factories.seat(study.scenarios.get()))
+    text = methods_of(study)
+    assert "zero shots" not in text
+    assert "Annotators answered by choosing a label." in text
+    assert "For a label that is 1 if it is right, else 0." in text
+    assert "zero shots" not in documents.as_markdown(preregistration.of(study))
+
+
+@pytest.mark.parametrize(("shown", "said"), [(True, ", with the help"), (False, ", without the")])
+def test_help_examples_at_zero_shots_are_told_where_a_card_has_some(researcher, shown, said):
+    labels = factories.make_task(labels=factories.LABELS)
+    study = factories.make_study(
+        researcher, labels, shots=[0], help_examples_at_zero_shots=shown, annotators=1
+    )
+    assert f"the instructions{said}" in methods_of(study)
+    assert f"the instructions{said}" in documents.as_markdown(preregistration.of(study))
+    spans = factories.make_study(researcher, factories.make_task(name="other"), shots=[0])
+    assert "the description and the instructions." in methods_of(spans)
+
+
+def test_alternatives_are_told_in_the_methods(researcher):
+    task = factories.make_task(gold_rule="any_of")
+    study = factories.make_study(researcher, task)
+    assert "The gold texts of toy-places are alternatives (gold rule any_of)" in methods_of(study)
+
+
+def test_nobody_yet_is_told_first_also_where_others_than_people_completed(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
+    factories.work_through(factories.seat(study.scenarios.get(), Kind.SIMULATED))
+    first = report.of(study).sections[0].blocks[0].text
+    assert first == "No person has completed this study yet: this describes its design."
+    assert "Nobody has withdrawn." in everything_of(study)
+    factories.work_through(factories.seat(study.scenarios.get()))
+    assert "No person has completed" not in everything_of(study)
+
+
+def test_exclusivity_per_browser_is_told_where_somebody_came_by_an_open_link(study, researcher):
+    assert "For the 4 by an open link this holds per browser." in methods_of(study)
+    assert "open link this holds per browser." in items(study)["2.5"].known
+    assert "come by the study's open link that holds per browser" in documents.as_markdown(
+        preregistration.of(study)
+    )
+    other = factories.make_study(researcher, factories.make_task(name="other"))
+    panel = Panel.objects.create(
+        study=other, name="Connect", id_parameter="who", completed_code="DONE1234"
+    )
+    Client().post(reverse("start", args=[panel.code], query={"who": "one"}))
+    assert "Seats taken: 1 (1 by Connect)" in methods_of(other)
+    assert "per browser" not in methods_of(other)
+
+
+def test_the_gates_are_those_of_the_design(researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0, 2], qualification="points_below",
+        qualification_threshold=10, computer_only=True, base_reward="2.50", most_paid_hours="2.0",
+        comprehension_questions="What is wanted?\n* places\n- people",
+    )  # fmt: skip
+    text = methods_of(study)
+    assert "Before the first example 1 question about the instructions had to be" in text
+    assert "right within 2 attempts" in text
+    assert "takes a mean training S1 (x 100) at most 10 points below the others'." in text
+    assert "nobody before 2 others have finished. At zero shots everybody goes on." in text
+    assert "Phones were turned away." in text
+    assert "Who completes earns at least 2.50 USD. Paid are at most 2 h." in text
+
+
+def test_screening_by_the_rule_is_no_deviation_and_no_exclusion_by_hand(researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[2], annotators=5,
+        qualification="minimum", qualification_threshold=90,
+    )  # fmt: skip
+    bad = factories.seat(study.scenarios.get())
+    factories.work_through(bad, lambda turn: ["train"], limit=2)
+    training_step.go_on(bad.token)
+    (section,) = [s for s in report.of(study).sections if s.title.startswith("Deviations")]
+    assert "None: nothing was done" in section.blocks[0].text
+    grid = block(study, "Consent, withdrawals, exclusions", Grid, "Decisions about the analysis")
+    assert [row[2] for row in grid.rows] == ["by the design"]
+    assert "Screened out and paid: 1." in methods_of(study)
+    assert "excluded by hand" not in methods_of(study)
+
+
+def test_who_withdrew_is_in_no_score_but_still_counted(study):
+    gone = study.participations.filter(status="completed", kind="person").first()
+    withdrawal.withdraw(gone.token)
+    assert "Withdrawn, with their answers erased: 1." in methods_of(study)
+    assert "Withdrawn: 1; their answers were erased and are in no score here." in everything_of(
+        study
+    )
+
+
+def test_one_seat_added_is_told_in_the_singular(researcher, study):
+    design.add_seats(study.scenarios.first(), 1, researcher)
+    (section,) = [s for s in report.of(study).sections if s.title.startswith("Deviations")]
+    assert section.blocks[1].items[0].endswith("UTC: 1 seat added to toy-places, 0 shots")
+
+
+def test_one_annotator_a_side_has_no_infinite_difference(researcher):
+    study = factories.make_study(researcher, factories.make_task(), annotators=1)
+    assert items(study)["1.8.1"].known == "At p < .05, 80 %: 1 and 1 annotators: more than 50 SDs."
+
+
+def test_tasks_with_the_same_recipe_share_a_line(researcher):
+    other = factories.make_task(name="other")
+    study = factories.make_study(researcher, factories.make_task(), other)
+    rows = block(study, "How to check this report", Facts).rows
+    assert [row.name for row in rows][1:] == ["Recipe of other, toy-places"]
 
 
 def test_each_consent_text_is_counted(study):
@@ -259,7 +401,7 @@ def test_every_item_is_filled_in_or_asked_for(study):
         ("1.1", "6 planned in 2 scenarios; 4 in the analysis."),
         ("1.8", "0.1."),
         ("1.8.1", "3 and 3 annotators: 3.07 SDs"),
-        ("1.9", "4 people agreed, 1 did not, 0 withdrew"),
+        ("1.9", "given 4 times and refused 1 time; withdrawn later, with the answers erased: 0."),
         ("2.3.2", "1 of 5 who took a seat (20%)"),
         ("3.1.1", "Seed 7."),
         ("5.1.5", "4 of 5 who took a seat (80%)"),

@@ -52,7 +52,8 @@ def plan(study: Study, annotation_parts: int, by: AbstractBaseUser) -> list[Prol
         made = []
         for scenario in study.scenarios.select_related("task"):
             made += _drafts(study, scenario, annotation_parts)
-        study.events.create(what=f"{len(made)} studies on Prolific drafted", by=by)
+        word = "study" if len(made) == 1 else "studies"
+        study.events.create(what=f"{len(made)} {word} on Prolific drafted", by=by)
     return made
 
 
