@@ -234,8 +234,13 @@ def _execution(found: Conduct) -> Known:
         ),
         "3.1.1": (
             "Order of the items",
-            f"Training step: {preregistration.order(manifest['training_order'])}. Annotation step:"
-            f" {preregistration.order(manifest['annotation_order'])}. Seed {manifest['seed']}.",
+            (
+                f"Training step: {preregistration.order(manifest['training_order'])}. "
+                if any(found.study.shots)
+                else ""
+            )
+            + f"Annotation step: {preregistration.order(manifest['annotation_order'])}."
+            f" Seed {manifest['seed']}.",
         ),
         "3.2": (
             "Quality control during the work",

@@ -192,6 +192,7 @@ def test_zero_shots_alone_have_no_training_in_any_sentence(researcher):
     assert "The one scenario (a task at a number of shots) was planned for 1 annotator;" in text
     assert "There is no training step, so nobody is screened out by score." in text
     assert "training file" not in everything_of(study)
+    assert "Training step:" not in items(study)["3.1.1"].known
     assert "after the training examples" not in everything_of(study)
     assert "Between shots by Welch" not in everything_of(study)
     planned = documents.as_markdown(preregistration.of(study))
