@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from annotation import parts, pay
+from annotation import behaviour, parts, pay
 from annotation.models import Participation, Step, Turn
 
 
@@ -30,7 +30,8 @@ def go_on(participation: Participation, answered: Turn) -> Turn | None:
         return _show(participation, answered.position + 1, answered)
     participation.status = Participation.Status.COMPLETED
     participation.finished_at = timezone.now()
-    participation.save(update_fields=["status", "finished_at"])
+    participation.signs = behaviour.of_one(participation)._asdict()
+    participation.save(update_fields=["status", "finished_at", "signs"])
     parts.leave(participation, "completed")
     pay.settle(participation)
     return None

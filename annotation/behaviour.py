@@ -11,9 +11,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby, pairwise
+from typing import NamedTuple
 
-from annotation.models import AnswerSpan, Participation, Step, Study, Turn
-from tasks.models import Example, Task
+from django.db.models import Count
+
+from annotation.models import AnswerSpan, Kind, Participation, Step, Study, Turn
+from tasks.models import Example
 
 READ_AT_MOST = 12  # words per second: faster nobody reads
 SHARE_TOO_FAST = 0.05  # of the answers; a slip of the finger is no behaviour
@@ -25,6 +28,19 @@ BLURS_PER_ANSWER = 0.2
 FAST_PERSON_SDS = 3  # below the mean of the others' log-medians, of at least OTHERS
 OTHERS = 5
 AT_ONCE = 20  # participations whose answers are in memory together
+
+# Name of each flag -> what it is called where they are counted.
+FLAGS = {
+    "too_fast": "too fast",
+    "fast_person": "much faster than the others",
+    "one_answer": "one answer nearly always",
+    "run": "one answer many times in a row",
+    "absence": "long absence",
+    "paste": "pasted",
+    "blur": "often left the page",
+    "checks": "failed attention checks",
+    "shared_browser": "shared browser",
+}
 
 
 @dataclass(frozen=True)
@@ -47,9 +63,11 @@ class Answered:
         return (self.submitted_at - self.shown_at).total_seconds()
 
 
-@dataclass(frozen=True)
-class Signs:
-    """The numbers of one participation, in the order of its answers."""
+class Signs(NamedTuple):
+    """The numbers of one participation, in the order of its answers.
+
+    Stored with a participation when it is completed, from when on its answers do not change.
+    """
 
     n: int
     seconds: float
@@ -138,30 +156,73 @@ def is_fast_person(median: float | None, others: Sequence[float]) -> bool:
     return math.log(median) < statistics.mean(known) - FAST_PERSON_SDS * spread
 
 
+@dataclass(frozen=True)
+class Flagged:
+    """Of the people who completed: how many have a flag, and how many have each (by FLAGS)."""
+
+    completed: int
+    people: int
+    by_flag: list[tuple[str, int]]
+
+
+def of_completed(study: Study) -> Flagged:
+    """Counted from what was stored when they completed: two queries, and no answer is read.
+
+    The others whom somebody is compared with are the people who completed the same scenario.
+    """
+    done = study.participations.filter(kind=Kind.PERSON, signs__isnull=False)
+    people = {one.pk: one for one in done.only("study", "scenario", "kind", "browser", "signs")}
+    found = _flagged(people, {}, _shared_browsers(study)).values()
+    counts = Counter(name for _signs, said in found for name in said)
+    return Flagged(
+        completed=len(people),
+        people=sum(bool(said) for _signs, said in found),
+        by_flag=[(words, counts[name]) for name, words in FLAGS.items() if counts[name]],
+    )
+
+
+def of_one(participation: Participation) -> Signs:
+    """The signs of this participation, from its answers."""
+    answers = dict(_answers_by_participation([participation.pk]))
+    return signs(answers.get(participation.pk, []))
+
+
 def of_study(study: Study, scenario: int | None = None) -> dict[int, tuple[Signs, dict[str, str]]]:
     """Participation -> its signs and flags, of everybody who was shown an example.
 
-    Of the whole study, or of one scenario (its key).
+    Of the whole study, or of one scenario (its key). Only the answers of those who have not
+    completed are read.
     """
     people = {
         one.pk: one
         for one in study.participations.defer("training_order", "annotation_order", "checks")
         if scenario in (None, one.scenario_id)
     }
-    found = {pk: signs(answers) for pk, answers in _answers_by_participation(people)}
-    workers = defaultdict(set)
-    for browser, worker in study.participations.exclude(browser="").values_list(
-        "browser", "worker"
-    ):
-        workers[browser].add(worker)
+    others = [pk for pk, one in people.items() if one.signs is None]
+    read = {pk: signs(answers) for pk, answers in _answers_by_participation(others)}
+    return _flagged(people, read, _shared_browsers(study))
+
+
+def _flagged(
+    people: dict[int, Participation], read: dict[int, Signs], shared_browsers: set[str]
+) -> dict[int, tuple[Signs, dict[str, str]]]:
+    """Participation -> its signs (stored, or read just now) and flags; who has none is left out."""
+    found = {pk: Signs(**one.signs) for pk, one in people.items() if one.signs} | read
     medians: dict[tuple[int, str], dict[int, float]] = defaultdict(dict)
     for pk, one in found.items():
         if one.median_seconds:
             medians[people[pk].scenario_id, people[pk].kind][pk] = one.median_seconds
     return {
-        pk: (one, flags(one, _others(people[pk], medians), len(workers[people[pk].browser]) > 1))
+        pk: (one, flags(one, _others(people[pk], medians), people[pk].browser in shared_browsers))
         for pk, one in found.items()
     }
+
+
+def _shared_browsers(study: Study) -> set[str]:
+    """Those that came under more than one id."""
+    told = study.participations.exclude(browser="").order_by().values("browser")
+    counts = told.annotate(workers=Count("worker", distinct=True))
+    return set(counts.filter(workers__gt=1).values_list("browser", flat=True))
 
 
 def _others(own: Participation, medians: dict[tuple[int, str], dict[int, float]]) -> list[float]:
@@ -170,13 +231,11 @@ def _others(own: Participation, medians: dict[tuple[int, str], dict[int, float]]
     return [median for pk, median in group.items() if pk != own.pk]
 
 
-def _answers_by_participation(
-    people: dict[int, Participation],
-) -> Iterator[tuple[int, list[Answered]]]:
+def _answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[Answered]]]:
     """Participation -> its answers in order; those of AT_ONCE participations are in memory."""
     words = {}
-    scenarios = {one.scenario_id for one in people.values()}
-    texts = Example.objects.filter(split__task__in=Task.objects.filter(scenarios__in=scenarios))
+    shown = Turn.objects.filter(participation__in=people).values("example")
+    texts = Example.objects.filter(pk__in=shown)
     for pk, context, question in texts.values_list("pk", "context", "question").iterator(2000):
         words[pk] = word_count([*context, question])
     keys = sorted(people)

@@ -29,7 +29,7 @@ from django.db.models import (
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from annotation import pay
+from annotation import behaviour, pay
 from annotation.models import (
     Kind,
     LedgerEntry,
@@ -174,6 +174,7 @@ class Progress:
     at_work_count: int
     waiting: list[Waiting]
     money: Money
+    flagged: behaviour.Flagged
 
     @property
     def people(self) -> Funnel:
@@ -281,7 +282,7 @@ def of_studies(studies: QuerySet[Study]) -> list[Summary]:
 
 
 def of_study(study: Study) -> Progress:
-    """Everything at once, in seven queries."""
+    """Everything at once, in nine queries."""
     scenarios = list(_with_training_size(study))
     funnels = _funnels(study, scenarios)
     times = _times_of_completed(study)
@@ -304,6 +305,7 @@ def of_study(study: Study) -> Progress:
             .order_by("waiting_since")
         ],
         money=money(study, sum(one.open_seats for one in rows)),
+        flagged=behaviour.of_completed(study),
     )
 
 

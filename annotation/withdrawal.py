@@ -33,12 +33,13 @@ def withdraw(token: str) -> Participation:
         participation.status = Participation.Status.WITHDRAWN
         participation.seat_number = None
         participation.in_analysis = False
+        participation.signs = None
         participation.training_order = participation.annotation_order = participation.checks = []
         participation.finished_at = participation.finished_at or timezone.now()
         participation.save(
             update_fields=[
                 "status", "seat_number", "in_analysis", "training_order", "annotation_order",
-                "checks", "worked_seconds", "finished_at",
+                "checks", "worked_seconds", "finished_at", "signs",
             ]
         )  # fmt: skip
         parts.leave(participation, "withdrawn")

@@ -21,7 +21,13 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.run import database  # noqa: E402
 
 TASKS, SHOTS, SEATS, TEST = 6, (0, 10, 20, 30), 14, 300
-PAGES = ("/studies/", "/studies/large/", "/studies/large/?page=6", "/studies/large/progress/")
+PAGES = (
+    "/studies/",
+    "/studies/large/",
+    "/studies/large/?page=6",
+    "/studies/large/progress/",
+    "/studies/large/behaviour/",
+)
 
 
 def make() -> int:
@@ -66,6 +72,7 @@ def _fill(scenario) -> int:
     """Every seat taken by a person who has answered everything, the last one half of it."""
     from django.utils import timezone
 
+    from annotation import behaviour
     from annotation.models import (
         Answer,
         AnswerSpan,
@@ -113,6 +120,8 @@ def _fill(scenario) -> int:
             AnswerSpan(answer=answer, segment=0, start=0, end=4, text="Oslo") for answer in given
         )
         if is_done:
+            one.signs = behaviour.of_one(one)._asdict()
+            one.save(update_fields=["signs"])
             LedgerEntry.objects.create(
                 participation=one, kind="partial", cents=1200, currency="USD", reason="made up"
             )

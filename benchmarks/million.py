@@ -91,7 +91,7 @@ def fill(answers: int) -> None:
     from django.core.management import call_command
     from django.db import transaction
 
-    from annotation import design
+    from annotation import behaviour, design
     from annotation.models import Study
     from tasks.importing import CLUES, import_task, read_clues
 
@@ -115,6 +115,9 @@ def fill(answers: int) -> None:
             mixed = (row for turns in zip_longest(*walks) for row in turns if row is not None)
             while rows := list(islice(mixed, CHUNK)):
                 stored += _store(rows)
+            for one in people:
+                one.signs = behaviour.of_one(one)._asdict()
+                one.save(update_fields=["signs"])
     print(f"{stored:,} answers of {rounds * len(scenarios):,} annotators")
 
 

@@ -1,10 +1,12 @@
 """Signs that are worth a look: each says what was seen, none does anything."""
 
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 
 import pytest
+from django.apps import apps
 
-from annotation import behaviour
+from annotation import behaviour, withdrawal
 from annotation.behaviour import Answered, flags, signs
 from annotation.models import Participation
 from tests import factories
@@ -120,16 +122,43 @@ def test_the_signs_of_a_study_take_as_many_queries_for_one_as_for_twenty(
     researcher, django_assert_num_queries
 ):
     study = factories.make_study(
-        researcher, factories.make_task(test_size=1), shots=[0], annotators=20
+        researcher, factories.make_task(test_size=2), shots=[0], annotators=20
     )
     scenario = study.scenarios.get()
-    factories.work_through(factories.seat(scenario))
+    factories.work_through(factories.seat(scenario), limit=1)
     with django_assert_num_queries(5):
         behaviour.of_study(study)
     for _ in range(19):
-        factories.work_through(factories.seat(scenario))
+        factories.work_through(factories.seat(scenario), limit=1)
     with django_assert_num_queries(5):
         assert len(behaviour.of_study(study)) == 20
+
+
+def test_signs_are_stored_when_somebody_completes_and_go_when_they_withdraw(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[2])
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat, limit=5)
+    seat.refresh_from_db()
+    assert (seat.status, seat.signs) == ("working", None)
+    factories.work_through(seat)
+    seat.refresh_from_db()
+    assert behaviour.Signs(**seat.signs) == behaviour.of_one(seat)
+    assert seat.signs["n"] == 6
+    withdrawal.withdraw(seat.token)
+    seat.refresh_from_db()
+    assert seat.signs is None
+
+
+def test_who_completed_before_signs_were_stored_gets_the_same_by_the_migration(researcher):
+    labels = factories.make_task(name="toy-labels", labels=factories.LABELS)
+    study = factories.make_study(researcher, factories.make_task(), labels, shots=[0, 2])
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+    factories.work_through(factories.seat(scenario), limit=1)
+    before = list(study.participations.values_list("pk", "signs"))
+    study.participations.update(signs=None)
+    import_module("annotation.migrations.0015_signs_of_who_completed").fill(apps, None)
+    assert list(study.participations.values_list("pk", "signs")) == before
 
 
 def test_an_export_of_shared_browsers_verifies(researcher, tmp_path):

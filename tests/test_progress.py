@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation import (
+    behaviour,
     design,
     exclusion,
     pay,
@@ -17,6 +18,7 @@ from annotation import (
     progress,
     qualification,
     recruitment,
+    team,
     training_step,
     withdrawal,
 )
@@ -236,6 +238,50 @@ def test_robots_earn_nothing(study, two):
     assert not LedgerEntry.objects.exists()
 
 
+# Flags -------------------------------------------------------------------------------------------
+
+
+def test_flags_are_counted_of_the_people_who_completed(ada, study):
+    zero = study.scenarios.get(shots=0)
+    seats = [factories.seat(zero) for _ in range(3)]
+    Participation.objects.filter(pk__in=[one.pk for one in seats[:2]]).update(browser="same")
+    factories.work_through(seats[0])
+    factories.work_through(seats[1], limit=1)
+    found = progress.of_study(study).flagged
+    assert (found.completed, found.people) == (1, 1)
+    # Nobody reads as fast as this test does.
+    assert found.by_flag == [("too fast", 1), ("shared browser", 1)]
+    factories.work_through(seats[1])
+    factories.work_through(seats[2])
+    found = progress.of_study(study).flagged
+    assert (found.completed, found.people) == (3, 3)
+    assert found.by_flag == [("too fast", 3), ("shared browser", 2)]
+    shown = poll(ada, study).content.decode()
+    assert f'href="{reverse("behaviour", args=[study.name])}">3 of 3</a>' in shown
+    assert "too fast 3, shared browser 2" in shown
+
+
+def test_flags_of_robots_are_not_counted(study, two):
+    factories.work_through(factories.seat(two, kind="simulated"))
+    assert progress.of_study(study).flagged.completed == 0
+
+
+def test_flags_are_not_for_who_may_not_read_answers(client, study, other_researcher):
+    team.add(study, other_researcher.username, "payer", study.owner)
+    client.force_login(other_researcher)
+    reply = client.get(reverse("study", args=[study.name]))
+    assert reply.status_code == 200
+    assert 'progress-flags"' not in reply.content.decode()
+
+
+def test_the_flags_take_two_queries_and_read_no_answer(study, two, django_assert_num_queries):
+    for _ in range(3):
+        factories.work_through(factories.seat(two))
+    with django_assert_num_queries(2) as seen:
+        assert behaviour.of_completed(study).completed == 3
+    assert not any("annotation_answer" in query["sql"] for query in seen.captured_queries)
+
+
 # The page ----------------------------------------------------------------------------------------
 
 
@@ -318,7 +364,7 @@ def test_one_annotator_or_many_take_the_same_number_of_queries(ada, researcher):
     for scenario in (*few.scenarios.all(), *many.scenarios.all()):
         for limit in range(scenario.seats):
             factories.work_through(factories.seat(scenario), limit=2 * limit)
-    for name, most in (("study", 17), ("study_progress", 11)):
+    for name, most in (("study", 19), ("study_progress", 13)):
         numbers = {
             queries(ada, reverse(name, args=[one.name]), headers=HTMX) for one in (few, many)
         }

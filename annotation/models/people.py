@@ -177,6 +177,8 @@ class Participation(models.Model):
     decided_at = models.DateTimeField(null=True)
     # Active time up to the end, kept when pay is settled: it outlives the answers.
     worked_seconds = models.FloatField(null=True)
+    # Of who completed (annotation/behaviour.py, Signs): their answers do not change any more.
+    signs = models.JSONField(null=True)
     # A random first-party cookie, hashed: the same one under two ids is worth a look.
     browser = models.CharField(max_length=64, blank=True)
     # The part of a study in several parts that this worker has come for (0: all of it).
