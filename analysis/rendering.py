@@ -1,12 +1,16 @@
-"""The human-performance table as CSV, Markdown and LaTeX, beside the page."""
+"""The human-performance table as CSV, Markdown and LaTeX, beside the page; the training table."""
 
 import csv
 import io
+from collections.abc import Iterator
 
+from analysis import tables
 from analysis.exports import number
 from analysis.tables import PerformanceTable
+from annotation.models import Study
 
 PUBLISHED_NOTE = "Published: CLUES, Table 4, as printed; the paper does not define its ±."
+TRAINING_COLUMNS = ["kind", "task", "shots", "examples", "mean_s1_x100", "n", "nested"]
 LATEX_SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
     "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
@@ -98,3 +102,13 @@ def as_latex(table: PerformanceTable) -> str:
 def _latex(text: str) -> str:
     escaped = "".join(LATEX_SPECIAL.get(sign, sign) for sign in text).replace("\n", " ")
     return escaped.replace("±", r"$\pm$").replace("–", "--")
+
+
+def training_rows(study: Study) -> Iterator[list[object]]:
+    """The training tables of all kinds, one row per group and block (TRAINING_COLUMNS)."""
+    for kind in tables.kinds(study):
+        for row in tables.training(study, kind):
+            parts = zip(row.block_names, row.values, row.is_nested, strict=True)
+            for block, value, nested in parts:
+                text = number(value) if value is not None and nested else ""
+                yield [kind, row.task, row.shots, block, text, row.n, int(nested)]

@@ -84,6 +84,12 @@ urlpatterns = [
         name="api_human_performance",
     ),
     path("api/studies/<str:name>/analysis/", api.Findings.as_view(), name="api_analysis"),
+    path("api/studies/<str:name>/training/", api.TrainingTable.as_view(), name="api_training"),
+    path(
+        "api/studies/<str:name>/figures/<str:figure>/", api.FigureData.as_view(), name="api_figure"
+    ),
+    path("api/studies/<str:name>/models/", api.HumansAndModels.as_view(), name="api_study_models"),
+    path("api/models/", api.ModelScores.as_view(), name="api_models"),
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
     path("api/docs/", api.Docs.as_view(url_name="schema"), name="api_docs"),
     path("studies/<str:name>/export.zip", views.export_zip, name="export_zip"),

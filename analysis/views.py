@@ -63,13 +63,8 @@ def training_table_file(request: HttpRequest, name: str) -> HttpResponse:
     response = HttpResponse(content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{study.name}-training.csv"'
     writer = csv.writer(response, lineterminator="\r\n")
-    writer.writerow(["kind", "task", "shots", "examples", "mean_s1_x100", "n", "nested"])
-    for kind in tables.kinds(study):
-        for row in tables.training(study, kind):
-            parts = zip(row.block_names, row.values, row.is_nested, strict=True)
-            for block, value, nested in parts:
-                text = exports.number(value) if value is not None and nested else ""
-                writer.writerow([kind, row.task, row.shots, block, text, row.n, int(nested)])
+    writer.writerow(rendering.TRAINING_COLUMNS)
+    writer.writerows(rendering.training_rows(study))
     return response
 
 

@@ -1,11 +1,16 @@
 """The API: what the pages show, for programs; somebody else's study is not found."""
 
 import base64
+import csv
+import io
 
 import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from analysis import resampling
+from annotation.models import Kind
+from tasks.models import Job
 from tests import factories
 
 
@@ -41,18 +46,151 @@ def test_my_studies_and_one_of_them(client, study, basic, other_researcher):
     assert one["manifest_hash"] == study.manifest_hash
 
 
-def test_the_findings_have_no_nan(client, study, basic):
-    (found,) = client.get(reverse("api_analysis", args=[study.name]), headers=basic).json()
-    assert set(found) == {"kind", "intervals", "agreement", "aggregates", "contrasts"}
+def test_what_is_resampled_is_pending_until_the_job_is_done(client, study, basic, researcher):
+    address = reverse("api_analysis", args=[study.name])
+    (found,) = client.get(address, headers=basic).json()
+    assert (found["intervals"], found["contrasts"]) == (None, None)
+    assert found["pending"]["state"] == "not begun"
+    assert [row["shots"] for row in found["agreement"]] == [0, 2]
+    assert not Job.objects.exists()
+    job = resampling.job_of(study, Kind.PERSON, owner=researcher)
+    (found,) = client.get(address, headers=basic).json()
+    assert (found["pending"]["state"], found["pending"]["done"]) == ("waiting", 0)
+    assert found["pending"]["total"] == job.total == 3
+    call_command("run_jobs", verbosity=0)
+    (found,) = client.get(address, headers=basic).json()
+    assert found["pending"] is None
+    assert set(found) == {"kind", "pending", "intervals", "agreement", "aggregates", "contrasts"}
     assert found["intervals"][0]["t_low"] is None
+    assert len(found["contrasts"]) == 1
 
 
-NAMES = ["api_study", "api_human_performance", "api_analysis"]
+def test_a_study_without_answers_waits_for_nothing(client, researcher, basic):
+    empty = factories.make_study(researcher, factories.make_task())
+    (found,) = client.get(reverse("api_analysis", args=[empty.name]), headers=basic).json()
+    assert found == {
+        "kind": "person", "pending": None, "intervals": [], "agreement": [], "aggregates": [],
+        "contrasts": [],
+    }  # fmt: skip
+
+
+# The same digits as the CSVs ---------------------------------------------------------------------
+
+
+def as_json(rows) -> list[dict]:
+    """Rows of a CSV as JSON has them, by what each text can be read as."""
+
+    def value(text: str):
+        for read in (int, float):
+            try:
+                return read(text)
+            except ValueError:
+                pass
+        return text or None
+
+    return [{key: value(text) for key, text in row.items()} for row in rows]
+
+
+def rows_of_csv(client, address: str, **query) -> list[dict]:
+    return as_json(csv.DictReader(io.StringIO(client.get(address, query).content.decode())))
+
+
+def empty_is_null(rows: list[dict]) -> list[dict]:
+    return [{key: None if value == "" else value for key, value in row.items()} for row in rows]
+
+
+@pytest.fixture
+def full(client, researcher):
+    """People and robots with mistakes, the job done, a model; the owner is signed in."""
+    study = factories.make_study(
+        researcher, factories.make_task(shots=[2, 4], test_size=7), shots=[0, 2, 4], annotators=3
+    )
+    for number, scenario in enumerate(study.scenarios.all()):
+        for kind, extra in (("person", 0), ("person", 1), ("person", 2), ("simulated", 0)):
+            wrong = number + extra
+            factories.work_through(
+                factories.seat(scenario, kind=kind),
+                lambda turn, wrong=wrong: (
+                    ["home"] if turn.pk % 5 < wrong else list(dict.fromkeys(turn.example.gold))
+                ),
+            )
+    task = study.tasks.get()
+    for shots, number in ((0, None), (2, 1), (4, 1)):
+        factories.predict(
+            researcher, "a-model", task, shots, number,
+            predict=lambda example: example.gold if example.pk % 3 else ["home"],
+        )  # fmt: skip
+    for kind in ("person", "simulated"):
+        resampling.job_of(study, kind, owner=researcher)
+    call_command("run_jobs", verbosity=0)
+    client.force_login(researcher)
+    return study
+
+
+def test_the_tables_have_the_digits_of_their_csvs(client, full):
+    def read(name: str, *args):
+        return client.get(reverse(name, args=[full.name, *args])).json()
+
+    def file(name: str, *args, **query):
+        return rows_of_csv(client, reverse(name, args=[full.name, *args]), **query)
+
+    performance = file("human_performance_file", "csv")
+    assert len(performance) == 6
+    assert read("api_human_performance") == performance
+    training = file("training_table_file")
+    assert {row["kind"] for row in training} == {"person", "simulated"}
+    assert read("api_training") == training
+    for found in read("api_analysis"):
+        for table in ("intervals", "agreement", "aggregates", "contrasts"):
+            expected = file("analysis_file", table, kind=found["kind"])
+            assert expected, table
+            assert [{"kind": found["kind"]} | row for row in found[table]] == expected, table
+    for figure in ("shots", "learning", "drift", "speed", "time"):
+        for found in read("api_figure", figure):
+            for part, address in (
+                ("numbers", ("figure_numbers", figure)), ("data", ("figure_file", figure, "csv"))
+            ):  # fmt: skip
+                expected = file(*address, kind=found["kind"])
+                assert expected, figure
+                assert [{"kind": found["kind"]} | row for row in found[part]] == expected, figure
+    for found in read("api_study_models"):
+        for table in ("scores", "aggregates", "differences"):
+            expected = file("study_models_file", table, kind=found["kind"])
+            assert expected, table
+            assert empty_is_null(found[table]) == expected, table
+    models = client.get(reverse("api_models")).json()
+    assert models == rows_of_csv(client, reverse("models_file"))
+    assert [(row["model"], row["shots"]) for row in models] == [
+        ("a-model", 0), ("a-model", 2), ("a-model", 4)
+    ]  # fmt: skip
+
+
+def test_a_figure_that_would_mislead_says_so(client, researcher, basic):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0], annotation_order="file_order"
+    )
+    factories.work_through(factories.seat(study.scenarios.get()))
+    (found,) = client.get(reverse("api_figure", args=[study.name, "drift"]), headers=basic).json()
+    assert "in the order of the file" in found["why_not"]
+    assert (found["numbers"], found["data"]) == ([], [])
+
+
+def test_a_figure_that_there_is_not_is_not_found(client, study, basic):
+    reply = client.get(reverse("api_figure", args=[study.name, "nonsense"]), headers=basic)
+    assert reply.status_code == 404
+
+
+# Who may, and what is documented -----------------------------------------------------------------
+
+NAMES = [
+    ("api_study",), ("api_human_performance",), ("api_analysis",), ("api_training",),
+    ("api_figure", "learning"), ("api_study_models",),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_nobody_gets_401_and_somebody_else_404(client, study, other_researcher, name):
-    address = reverse(name, args=[study.name])
+    address = reverse(name[0], args=[study.name, *name[1:]])
     assert client.get(address).status_code == 401
     client.force_login(other_researcher)
     assert client.get(address).status_code == 404
@@ -67,6 +205,8 @@ def test_the_schema_is_valid_and_names_every_address(client, researcher, tmp_pat
     text = file.read_text()
     assert "/api/studies/{name}/human-performance/" in text
     assert "/api/studies/{name}/analysis/" in text
+    assert "/api/studies/{name}/figures/{figure}/" in text
+    assert "S1 x 100" in text
     assert client.get(reverse("schema")).status_code == 401
     client.force_login(researcher)
     assert client.get(reverse("api_docs")).status_code == 200

@@ -106,6 +106,9 @@ ALLOWED = [
     ("release_zip", (), None, READERS),
     ("api_human_performance", (), None, READERS),
     ("api_analysis", (), None, READERS),
+    ("api_training", (), None, READERS),
+    ("api_figure", ("learning",), None, READERS),
+    ("api_study_models", (), None, READERS),
 ]
 # The study on Prolific is asked for after the right to it: to an owner it is not there.
 NOT_THERE = [("prolific_study", (1,), {"action": "publish"}, OWNERS)]
@@ -113,7 +116,7 @@ NOT_THERE = [("prolific_study", (1,), {"action": "publish"}, OWNERS)]
 WITHOUT_A_STUDY = {
     "home", "studies", "study_new", "tasks", "task", "planner", "models", "models_file", "model",
     "model_file", "model_delete", "prediction_file_delete", "prolific_webhook", "api_studies",
-    "schema", "api_docs",
+    "schema", "api_docs", "api_models",
     "task_checks", "task_import", "task_upload", "task_upload_files",
     "task_upload_run", "task_upload_confirm", "task_upload_discard", "task_upload_preview",
 }  # fmt: skip
