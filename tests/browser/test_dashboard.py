@@ -80,7 +80,7 @@ def test_a_word_explains_itself_on_focus_and_escape_closes_it(page, study):
     page.keyboard.press("Escape")
     expect(open_tip(page)).to_have_count(0)
     page.keyboard.press("Tab")
-    expect(open_tip(page)).to_contain_text("All entries of the ledger")
+    expect(open_tip(page)).to_contain_text("Nothing follows from a flag")
     page.locator("main").focus()
     expect(open_tip(page)).to_have_count(0)
 
