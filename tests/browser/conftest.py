@@ -1,7 +1,9 @@
 """A real Chromium against a real server; every page is watched for CSP and script errors."""
 
+import contextlib
 import os
 import re
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -32,9 +34,38 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.django_db(transaction=True))
 
 
+class Counted:
+    """The application, which can wait until every reply is finished.
+
+    A request outlives the page that asked; the rows of a test must outlive the request.
+    """
+
+    def __init__(self, application: Any):
+        self.application = application
+        self.begun = 0
+        self.changed = threading.Condition()
+
+    def __call__(self, environ: Any, start_response: Any) -> Iterator[bytes]:
+        self.count(1)
+        try:
+            with contextlib.closing(self.application(environ, start_response)) as response:
+                yield from response
+        finally:
+            self.count(-1)
+
+    def count(self, by: int) -> None:
+        with self.changed:
+            self.begun += by
+            self.changed.notify_all()
+
+    def rest(self) -> None:
+        with self.changed:
+            assert self.changed.wait_for(lambda: self.begun == 0, timeout=30)
+
+
 @pytest.fixture(scope="session")
-def server(django_db_setup) -> Iterator[str]:
-    """The address of a real server with the static files as in production: collected and hashed.
+def live(django_db_setup) -> Iterator[LiveServerThread]:
+    """A real server with the static files as in production: collected and hashed.
 
     pytest-django's `live_server` would serve them by their plain names.
     """
@@ -44,14 +75,20 @@ def server(django_db_setup) -> Iterator[str]:
         verbosity=0,
         ignore_patterns=["admin"],
     )
-    thread = LiveServerThread("localhost", static_handler=lambda application: application)
+    thread = LiveServerThread("localhost", static_handler=Counted)
     thread.daemon = True
     thread.start()
     thread.is_ready.wait()
     if thread.error:
         raise thread.error
-    yield f"http://localhost:{thread.port}"
+    yield thread
     thread.terminate()
+
+
+@pytest.fixture(scope="session")
+def server(live) -> str:
+    """The address of the server."""
+    return f"http://localhost:{live.port}"
 
 
 class Watched:
@@ -75,7 +112,7 @@ class Watched:
 
 
 @pytest.fixture
-def open_browser(server, chromium) -> Iterator[Callable[..., Page]]:
+def open_browser(live, server, chromium) -> Iterator[Callable[..., Page]]:
     """Open a page in a fresh context; at the end nothing may have gone wrong in any of them."""
     opened: list[Watched] = []
 
@@ -98,6 +135,7 @@ def open_browser(server, chromium) -> Iterator[Callable[..., Page]]:
         for page in watched.context.pages:
             page.goto("about:blank")
         watched.context.close()
+    live.httpd.get_app().rest()
     problems = [text for one in opened for text in one.errors if not one.expected(text)]
     hosts = [url for one in opened for url in one.requests if not url.startswith(server)]
     assert problems == []
