@@ -76,8 +76,14 @@ def observed_disagreement(unit: Sequence[Hashable], distance: Distance = nominal
     The observed disagreement of alpha is the mean of these over the examples, each weighted by its
     number of answers.
     """
+    if len(unit) > 1 and _is_unanimous(unit):
+        return 0.0  # most units are: no distance need be worked out
     pairs = list(itertools.combinations(unit, 2))
     return sum(distance(a, b) for a, b in pairs) / len(pairs) if pairs else None
+
+
+def _is_unanimous(unit: Sequence[Hashable]) -> bool:
+    return all(answer == unit[0] for answer in unit)
 
 
 def _between_sets(values: Counter[Any], distance: Distance) -> float:
@@ -102,6 +108,8 @@ def _between_sets(values: Counter[Any], distance: Distance) -> float:
 
 def pairwise_s1(unit: Sequence[Answer]) -> float | None:
     """The mean S1 over all pairs of answers to one example; None for fewer than two."""
+    if len(unit) > 1 and _is_unanimous(unit):
+        return 1.0
     pairs = list(itertools.combinations(unit, 2))
     return sum(s1(a, b) for a, b in pairs) / len(pairs) if pairs else None
 

@@ -18,7 +18,7 @@ from analysis import aggregation, agreement, significance, uncertainty
 from analysis.exports import texts_by_turn
 from annotation.models import Answer, Participation, Step, Study
 from tasks.metrics import score
-from tasks.models import Task
+from tasks.models import Example, Task
 
 Row = dict[str, Any]
 GROUP = ["task", "shots"]
@@ -45,25 +45,28 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
     """The same rows, of these participations of the study (keys)."""
     rules = {task.pk: task.card.gold_rule for task in study.tasks.all()}
     texts = dict(texts_by_turn(study, participations))
-    rows = Answer.objects.filter(
-        turn__step=Step.ANNOTATION,
-        turn__participation__study=study,
-        turn__participation__in=participations,
-    ).values_list(
-        "turn_id", "label", "s1", "turn__participation__pseudonym", "turn__example_id",
-        "turn__participation__scenario__shots", "turn__participation__scenario__task_id",
-        "turn__participation__scenario__task__name", "turn__example__context",
-        "turn__example__gold",
-    )  # fmt: skip
-    made = [
-        (
-            name, shots, person, example, str(context), s1,
-            frozenset([label] if label else texts.get(turn, ())), bool(label), gold, rules[task],
+    seats = study.participations.filter(pk__in=participations)
+    given = Answer.objects.filter(turn__step=Step.ANNOTATION, turn__participation__in=seats)
+    # People and examples are read once, not with each answer: their JSON took longer than the rest.
+    people = {
+        pk: (name, shots, pseudonym, rules[task])
+        for pk, name, shots, pseudonym, task in seats.values_list(
+            "pk", "scenario__task__name", "scenario__shots", "pseudonym", "scenario__task_id"
         )
-        for turn, label, s1, person, example, shots, task, name, context, gold in rows.iterator(
-            chunk_size=5000
-        )
-    ]  # fmt: skip
+    }
+    examples = {
+        pk: (str(context), gold)
+        for pk, context, gold in Example.objects.filter(
+            pk__in=given.values("turn__example_id")
+        ).values_list("pk", "context", "gold")
+    }
+    made = []
+    rows = given.values_list("turn_id", "turn__participation_id", "turn__example_id", "label", "s1")
+    for turn, person, example, label, s1 in rows.iterator(chunk_size=5000):
+        name, shots, pseudonym, rule = people[person]
+        context, gold = examples[example]
+        answer = frozenset([label] if label else texts.get(turn, ()))
+        made.append((name, shots, pseudonym, example, context, s1, answer, bool(label), gold, rule))
     columns = [*GROUP, "annotator", "example", "context", "s1", "texts", "is_label", "gold"]
     return pd.DataFrame.from_records(made, columns=[*columns, "gold_rule"])
 
@@ -71,6 +74,14 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
 def _groups(frame: pd.DataFrame) -> Iterator[tuple[Row, pd.DataFrame]]:
     for (task, shots), part in frame.groupby(GROUP):
         yield {"task": task, "shots": int(shots), "n": part["annotator"].nunique()}, part
+
+
+def _by_example(part: pd.DataFrame) -> dict[int, list[frozenset[str]]]:
+    """The answers to each example, by its key."""
+    found: dict[int, list[frozenset[str]]] = {}
+    for example, texts in zip(part["example"], part["texts"], strict=True):
+        found.setdefault(example, []).append(texts)
+    return dict(sorted(found.items()))
 
 
 def _matrix(part: pd.DataFrame) -> tuple[np.ndarray, list[str]]:
@@ -110,7 +121,7 @@ def agreements(frame: pd.DataFrame, seed: int = 0) -> list[Row]:
     """Krippendorff's alpha under each distance, and the mean pairwise S1."""
     rows = []
     for row, part in _groups(frame):
-        units = list(part.groupby("example")["texts"].agg(list))
+        units = list(_by_example(part).values())
         row["pairwise_s1"] = _hundred(agreement.mean_pairwise_s1(units))
         for name, distance in agreement.DISTANCES.items():
             found = agreement.alpha(units, distance)
@@ -124,23 +135,25 @@ def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[Row]:
     rows = []
     for row, part in _groups(frame):
         row["individuals"] = 100 * part.groupby("annotator")["s1"].mean().mean()
-        examples = part.groupby("example")
-        golds = examples[["gold", "gold_rule"]].first()
+        units = _by_example(part)
+        golds = part.drop_duplicates("example").set_index("example").loc[list(units)]
         if part["is_label"].all():
-            labels = examples["texts"].agg(lambda sets: [next(iter(one)) for one in sets])
-            chosen = labels.map(lambda own: _as_set(aggregation.plurality(own)))
-            votes: dict[int, dict[str, list[str]]] = {example: {} for example in golds.index}
-            for example, person, own in part[["example", "annotator", "texts"]].itertuples(
-                index=False
+            chosen = [
+                _as_set(aggregation.plurality([label for (label,) in unit]))
+                for unit in units.values()
+            ]
+            votes: dict[int, dict[str, list[str]]] = {example: {} for example in units}
+            for example, person, own in zip(
+                part["example"], part["annotator"], part["texts"], strict=True
             ):
                 votes[example][person] = list(own)
             posteriors, _shares = aggregation.dawid_skene(list(votes.values()))
             best = [frozenset([max(found, key=found.__getitem__)]) for found in posteriors]
             row["dawid_skene"] = 100 * _mean_s1(best, golds)
         else:
-            chosen = examples["texts"].agg(lambda sets: aggregation.majority_set(list(sets)))
+            chosen = [aggregation.majority_set(unit) for unit in units.values()]
             row["dawid_skene"] = math.nan
-        row["majority"] = 100 * _mean_s1(list(chosen), golds)
+        row["majority"] = 100 * _mean_s1(chosen, golds)
         rows.append(row)
     return rows
 

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis import aggregation, agreement, significance, uncertainty
+from tasks.metrics import s1
 
 MATRIX = np.array([[1, 1, 0, 1], [1, 0.5, 0, 1], [0, 1, 0, 1]])
 SETS = [
@@ -144,6 +145,30 @@ def test_looking_only_at_sets_that_share_a_text_changes_no_alpha(units, name):
         lambda a, b: distance(frozenset(a), frozenset(b)),
     )
     assert agreement.alpha(units, distance) == pytest.approx(long_way)
+
+
+@given(
+    st.lists(st.lists(st.frozensets(st.sampled_from("abcd"), max_size=2), max_size=4), max_size=6),
+    st.sampled_from(sorted(agreement.DISTANCES)),
+)
+def test_passing_unanimous_examples_by_changes_no_agreement(units, name):
+    """By the definitions, over every pair of answers: equal to the last digits that add up."""
+    distance = agreement.DISTANCES[name]
+    paired = [unit for unit in units if len(unit) > 1]
+    pooled = [answer for unit in paired for answer in unit]
+    within = sum(
+        distance(a, b) / (len(unit) - 1)
+        for unit in paired
+        for a, b in itertools.permutations(unit, 2)
+    )
+    between = sum(distance(a, b) for a, b in itertools.permutations(pooled, 2))
+    expected = 1 - within * (len(pooled) - 1) / between if between else None
+    assert agreement.alpha(units, distance) == (
+        expected if expected is None else pytest.approx(expected, abs=1e-12)
+    )
+    pairs = [[s1(a, b) for a, b in itertools.combinations(unit, 2)] for unit in paired]
+    means = [sum(own) / len(own) for own in pairs]
+    assert agreement.mean_pairwise_s1(units) == (sum(means) / len(means) if means else None)
 
 
 @pytest.mark.parametrize("name", agreement.DISTANCES)
