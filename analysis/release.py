@@ -97,41 +97,67 @@ def write_release(
     return said
 
 
-def zip_release(study: Study) -> Any:
-    """The bundle as a ZIP, in a temporary file that is ready to be read. Raises ReleaseError."""
-    archive = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
-    with tempfile.TemporaryDirectory() as parent:
-        folder = Path(parent) / study.name
-        write_release(study, folder)
-        exports.zip_folder(folder, archive)
-    archive.seek(0)
-    return archive
-
-
 def _write(study: Study, folder: Path, browser: str | None, tell: Callable[[str], Any]) -> str:
     with exports.snapshot():
-        masked = _masked(study)
-        counts = exports.write_files(study, folder)
-        for name, columns in WRITTEN.items():
-            _mask(folder / name, columns, masked)
-        _write_documents(study, folder, masked)
-        _write_materials(study, folder / "materials")
-        _write_seen(study, folder / "seen")
+        write_data(study, folder)
+    write_readme(folder, _write_pictures(folder, browser, tell))
+    for name in exports.COLUMNS:
+        write_parquet(folder, name)
+    return verify(folder)
+
+
+def write_data(study: Study, folder: Path) -> None:
+    """Write all that comes from the database, but for Parquet, into an empty folder.
+
+    To be called within one `exports.snapshot`, so that the files agree. Raises ReleaseError.
+    """
+    masked = _masked(study)
+    exports.write_files(study, folder)
+    for name, columns in WRITTEN.items():
+        _mask(folder / name, columns, masked)
+    _write_documents(study, folder, masked)
+    _write_materials(study, folder / "materials")
+    _write_seen(study, folder / "seen")
     package = datapackage(study.name, study.title)
     _text(folder / "datapackage.json", json.dumps(package, ensure_ascii=False, indent=1) + "\n")
-    parquet_words = "the same tables as Parquet: not made, as pyarrow was not installed"
-    if parquet.can_write():
-        (folder / "parquet").mkdir()
-        for name in counts:
-            parquet.write(
-                folder / name, folder / "parquet" / f"{name.removesuffix('.csv')}.parquet"
-            )
-        parquet_words = "the same tables as Parquet"
+
+
+def write_readme(folder: Path, pictured: str = NOT_PICTURED) -> None:
+    """Say what else is in the folder, and whether there are pictures."""
+    parquet_words = "the same tables as Parquet"
+    if not parquet.can_write():
+        parquet_words += ": not made, as pyarrow was not installed"
     with (folder / "README.md").open("a", encoding="utf-8") as file:
-        pictured = _write_pictures(folder, browser, tell)
         file.write(README.format(parquet=parquet_words, pictures=pictured))
+
+
+def write_parquet(folder: Path, name: str) -> None:
+    """Write one of its CSVs as Parquet too, whole or not at all, if pyarrow is installed."""
+    if not parquet.can_write():
+        return
+    (folder / "parquet").mkdir(exist_ok=True)
+    target = folder / "parquet" / f"{name.removesuffix('.csv')}.parquet"
+    part = target.with_suffix(".part")
+    parquet.write(folder / name, part)
+    part.replace(target)
+
+
+def verify(folder: Path) -> str:
+    """Write the sums of all files, run verify.py as anybody would, keep and return what it printed.
+
+    Raises ReleaseError where it does not agree.
+    """
+    for name in ("SHA256SUMS", "verify.txt"):
+        (folder / name).unlink(missing_ok=True)
     exports.write_sums(folder)
-    return _verify(folder)
+    done = subprocess.run(
+        [sys.executable, "-I", "-X", "utf8", str(folder / "verify.py")],
+        capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise ReleaseError(f"verify.py does not agree with the bundle:\n{done.stdout}{done.stderr}")
+    _text(folder / "verify.txt", done.stdout)
+    return done.stdout
 
 
 def _masked(study: Study) -> Callable[[str], str]:
@@ -153,18 +179,6 @@ def _mask(path: Path, columns: Sequence[str], masked: Callable[[str], str]) -> N
         writer.writeheader()
         writer.writerows(row | {name: masked(row[name]) for name in columns} for row in reader)
     original.unlink()
-
-
-def _verify(folder: Path) -> str:
-    """Run verify.py as anybody would, and keep what it printed."""
-    done = subprocess.run(
-        [sys.executable, "-I", "-X", "utf8", str(folder / "verify.py")],
-        capture_output=True, encoding="utf-8", check=False,
-    )  # fmt: skip
-    if done.returncode:
-        raise ReleaseError(f"verify.py does not agree with the bundle:\n{done.stdout}{done.stderr}")
-    _text(folder / "verify.txt", done.stdout)
-    return done.stdout
 
 
 def _write_documents(study: Study, folder: Path, masked: Callable[[str], str]) -> None:

@@ -57,6 +57,11 @@ urlpatterns = [
     ),
     path("studies/<str:name>/report/", views_report.report_page, name="report"),
     path("studies/<str:name>/report.md", views_report.report_file, name="report_file"),
+    path("studies/<str:name>/release/", views_report.release_page, name="release"),
+    path(
+        "studies/<str:name>/release/prepare/", views_report.release_prepare, name="release_prepare"
+    ),
+    path("studies/<str:name>/release/<int:pk>/run/", views_report.release_run, name="release_run"),
     path("studies/<str:name>/release.zip", views_report.release_zip, name="release_zip"),
     path("studies/<str:name>/examples/", views_examples.examples, name="examples"),
     path("studies/<str:name>/examples/<int:pk>/", views_examples.example, name="example"),

@@ -3,14 +3,17 @@
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from analysis import checklist, documents, preregistration, release, report
+from analysis import bundle, checklist, documents, preregistration, report
 from analysis.views import _download
 from annotation import report_answers
 from annotation.access import study_of
+from annotation.models import Study
+from tasks.polling import go_to, poll
 
 MARKDOWN = "text/markdown; charset=utf-8"
 
@@ -75,15 +78,59 @@ def report_file(request: HttpRequest, name: str) -> HttpResponse:
     return _download(documents.as_markdown(found), f"{name}-report.md", MARKDOWN)
 
 
-@login_required
-@require_GET
-def release_zip(request: HttpRequest, name: str) -> HttpResponse:
-    """The release bundle; where verify.py does not agree there is none, and why is said."""
+def _opened(request: HttpRequest, name: str) -> Study:
+    """The study to release; a draft has nothing to release."""
     study = study_of(request, name, "read")
     if study.is_draft:
         raise Http404
-    try:
-        bundle = release.zip_release(study)
-    except release.ReleaseError as error:
-        return HttpResponse(str(error), status=500, content_type="text/plain; charset=utf-8")
-    return FileResponse(bundle, as_attachment=True, filename=f"{study.name}-release.zip")
+    return study
+
+
+@login_required
+@require_GET
+def release_page(request: HttpRequest, name: str) -> HttpResponse:
+    """The bundle: to prepare, being prepared, or ready, and whether the study has changed since."""
+    study = _opened(request, name)
+    job = bundle.job_of(study)
+    context: dict[str, object] = {"study": study, "job": job}
+    archive = bundle.archive_of(job)
+    if job is not None and archive is not None:
+        context |= {
+            "size": archive.stat().st_size,
+            "made_at": bundle.made_at(job),
+            "is_current": bundle.is_current(study, job),
+        }
+    return render(request, "researcher/release.html", context)
+
+
+@login_required
+@require_POST
+def release_prepare(request: HttpRequest, name: str) -> HttpResponse:
+    """Begin to make the bundle, unless somebody is at it or the one that is there still holds."""
+    study = _opened(request, name)
+    bundle.prepare(study, request.user)
+    return redirect("release", study.name)
+
+
+@login_required
+@require_POST
+def release_run(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """A part of that job; where it was dropped meanwhile, the page says what there is now."""
+    study = _opened(request, name)
+    address = reverse("release", args=[study.name])
+    job = bundle.job_of(study)
+    if job is None or job.pk != pk:
+        return go_to(request, address)
+    return poll(request, job, address)
+
+
+@login_required
+@require_GET
+def release_zip(request: HttpRequest, name: str) -> HttpResponseBase:
+    """The bundle that is ready; where there is none, the page that prepares it."""
+    study = _opened(request, name)
+    archive = bundle.archive_of(bundle.job_of(study))
+    if archive is None:
+        return redirect("release", study.name)
+    filename = f"{study.name}-release.zip"
+    return FileResponse(archive.open("rb"), as_attachment=True, filename=filename)

@@ -11,6 +11,8 @@ from django.utils import timezone
 from annotation import parts, pay
 from annotation.answering import lock
 from annotation.models import Answer, AnswerSpan, ExitAnswers, Participation, Tombstone
+from tasks import jobs
+from tasks.models import Job
 
 
 def withdraw(token: str) -> Participation:
@@ -42,6 +44,8 @@ def withdraw(token: str) -> Participation:
                 "checks", "worked_seconds", "finished_at", "signs",
             ]
         )  # fmt: skip
+        # Bundles that are kept, and those being made, hold these answers.
+        jobs.drop(Job.objects.filter(kind="release", parameters__study=participation.study_id))
         parts.leave(participation, "withdrawn")
         pay.settle(participation)
         return participation

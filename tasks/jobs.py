@@ -12,13 +12,18 @@ again. So a chunk must give the same when it is run again, and must end within i
 import hashlib
 import logging
 import secrets
+import shutil
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
 from typing import Any
 
-from django.db.models import F, Q
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from tasks.formats import canonical
@@ -48,7 +53,7 @@ KINDS: dict[str, Kind] = {}
 def job(name: str, limit: timedelta = timedelta(minutes=2)) -> Callable[..., Any]:
     """Register `chunk(job, number)`, number from 0, as what jobs of that kind consist of.
 
-    It returns something small that JSON can hold; a chunk that makes a file returns its place.
+    It returns something small that JSON can hold; files that it makes lie in `folder_of(job)`.
     """
 
     def register(chunk: Callable[[Job, int], Any]) -> Callable[[Job, int], Any]:
@@ -79,6 +84,31 @@ def start(kind: str, parameters: dict[str, Any], *, total: int, owner: Any, seed
     return found
 
 
+def folder_of(job: Job) -> Path:
+    """Where a job's chunks put their files; made by the first that needs it."""
+    return _root() / str(job.pk)
+
+
+def _root() -> Path:
+    return Path(settings.VAR_DIR) / "jobs"
+
+
+def drop(found: QuerySet[Job]) -> None:
+    """Forget these jobs and their files. A chunk that is being run stores nothing any more."""
+    folders = [folder_of(job) for job in found]
+    found.delete()
+    for folder in folders:
+        transaction.on_commit(partial(shutil.rmtree, folder, ignore_errors=True))
+
+
+def sweep() -> None:
+    """Delete the files of jobs that are not there any more."""
+    known = {str(pk) for pk in Job.objects.values_list("pk", flat=True)}
+    for folder in _root().iterdir() if _root().is_dir() else ():
+        if folder.name not in known:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def retry(job: Job) -> None:
     """Let a failed job go on with the chunk that failed."""
     Job.objects.filter(pk=job.pk, state=Job.State.FAILED).update(
@@ -100,11 +130,12 @@ def advance(job: Job) -> None:
 def run_chunk(job: Job) -> bool:
     """Run the next chunk if it is free; False where there is nothing more to run now.
 
-    That is also so where the job was deleted meanwhile: nobody wants it any more.
+    That is also so where the job was deleted meanwhile: nobody wants it nor its files any more.
     """
     try:
         return _run_chunk(job)
     except Job.DoesNotExist:
+        shutil.rmtree(folder_of(job), ignore_errors=True)
         return False
 
 

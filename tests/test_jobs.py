@@ -158,6 +158,22 @@ def test_a_chunk_that_kills_its_process_each_time_fails_at_last(db, ran):
     assert job.result == [0]
 
 
+def test_what_a_chunk_writes_for_a_job_that_is_dropped_meanwhile_is_deleted(
+    db, ran, monkeypatch, settings, tmp_path, django_capture_on_commit_callbacks
+):
+    settings.VAR_DIR = tmp_path
+
+    def chunk(job, number):
+        with django_capture_on_commit_callbacks(execute=True):
+            jobs.drop(Job.objects.filter(pk=job.pk))
+        jobs.folder_of(job).mkdir(parents=True)
+        (jobs.folder_of(job) / "secret.csv").write_text("x")
+
+    monkeypatch.setitem(jobs.KINDS, "squares", jobs.Kind(chunk, timedelta(minutes=1)))
+    jobs.advance(squares())
+    assert list((tmp_path / "jobs").iterdir()) == []
+
+
 def test_a_job_that_is_deleted_while_it_is_done_ends_quietly(db, ran, monkeypatch):
     job = squares()
     gone = jobs.Kind(lambda job, number: Job.objects.all().delete() and None, timedelta(minutes=1))

@@ -377,16 +377,3 @@ def test_an_open_study_without_anybody_can_be_released(researcher, tmp_path):
     study = factories.make_study(researcher, factories.make_task(), shots=[0])
     assert "Everything agrees." in release.write_release(study, tmp_path / "out")
     assert not (tmp_path / "out" / "seen" / "toy-places-reveal.html").exists()
-
-
-def test_the_browser_gets_the_same_bundle(client, researcher, other_researcher, study):
-    address = reverse("release_zip", args=[study.name])
-    client.force_login(other_researcher)
-    assert client.get(address).status_code == 404
-    client.force_login(researcher)
-    reply = client.get(address)
-    names = zipfile.ZipFile(io.BytesIO(reply.getvalue())).namelist()
-    assert f"{study.name}/verify.txt" in names
-    assert address in client.get(reverse("study", args=[study.name])).content.decode()
-    draft = factories.make_study(researcher, study.tasks.first(), status="draft")
-    assert client.get(reverse("release_zip", args=[draft.name])).status_code == 404

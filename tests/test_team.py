@@ -7,6 +7,7 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.urls import URLPattern, get_resolver, reverse
 
+from analysis import bundle
 from annotation import payment, team
 from annotation.models import Member, Panel, Role, Study
 from tests import factories
@@ -36,11 +37,13 @@ class World:
         (self.batch,) = payment.prepare(self.study, alice)
         self.panel = Panel.objects.create(study=self.study, name="sona", id_parameter="id")
         self.example = self.task.test_split.examples.first()
+        self.bundle = bundle.prepare(self.study, alice)
         self.model_file = factories.predict(alice, "toy", self.task, 2, 1)
 
 
 @pytest.fixture
-def world(db) -> World:
+def world(db, settings, tmp_path) -> World:
+    settings.VAR_DIR = tmp_path
     return World()
 
 
@@ -103,6 +106,9 @@ ALLOWED = [
     ("report", (), None, READERS),
     ("report", (), {"item-1.9": "Board 7"}, OWNERS),
     ("report_file", (), None, READERS),
+    ("release", (), None, READERS),
+    ("release_prepare", (), {}, READERS),
+    ("release_run", ("bundle",), {}, READERS),
     ("release_zip", (), None, READERS),
     ("api_human_performance", (), None, READERS),
     ("api_analysis", (), None, READERS),
@@ -158,6 +164,7 @@ def test_each_role_may_do_what_it_is_for(client, world, name, rest, fields, allo
         "panel": world.panel.pk,
         "scenario": world.scenario.pk,
         "example": world.example.pk,
+        "bundle": world.bundle.pk,
     }
     address = reverse(name, args=[world.study.name, *(keys.get(part, part) for part in rest)])
     fields = fields and {key: keys.get(value, value) for key, value in fields.items()}

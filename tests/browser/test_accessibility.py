@@ -305,6 +305,7 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher, settings, 
         f"/studies/{study.name}/recruiters/panels/{panel.pk}/",
         f"/studies/{study.name}/behaviour/", f"/studies/{waiting.study.name}/",
         f"/studies/{waiting.study.name}/annotators/{waiting.pseudonym}/",
+        f"/studies/{study.name}/release/",
         "/new-study/", "/tasks/", f"/tasks/{task.name}/{task.version}/", "/tasks/import/",
     ]  # fmt: skip
     ready = uploaded(researcher)

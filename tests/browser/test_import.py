@@ -1,8 +1,12 @@
 """A task comes in through the browser; pages that wait for a job move it on by themselves."""
 
+import re
+import zipfile
+
 import pytest
 from playwright.sync_api import expect
 
+from analysis import bundle
 from tasks import jobs, uploads
 from tasks.models import Job, Task, Upload
 from tests import factories
@@ -113,3 +117,29 @@ def test_without_javascript_a_button_does_each_part(open_browser, researcher, mo
         expect(page.get_by_text(f"{done} of 3 parts done")).to_be_visible()
         page.get_by_role("button", name="Go on").click()
     expect(page.get_by_text("Other people").first).to_be_visible()
+
+
+def test_a_release_bundle_is_prepared_by_itself_and_downloaded(ada, researcher, monkeypatch):
+    monkeypatch.setattr(jobs, "POLL", 0)
+    study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=2)
+    factories.work_through(factories.seat(study.scenarios.get()))
+    ada.goto(f"/studies/{study.name}/")
+    ada.get_by_role("link", name="Release bundle").click()
+    ada.get_by_role("button", name="Prepare the bundle").click()
+    bar = ada.get_by_role("progressbar", name="Preparing the bundle")
+    expect(bar).to_have_attribute("max", str(len(bundle.PARTS)))
+    expect(bar).to_have_attribute("value", re.compile(r"[1-9]"), timeout=30_000)
+    link = ada.get_by_role("link", name="Download the bundle")
+    expect(link).to_be_visible(timeout=60_000)
+    expect(ada.get_by_text("Nothing has changed since.")).to_be_visible()
+    with ada.expect_download() as download:
+        link.click()
+    assert download.value.suggested_filename == f"{study.name}-release.zip"
+    with zipfile.ZipFile(download.value.path()) as archive:
+        assert archive.testzip() is None
+        assert f"{study.name}/verify.txt" in archive.namelist()
+    factories.work_through(factories.seat(study.scenarios.get()))
+    ada.reload()
+    expect(ada.get_by_text("The study has changed since.")).to_be_visible()
+    ada.get_by_role("button", name="Prepare it anew").click()
+    expect(ada.get_by_text("Nothing has changed since.")).to_be_visible(timeout=60_000)

@@ -106,8 +106,10 @@ def test_a_human_evaluation_from_import_to_a_verified_bundle(page, clues, db, tm
         expect(page.get_by_text(name).first).to_be_visible()
 
     page.goto("/studies/humans/")
+    page.get_by_role("link", name=re.compile("Release bundle")).click()
+    page.get_by_role("button", name="Prepare the bundle").click()
     with page.expect_download(timeout=60_000) as download:
-        page.get_by_role("link", name=re.compile("Release bundle")).click()
+        page.get_by_role("link", name="Download the bundle").click(timeout=60_000)
     with zipfile.ZipFile(io.BytesIO(download.value.path().read_bytes())) as bundle:
         bundle.extractall(tmp_path / "bundle")
     (script,) = (tmp_path / "bundle").rglob("verify.py")

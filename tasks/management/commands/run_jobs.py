@@ -1,4 +1,4 @@
-"""Do what waits: bootstraps and imports whose page nobody looks at, or that are large."""
+"""Do what waits: bootstraps, bundles and imports whose page nobody looks at, or that are large."""
 
 from importlib import import_module
 from typing import Any
@@ -24,5 +24,6 @@ class Command(BaseCommand):
             self.stdout.write(f"{job}, {job.state}" + (f": {job.error}" if job.error else ""))
             failed += job.has_failed
         uploads.drop_old()
+        jobs.sweep()
         if failed:
             raise CommandError(f"{failed} failed. Their pages say what to do.")
