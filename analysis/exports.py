@@ -29,6 +29,9 @@ from tasks.metrics import recipe
 from tasks.models import Split
 from tasks.spans import QUESTION, ceiling
 
+VERIFY = Path(__file__).with_name("verify.py")
+PIECE = 1 << 18  # bytes of a file that are compressed and sent at a time
+
 STUDY = {
     "study": "name of the study",
     "manifest": "SHA-256 of the study's frozen design (manifest.json); empty while it is a draft",
@@ -431,7 +434,7 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
         with (folder / name).open("w", encoding="utf-8", newline="") as file:
             counts[name] = write_csv(file, name, make())
     (folder / "manifest.json").write_bytes(study.manifest.encode())
-    shutil.copyfile(Path(__file__).with_name("verify.py"), folder / "verify.py")
+    shutil.copyfile(VERIFY, folder / VERIFY.name)
     manifest = (
         f"Manifest (SHA-256 of the frozen design): {study.manifest_hash or 'none: a draft'}\n"
     )
@@ -454,15 +457,46 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def zip_export(study: Study) -> Any:
-    """The whole export as a ZIP, in a temporary file that is ready to be read."""
-    archive = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it
-    with tempfile.TemporaryDirectory() as parent:
-        folder = Path(parent) / study.name
-        write_export(study, folder)
-        zip_folder(folder, archive)
-    archive.seek(0)
-    return archive
+class _Pieces:
+    """A file to write to that hands over what was written so far."""
+
+    def __init__(self) -> None:
+        self.written: list[bytes] = []
+
+    def write(self, data: bytes) -> int:
+        self.written.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def taken(self) -> bytes:
+        taken, self.written = b"".join(self.written), []
+        return taken
+
+
+def stream_export(study: Study) -> Iterator[bytes]:
+    """The whole export as a ZIP, in pieces.
+
+    verify.py goes first, before anything is asked of the database, so that a download begins at
+    once. The other files are written whole, in one snapshot, before the first of them is sent: no
+    slow connection holds a transaction.
+    """
+    pieces = _Pieces()
+    with zipfile.ZipFile(pieces, "w", zipfile.ZIP_DEFLATED) as archive:  # type: ignore[arg-type]
+        archive.write(VERIFY, f"{study.name}/{VERIFY.name}")
+        yield pieces.taken()
+        with tempfile.TemporaryDirectory() as parent:
+            folder = Path(parent) / study.name
+            write_export(study, folder)
+            for path in sorted(path for path in folder.iterdir() if path.name != VERIFY.name):
+                entry = zipfile.ZipInfo.from_file(path, f"{study.name}/{path.name}")
+                entry.compress_type = zipfile.ZIP_DEFLATED
+                with path.open("rb") as source, archive.open(entry, "w") as target:
+                    while data := source.read(PIECE):
+                        target.write(data)
+                        yield pieces.taken()
+    yield pieces.taken()
 
 
 def zip_folder(folder: Path, archive: Any) -> None:

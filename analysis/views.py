@@ -3,7 +3,7 @@
 import csv
 
 from django.contrib.auth.decorators import login_required
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
@@ -124,10 +124,14 @@ def _kind(request: HttpRequest, kinds: list[str]) -> str:
 
 @login_required
 @require_GET
-def export_zip(request: HttpRequest, name: str) -> FileResponse:
-    """All CSVs with verify.py."""
+def export_zip(request: HttpRequest, name: str) -> StreamingHttpResponse:
+    """All CSVs with verify.py, sent while they are made."""
     study = study_of(request, name, "read")
-    return FileResponse(exports.zip_export(study), as_attachment=True, filename=f"{study.name}.zip")
+    return StreamingHttpResponse(
+        exports.stream_export(study),
+        content_type="application/zip",
+        headers={"Content-Disposition": f'attachment; filename="{study.name}.zip"'},
+    )
 
 
 def _download(text: str, filename: str, content_type: str) -> HttpResponse:

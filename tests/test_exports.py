@@ -1,12 +1,14 @@
 """The journey from import to a CSV compared byte for byte, and the program that verifies it."""
 
 import csv
+import io
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -159,14 +161,21 @@ def test_an_export_never_overwrites_and_leaves_nothing_half_written(study, tmp_p
     assert [path.name for path in tmp_path.rglob("*")] == ["kept", "mine.txt"]
 
 
-def test_the_zip_holds_the_same_files(client, researcher, study):
-    import io
-    import zipfile
-
+def test_the_browser_gets_the_same_as_a_zip(client, researcher, study, export):
     client.force_login(researcher)
     reply = client.get(reverse("export_zip", args=[study.name]))
-    names = zipfile.ZipFile(io.BytesIO(reply.getvalue())).namelist()
-    assert {f"{study.name}/{name}" for name in exports.COLUMNS} < set(names)
+    assert f'filename="{study.name}.zip"' in reply["Content-Disposition"]
+    with zipfile.ZipFile(io.BytesIO(reply.getvalue())) as archive:
+        assert archive.testzip() is None
+        found = {name: archive.read(name) for name in archive.namelist()}
+    assert found == {f"{study.name}/{path.name}": path.read_bytes() for path in export.iterdir()}
+
+
+def test_the_zip_begins_before_the_database_is_asked(study, django_assert_num_queries):
+    pieces = exports.stream_export(study)
+    with django_assert_num_queries(0):
+        assert next(pieces).startswith(b"PK")
+    pieces.close()
 
 
 def test_verify_agrees_with_an_untouched_export(export):
