@@ -6,6 +6,7 @@ clock; nothing that is kept from earlier views is used. Prints a Markdown table.
 """
 
 import argparse
+import gc
 import os
 import subprocess
 import sys
@@ -16,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = (
     "study", "human performance", "training table", "examples", "one example", "participation",
     "figures", "data of a figure", "sensitivity", "models", "planner", "pay", "lists", "links",
-    "recruiters", "analysis, before its resampling",
+    "recruiters", "report", "release bundle", "analysis, before its resampling",
 )  # fmt: skip
 
 
@@ -35,7 +36,7 @@ def addresses(name: str) -> dict[str, str]:
         f"{base}examples/{answer.turn.example_id}/", f"{base}annotators/{one.pseudonym}/",
         f"{base}figures/{kind}", f"{base}figures/learning.csv{kind}", f"{base}sensitivity/{kind}",
         f"{base}models/{kind}", "/planner/", f"{base}pay/", f"{base}lists/", f"{base}links/",
-        f"{base}recruiters/", f"{base}analysis/{kind}",
+        f"{base}recruiters/", f"{base}report/", f"{base}release/", f"{base}analysis/{kind}",
     )  # fmt: skip
     return dict(zip(PAGES, found, strict=True))
 
@@ -58,6 +59,8 @@ def measure(name: str, page: str) -> None:
     client = Client(SERVER_NAME="127.0.0.1")
     client.force_login(get_user_model().objects.get(studies__name=name))
     client.get("/studies/")  # loads the views, as a server does before it serves
+    gc.collect()
+    gc.freeze()  # as config/wsgi.py does
     queries = 0
 
     def count(execute, sql, params, many, context):

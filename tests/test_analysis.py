@@ -274,6 +274,15 @@ def test_sign_flips():
     assert found == pytest.approx(0.4375)
 
 
+@pytest.mark.parametrize("n", [30, 40, 301])
+def test_sign_flips_in_portions_are_those_of_one_draw(n):
+    found = np.round(np.random.default_rng(n).normal(0.3, 3, n)) / 3  # with many ties
+    found = found[found != 0]
+    signs = np.random.default_rng(5).choice((-1, 1), (10_000, len(found)))
+    reached = int((np.abs(signs @ found) >= abs(found.sum()) - 1e-12).sum())
+    assert significance.sign_flip(found, 5) == (reached + 1) / 10_001
+
+
 @pytest.mark.parametrize(
     ("n", "sds", "holm"), [(3, 3.07, 5.04), (5, 2.02, 2.83), (8, 1.51, 1.99), (30, 0.74, 0.93)]
 )
