@@ -73,6 +73,8 @@ urlpatterns = [
     ),
     path("models/", views_models.models, name="models"),
     path("models.csv", views_models.models_file, name="models_file"),
+    path("models/uploads/<int:pk>/", views_models.model_upload, name="model_upload"),
+    path("models/uploads/<int:pk>/run/", views_models.model_upload_run, name="model_upload_run"),
     path("models/<str:name>/", views_models.model, name="model"),
     path("models/<str:name>/scores.csv", views_models.model_file, name="model_file"),
     path("models/<str:name>/delete/", views_models.delete_model, name="model_delete"),

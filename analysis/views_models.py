@@ -9,14 +9,16 @@ from django.core.exceptions import ValidationError
 from django.db.models import Count
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from analysis import differences, machine_performance, tables
 from analysis.forms import UploadForm
 from annotation.access import own_model, study_of
 from annotation.models import Study
-from tasks import prediction_files
-from tasks.models import Model, PredictionFile
+from tasks import prediction_files, prediction_uploads
+from tasks.models import Job, Model, PredictionFile
+from tasks.polling import poll
 
 SHOWN = 20  # examples where human and model differ most
 
@@ -27,9 +29,8 @@ def models(request: HttpRequest) -> HttpResponse:
     """GET lists the models; POST stores an upload, all of it or nothing."""
     if request.method == "POST":
         form = UploadForm(request.POST, request.FILES)
-        if form.is_valid() and (files := _stored(form, request)):
-            messages.success(request, f"{len(files)} file{'s' if files[1:] else ''} stored.")
-            return redirect("model", files[0].model.name)
+        if form.is_valid() and (address := _taken(form, request)):
+            return redirect(address)
     else:
         form = UploadForm(initial={"name": request.GET.get("model", "")})
     found = Model.objects.select_related("uploaded_by").order_by("name")
@@ -40,17 +41,47 @@ def models(request: HttpRequest) -> HttpResponse:
     return render(request, "researcher/models.html", context, status=422 if form.is_bound else 200)
 
 
-def _stored(form: UploadForm, request: HttpRequest) -> list[PredictionFile]:
-    """What was stored of a valid form; nothing, and errors at its fields, if it does not do."""
+def _taken(form: UploadForm, request: HttpRequest) -> str:
+    """Where it goes on with a valid form: at the model, or at the job of a large upload.
+
+    Nothing is stored, and errors stand at the form's fields, if it does not do: then "".
+    """
     data = form.cleaned_data
     details = {key: data[key] for key in prediction_files.DETAILS}
     try:
-        return prediction_files.add(data["name"], data["uploads"], request.user, **details)
+        if prediction_uploads.is_large(data["uploads"]):
+            job = prediction_uploads.begin(data["name"], data["uploads"], request.user, **details)
+            return reverse("model_upload", args=[job.pk])
+        files = prediction_files.add(data["name"], data["uploads"], request.user, **details)
+        messages.success(request, f"{len(files)} file{'s' if files[1:] else ''} stored.")
+        return reverse("model", args=[files[0].model.name])
     except prediction_files.PredictionsError as error:
         form.add_error("files", error.problems)
     except ValidationError as error:
         form.add_error(None, error)
-    return []
+    return ""
+
+
+def _own_upload(request: HttpRequest, pk: int) -> Job:
+    """The job of a large upload by whoever asks; to others it is not there."""
+    return get_object_or_404(Job, pk=pk, kind=prediction_uploads.KIND, owner=request.user)
+
+
+@login_required
+@require_GET
+def model_upload(request: HttpRequest, pk: int) -> HttpResponse:
+    """How far a large upload is, and what came of it."""
+    job = _own_upload(request, pk)
+    found = prediction_uploads.outcome(job) if job.is_done else {}
+    context = {"job": job, "name": job.parameters["model"], **found}
+    return render(request, "researcher/model_upload.html", context)
+
+
+@login_required
+@require_POST
+def model_upload_run(request: HttpRequest, pk: int) -> HttpResponse:
+    """A part of that job."""
+    return poll(request, _own_upload(request, pk), reverse("model_upload", args=[pk]))
 
 
 @login_required

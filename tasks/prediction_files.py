@@ -80,22 +80,32 @@ def add(
     if not uploads:
         raise PredictionsError(["There is no file of predictions."])
     # Reading and scoring take longer than storing, and need no lock.
-    scored = _scored(uploads)
+    return store(name, uploads, scored(uploads), by, details)
+
+
+def check(name: str, uploads: Sequence[Upload], by: AbstractBaseUser, **details: Any) -> None:
+    """Raise what `add` would, but for what is in the files; store nothing."""
+    problems = list(_misplaced(uploads).values())
+    if problems:
+        raise PredictionsError(problems)
+    with transaction.atomic():
+        _free_model(name, uploads, by, details)
+        transaction.set_rollback(True)
+
+
+def store(
+    name: str,
+    uploads: Sequence[Upload],
+    found: Sequence[list[Prediction]],
+    by: AbstractBaseUser,
+    details: dict[str, Any],
+) -> list[PredictionFile]:
+    """Store what was scored, all or nothing. Raises as `add` does."""
     try:
         with transaction.atomic():
-            model = _model(name, by, details)
-            problems = [
-                f"{upload.filename}: {model} has predictions for {upload.task} at {file.place}"
-                f" already ({file.filename}); delete that file first"
-                for upload in uploads
-                for file in model.files.filter(
-                    task=upload.task, shots=upload.shots, split_number=upload.split_number
-                )
-            ]
-            if problems:
-                raise PredictionsError(problems)
+            model = _free_model(name, uploads, by, details)
             return [
-                _store(model, upload, rows) for upload, rows in zip(uploads, scored, strict=True)
+                _store(model, upload, rows) for upload, rows in zip(uploads, found, strict=True)
             ]
     except IntegrityError:
         # The check above passed, so somebody stored the same model or place since.
@@ -104,42 +114,77 @@ def add(
         ) from None
 
 
-def _scored(uploads: Sequence[Upload]) -> list[list[Prediction]]:
-    """The predictions of each file with their S1, not stored yet."""
-    problems: list[str] = []
-    scored: list[list[Prediction]] = []
-    examples: dict[int, dict[str, Example]] = {}
+def _free_model(
+    name: str, uploads: Sequence[Upload], by: AbstractBaseUser, details: dict[str, Any]
+) -> Model:
+    """The model, which has no predictions yet where these belong."""
+    model = _model(name, by, details)
+    problems = [
+        f"{upload.filename}: {model} has predictions for {upload.task} at {file.place}"
+        f" already ({file.filename}); delete that file first"
+        for upload in uploads
+        for file in model.files.filter(
+            task=upload.task, shots=upload.shots, split_number=upload.split_number
+        )
+    ]
+    if problems:
+        raise PredictionsError(problems)
+    return model
+
+
+def _misplaced(uploads: Sequence[Upload]) -> dict[int, str]:
+    """Number of the upload -> why nothing can be where it belongs."""
+    problems: dict[int, str] = {}
     first: dict[tuple[int, int, int | None], str] = {}
-    for upload in uploads:
+    for number, upload in enumerate(uploads):
+        try:
+            upload.check_place()
+        except FormatError as error:
+            problems[number] = str(error)
+            continue
+        place = (upload.task.pk, upload.shots, upload.split_number)
+        if place in first:
+            same = FormatError(upload.filename, None, None, f"is of the same as {first[place]}")
+            problems[number] = str(same)
+        else:
+            first[place] = upload.filename
+    return problems
+
+
+def scored(uploads: Sequence[Upload]) -> list[list[Prediction]]:
+    """The predictions of each file with their S1, not stored yet. Raises PredictionsError."""
+    misplaced = _misplaced(uploads)
+    problems: list[str] = []
+    found: list[list[Prediction]] = []
+    examples: dict[int, dict[str, Example]] = {}
+    for number, upload in enumerate(uploads):
+        if number in misplaced:
+            problems.append(misplaced[number])
+            continue
         task = upload.task
         if task.pk not in examples:
             tested = task.test_split.examples.only("source_id", "gold")
             examples[task.pk] = {example.source_id: example for example in tested}
-        found = examples[task.pk]
+        known = examples[task.pk]
         try:
-            upload.check_place()
-            place = (task.pk, upload.shots, upload.split_number)
-            if place in first:
-                raise FormatError(upload.filename, None, None, f"is of the same as {first[place]}")
-            first[place] = upload.filename
-            predicted = parse(upload.data, upload.filename, found)
+            predicted = parse(upload.data, upload.filename, known)
         except FormatError as error:
             problems.append(str(error))
             continue
         rule = task.card.gold_rule
-        scored.append(
+        found.append(
             [
                 Prediction(
-                    example=found[identity],
+                    example=known[identity],
                     predicted=texts,
-                    s1=score(texts, found[identity].gold, rule).s1,
+                    s1=score(texts, known[identity].gold, rule).s1,
                 )
                 for identity, texts in predicted.items()
             ]
         )
     if problems:
         raise PredictionsError(problems)
-    return scored
+    return found
 
 
 def _model(name: str, by: AbstractBaseUser, details: dict[str, Any]) -> Model:

@@ -121,8 +121,8 @@ NOT_THERE = [("prolific_study", (1,), {"action": "publish"}, OWNERS)]
 # Addresses without a study: each researcher's own, and public ones.
 WITHOUT_A_STUDY = {
     "home", "studies", "study_new", "tasks", "task", "planner", "models", "models_file", "model",
-    "model_file", "model_delete", "prediction_file_delete", "prolific_webhook", "api_studies",
-    "schema", "api_docs", "api_models",
+    "model_file", "model_delete", "prediction_file_delete", "model_upload", "model_upload_run",
+    "prolific_webhook", "api_studies", "schema", "api_docs", "api_models",
     "task_checks", "task_import", "task_upload", "task_upload_files",
     "task_upload_run", "task_upload_confirm", "task_upload_discard", "task_upload_preview",
 }  # fmt: skip

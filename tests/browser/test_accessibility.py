@@ -11,7 +11,7 @@ from analysis import resampling
 from annotation import pay, payment, qualification, recruitment, training_step, withdrawal
 from annotation.models import Panel, Participation, Study
 from annotation.recruiters.prolific import studies
-from tasks import jobs, uploads
+from tasks import jobs, prediction_files, prediction_uploads, uploads
 from tasks.models import Job, Upload
 from tests import factories
 from tests.browser.conftest import Desk
@@ -283,6 +283,10 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher, settings, 
     payment.prepare(study, researcher)
     studies.plan(study, 1, researcher)
     waiting = decided_on(researcher)
+    predicted = factories.prediction_lines(task)
+    upload = prediction_files.Upload("toy_0.jsonl", predicted, task, 0, None)
+    scored = prediction_uploads.begin("large", [upload], researcher)
+    jobs.advance(scored)
     page.goto("/sign-in/")
     assert violations(page) == []
     page.get_by_label("Name").fill("ada")
@@ -305,7 +309,7 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher, settings, 
         f"/studies/{study.name}/recruiters/panels/{panel.pk}/",
         f"/studies/{study.name}/behaviour/", f"/studies/{waiting.study.name}/",
         f"/studies/{waiting.study.name}/annotators/{waiting.pseudonym}/",
-        f"/studies/{study.name}/release/",
+        f"/studies/{study.name}/release/", f"/models/uploads/{scored.pk}/",
         "/new-study/", "/tasks/", f"/tasks/{task.name}/{task.version}/", "/tasks/import/",
     ]  # fmt: skip
     ready = uploaded(researcher)

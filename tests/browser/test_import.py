@@ -10,6 +10,7 @@ from analysis import bundle
 from tasks import jobs, uploads
 from tasks.models import Job, Task, Upload
 from tests import factories
+from tests.browser.test_accessibility import violations
 
 
 @pytest.fixture(autouse=True)
@@ -132,6 +133,7 @@ def test_a_release_bundle_is_prepared_by_itself_and_downloaded(ada, researcher, 
     link = ada.get_by_role("link", name="Download the bundle")
     expect(link).to_be_visible(timeout=60_000)
     expect(ada.get_by_text("Nothing has changed since.")).to_be_visible()
+    assert violations(ada) == []
     with ada.expect_download() as download:
         link.click()
     assert download.value.suggested_filename == f"{study.name}-release.zip"

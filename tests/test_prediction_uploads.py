@@ -1,0 +1,173 @@
+"""Large uploads of predictions: scored file by file, stored all or none."""
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from tasks import jobs, prediction_files, prediction_uploads
+from tasks.models import Job, Model, PredictionFile
+from tests import factories
+
+
+@pytest.fixture(autouse=True)
+def var(settings, tmp_path, monkeypatch):
+    """Every upload is large, each file a part, and each press does one part."""
+    monkeypatch.setattr(prediction_uploads, "SMALL", 0)
+    monkeypatch.setattr(prediction_uploads, "PART", 0)
+    monkeypatch.setattr(jobs, "POLL", 0)
+    settings.VAR_DIR = tmp_path
+    return tmp_path
+
+
+@pytest.fixture
+def task(db):
+    return factories.make_task(splits=5, test_size=6)
+
+
+@pytest.fixture
+def ada(client, researcher):
+    client.force_login(researcher)
+    return client
+
+
+def files(task, *numbers: int, **contents: bytes) -> list[SimpleUploadedFile]:
+    data = factories.prediction_lines(task, lambda example: example.gold[:1])
+    return [
+        SimpleUploadedFile(f"{task.name}_2_{number}.jsonl", contents.get(f"n{number}", data))
+        for number in numbers
+    ]
+
+
+def send(client, sent, name="toy", **fields):
+    return client.post(reverse("models"), {"name": name, "files": sent, **fields})
+
+
+def go_on(client) -> Job:
+    job = Job.objects.get()
+    client.post(reverse("model_upload_run", args=[job.pk]))
+    job.refresh_from_db()
+    return job
+
+
+def shown(client) -> str:
+    return client.get(reverse("model_upload", args=[Job.objects.get().pk])).content.decode()
+
+
+def test_files_are_scored_one_by_one_and_stored_at_the_end(ada, researcher, task, var):
+    reply = send(ada, files(task, 1, 2, 3), title="A model")
+    assert reply.url == reverse("model_upload", args=[Job.objects.get().pk])
+    for done in range(4):
+        assert f"{done} of 4 parts done" in shown(ada)
+        assert not PredictionFile.objects.exists()
+        assert not Model.objects.exists()
+        go_on(ada)
+    page = shown(ada)
+    assert "3 files stored." in page
+    assert reverse("model", args=["toy"]) in page
+    assert Model.objects.get().title == "A model"
+    assert not list((var / "jobs").iterdir())
+    # The same as in one request.
+    stored = PredictionFile.objects.with_scores().get(split_number=2)
+    data = files(task, 2)[0].read()
+    upload = prediction_files.Upload(stored.filename, data, task, 2, 2)
+    (other,) = prediction_files.add("other", [upload], researcher)
+    rows = ("example", "predicted", "s1")
+    assert list(stored.predictions.values_list(*rows)) == list(other.predictions.values_list(*rows))
+    assert stored.sha256 == other.sha256
+
+
+def test_small_files_are_scored_together_and_each_bad_one_named(ada, task, monkeypatch):
+    sent = files(task, 1, 2, 3, 4, n2=b"x", n3=b"y")
+    monkeypatch.setattr(prediction_uploads, "PART", sent[0].size + 1)
+    send(ada, sent)
+    assert Job.objects.get().parameters["parts"] == [[0, 1], [2, 3]]
+    while not go_on(ada).is_done:
+        pass
+    page = shown(ada)
+    for number, is_bad in ((1, False), (2, True), (3, True), (4, False)):
+        assert (f"{task.name}_2_{number}.jsonl, line 1" in page) is is_bad
+
+
+def test_what_is_small_is_stored_in_the_request(ada, task, monkeypatch):
+    monkeypatch.setattr(prediction_uploads, "SMALL", 10_000)
+    assert send(ada, files(task, 1)).url == reverse("model", args=["toy"])
+    assert not Job.objects.exists()
+
+
+def test_if_one_file_does_not_do_nothing_is_stored_and_each_is_named(ada, task, var):
+    bad = b'{"id": "nobody", "predicted": []}\n'
+    send(ada, files(task, 1, 2, 3, n1=bad, n3=b"<b>\n"))
+    while not go_on(ada).is_done:
+        pass
+    page = shown(ada)
+    assert "Nothing was stored." in page
+    assert f"{task.name}_2_1.jsonl, line 1, field id: &#x27;nobody&#x27;" in page
+    assert f"{task.name}_2_3.jsonl, line 1" in page
+    assert f"{task.name}_2_2.jsonl" not in page
+    assert not Model.objects.exists()
+    assert not list((var / "jobs").iterdir())
+
+
+def test_what_can_be_seen_at_once_is_said_at_the_form(ada, researcher, other_researcher, task):
+    factories.predict(researcher, "toy", task, 2, 1)
+    factories.predict(other_researcher, "theirs", task, 2, 1)
+    for name, sent, reason in (
+        ("toy", files(task, 1), "already"),
+        ("theirs", files(task, 2), "somebody else uploaded"),
+        ("toy", files(task, 2, 2), "is of the same as"),
+        ("toy", files(task, 9), "has no training file"),
+    ):
+        reply = send(ada, sent, name)
+        assert reply.status_code == 422
+        assert reason in reply.content.decode()
+    assert not Job.objects.exists()
+    assert PredictionFile.objects.count() == 2
+    assert send(ada, files(task, 2), "new").status_code == 302
+    assert not Model.objects.filter(name="new").exists()
+
+
+def test_a_place_that_was_taken_meanwhile_is_said_at_the_end(ada, researcher, task):
+    send(ada, files(task, 1, 2))
+    go_on(ada)
+    factories.predict(researcher, "toy", task, 2, 2)
+    go_on(ada)
+    go_on(ada)
+    assert "has predictions for" in shown(ada)
+    assert PredictionFile.objects.get().split_number == 2
+
+
+def test_every_part_can_be_done_again(ada, task):
+    send(ada, files(task, 1, 2))
+    for number in range(3):
+        # Done, but stopped before that was stored.
+        prediction_uploads._chunk(Job.objects.get(), number)
+        go_on(ada)
+    assert "2 files stored." in shown(ada)
+    assert PredictionFile.objects.count() == 2
+
+
+def test_files_that_are_gone_are_said(ada, task, var):
+    send(ada, files(task, 1))
+    for path in (var / "jobs").rglob("*.jsonl"):
+        path.unlink()
+    go_on(ada)
+    assert "or its task is not there any more. Upload again." in shown(ada)
+
+
+def test_to_others_it_is_not_there(ada, client, other_researcher, task):
+    send(ada, files(task, 1))
+    job = Job.objects.get()
+    client.force_login(other_researcher)
+    assert client.get(reverse("model_upload", args=[job.pk])).status_code == 404
+    assert client.post(reverse("model_upload_run", args=[job.pk])).status_code == 404
+    client.logout()
+    assert client.post(reverse("model_upload_run", args=[job.pk])).status_code == 302
+    job.refresh_from_db()
+    assert job.done == 0
+
+
+def test_looking_writes_nothing(ada, task):
+    send(ada, files(task, 1))
+    before = Job.objects.values().get()
+    shown(ada)
+    assert Job.objects.values().get() == before
