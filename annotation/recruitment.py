@@ -28,6 +28,8 @@ from annotation.models import (
 )
 from annotation.recruiters import Door, Identity
 
+# Before consent, also where the seat was not held any longer: who declines leaves only a count.
+UNDECIDED = (Participation.Status.ARRIVED, *Participation.MAY_COME_BACK)
 PSEUDONYM_ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 
 
@@ -306,10 +308,14 @@ def consent(participation: Participation, agree: bool) -> None:
         )
         return
     with transaction.atomic():
-        Submission.objects.filter(participation=participation).delete()
-        gone, _by_model = arrived.delete()
-        if not gone:
+        # Who agreed in another tab has work to lose: then this "no" says nothing any more.
+        undecided = Participation.objects.select_for_update().filter(
+            pk=participation.pk, status__in=UNDECIDED, consented_at=None
+        )
+        if undecided.first() is None:
             return
+        Submission.objects.filter(participation=participation).delete()
+        Participation.objects.filter(pk=participation.pk).delete()
         Scenario.objects.filter(pk=participation.scenario_id).update(declined=F("declined") + 1)
         worker = Worker.objects.filter(pk=participation.worker_id, participations__isnull=True)
         worker.delete()

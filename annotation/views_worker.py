@@ -138,6 +138,8 @@ def consent(request: HttpRequest, token: str) -> HttpResponse:
         for one in Participation.objects.filter(token=token).select_related("study"):
             way_out = exit_of(one, "no_consent")
             recruitment.consent(one, agree=False)
+        if Participation.objects.filter(token=token).exists():
+            return redirect("work", token)  # they agreed in another tab, and that counts
         address = reverse("declined")
         if way_out is not None:
             address += f"?exit={signing.dumps([way_out.code, way_out.url, way_out.platform])}"

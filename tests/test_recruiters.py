@@ -282,3 +282,20 @@ def test_identities_are_purged_only_once_everybody_is_paid(researcher, study, pa
     assert PersonalLink.objects.get().name == f"purged-{link.pk}"
     # The hash stays: the same person is still known.
     assert arrive(panel).status_code == 409
+
+
+def test_a_no_after_a_yes_in_another_tab_takes_nothing_away(panel):
+    seat = Participation.objects.get(token=arrive(panel).url.split("/")[2])
+    recruitment.consent(seat, agree=True)
+    reply = Client().post(reverse("consent", args=[seat.token]), {"agree": "no"})
+    assert reply.url == reverse("work", args=[seat.token])
+    assert Submission.objects.get().participation == seat
+
+
+def test_declining_after_the_seat_was_given_up_leaves_nothing_but_a_count_too(study, panel):
+    seat = Participation.objects.get(token=arrive(panel).url.split("/")[2])
+    Participation.objects.update(status=Participation.Status.EXPIRED, seat_number=None)
+    Client().post(reverse("consent", args=[seat.token]), {"agree": "no"})
+    assert not Participation.objects.exists()
+    assert not Submission.objects.exists()
+    assert study.scenarios.get().declined == 1
