@@ -109,7 +109,8 @@ def arrive(door: Door, who: Identity, browser: str) -> Participation:
             part=door.part,
             browser=worker_key("browser", browser) if browser else "",
         )
-        if who.submission:
+        # A panel such as SONA has no id for the work: then the person's own leads back and is paid.
+        if who.submission or hasattr(door, "panel"):
             _note_submission(door, who, participation)
         return participation
 
@@ -120,8 +121,9 @@ def submission_key(recruiter: str, submission: str) -> str:
 
 
 def _note_submission(door: Door, who: Identity, participation: Participation) -> None:
+    submission = who.submission or f"participation {participation.pk}"
     Submission.objects.get_or_create(
-        key=submission_key(door.recruiter, who.submission),
+        key=submission_key(door.recruiter, submission),
         defaults={
             "study": participation.study,
             "worker": participation.worker,

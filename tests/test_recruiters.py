@@ -5,7 +5,14 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from annotation import eligibility, identities, payment, personal_links, recruitment
+from annotation import (
+    eligibility,
+    identities,
+    payment,
+    personal_links,
+    recruitment,
+    training_step,
+)
 from annotation.models import (
     Exposure,
     Panel,
@@ -56,6 +63,16 @@ def arrive(panel, query="participantId=p%201&assignmentId=a1", client=None):
     return client.post(reverse("start", args=[panel.code]) + f"?{query}")
 
 
+def complete(started) -> Participation:
+    """Consent and answer everything, from the reply to Start on."""
+    seat = Participation.objects.get(token=started.url.split("/")[2])
+    recruitment.consent(seat, agree=True)
+    training_step.begin(seat.token)
+    factories.work_through(seat)
+    seat.refresh_from_db()
+    return seat
+
+
 def test_somebody_from_a_panel_gets_a_seat_and_the_panels_way_back(client, panel):
     landing = client.get(reverse("landing", args=[panel.code]) + "?participantId=p%201")
     assert landing.status_code == 200
@@ -63,13 +80,25 @@ def test_somebody_from_a_panel_gets_a_seat_and_the_panels_way_back(client, panel
     arrive(panel)
     seat = Participation.objects.get()
     recruitment.consent(seat, agree=True)
-    from annotation import training_step
-
     training_step.begin(seat.token)
     factories.work_through(seat)
     page = client.get(reverse("work", args=[seat.token])).content.decode()
     code = seat.completion_code
     assert f"https://connect.example.org/a1/done?who=p%201&amp;cc={code}" in page
+
+
+def test_a_panel_without_ids_for_the_work_leads_back_and_is_paid_by_the_persons_id(
+    ada, study, researcher
+):
+    template = "https://school.example.org/credit?survey_code={id}"
+    fields = {"id_parameter": "survey_code", "submission_parameter": "", "completed_url": template}
+    ada.post(reverse("panel_new", args=[study.name]), panel_fields(name="SONA", **fields))
+    complete(arrive(Panel.objects.get(), "survey_code=4711"))
+    seat = Participation.objects.get()
+    page = Client().get(reverse("work", args=[seat.token])).content.decode()
+    assert "https://school.example.org/credit?survey_code=4711" in page
+    (batch,) = payment.prepare(study, researcher)
+    assert f"panel:SONA,4711,{seat.pseudonym}," in payment.batch_csv(batch)
 
 
 def test_the_same_person_on_another_device_goes_on_with_the_same_seat(panel):
@@ -268,8 +297,6 @@ def test_identities_are_purged_only_once_everybody_is_paid(researcher, study, pa
     with pytest.raises(CommandError, match="still at work"):
         call_command("purge_identities", study.name)
     recruitment.consent(seat, agree=True)
-    from annotation import training_step
-
     training_step.begin(seat.token)
     factories.work_through(seat)
     with pytest.raises(CommandError, match="Not everybody is paid"):
