@@ -61,14 +61,10 @@ def way(entry: LedgerEntry) -> tuple[str, int | None]:
         return (Method.BONUS if gone else ""), own.prolific_study_id
     if entry.kind == Kind.BASE and own is not None and own.status in APPROVABLE:
         return Method.APPROVAL, own.prolific_study_id
-    latest = own or _latest_submission(entry)
+    latest = own or entry.participation.latest_submission()
     if latest is not None and latest.prolific_study_id is not None:
         return Method.BONUS, latest.prolific_study_id
     return Method.HAND, None
-
-
-def _latest_submission(entry: LedgerEntry) -> Submission | None:
-    return entry.participation.submissions.order_by("-pk").first()
 
 
 def prepare(study: Study, by: AbstractBaseUser | None) -> list[PaymentBatch]:
@@ -232,13 +228,13 @@ def _by_submission(batch: PaymentBatch) -> list[tuple[Submission, int]]:
     """The submissions that a batch pays, each with its sum in cents."""
     sums: dict[int, int] = defaultdict(int)
     found: dict[int, Submission] = {}
-    payments = batch.payments.select_related("entry__submission", "entry__participation")
+    payments = batch.payments.select_related("entry__submission", "entry__participation__worker")
     for payment in payments.order_by("pk"):
         entry = payment.entry
         submission = entry.submission
         if submission is None or submission.prolific_study_id != batch.prolific_study_id:
             submission = (
-                entry.participation.submissions.filter(prolific_study=batch.prolific_study)
+                entry.participation.worker.submissions.filter(prolific_study=batch.prolific_study)
                 .order_by("-pk")
                 .first()
             )
@@ -275,7 +271,7 @@ def batch_csv(batch: PaymentBatch) -> str:
     payments = batch.payments.select_related("entry__participation__worker").order_by("pk")
     for payment in payments:
         entry, worker = payment.entry, payment.entry.participation.worker
-        latest = _latest_submission(entry)
+        latest = entry.participation.latest_submission()
         person = identities.show(latest.person) if latest else names.get(worker.key, "")
         writer.writerow(
             [worker.recruiter, person, entry.participation.pseudonym, entry.amount,

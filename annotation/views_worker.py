@@ -33,6 +33,12 @@ from annotation.recruiters import Exit, NotAdmitted, exit_of
 from annotation.state_page import around_the_turns, turn_page
 from tasks.spans import AnswerError
 
+HAVE_ENDED = (
+    Participation.Status.COMPLETED,
+    Participation.Status.SCREENED_OUT,
+    Participation.Status.WITHDRAWN,
+)
+
 
 def worker_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Never cached: Back must not bring an answered question to life again."""
@@ -65,6 +71,7 @@ def _landing(
 ) -> HttpResponse:
     study, door = arrival.study, arrival.door
     state = refused or _refusal(request, arrival) or "open"
+    ended = None if live or state == "open" else _ended(arrival)
     address = reverse("start", args=[request.resolver_match.kwargs["code"]])
     by_platform = bool(arrival.who and arrival.who.submission)
     outcome = "incompatible_device" if state == "device" else "study_full"
@@ -80,10 +87,23 @@ def _landing(
         "resume_url": reverse("work", args=[live.token]) if live and not by_platform else "",
         # Another submission, or the next part, is noted by pressing Go on: GET writes nothing.
         "goes_on_by_post": bool(live and by_platform),
-        "exit": None if live or state == "open" else door.exit(outcome, arrival.who, ""),
+        "ended_url": reverse("work", args=[ended.token]) if ended else "",
+        "exit": None if live or ended or state == "open" else door.exit(outcome, arrival.who, ""),
         "start_url": f"{address}?{arrival.query}" if arrival.query else address,
     }
     return render(request, "worker/landing.html", {"study": study, "landing": page}, status=status)
+
+
+def _ended(arrival: access.Arrival) -> Participation | None:
+    """What this visitor has ended here: its page leads out, as it did the first time.
+
+    Where the recruiter has ids of the work, only that of this very one: another one was in vain.
+    """
+    theirs = arrival.study.participations.filter(worker__key=arrival.key, status__in=HAVE_ENDED)
+    if arrival.who and arrival.who.submission:
+        key = recruitment.submission_key(arrival.door.recruiter, arrival.who.submission)
+        theirs = theirs.filter(submissions__key=key)
+    return theirs.order_by("-pk").first()
 
 
 def _refusal(request: HttpRequest, arrival: access.Arrival) -> str:

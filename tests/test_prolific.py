@@ -218,6 +218,19 @@ def test_a_full_study_shows_the_way_back(fake, study, published):
     assert status(fake, found["session_id"]) == "RETURNED"
 
 
+def test_who_opens_the_study_again_after_the_end_is_not_told_that_it_is_full(fake, published):
+    session, seat = arrive(fake, published)
+    begin(seat)
+    factories.work_through(seat)
+    there, place = fake._study(published.external_id), fake._submission(session)
+    address = urlsplit(fake._study_url(there, place))
+    page = Client().get(f"{address.path}?{address.query}").content.decode()
+    assert reverse("work", args=[seat.token]) in page
+    assert published.codes["study_full"] not in page
+    reply = Client().post(f"{address.path}start/?{address.query}")
+    assert published.codes["study_full"] not in reply.content.decode()
+
+
 # Statuses ----------------------------------------------------------------------------------------
 
 
@@ -489,6 +502,27 @@ def test_who_returned_after_working_is_paid_by_bonus(fake, study, published):
     Participation.objects.filter(pk=seat.pk).update(worked_seconds=90)
     pay_all(study)
     assert books(fake) == ledger() == 150
+
+
+def test_a_further_task_is_paid_through_the_submission_that_it_came_from(fake, researcher):
+    tasks = [factories.make_task(), factories.make_task(name="toy-other")]
+    fields = {"shots": [0], "hourly_rate": 60, "base_reward": 3, "tasks_per_worker": 2}
+    study = factories.make_study(researcher, *tasks, **fields)
+    for draft in studies.plan(study, 0, researcher):
+        studies.create(draft, HOST)
+    first = study.prolific_studies.first()
+    session, seat = arrive(fake, first)
+    begin(seat)
+    factories.work_through(seat)
+    reply = Client().post(reverse("next_task", args=[seat.token]))
+    further = Participation.objects.get(token=reply.url.split("/")[2])
+    begin(further)
+    factories.work_through(further)
+    page = Client().get(reverse("work", args=[further.token])).content.decode()
+    assert f"complete?cc={first.codes['completed']}" in page
+    fake.complete(session, first.codes["completed"])
+    pay_all(study)
+    assert books(fake) == ledger() == first.reward_cents + 300
 
 
 def test_a_dry_run_pays_nothing(fake, study, published, capsys):

@@ -101,6 +101,33 @@ def test_a_panel_without_ids_for_the_work_leads_back_and_is_paid_by_the_persons_
     assert f"panel:SONA,4711,{seat.pseudonym}," in payment.batch_csv(batch)
 
 
+def test_a_further_task_leads_back_and_is_paid_like_the_first(ada, researcher):
+    tasks = [factories.make_task(), factories.make_task(name="toy-other")]
+    study = factories.make_study(researcher, *tasks, shots=[2], tasks_per_worker=2)
+    ada.post(reverse("panel_new", args=[study.name]), panel_fields())
+    first = complete(arrive(Panel.objects.get()))
+    second = complete(Client().post(reverse("next_task", args=[first.token])))
+    page = Client().get(reverse("work", args=[second.token])).content.decode()
+    code = second.completion_code
+    assert f"https://connect.example.org/a1/done?who=p%201&amp;cc={code}" in page
+    (batch,) = payment.prepare(study, researcher)
+    _header, *rows = payment.batch_csv(batch).splitlines()
+    assert len(rows) == 2
+    assert all(row.startswith("panel:Connect,p 1,") for row in rows)
+
+
+def test_who_opens_the_address_again_after_the_end_finds_their_end(study, panel):
+    seat = complete(arrive(panel))
+    address = reverse("landing", args=[panel.code])
+    page = Client().get(f"{address}?participantId=p%201&assignmentId=a1").content.decode()
+    assert reverse("work", args=[seat.token]) in page
+    assert "PARTIAL" not in page
+    # Another piece of work of the same person there was in vain: it has the way out of that.
+    page = Client().get(f"{address}?participantId=p%201&assignmentId=a2").content.decode()
+    assert seat.token not in page
+    assert "PARTIAL" in page
+
+
 def test_the_same_person_on_another_device_goes_on_with_the_same_seat(panel):
     first, second = arrive(panel), arrive(panel)
     assert first.url == second.url

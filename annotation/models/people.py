@@ -2,6 +2,7 @@
 
 import itertools
 from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.db import models
@@ -11,6 +12,9 @@ from django.utils import timezone
 from annotation.models.answers import LONGEST_COUNTED_GAP, Turn
 from annotation.models.study import Kind, Scenario, Step, Study, new_code, new_token
 from tasks.models import example_of
+
+if TYPE_CHECKING:
+    from annotation.models.recruiting import Submission
 
 # A seat is held so long for somebody who reads the consent text.
 HELD_UNTIL_CONSENT = timedelta(minutes=10)
@@ -247,6 +251,14 @@ class Participation(models.Model):
         if turn is not None:
             turn.example = example_of(turn.example_id)
         return turn
+
+    def latest_submission(self) -> "Submission | None":
+        """The recruiter's record of this work; for a further task, that of the visit it came from.
+
+        Somebody who goes on with another task of the study arrives no second time at the recruiter.
+        """
+        own = self.submissions.order_by("-pk").first()
+        return own or self.worker.submissions.filter(study=self.study_id).order_by("-pk").first()
 
     def order_of(self, step: str) -> list[int]:
         """The stored order of example ids in that step."""

@@ -85,20 +85,21 @@ def door(code: str) -> Door | None:
 
 
 def exit_of(participation: Participation, outcome: str) -> Exit | None:
-    """How this participation leaves: by the door that its latest submission came through."""
+    """How this participation leaves: by the door that its latest submission came through.
+
+    With a further task, whatever becomes of it, as the submission itself ended.
+    """
     from annotation import identities
     from annotation.recruiters import links, panel
     from annotation.recruiters.prolific.door import ProlificDoor
 
-    latest = (
-        participation.submissions.select_related("prolific_study__study", "panel__study")
-        .order_by("-pk")
-        .first()
-    )
+    latest = participation.latest_submission()
     if latest is None:
         return links.OpenLink(participation.study).exit(
             outcome, None, participation.completion_code
         )
+    if latest.participation_id != participation.pk:
+        outcome = latest.outcome or outcome
     came_by: Door
     if latest.prolific_study is not None:
         came_by = ProlificDoor(latest.prolific_study)
