@@ -31,6 +31,7 @@ Method, State, Kind = PaymentBatch.Method, PaymentBatch.State, LedgerEntry.Kind
 
 # Prolific pays bonuses some time after it was asked: only then does their absence say something.
 SETTLING = timedelta(hours=1)
+SOMEBODY_ELSE = "Somebody else is paying this batch at this moment."
 APPROVABLE = {"ACTIVE", "AWAITING_REVIEW", "APPROVED", ""}
 
 
@@ -144,7 +145,7 @@ def _pay_bonuses(batch: PaymentBatch, client: Client) -> PaymentBatch:
         )
         batch.save(update_fields=["external_id"])
     if not _claim(batch, State.PREPARED, State.PAYING):
-        raise PaymentError("Somebody else is paying this batch at this moment.")
+        raise PaymentError(SOMEBODY_ELSE)
     # From here on it may have been paid: whoever finds it so looks before asking again.
     try:
         client.pay_bonuses(batch.external_id)
@@ -180,10 +181,14 @@ def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
             f"Batch {batch.pk} was being paid when something broke off. Prolific shows none of its"
             " bonuses yet; it may take a while. Ask again in an hour: nobody is paid twice."
         )
-    # Nothing arrived in all that time: the request was lost. Set it up anew, under a new id.
-    batch.external_id = ""
-    batch.state = State.PREPARED
-    batch.save(update_fields=["external_id", "state"])
+    # Nothing arrived in all that time: the request was lost. Set it up anew, under a new id; but
+    # only if nobody else has come to the same end meanwhile, as they pay it then.
+    same = PaymentBatch.objects.filter(
+        pk=batch.pk, state=State.PAYING, paying_since=batch.paying_since
+    )
+    if not same.update(external_id="", state=State.PREPARED):
+        raise PaymentError(SOMEBODY_ELSE)
+    batch.refresh_from_db()
     return _pay_bonuses(batch, client)
 
 

@@ -470,6 +470,31 @@ def test_a_crash_before_the_request_waits_and_then_pays_once(fake, study, publis
     assert books(fake) == 100
 
 
+def test_two_who_look_up_the_same_lost_payment_pay_it_once(fake, study, published, monkeypatch):
+    fake.mode(pay_again=True)
+    seat = complete(fake, published)
+    pay.add_bonus(seat, 100, "thanks", None)
+    payment.prepare(study, None)
+    batch = PaymentBatch.objects.get(method="bonus")
+    long_ago = timezone.now() - 2 * payment.SETTLING
+    PaymentBatch.objects.filter(pk=batch.pk).update(state="paying", paying_since=long_ago)
+
+    class Overtaken(prolific_client.Client):
+        """While this one looks, the other one sets the batch up anew and pays it."""
+
+        def submission(self, submission):
+            seen = super().submission(submission)
+            monkeypatch.undo()
+            payment.pay_batch(PaymentBatch.objects.get(pk=batch.pk))
+            return seen
+
+    monkeypatch.setattr(payment, "Client", Overtaken)
+    with pytest.raises(payment.PaymentError, match="Somebody else"):
+        payment.pay_batch(batch)
+    assert books(fake) == 100
+    assert PaymentBatch.objects.get(pk=batch.pk).state == "paid"
+
+
 def test_a_plain_refusal_leaves_the_batch_as_it_was(fake, study, published):
     seat = complete(fake, published)
     pay.add_bonus(seat, 100, "thanks", None)
