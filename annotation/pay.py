@@ -53,10 +53,11 @@ def active_time(participation: Participation) -> timedelta:
 
 
 def waiting_time(participation: Participation) -> timedelta:
-    """Time waited for a researcher's decision, at most the study's limit."""
-    if participation.waiting_since is None or participation.decided_at is None:
+    """Time waited for a researcher's decision, also in vain, at most the study's limit."""
+    end = participation.decided_at or participation.finished_at
+    if participation.waiting_since is None or end is None:
         return timedelta()
-    waited = participation.decided_at - participation.waiting_since
+    waited = end - participation.waiting_since
     return min(waited, participation.study.decision_limit)
 
 

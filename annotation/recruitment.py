@@ -235,9 +235,14 @@ def _sit_down_again(participation: Participation) -> Participation:
 def _state_to_go_on_in(participation: Participation) -> str:
     if participation.consented_at is None:
         return Participation.Status.ARRIVED
+    if participation.waiting_since is not None and participation.decided_at is None:
+        return Participation.Status.WAITING
     last = participation.latest_turn()
-    if last is not None and last.step != Step.TRAINING and last.given is not None:
-        # It stopped between two parts: an answered test example without what follows it.
+    # It stopped between two parts: an answered example without what follows it. After the training
+    # step that alone may be a reveal that is still looked at; the end of a part was noted.
+    if last is not None and last.given is not None and (
+        last.step != Step.TRAINING or participation.submissions.filter(outcome="completed").exists()
+    ):  # fmt: skip
         return Participation.Status.BETWEEN
     return Participation.Status.WORKING
 
@@ -289,7 +294,7 @@ def _new_name(study: Study) -> str:
 
 def expire_idle(study: Study) -> int:
     """Free the seats of workers idle for longer than they may be; return how many."""
-    idle = study.participations.idle(timezone.now(), study.idle_limit)
+    idle = study.participations.idle(timezone.now(), study)
     with transaction.atomic():
         # Who answers at this very moment holds the lock: look again once it is ours.
         candidates = Participation.objects.filter(pk__in=[one.pk for one in idle])

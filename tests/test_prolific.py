@@ -180,6 +180,22 @@ def test_the_same_session_resumes_and_another_one_finds_the_stored_state(fake, p
     assert Submission.objects.filter(participation=seat).count() == 2
 
 
+def test_who_comes_late_for_the_next_part_is_not_judged_again(fake, study, researcher):
+    first, _second = studies.plan(study, 1, researcher)
+    studies.create(first, HOST)
+    second = study.prolific_studies.get(part=2)
+    studies.create(second, HOST)
+    session, seat = arrive(fake, first)
+    begin(seat)
+    factories.work_through(seat, limit=2)
+    training_step.go_on(seat.token)
+    fake.complete(session, first.codes["completed"])
+    Participation.objects.update(status="expired", seat_number=None)
+    _session, back = arrive(fake, second)
+    assert (back.status, back.latest_turn().step) == ("working", "annotation")
+    assert back.decisions.count() == 1
+
+
 @pytest.mark.parametrize("missing", ["PROLIFIC_PID", "STUDY_ID", "SESSION_ID", "prolific_token"])
 def test_every_parameter_must_be_there(fake, published, missing):
     found = fake.arrive(published.external_id, IDA)

@@ -7,7 +7,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analysis import scores
-from annotation import qualification, recruitment, training_step
+from annotation import qualification, recruitment, training_step, withdrawal
 from annotation.models import Decision, Participation, Step
 from annotation.qualification import verdict
 from tests import factories
@@ -184,6 +184,32 @@ def test_waiting_is_paid_up_to_the_limit(waiting):
     qualification.decide(waiting.token, False, "too low")
     entry = waiting.ledger.get(kind="waiting")
     assert entry.cents == 300  # 15 minutes at 12.00 per hour
+
+
+def test_who_left_the_waiting_page_for_good_frees_the_seat_and_may_come_back(
+    client, waiting, monkeypatch
+):
+    now, limit = timezone.now(), waiting.study.idle_limit + waiting.study.decision_limit
+    monkeypatch.setattr(timezone, "now", lambda: now + limit - timedelta(minutes=1))
+    with pytest.raises(recruitment.RecruitmentError):
+        factories.join(waiting.study)
+    monkeypatch.setattr(timezone, "now", lambda: now + limit + timedelta(minutes=1))
+    somebody = factories.join(waiting.study)
+    waiting.refresh_from_db()
+    assert waiting.status == "expired"
+    recruitment.consent(somebody, agree=False)
+    client.post(reverse("come_back", args=[waiting.token]))
+    recruitment.expire_idle(waiting.study)
+    client.post(reverse("wait", args=[waiting.token]))
+    waiting.refresh_from_db()
+    assert (waiting.status, waiting.latest_turn().step) == ("working", Step.ANNOTATION)
+
+
+def test_who_withdraws_while_waiting_is_paid_for_the_wait(waiting):
+    since = timezone.now() - timedelta(minutes=10)
+    Participation.objects.filter(pk=waiting.pk).update(waiting_since=since)
+    withdrawal.withdraw(waiting.token)
+    assert waiting.ledger.get(kind="waiting").cents >= 200  # 10 minutes at 12.00 per hour
 
 
 def test_looking_at_the_waiting_page_decides_nothing(client, waiting):

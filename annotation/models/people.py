@@ -116,14 +116,20 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         """Live ones whose worker gave a sign of work within AT_WORK_WITHIN."""
         return self.live().with_last_active().filter(last_active_at__gte=now - AT_WORK_WITHIN)
 
-    def idle(self, now: datetime, limit: timedelta) -> "ParticipationQuerySet":
-        """Live ones whose worker has done nothing for longer than they may.
+    def idle(self, now: datetime, study: Study) -> "ParticipationQuerySet":
+        """Live ones of that study whose worker has done nothing for longer than they may.
 
-        That is HELD_UNTIL_CONSENT before consent, and the study's idle limit after it.
+        That is HELD_UNTIL_CONSENT before consent, and the study's idle limit after it. Who waits
+        for a decision has that limit after the wait is over: their page then goes on by itself.
         """
+        limit = study.idle_limit
         at_work = [Participation.Status.WORKING, Participation.Status.BETWEEN]
         return self.with_last_active().filter(
             Q(status__in=at_work, last_active_at__lt=now - limit)
+            | Q(
+                status=Participation.Status.WAITING,
+                last_active_at__lt=now - study.decision_limit - limit,
+            )
             | Q(
                 status=Participation.Status.ARRIVED,
                 last_active_at__lt=now - HELD_UNTIL_CONSENT,
