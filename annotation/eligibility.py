@@ -53,6 +53,8 @@ def add_rule(
     Raises RuleError.
     """
     value, keys = value.strip(), []
+    if "\0" in value:
+        raise RuleError("The entry contains a sign that is no character.")
     if effect not in AccessRule.Effect.values or criterion not in AccessRule.Criterion.values:
         raise RuleError("Choose whom the entry is about, and whether they may take part.")
     if criterion == AccessRule.Criterion.TASK and not Task.objects.filter(name=value).exists():
@@ -63,7 +65,7 @@ def add_rule(
     if criterion == AccessRule.Criterion.PEOPLE:
         lines = [line.split(maxsplit=1) for line in value.splitlines() if line.strip()]
         for number, parts in enumerate(lines, start=1):
-            if len(parts) != 2 or "\0" in parts[1]:
+            if len(parts) != 2:
                 raise RuleError(f"Line {number}: write the recruiter, a blank, and the id.")
         if not lines or len(lines) > MOST_PEOPLE:
             raise RuleError(f"Write 1 to {MOST_PEOPLE} people, one on each line.")

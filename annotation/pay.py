@@ -21,6 +21,8 @@ from annotation.models import Kind as WorkerKind
 
 Kind = LedgerEntry.Kind
 
+MOST_BONUS = 10_000  # in currency
+
 
 def cents(amount: Decimal) -> int:
     """An amount of currency in cents, rounded up."""
@@ -176,6 +178,8 @@ def add_bonus(participation: Participation, amount: int, reason: str, by) -> Led
     """Enter a bonus of so many cents. Raises ValueError without amount or reason."""
     if amount <= 0 or not reason.strip():
         raise ValueError("A bonus is an amount above zero, with its reason.")
+    if "\0" in reason:
+        raise ValueError("The reason contains a sign that is no character.")
     return LedgerEntry.objects.create(
         participation=participation,
         kind=Kind.BONUS,

@@ -118,8 +118,11 @@ def after_training(participation: Participation, turn: Turn) -> Turn | None:
 def decide(token: str, passes: bool, reason: str, by=None) -> Participation:
     """A researcher (or the time limit, `by` None) lets a waiting worker go on, or screens them out.
 
-    Does nothing to one who is not waiting (any more). Raises Participation.DoesNotExist.
+    Does nothing to one who is not waiting (any more). Raises Participation.DoesNotExist, and
+    ValueError for a reason that cannot be stored.
     """
+    if "\0" in reason:
+        raise ValueError("The reason contains a sign that is no character.")
     with transaction.atomic():
         participation = lock(token)
         if participation.status != Participation.Status.WAITING:

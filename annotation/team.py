@@ -19,7 +19,9 @@ def add(study: Study, username: str, role: str, by: AbstractBaseUser) -> Member:
     """Take the researcher of that name into the team. Raises TeamError."""
     _check(role)
     username = username.strip()
-    user = get_user_model().objects.filter(username=username, is_active=True).first()
+    # U+0000 is in no name, and PostgreSQL cannot even be asked for it.
+    named = get_user_model().objects.filter(username=username.replace("\0", " "))
+    user = named.filter(is_active=True).first()
     if user is None:
         raise TeamError(
             f"There is no account {username!r}. Accounts are made in Django's admin."

@@ -18,7 +18,7 @@ def lists(request: HttpRequest, name: str) -> HttpResponse:
     if request.method == "GET":
         return _page(request, study)
     ended = request.POST.get("end", "")
-    if ended.isdigit():
+    if ended.isdecimal():
         eligibility.end_rule(study, int(ended[:18]), request.user)
         return redirect("lists", study.name)
     fields = [request.POST.get(field, "") for field in ("effect", "criterion", "value")]
@@ -35,7 +35,7 @@ def seats(request: HttpRequest, name: str) -> HttpResponse:
     """Give one scenario more seats."""
     study = study_of(request, name, "own")
     chosen, number = request.POST.get("scenario", ""), request.POST.get("number", "")
-    if not chosen.isdigit() or not number.isdigit() or len(number) > 5:
+    if not chosen.isdecimal() or not number.isdecimal() or len(number) > 5:
         return _page(request, study, problem="Write how many seats to add.", status=422)
     scenario = get_object_or_404(study.scenarios, pk=int(chosen[:18]))
     try:

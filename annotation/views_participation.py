@@ -62,8 +62,11 @@ def bonus(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
     """A bonus with its reason."""
     one = _one(request, name, pseudonym, "pay")
     try:
-        amount = pay.cents(Amount(request.POST.get("amount", "").strip()))
-        pay.add_bonus(one, amount, request.POST.get("reason", ""), request.user)
+        amount = Amount(request.POST.get("amount", "").strip())
+        # Before it is worked with: 1e999999 is an amount too.
+        if not amount <= pay.MOST_BONUS:
+            raise ValueError(f"A bonus is at most {pay.MOST_BONUS} {one.study.currency}.")
+        pay.add_bonus(one, pay.cents(amount), request.POST.get("reason", ""), request.user)
     except InvalidOperation:
         return _page(request, one, problem="Write an amount such as 1.50.", status=422)
     except ValueError as error:

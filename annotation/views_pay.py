@@ -38,7 +38,7 @@ def _act(request: HttpRequest, study: Study) -> str:
             sync(study)
         made = payment.prepare(study, request.user)
         return f"{len(made)} batches were prepared." if made else "Nothing new is due."
-    batch = get_object_or_404(study.payment_batches, pk=int(pk[:18]) if pk.isdigit() else 0)
+    batch = get_object_or_404(study.payment_batches, pk=int(pk[:18]) if pk.isdecimal() else 0)
     if action == "pay":
         payment.pay_batch(batch)
         return f"Batch {batch.pk} is paid."

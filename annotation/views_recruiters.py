@@ -71,8 +71,8 @@ def panel_new(request: HttpRequest, name: str) -> HttpResponse:
     study = study_of(request, name, "own")
     made = Panel(study=study, **{f: request.POST.get(f, "").strip() for f in PANEL_FIELDS})
     try:
-        made.full_clean(exclude=["study", "code"])
         panel.check(made)
+        made.full_clean(exclude=["study", "code"])
         with transaction.atomic():
             made.save()
     except ValidationError as error:
@@ -124,7 +124,7 @@ def prolific_plan(request: HttpRequest, name: str) -> HttpResponse:
     study = study_of(request, name, "own")
     parts = request.POST.get("annotation_parts", "0")
     try:
-        studies.plan(study, int(parts) if parts.isdigit() else -1, request.user)
+        studies.plan(study, int(parts[:18]) if parts.isdecimal() else -1, request.user)
     except studies.PlanError as error:
         return _page(request, study, status=409, problem=str(error))
     return redirect("recruiters", study.name)
@@ -157,7 +157,7 @@ def _draft_fields(request: HttpRequest) -> dict[str, int | str | bool]:
     }
     for name in DRAFT_NUMBERS:
         text = request.POST.get(name, "")
-        if not text.isdigit() or len(text) > 6:
+        if not text.isdecimal() or len(text) > 6:
             raise studies.PlanError(f"{name.replace('_', ' ')}: write a whole number.")
         fields[name] = int(text)
     for name in ("reward", "screen_out"):

@@ -22,6 +22,7 @@ from tasks.formats import FormatError
 from tasks.models import Split, Task
 
 LARGEST_CHECKS = 1_000_000  # bytes
+LONGEST_NAME = 200  # bytes; file systems take 255
 
 
 @require_GET
@@ -157,8 +158,12 @@ def task_checks(request: HttpRequest, name: str, version: int) -> HttpResponse:
     sent = request.FILES.get("checks")
     if sent is None or sent.size > LARGEST_CHECKS:
         return _task_page(request, one, problem="Choose a file of at most 1 MB.", status=422)
+    filename = get_valid_filename(sent.name)
+    if len(filename.encode()) > LONGEST_NAME:
+        problem = f"The name of the file is longer than {LONGEST_NAME} bytes."
+        return _task_page(request, one, problem=problem, status=422)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / get_valid_filename(sent.name)
+        path = Path(folder) / filename
         path.write_bytes(sent.read())
         try:
             checks.import_checks(one, path)

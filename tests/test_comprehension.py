@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from analysis import scores
@@ -210,6 +211,8 @@ def test_checks_are_attached_on_the_tasks_page(client, researcher, tmp_path):
     assert client.post(address).status_code == 422
     bad = tmp_path / "bad.jsonl"
     bad.write_text('{"id": "1"}')
+    long = SimpleUploadedFile("é" * 200 + ".jsonl", b"{}")
+    assert client.post(address, {"checks": long}).status_code == 422
     with bad.open("rb") as file:
         reply = client.post(address, {"checks": file})
     assert "bad.jsonl, line 1, field context" in reply.content.decode()

@@ -103,3 +103,41 @@ def test_the_owner_comes_in(client, study, researcher):
     client.force_login(researcher)
     for name in RESEARCHER_PAGES:
         assert client.get(reverse(name, args=[study.name])).status_code == 200, name
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["studies/a%00/", "join/a%00/", "work/a%00/", "tasks/a%00/1/", "models/a%00/",
+     "api/studies/a%00/"],
+)  # fmt: skip
+def test_a_sign_that_no_name_has_is_not_found(client, researcher, path):
+    client.force_login(researcher)
+    assert client.get(f"/{path}").status_code == 404
+
+
+MALFORMED = [
+    ("pay", {"action": "pay", "batch": "²"}, 404),
+    ("lists", {"end": "²"}, 422),
+    ("lists", {"effect": "deny", "criterion": "task", "value": "a\0b"}, 422),
+    ("lists", {"effect": "deny", "criterion": "study", "value": "a\0b"}, 422),
+    ("lists", {"effect": "deny", "criterion": "people", "value": "a\0b c"}, 422),
+    ("seats", {"scenario": "²", "number": "1"}, 422),
+    ("seats", {"scenario": "1", "number": "²"}, 422),
+    ("seats", {"scenario": "9" * 40, "number": "1"}, 404),
+    ("team", {"action": "add", "username": "a\0b", "role": "payer"}, 422),
+    ("team", {"action": "remove", "member": "²"}, 422),
+    ("panel_new", {"name": "a\0b", "id_parameter": "id"}, 422),
+    ("panel_new", {"name": "a", "id_parameter": "id", "other_code": "\0"}, 422),
+    ("prolific_plan", {"annotation_parts": "²"}, 409),
+    ("prolific_plan", {"annotation_parts": "9" * 5000}, 409),
+]
+
+
+@pytest.mark.parametrize(("name", "fields", "status"), MALFORMED)
+def test_malformed_fields_of_a_researcher_are_refused_with_a_sentence(
+    client, study, researcher, name, fields, status
+):
+    client.force_login(researcher)
+    reply = client.post(reverse(name, args=[study.name]), fields)
+    assert reply.status_code == status
+    assert status == 404 or 'role="alert"' in reply.content.decode()

@@ -235,8 +235,11 @@ def test_paid_and_analysed_are_two_facts(client, researcher, study):
 
 @pytest.mark.parametrize(
     ("amount", "reason", "status"),
-    [("1.50", "thanks", 302), ("1.50", "", 422), ("much", "x", 422), ("-1", "x", 422)],
-)
+    [
+        ("1.50", "thanks", 302), ("1.50", "", 422), ("much", "x", 422), ("-1", "x", 422),
+        ("Infinity", "x", 422), ("NaN", "x", 422), ("1e999999", "x", 422), ("1", "a\0b", 422),
+    ],
+)  # fmt: skip
 def test_a_bonus_is_an_amount_with_a_reason(client, researcher, study, amount, reason, status):
     seat = factories.seat(study.scenarios.get())
     client.force_login(researcher)

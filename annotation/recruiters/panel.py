@@ -52,7 +52,11 @@ PRESETS = {
 
 def check(panel: Panel) -> None:
     """Raise ValidationError, with the reason at each field, for a panel that cannot work."""
-    errors: dict[str, str] = {}
+    errors = {
+        field: "It contains a sign that is no character."
+        for field in ("name", "completed_code", "other_code", "completed_url", "other_url")
+        if "\0" in getattr(panel, field)
+    }
     for field in ("id_parameter", "submission_parameter"):
         name = getattr(panel, field)
         if (name or field == "id_parameter") and not re.fullmatch(r"[A-Za-z0-9_.-]{1,60}", name):

@@ -94,7 +94,7 @@ class Command(BaseCommand):
         name, _at, version = name.partition("@")
         tasks = Task.objects.filter(name=name)
         if version:
-            tasks = tasks.filter(version=version) if version.isdigit() else tasks.none()
+            tasks = tasks.filter(version=version) if version.isdecimal() else tasks.none()
         task = tasks.order_by("-version").first()
         if task is None:
             known = ", ".join(t.name for t in Task.objects.latest_versions()) or "none yet"

@@ -122,7 +122,7 @@ def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
         raise PlanError("It exists on Prolific by now: change it there.")
     for name, value in fields.items():
         setattr(draft, name, value)
-    if not str(draft.name).strip() or len(draft.name) > 120:
+    if not str(draft.name).strip() or len(draft.name) > 120 or "\0" in draft.name:
         raise PlanError("Give it a name of at most 120 characters.")
     if draft.minutes < 1 or draft.reward_cents < 1:
         raise PlanError("Minutes and reward are above zero.")
