@@ -21,6 +21,8 @@ from annotation.models import Answer, Decision, Participation, Qualification, St
 
 # How many others a rule needs before it can screen anybody out.
 OTHERS_NEEDED = {Qualification.POINTS_BELOW: 2, Qualification.SDS_BELOW: 5}
+# Sums of fractions are off by less than this: nobody is screened out by how a computer adds.
+ROUNDING = 1e-6  # points
 
 
 @dataclass(frozen=True)
@@ -39,7 +41,7 @@ def verdict(rule: str, threshold: float | None, own: float, others: Sequence[flo
     """
     if rule == Qualification.MINIMUM:
         words = f"training S1 {own:.1f}, at least {threshold:g} is asked for"
-        return Verdict(own >= (threshold or 0), words)
+        return Verdict(own >= (threshold or 0) - ROUNDING, words)
     if rule not in OTHERS_NEEDED:
         return Verdict(True, "the study screens nobody out")
     needed = OTHERS_NEEDED[Qualification(rule)]
@@ -50,11 +52,11 @@ def verdict(rule: str, threshold: float | None, own: float, others: Sequence[flo
     below = mean - own
     if rule == Qualification.POINTS_BELOW:
         words = f"training S1 {own:.1f}, {below:.1f} points below the mean {mean:.1f} of"
-        return Verdict(below <= (threshold or 0), f"{words} {len(others)} others")
+        return Verdict(below <= (threshold or 0) + ROUNDING, f"{words} {len(others)} others")
     spread = statistics.stdev(others)
     allowed = (threshold or 0) * spread
     words = f"training S1 {own:.1f}; the {len(others)} others have {mean:.1f} ± {spread:.1f}"
-    return Verdict(below <= allowed, words)
+    return Verdict(below <= allowed + ROUNDING, words)
 
 
 def training_means(study: Study) -> dict[int, tuple[int, str, float]]:

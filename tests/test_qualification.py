@@ -49,6 +49,8 @@ def train(study, right: int) -> Participation:
         ("none", None, 0, [], True, False),
         ("minimum", 50, 50, [], True, False),
         ("minimum", 50, 49.9, [], False, False),
+        # Five times 0.8 and five times 0.6, added up one by one.
+        ("minimum", 70, 10 * sum([0.8] * 5 + [0.6] * 5), [], True, False),
         ("points_below", 10, 0, [90], True, True),
         ("points_below", 10, 80, [90, 90], True, False),
         ("points_below", 10, 79, [90, 90], False, False),
