@@ -6,7 +6,7 @@ from decimal import InvalidOperation
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
@@ -128,7 +128,7 @@ def _page(
         "participation": one,
         "page": page,
         "rows": [_row(one, turn) for turn in page],
-        "decisions": _decisions(one, may_pay),
+        "decisions": _decisions(one, may_read, may_pay),
         "flags": _flags(one) if may_read else [],
         "worked": in_words(pay.active_time(one)),
         "entries": one.ledger.all() if may_pay else [],
@@ -140,10 +140,11 @@ def _page(
     return render(request, "researcher/participation.html", context, status=status)
 
 
-def _decisions(one: Participation, may_pay: bool) -> QuerySet[Decision]:
-    """What was decided; on pay only for who may pay."""
-    decisions = one.decisions.select_related("by")
-    return decisions if may_pay else decisions.exclude(about=Decision.About.PAY)
+def _decisions(one: Participation, may_read: bool, may_pay: bool) -> QuerySet[Decision]:
+    """What was decided; on pay for who may pay, the rest, which tells scores, for who may read."""
+    on_pay = Q(about=Decision.About.PAY)
+    seen = (on_pay if may_pay else Q(pk=None)) | (~on_pay if may_read else Q(pk=None))
+    return one.decisions.select_related("by").filter(seen)
 
 
 def _flags(one: Participation) -> list[str]:

@@ -268,6 +268,16 @@ def test_a_payer_sees_no_answers(client, world):
     assert "test 0" in client.get(address).content.decode()
 
 
+def test_a_payer_reads_no_score_in_the_reason_of_a_decision(client, world):
+    address = reverse("participation", args=["story", world.done.pseudonym])
+    for about in ("qualification", "analysis"):
+        world.done.decisions.create(about=about, outcome=True, reason="training S1 83.3")
+    client.force_login(world.people["carol"])
+    assert "training S1 83.3" not in client.get(address).content.decode()
+    client.force_login(world.people["bob"])
+    assert client.get(address).content.decode().count("training S1 83.3") == 2
+
+
 def test_a_payer_cannot_plan_with_the_results(client, world):
     for person, knows in (("bob", True), ("carol", False)):
         client.force_login(world.people[person])
