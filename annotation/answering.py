@@ -23,6 +23,10 @@ class Conflict(Exception):
 
     ALREADY_REVEALED = "You have already answered this example: your first answer counts."
     ALREADY_RECORDED = "Your answer to this example is already recorded: your first answer counts."
+    GIVEN_UP = (
+        "Your last answer was not stored: your place had been given up before it came. Go on, and"
+        " you find that example again."
+    )
     NOT_CURRENT = "This is not the example that you are working on now. Here is the current one."
 
 
@@ -79,7 +83,7 @@ def submit(
             _same_or_conflict(asked, card, fields)
             return participation, current
         if participation.status != Participation.Status.WORKING:
-            raise Conflict(Conflict.NOT_CURRENT)
+            raise Conflict(Conflict.GIVEN_UP)
         given = read_answer(asked.example, card, fields)
         store(asked, given, card.gold_rule, participation.scenario.idle_cutoff)
         if asked.step == Step.TRAINING:

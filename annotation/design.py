@@ -31,6 +31,8 @@ TRANSITIONS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "close": (("open", "paused"), "closed", "Close for good"),
     "draft": (("open", "paused"), "draft", "Back to draft"),
 }
+# More than anybody can mean, and so little that a date can be worked out from it.
+MOST = {"idle_limit_hours": 365 * 24, "estimated_minutes": 10_000}
 
 
 class DesignError(Exception):
@@ -56,6 +58,9 @@ def check_design(study: Study, tasks: Sequence[Task]) -> None:
     _check_shots(study, tasks, refuse)
     if tasks and (study.tasks_per_worker or 0) > len(tasks):
         refuse("tasks_per_worker", f"The study has only {len(tasks)} task(s).")
+    for field, most in MOST.items():
+        if (getattr(study, field) or 0) > most:
+            refuse(field, f"At most {most}.")
     if "\0" in study.consent_text or not study.consent_text.strip():
         refuse("consent_text", "Write what workers consent to.")
     _check_gates(study, tasks, refuse)

@@ -213,6 +213,10 @@ def come_back(participation: Participation) -> Participation:
             raise RecruitmentError(study.status, NO_SEAT[study.status])
         if study.participations.live().filter(worker=participation.worker_id).exists():
             raise RecruitmentError("done", "You are at work on another task of this study.")
+        if not participation.turns_begun() and (
+            _tasks_begun(study, participation.worker.key) >= study.tasks_per_worker
+        ):
+            raise RecruitmentError("done", NO_SEAT["done"])
         return _sit_down_again(participation)
 
 

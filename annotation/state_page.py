@@ -134,7 +134,7 @@ def turn_page(participation: Participation, turn: Turn, **said) -> TurnPage:
             card, turn.example, turn.answer.as_given(), training_step.reveal(turn)
         )
     worked = turn.worked_until(timezone.now(), scenario.idle_cutoff)
-    rate, currency = scenario.promise
+    rate, currency, most_hours = scenario.promise
     return TurnPage(
         card=card,
         example=turn.example,
@@ -151,6 +151,7 @@ def turn_page(participation: Participation, turn: Turn, **said) -> TurnPage:
         worked_seconds=int(worked.total_seconds()),
         hourly_rate=rate,
         currency=currency,
+        most_paid_seconds=None if most_hours is None else int(most_hours * 3600),
         reveal=revealed,
         **said,
     )

@@ -142,6 +142,7 @@ class TurnPage:
     cutoff_seconds: int = 60
     hourly_rate: Decimal = Decimal(0)
     currency: str = ""
+    most_paid_seconds: int | None = None
     reveal: Reveal | None = None
     error: str = ""
     notice: str = ""
@@ -152,7 +153,10 @@ class TurnPage:
     @property
     def earned(self) -> str:
         """Earned so far by the time worked, rounded down: the last cents are the ledger's."""
-        hours = Decimal(self.worked_seconds) / 3600
+        seconds = self.worked_seconds
+        if self.most_paid_seconds is not None:
+            seconds = min(seconds, self.most_paid_seconds)
+        hours = Decimal(seconds) / 3600
         return str((self.hourly_rate * hours).quantize(Decimal("0.01"), ROUND_DOWN))
 
     @property

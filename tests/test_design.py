@@ -78,6 +78,7 @@ def test_a_study_is_made_in_the_browser_with_its_scenarios(ada, task):
         ("hourly_rate", "-1", "greater than or equal to"),
         ("hourly_rate", "plenty", "Enter a number"),
         ("idle_limit_hours", "0", "greater than or equal to 1"),
+        ("idle_limit_hours", "30000000", "At most 8760"),
         ("consent_text", " ", "This field is required"),
         ("comprehension_questions", "Why?\n- One", "Question 1: write at least two"),
         ("comprehension_questions", "Why?\n- One\n- Two", "exactly one option as right"),

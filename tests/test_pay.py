@@ -108,6 +108,16 @@ def test_time_and_earnings_are_shown_while_working(client, study):
     assert 'data-cutoff="60"' in page
 
 
+def test_no_more_is_shown_as_earned_than_is_paid_at_most(client, researcher, monkeypatch):
+    limits = {"hourly_rate": 12, "most_paid_hours": Decimal("0.1"), "idle_cutoff_seconds": 600}
+    study = factories.make_study(researcher, factories.make_task(), shots=[2], **limits)
+    seat = factories.seat(study.scenarios.get())
+    now = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: now + timedelta(minutes=9))
+    page = client.get(reverse("work", args=[seat.token])).content.decode()
+    assert 'data-most="360" value="1.20">1.20<' in page
+
+
 # The ledger --------------------------------------------------------------------------------------
 
 

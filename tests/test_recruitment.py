@@ -121,6 +121,33 @@ def test_whoever_comes_back_late_goes_on_where_they_stopped(client, study):
     assert seat.status == "working"
 
 
+def test_an_answer_after_the_place_was_given_up_is_said_not_to_be_stored(client, study):
+    seat = factories.seat(study.scenarios.last())
+    turn = seat.latest_turn()
+    expire(seat)
+    fields = factories.fields_for(turn.example, turn.example.gold)
+    reply = client.post(reverse("answer", args=[seat.token]), {"turn": turn.pk, **fields})
+    assert reply.status_code == 409
+    assert "Your last answer was not stored" in reply.content.decode()
+    assert not Answer.objects.exists()
+
+
+def test_an_older_seat_is_no_way_around_the_tasks_per_worker(client, researcher):
+    tasks = [factories.make_task(), factories.make_task(name="toy-other")]
+    study = factories.make_study(researcher, *tasks, shots=[0], annotators=2)
+    first = factories.join(study, identity="ida")
+    expire(first)
+    factories.join(study)  # so that another task is the emptier one
+    second = factories.join(study, identity="ida")
+    assert second != first
+    recruitment.consent(second, agree=True)
+    training_step.begin(second.token)
+    factories.work_through(second)
+    reply = client.post(reverse("come_back", args=[first.token]))
+    assert reply.status_code == 409
+    assert "already taken part" in reply.content.decode()
+
+
 def test_whoever_comes_back_too_late_is_told_so_and_keeps_their_answers(client, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     late = factories.seat(study.scenarios.get())

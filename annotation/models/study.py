@@ -363,9 +363,9 @@ class Scenario(models.Model):
         return self.shots > 0 or self.study.help_examples_at_zero_shots
 
     @cached_property
-    def promise(self) -> "tuple[Decimal, str]":
-        """The hourly rate and its currency."""
-        return self.study.hourly_rate, self.study.currency
+    def promise(self) -> "tuple[Decimal, str, Decimal | None]":
+        """The hourly rate, its currency, and how many hours are paid at most, if that is said."""
+        return self.study.hourly_rate, self.study.currency, self.study.most_paid_hours
 
     @cached_property
     def idle_cutoff(self) -> timedelta:

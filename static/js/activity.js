@@ -77,7 +77,8 @@ function showTime() {
   const minutes = Math.floor(clock.seconds / 60);
   write(clock.shown, minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`);
   if (!clock.earned) return;
-  const cents = Math.floor((Number(clock.earned.dataset.earned) * clock.seconds) / 36);
+  const { earned, most = Infinity } = clock.earned.dataset;
+  const cents = Math.floor((Number(earned) * Math.min(clock.seconds, Number(most))) / 36);
   write(clock.earned, (cents / 100).toFixed(2));
 }
 
