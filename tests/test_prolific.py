@@ -6,6 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db.models.signals import pre_save
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -259,6 +260,25 @@ def test_polling_frees_the_seats_of_who_left(fake, published, leave, expected):
     call_command("sync_prolific", verbosity=0)
     seat.refresh_from_db()
     assert (seat.status, seat.seat_number) == (expected, None)
+
+
+def test_what_follows_from_a_status_is_not_lost_in_a_crash(fake, published):
+    session, seat = arrive(fake, published)
+    begin(seat)
+    fake.return_submission(session)
+
+    def crash(**_signal):
+        raise RuntimeError("the process ends here")
+
+    pre_save.connect(crash, sender=Participation)
+    try:
+        with pytest.raises(RuntimeError):
+            sync.sync(seat.study)
+    finally:
+        pre_save.disconnect(crash, sender=Participation)
+    sync.sync(seat.study)
+    seat.refresh_from_db()
+    assert (seat.status, seat.seat_number) == ("returned", None)
 
 
 def test_rejected_is_neither_analysed_nor_paid_and_both_are_logged(fake, published):

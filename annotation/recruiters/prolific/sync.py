@@ -67,19 +67,32 @@ def sync_submission(session: str) -> bool:
 
 
 def _take_over(session: str, text: str, done: Synced) -> bool:
-    """Store a submission's status and do what follows from it, once."""
+    """Store a submission's status and do what follows from it, once: both or neither."""
     key = recruitment.submission_key(ProlificDoor.recruiter, session)
     status = status_of(text)
     with transaction.atomic():
-        one = Submission.objects.select_for_update(no_key=True).filter(key=key).first()
+        one = Submission.objects.filter(key=key).first()
+        if one is None or one.status == status:
+            return one is not None
+        # The order of all locks: study, participation, and its submission last.
+        Study.objects.select_for_update(no_key=True).get(pk=one.study_id)
+        locked = Participation.objects.select_for_update(no_key=True)
+        participation = locked.filter(pk=one.participation_id).first()
+        one = Submission.objects.select_for_update(no_key=True).filter(pk=one.pk).first()
         if one is None or one.status == status:
             return one is not None
         one.status = status
         one.save(update_fields=["status"])
+        _follow(one, participation, done)
     done.changed += 1
-    participation = one.participation
+    return True
+
+
+def _follow(one: Submission, participation: Participation | None, done: Synced) -> None:
+    """What a new status leads to; the caller holds the locks."""
     if participation is None or participation.submissions.order_by("-pk").first() != one:
-        return True  # a later submission of the same person speaks for their work
+        return  # a later submission of the same person speaks for their work
+    status = one.status
     if status == "RETURNED":
         done.freed += recruitment.give_back(participation, Participation.Status.RETURNED)
     elif status == "TIMED_OUT":
@@ -87,7 +100,6 @@ def _take_over(session: str, text: str, done: Synced) -> bool:
     elif status == "REJECTED":
         done.freed += recruitment.give_back(participation, Participation.Status.RETURNED)
         _was_rejected(participation)
-    return True
 
 
 def _was_rejected(participation: Participation) -> None:
