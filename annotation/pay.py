@@ -1,9 +1,10 @@
 """What is earned: active time, the hourly promise, and the ledger.
 
 Who completes earns the larger of the base reward and the hourly rate times the active time; who
-ends earlier (screened out, returned, expired, withdrawn) earns the rate for the time worked, and
-at least the study's minimum. Waiting for a decision is paid by the rate too. Amounts are integer
-cents, rounded up. The ledger only grows: `settle` enters what is due and not yet entered.
+ends earlier (screened out, returned, expired, withdrawn) earns the rate for the time worked; and
+whoever saw an example at least the study's minimum. Waiting for a decision is paid by the rate too.
+Amounts are integer cents, rounded up. The ledger only grows: `settle` enters what is due and not
+yet entered.
 """
 
 import statistics
@@ -67,11 +68,12 @@ def target(participation: Participation, worked: timedelta) -> int:
     """What the work of this participation is worth, in cents, without waiting and bonuses."""
     study = participation.study
     earned = for_time(study, worked)
-    if participation.status == Participation.Status.COMPLETED:
-        return max(earned, cents(study.base_reward))
     if participation.consented_at is None:
         return 0
-    return max(earned, cents(study.minimum_pay) if participation.turns_begun() else 0)
+    least = cents(study.minimum_pay) if participation.turns_begun() else 0
+    if participation.status == Participation.Status.COMPLETED:
+        least = max(least, cents(study.base_reward))
+    return max(earned, least)
 
 
 def settle(participation: Participation) -> list[LedgerEntry]:

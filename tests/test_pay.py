@@ -127,6 +127,7 @@ def test_no_more_is_shown_as_earned_than_is_paid_at_most(client, researcher, mon
         (900, {}, {"top_up": 300}),  # $3 in 900 s is $12 per hour (FACTS section 6)
         (1200, {"base_reward": 3}, {"base": 300, "top_up": 100}),
         (60, {"base_reward": 3}, {"base": 300}),
+        (60, {"base_reward": 1, "minimum_pay": 2}, {"base": 100, "top_up": 100}),
         (7200, {"most_paid_hours": Decimal("1.5")}, {"top_up": 1800}),
         (1, {}, {"top_up": 1}),  # 0.33 cents are rounded up
         (900, {"hourly_rate": 0}, {}),
