@@ -22,7 +22,10 @@ MASKS = [
     (rb"(?<=/join/)[\w-]{10,}", b"LINK"),
     (rb'(?<=name="turn" value=")\d+', b"TURN"),
     (rb'(?<=data-key=")[^"]+', b"TURN"),
-    (rb'(?<=data-worked=")\d+', b"0"),
+    # Time worked and what it earns: a cent every three seconds, so the clock alone decides.
+    (rb'(?<=data-worked=")\d+">\d+ min', b"WORKED"),
+    (rb'(?<= value=")\d+\.\d\d">\d+\.\d\d', b"EARNED"),
+    (rb"(?<=<dd>)\d+(\.\d\d USD| min)(?=</dd>)", b"EARNED OR WORKED"),
     (rb"\b[A-Z2-9]{8}\b", b"CODE"),
 ]
 
