@@ -66,6 +66,12 @@ def test_a_page_without_signs_counts_a_gap_up_to_five_minutes():
     assert turn.active_until(at(2000), cut).total_seconds() == 300
 
 
+def test_a_clock_that_was_set_back_takes_no_time_away(study):
+    seat = factories.seat(study.scenarios.get())
+    seat.arrived_at, seat.consented_at = at(200), at(0)
+    assert seat.worked_before_first(at(30)) == timedelta(seconds=30)
+
+
 def test_a_sign_of_work_is_stored_and_counts(client, study):
     seat = factories.seat(study.scenarios.get())
     turn = seat.latest_turn()

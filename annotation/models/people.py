@@ -307,7 +307,8 @@ class Participation(models.Model):
         marks = [self.arrived_at, self.consented_at, self.comprehended_at, moment]
         marks = [mark for mark in marks if mark is not None]
         gaps = (later - earlier for earlier, later in itertools.pairwise(marks))
-        return sum((min(gap, LONGEST_COUNTED_GAP) for gap in gaps), timedelta())
+        # Clocks of two servers differ, and are set back: no gap takes time away.
+        return sum((min(max(gap, timedelta()), LONGEST_COUNTED_GAP) for gap in gaps), timedelta())
 
 
 class Tombstone(models.Model):
