@@ -16,6 +16,7 @@ from decimal import ROUND_CEILING, Decimal
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import QuerySet, Sum
+from django.utils import timezone
 
 from annotation.models import Decision, LedgerEntry, Participation, Study, Submission
 from annotation.models import Kind as WorkerKind
@@ -23,6 +24,7 @@ from annotation.models import Kind as WorkerKind
 Kind = LedgerEntry.Kind
 
 MOST_BONUS = 10_000  # in currency
+SAME_BONUS_WITHIN = timedelta(minutes=1)
 
 
 def cents(amount: Decimal) -> int:
@@ -180,16 +182,26 @@ def add_bonus(participation: Participation, amount: int, reason: str, by) -> Led
     """Enter a bonus of so many cents. Raises ValueError without amount or reason."""
     if amount <= 0 or not reason.strip():
         raise ValueError("A bonus is an amount above zero, with its reason.")
+    reason = reason.strip()[:200]
     if "\0" in reason:
         raise ValueError("The reason contains a sign that is no character.")
-    return LedgerEntry.objects.create(
-        participation=participation,
-        kind=Kind.BONUS,
-        cents=amount,
-        currency=participation.study.currency,
-        reason=reason.strip()[:200],
-        by=by,
-    )
+    with transaction.atomic():
+        # Two clicks: one at a time, and the second finds what the first has entered.
+        Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
+        lately = timezone.now() - SAME_BONUS_WITHIN
+        same = participation.ledger.filter(kind=Kind.BONUS, cents=amount, reason=reason, by=by)
+        if same.filter(at__gte=lately).exists():
+            raise ValueError(
+                "This bonus was entered a moment ago. If it is meant twice, give another reason."
+            )
+        return LedgerEntry.objects.create(
+            participation=participation,
+            kind=Kind.BONUS,
+            cents=amount,
+            currency=participation.study.currency,
+            reason=reason,
+            by=by,
+        )
 
 
 @dataclass(frozen=True)

@@ -266,6 +266,16 @@ def test_a_bonus_is_an_amount_with_a_reason(client, researcher, study, amount, r
     assert earned(seat) == ({"bonus": 150} if status == 302 else {})
 
 
+def test_two_clicks_on_a_bonus_enter_it_once(client, researcher, study):
+    seat = factories.seat(study.scenarios.get())
+    client.force_login(researcher)
+    address = reverse("participation_bonus", args=[study.name, seat.pseudonym])
+    replies = [client.post(address, {"amount": "1.50", "reason": "thanks"}) for _click in range(2)]
+    assert [reply.status_code for reply in replies] == [302, 422]
+    assert "entered a moment ago" in replies[1].content.decode()
+    assert earned(seat) == {"bonus": 150}
+
+
 # Wages and batches -------------------------------------------------------------------------------
 
 

@@ -132,6 +132,23 @@ def test_a_publication_that_broke_off_goes_on_where_it_stopped(fake, study, rese
     assert draft.status == "ACTIVE"
 
 
+def test_two_clicks_on_publish_create_one_study(fake, study, researcher, monkeypatch):
+    (draft,) = studies.plan(study, 0, researcher)
+
+    class Overtaken(prolific_client.Client):
+        """While this one creates the study, the second click arrives."""
+
+        def create_study(self, asked):
+            with pytest.raises(studies.PlanError, match="at this moment"):
+                studies.create(study.prolific_studies.get(), HOST)
+            return super().create_study(asked)
+
+    monkeypatch.setattr(studies, "Client", Overtaken)
+    studies.create(draft, HOST)
+    assert len(fake._data["studies"]) == 1
+    assert study.prolific_studies.get().status == "ACTIVE"
+
+
 def test_the_page_drafts_changes_and_publishes(ada, fake, study):
     address = reverse("recruiters", args=[study.name])
     ada.post(reverse("prolific_plan", args=[study.name]), {"annotation_parts": "0"})

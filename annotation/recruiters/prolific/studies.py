@@ -7,12 +7,15 @@ studies that only this group may enter; each lasts less than a day.
 """
 
 import secrets
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
+from django.db.models import Q
 from django.urls import reverse
+from django.utils import timezone
 
 from annotation.models import Kind, ProlificStudy, Scenario, Study
 from annotation.pay import cents
@@ -23,6 +26,8 @@ from tasks.models import Example
 CODE_ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 LONGEST_SITTING = 23 * 60  # minutes: "under a day"
 MOST_PARTS = 10
+NOT_CREATED, CREATING = "not created", "being created"
+LONGEST_CREATION = timedelta(minutes=2)
 
 
 class PlanError(ValueError):
@@ -138,18 +143,34 @@ def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
 def create(draft: ProlificStudy, root: str) -> None:
     """Create the study on Prolific and publish it. `root` is Handful's own address.
 
-    Asked again it goes on where it stopped. Raises ProlificError.
+    Asked again it goes on where it stopped. Raises ProlificError, and PlanError while somebody
+    else is creating it.
     """
     client = Client()
-    _groups(draft, client)
     if not draft.external_id:
-        made = client.create_study(payload(draft, root))
+        _claim(draft)
+        try:
+            _groups(draft, client)
+            made = client.create_study(payload(draft, root))
+        except BaseException:
+            ProlificStudy.objects.filter(pk=draft.pk).update(status=NOT_CREATED, synced_at=None)
+            raise
         draft.external_id, draft.status = str(made["id"]), made.get("status", "UNPUBLISHED")
-        draft.save(update_fields=["external_id", "status"])
+        draft.synced_at = None
+        draft.save(update_fields=["external_id", "status", "synced_at"])
     if draft.status == "UNPUBLISHED":
         made = client.publish(draft.external_id)
         draft.status = made.get("status", "ACTIVE")
         draft.save(update_fields=["status"])
+
+
+def _claim(draft: ProlificStudy) -> None:
+    """Of two who press Publish at once only one goes on: a study there costs money."""
+    now = timezone.now()
+    at_it = Q(status=CREATING, synced_at__gt=now - LONGEST_CREATION)
+    free = ProlificStudy.objects.filter(pk=draft.pk, external_id=None).exclude(at_it)
+    if not free.update(status=CREATING, synced_at=now):
+        raise PlanError("Somebody is creating it at this moment: look again in two minutes.")
 
 
 def _groups(draft: ProlificStudy, client: Client) -> None:
