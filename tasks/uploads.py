@@ -400,8 +400,10 @@ def drop_old() -> None:
     for upload in Upload.objects.filter(made_at__lt=timezone.now() - KEPT):
         drop(upload)
     root = Path(settings.VAR_DIR) / "uploads"
+    # Looked at before the rows: a folder that comes after them belongs to somebody.
+    folders = list(root.iterdir()) if root.is_dir() else []
     known = {str(pk) for pk in Upload.objects.values_list("pk", flat=True)}
-    for folder in root.iterdir() if root.is_dir() else ():
+    for folder in folders:
         if folder.name not in known:
             shutil.rmtree(folder, ignore_errors=True)
 

@@ -8,8 +8,10 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
+from django.db import connection
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -512,3 +514,21 @@ def test_the_import_is_for_researchers(client, db):
     reply = client.get(reverse("task_import"))
     assert reply.status_code == 302
     assert client.post(reverse("task_import")).status_code == 302
+
+
+def test_sweeping_up_leaves_the_files_of_who_comes_at_that_moment(researcher):
+    (Path(settings.VAR_DIR) / "uploads").mkdir(parents=True)
+    came = []
+
+    def somebody_comes(execute, sql, *arguments):
+        """Right after the uploads that there are were looked up."""
+        found = execute(sql, *arguments)
+        if "tasks_upload" in sql and "WHERE" not in sql and not came:
+            came.append(Upload(owner=researcher))
+            came[0].save()
+            uploads.folder_of(came[0]).mkdir()
+        return found
+
+    with connection.execute_wrapper(somebody_comes):
+        uploads.drop_old()
+    assert uploads.folder_of(came[0]).is_dir()
