@@ -10,6 +10,7 @@ import csv
 import io
 from collections import defaultdict
 from collections.abc import Iterable
+from contextlib import suppress
 from datetime import timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -26,6 +27,7 @@ from annotation.models import (
     Submission,
 )
 from annotation.recruiters.prolific.client import Client, ProlificError
+from annotation.recruiters.prolific.sync import sync_submission
 
 Method, State, Kind = PaymentBatch.Method, PaymentBatch.State, LedgerEntry.Kind
 
@@ -128,11 +130,39 @@ def pay_batch(batch: PaymentBatch) -> PaymentBatch:
     client = Client()
     if batch.method == Method.APPROVAL:
         _claim(batch, State.PREPARED, State.PAYING)
-        for submission in _submissions(batch):
-            client.approve(identities.show(submission.reference))
-            Submission.objects.filter(pk=submission.pk).update(status="APPROVED")
-        return _paid(batch)
+        return _approve(batch, client)
     return _pay_bonuses(batch, client)
+
+
+def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
+    """Approve every submission; what Prolific refuses leaves the batch and is due again."""
+    refused = {}
+    for submission in _submissions(batch):
+        reference = identities.show(submission.reference)
+        try:
+            client.approve(reference)
+        except ProlificError as error:
+            if error.status not in (400, 404):
+                raise
+            # A plain refusal: given back or timed out meanwhile, so no money has moved.
+            batch.payments.filter(entry__submission=submission).delete()
+            refused[reference] = f"{submission.participation} ({error})"
+        else:
+            Submission.objects.filter(pk=submission.pk).update(status="APPROVED")
+    if not batch.payments.exists():
+        batch.state = State.CANCELLED
+        batch.save(update_fields=["state"])
+    else:
+        _paid(batch)
+    for reference in refused:
+        with suppress(ProlificError):  # then the next run brings over what became of it
+            sync_submission(reference)
+    if refused:
+        raise PaymentError(
+            f"Some submissions were not approved: {'; '.join(refused.values())}. The others are"
+            " paid. Prepare a payment again for these."
+        )
+    return batch
 
 
 def _pay_bonuses(batch: PaymentBatch, client: Client) -> PaymentBatch:

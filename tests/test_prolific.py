@@ -571,6 +571,25 @@ def test_an_approval_that_is_faster_than_the_way_back_is_asked_for_again(
     assert books(fake) == 1000
 
 
+def test_one_submission_that_cannot_be_approved_keeps_nobody_else_unpaid(
+    fake, study, published, monkeypatch
+):
+    monkeypatch.setattr(prolific_client, "APPROVAL_WAITS", (0.01,))
+    session, seat = arrive(fake, published)
+    begin(seat)
+    factories.work_through(seat)
+    complete(fake, published, BO)
+    (batch,) = payment.prepare(study, None)
+    fake.return_submission(session)  # after the batch was prepared, without having come back
+    with pytest.raises(payment.PaymentError, match=f"not approved: {seat.pseudonym}"):
+        payment.pay_batch(batch)
+    assert fake.books()[BO]["entries"][0]["cents"] == published.reward_cents
+    assert PaymentBatch.objects.get(pk=batch.pk).state == "paid"
+    pay_all(study)
+    assert fake.books()[IDA]["entries"][0]["kind"] == "bonus"
+    assert books(fake) == ledger() == 2 * published.reward_cents
+
+
 def test_who_returned_after_working_is_paid_by_bonus(fake, study, published):
     session, seat = arrive(fake, published)
     begin(seat)
