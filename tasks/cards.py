@@ -13,6 +13,7 @@ from typing import Any
 FAMILIES = ("classification", "sequence_labelling", "reading_comprehension")
 GOLD_RULES = ("set", "any_of")
 DIRECTIONS = ("ltr", "rtl")
+LONGEST_LABEL = 100  # characters
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 
 
@@ -171,6 +172,13 @@ def parse_card(data: dict[str, Any], source: str) -> Card:
     parts: dict[str, Any] = {
         key: _parts(data.get(key, []), made, f"{source}: key {key}") for key, made in PARTS.items()
     }
+    for index, label in enumerate(parts["labels"]):
+        # An answer holds the name, and a browser sends a line break back as another one.
+        if len(label.name) > LONGEST_LABEL or len(label.name.splitlines()) > 1:
+            raise CardError(
+                f"{source}: key labels[{index}].name: expected one line of at most"
+                f" {LONGEST_LABEL} characters"
+            )
     if parts["labels"] and data["no_answer"]:
         raise CardError(f"{source}: key no_answer: expected false where there are labels")
     return Card(**{**data, "segments": tuple(segments), **parts})

@@ -5,7 +5,7 @@ import json
 import pytest
 from django.core.management import CommandError, call_command
 
-from tasks.cards import load_card, parse_card
+from tasks.cards import CardError, load_card, parse_card
 from tasks.importing import CARDS, CLUES
 from tasks.models import Example, Split, Task
 from tests import factories
@@ -213,6 +213,13 @@ def test_a_bad_card_is_refused_by_its_key(tmp_path, db, case):
     assert "task.toml" in str(refused.value)
     assert sentence in str(refused.value)
     assert not Task.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["x" * 101, "two\nlines"])
+def test_a_label_that_no_answer_could_hold_is_refused(name):
+    labels = [factories.LABELS[0], {**factories.LABELS[1], "name": name}]
+    with pytest.raises(CardError, match=r"labels\[1\].name: expected one line of at most 100"):
+        parse_card(factories.card_data(labels=labels), "task.toml")
 
 
 def test_an_unknown_file_name_is_refused(tmp_path, db):
