@@ -88,9 +88,13 @@ def refusal(study: Study, key: str, kind: str, among: list[int] | None = None) -
 
 
 def _tasks_begun(study: Study, key: str) -> int:
-    """How many tasks of the study this worker has begun: participations with an example shown."""
+    """How many tasks of the study this worker has begun: participations with an example shown.
+
+    Or that ended before it by what the worker did: there is no second try at the questions.
+    """
     theirs = Participation.objects.filter(study=study, worker__key=key)
-    begun = theirs.filter(Q(turns__isnull=False) | Q(status=Participation.Status.WITHDRAWN))
+    ended = (Participation.Status.WITHDRAWN, Participation.Status.SCREENED_OUT)
+    begun = theirs.filter(Q(turns__isnull=False) | Q(status__in=ended))
     return begun.distinct().count()
 
 

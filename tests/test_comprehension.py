@@ -7,7 +7,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from analysis import scores
-from annotation import checks, consent_text, training_step
+from annotation import checks, consent_text, recruitment, training_step
 from annotation.answering import Conflict
 from annotation.models import Answer, ExitAnswers, Step
 from tasks.formats import FormatError
@@ -26,8 +26,6 @@ What comes after the training step?
 @pytest.fixture
 def asked(researcher):
     """Somebody who has consented to a study with two questions."""
-    from annotation import recruitment
-
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], comprehension_questions=QUESTIONS
     )
@@ -69,6 +67,17 @@ def test_an_attempt_without_an_answer_to_each_question_does_not_count(client, as
     assert attempt(client, asked, second="").status_code == 422
     asked.refresh_from_db()
     assert asked.comprehension_tries == 0
+
+
+def test_who_failed_the_questions_cannot_begin_anew_with_the_same_link(client, asked):
+    for _attempt in range(2):
+        attempt(client, asked, first="0")
+    asked.refresh_from_db()
+    assert asked.status == "screened_out"
+    worker = asked.worker
+    with pytest.raises(recruitment.RecruitmentError) as refused:
+        recruitment.join(asked.study_id, worker.key, worker.recruiter, worker.kind)
+    assert refused.value.code == "done"
 
 
 def test_the_last_wrong_attempt_is_a_paid_exit_not_a_rejection(client, asked):
