@@ -282,7 +282,7 @@ def test_seats_can_be_added_while_the_study_runs_and_the_design_stays_frozen(ada
     assert factories.join(study).seat_number == 3
     study.refresh_from_db()
     assert study.manifest_hash == before
-    assert "1 seats added" in study.events.last().what
+    assert "1 seat added" in study.events.last().what
     assert ada.post(address, {"scenario": scenario.pk, "number": "x"}).status_code == 422
 
 
