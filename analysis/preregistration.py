@@ -317,7 +317,7 @@ def least_and_most(manifest: Manifest) -> list[str]:
         found.append(f"Who completes earns at least {pay['base_reward']} {currency}.")
     if float(pay["minimum_pay"]):
         found.append(
-            f"Who leaves or is screened out after the first example earns at least"
+            "Whoever saw an example, also who leaves or is screened out, earns at least"
             f" {pay['minimum_pay']} {currency}."
         )
     if pay["most_paid_hours"] is not None:

@@ -58,8 +58,13 @@ def worker_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 def landing(request: HttpRequest, code: str) -> HttpResponse:
     """What it is, how long it takes, what it pays; Start, or why there is no seat."""
     arrival = access.arrival(request, code)
+    return _landing(request, arrival, _begun(arrival))
+
+
+def _begun(arrival: access.Arrival) -> Participation | None:
+    """What this visitor is at here, or would go on with."""
     theirs = arrival.study.participations.filter(worker__key=arrival.key).order_by("-pk")
-    return _landing(request, arrival, theirs.live().first() or theirs.expired_at_work().first())
+    return theirs.live().first() or theirs.expired_at_work().first()
 
 
 def _landing(
@@ -126,7 +131,8 @@ def start(request: HttpRequest, code: str) -> HttpResponse:
     arrival = access.arrival(request, code)
     if arrival.is_preview:
         return _landing(request, arrival, status=409)
-    if arrival.study.computer_only and _is_small(request):
+    # Who is at work already keeps their seat: the code for a phone would give the work back.
+    if arrival.study.computer_only and _is_small(request) and not _begun(arrival):
         return _landing(request, arrival, refused="device", status=409)
     try:
         participation = arrival.start()

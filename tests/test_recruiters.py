@@ -209,6 +209,16 @@ def test_a_study_for_computers_sends_phones_away_and_stores_no_user_agent(client
     assert client.post(start, HTTP_USER_AGENT="Firefox").status_code == 302
 
 
+def test_who_began_on_a_computer_is_not_sent_away_from_a_phone(study, panel):
+    study.computer_only = True
+    study.save()
+    started = arrive(panel)
+    again = arrive(panel, client=Client(HTTP_USER_AGENT=IPHONE))
+    assert (again.status_code, again.url) == (302, started.url)
+    other = arrive(panel, "participantId=2&assignmentId=a2", Client(HTTP_USER_AGENT=IPHONE))
+    assert other.status_code == 409
+
+
 # Lists and seats ---------------------------------------------------------------------------------
 
 
