@@ -9,6 +9,7 @@ one runs it. A killed process leaves its claim behind; when that runs out, the c
 again. So a chunk must give the same when it is run again, and must end within its kind's limit.
 """
 
+import contextlib
 import hashlib
 import logging
 import secrets
@@ -102,11 +103,15 @@ def drop(found: QuerySet[Job]) -> None:
 
 
 def sweep() -> None:
-    """Delete the files of jobs that are not there any more."""
+    """Delete the files of jobs that are not there any more.
+
+    Not those of the last hour: whoever makes a job with its files may not have committed its row.
+    """
     known = {str(pk) for pk in Job.objects.values_list("pk", flat=True)}
     for folder in _root().iterdir() if _root().is_dir() else ():
-        if folder.name not in known:
-            shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):  # another sweep was there first
+            if folder.name not in known and folder.stat().st_mtime < time.time() - 3600:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def retry(job: Job) -> None:

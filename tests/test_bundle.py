@@ -1,7 +1,9 @@
 """The release bundle in the browser: made in parts, kept while it holds, never in pieces."""
 
 import io
+import os
 import shutil
+import time
 import zipfile
 
 import pytest
@@ -300,10 +302,12 @@ def test_a_withdrawal_deletes_what_is_kept_and_what_is_being_made(
     assert kept(var) == []
 
 
-def test_the_next_who_prepares_one_deletes_the_files_of_no_job(ada, study, var):
-    (var / "jobs" / "77").mkdir(parents=True)
+def test_the_next_who_prepares_one_deletes_old_files_of_no_job(ada, study, var):
+    for name, age in (("77", 3700), ("88", 60)):  # the job of the second may yet be committed
+        (var / "jobs" / name).mkdir(parents=True)
+        os.utime(var / "jobs" / name, (time.time() - age,) * 2)
     prepare(ada, study)
-    assert list((var / "jobs").iterdir()) == []
+    assert [path.name for path in (var / "jobs").iterdir()] == ["88"]
 
 
 def test_a_draft_has_none(ada, researcher, study):
