@@ -5,6 +5,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+import hypothesis
 import pytest
 from django.conf import settings as django_settings
 from django.contrib.auth import get_user_model
@@ -29,6 +30,9 @@ FLAGS = [
 SHARED = Path(os.environ.get("HANDFUL_SHARED", Path(__file__).parents[2] / "shared"))
 CLUES = SHARED / "data" / "clues"
 
+
+# The same examples on every machine, and no failure because a machine is busy.
+hypothesis.settings.load_profile("ci")
 
 _static_root = tempfile.TemporaryDirectory(prefix="handful-static-")
 
