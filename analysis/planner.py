@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 from django import forms
+from django.http import QueryDict
 from scipy import stats
 
 from analysis import significance, uncertainty
@@ -28,7 +29,7 @@ POWER = 0.8
 
 
 class PlannerForm(forms.Form):
-    """What is wanted; every field has a value to begin with, so that the page starts full."""
+    """What is wanted. What is not asked for has its first value, so that the page starts full."""
 
     source = forms.ChoiceField(label="Numbers from")
     half_width = forms.FloatField(
@@ -60,17 +61,13 @@ class PlannerForm(forms.Form):
         " Holm's first step.",
     )
 
-    def __init__(self, *args: Any, sources: Sequence[tuple[str, str]], **kwargs: Any):
-        super().__init__(*args, **kwargs)
+    def __init__(self, asked: QueryDict, *, sources: Sequence[tuple[str, str]]):
+        first = {name: field.initial for name, field in self.base_fields.items()}
+        super().__init__(first | {"source": sources[0][0]} | asked.dict())
         self.fields["source"].choices = sources
         for name, field in self.fields.items():
-            if self.is_bound and name in self.errors:
+            if name in self.errors:
                 field.widget.attrs |= {"aria-invalid": "true", "aria-describedby": f"error-{name}"}
-
-    def first_values(self) -> dict[str, Any]:
-        """What the page shows before anything was asked for."""
-        values = {name: field.initial for name, field in self.fields.items()}
-        return values | {"source": self.fields["source"].choices[0][0]}
 
 
 @dataclass(frozen=True)

@@ -16,10 +16,10 @@ from annotation.access import study_of
 def plan(request: HttpRequest) -> HttpResponse:
     """How many annotators and examples a wanted interval needs. Nothing is stored."""
     sources = planner.sources(request.user)
-    form = planner.PlannerForm(request.GET or None, sources=sources)
+    form = planner.PlannerForm(request.GET, sources=sources)
     context = {"form": form, "has_studies": len(sources) > 1}
-    if not form.is_bound or form.is_valid():
-        wanted = form.cleaned_data if form.is_bound else form.first_values()
+    if form.is_valid():
+        wanted = form.cleaned_data
         rows = [planner.plan(one, wanted) for one in planner.known(request.user, wanted["source"])]
         columns = planner.columns(wanted)
         context |= {

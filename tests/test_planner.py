@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import re
 from html import unescape
 
 import numpy as np
@@ -192,6 +193,14 @@ def test_a_study_without_results_or_of_somebody_else_is_no_source(
     assert "Select a valid choice" in page
     assert "Task by task" not in page
     assert study.title not in page
+
+
+def test_the_analysis_of_a_pilot_leads_to_a_plan_from_it(signed_in, study):
+    analysis = signed_in.get(reverse("analysis", args=[study.name])).content.decode()
+    (address,) = re.findall(r'href="(/planner/\?source=[^"]+)"', analysis)
+    page = signed_in.get(address).content.decode()
+    assert "Task by task" in page
+    assert f'<option value="person:{study.name}" selected>' in page
 
 
 @pytest.mark.parametrize(
