@@ -123,3 +123,10 @@ def researcher(db):
 @pytest.fixture
 def other_researcher(db):
     return get_user_model().objects.create_user("grace", password="right horse")
+
+
+@pytest.fixture
+def ada(client, researcher):
+    """The test client with the researcher signed in."""
+    client.force_login(researcher)
+    return client

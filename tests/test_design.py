@@ -17,12 +17,6 @@ def task(db):
     return factories.make_task(shots=(2, 4))
 
 
-@pytest.fixture
-def ada(client, researcher):
-    client.force_login(researcher)
-    return client
-
-
 def fields(task, **changes) -> dict:
     """What the form of a new study sends."""
     return {

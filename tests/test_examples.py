@@ -28,12 +28,6 @@ def study(researcher):
     return study
 
 
-@pytest.fixture
-def ada(client, researcher):
-    client.force_login(researcher)
-    return client
-
-
 def test_the_hardest_come_first_with_their_means_by_shots(study):
     task = study.tasks.get()
     rows = hardest(study, task, Kind.PERSON)

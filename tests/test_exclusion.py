@@ -23,12 +23,6 @@ def seats(study):
     return both
 
 
-@pytest.fixture
-def ada(client, researcher):
-    client.force_login(researcher)
-    return client
-
-
 def decide(client, study, seat, in_analysis: str, reason: str):
     address = reverse("participation_decide", args=[study.name, seat.pseudonym])
     return client.post(address, {"about": "analysis", "outcome": in_analysis, "reason": reason})

@@ -29,12 +29,6 @@ def study(researcher):
     return made
 
 
-@pytest.fixture
-def signed_in(client, researcher):
-    client.force_login(researcher)
-    return client
-
-
 def rows_of(client, study, figure: str, **asked) -> list[dict[str, str]]:
     reply = client.get(reverse("figure_file", args=[study.name, figure, "csv"]), asked)
     return list(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))
@@ -50,9 +44,9 @@ def marks(spec: dict) -> list[dict]:
     return [layer["encoding"] for layer in spec["spec"]["layer"]]
 
 
-def test_the_shot_curve_is_the_table_as_a_curve(signed_in, study):
+def test_the_shot_curve_is_the_table_as_a_curve(ada, study):
     cells = tables.performance(study).cells
-    means = [row for row in rows_of(signed_in, study, "shots") if row["what"] == "mean"]
+    means = [row for row in rows_of(ada, study, "shots") if row["what"] == "mean"]
     assert len(means) == 2
     for row in means:
         cell = cells[row["task"], int(row["shots"])]
@@ -64,21 +58,21 @@ def test_the_shot_curve_is_the_table_as_a_curve(signed_in, study):
         assert (float(row["low"]), float(row["high"])) == (0, 100)
 
 
-def test_the_annotators_stand_beside_their_mean(signed_in, study):
-    people = [row for row in rows_of(signed_in, study, "shots") if row["what"] == "annotator"]
+def test_the_annotators_stand_beside_their_mean(ada, study):
+    people = [row for row in rows_of(ada, study, "shots") if row["what"] == "annotator"]
     assert len(people) == 4
     assert {round(float(row["s1"]), 6) for row in people} == {100, 33.333333}
 
 
-def test_one_annotator_has_no_interval(signed_in, researcher):
+def test_one_annotator_has_no_interval(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
-    (mean,) = [row for row in rows_of(signed_in, study, "shots") if row["what"] == "mean"]
+    (mean,) = [row for row in rows_of(ada, study, "shots") if row["what"] == "mean"]
     assert (mean["low"], mean["high"]) == ("", "")
-    assert spec_of(signed_in, study, "shots")
+    assert spec_of(ada, study, "shots")
 
 
-def test_the_learning_curve_follows_the_order_in_which_they_met_the_examples(signed_in, researcher):
+def test_the_learning_curve_follows_the_order_in_which_they_met_the_examples(ada, researcher):
     task = factories.make_task(shots=(10,))
     study = factories.make_study(researcher, task, shots=[10], annotators=1)
     # Five mistakes, then everything right.
@@ -87,16 +81,16 @@ def test_the_learning_curve_follows_the_order_in_which_they_met_the_examples(sig
         seat, lambda turn: ["train"] if turn.position < 5 else list(turn.example.gold), limit=10
     )
     factories.work_through(seat)
-    rows = rows_of(signed_in, study, "learning")
+    rows = rows_of(ada, study, "learning")
     means = [row for row in rows if row["what"] == "mean"]
     assert [float(row["s1"]) for row in means] == [0, 100]
     assert [(row["first"], row["last"]) for row in means] == [("1", "5"), ("6", "10")]
 
 
 @pytest.mark.parametrize("figure", NAMES)
-def test_the_csv_is_the_data_of_the_figure(signed_in, study, figure):
-    (drawn,) = spec_of(signed_in, study, figure)["datasets"].values()
-    rows = rows_of(signed_in, study, figure)
+def test_the_csv_is_the_data_of_the_figure(ada, study, figure):
+    (drawn,) = spec_of(ada, study, figure)["datasets"].values()
+    rows = rows_of(ada, study, figure)
     assert {row["kind"] for row in rows} == {"person"}
     assert len(drawn) == len(rows) > 0
     for mark, row in zip(drawn, rows, strict=True):
@@ -111,8 +105,8 @@ def test_the_csv_is_the_data_of_the_figure(signed_in, study, figure):
 
 
 @pytest.mark.parametrize("figure", ["learning", "drift", "speed"])
-def test_groups_are_told_apart_without_colour(signed_in, study, figure):
-    spec = spec_of(signed_in, study, figure)
+def test_groups_are_told_apart_without_colour(ada, study, figure):
+    spec = spec_of(ada, study, figure)
     for channel in ("strokeDash", "shape"):
         (one,) = [layer[channel] for layer in marks(spec) if channel in layer]
         assert one["scale"]["domain"] == [0, 10]
@@ -120,50 +114,50 @@ def test_groups_are_told_apart_without_colour(signed_in, study, figure):
         assert len(set(looks)) == 2
 
 
-def test_a_group_looks_the_same_where_another_is_missing(signed_in, study):
+def test_a_group_looks_the_same_where_another_is_missing(ada, study):
     # The learning curve has nobody at 0 shots; those at 10 keep their look.
     looks = [
         next(layer["shape"]["scale"] for layer in marks(spec) if "shape" in layer)
-        for spec in (spec_of(signed_in, study, name) for name in ("learning", "drift"))
+        for spec in (spec_of(ada, study, name) for name in ("learning", "drift"))
     ]
     assert looks[0] == looks[1]
 
 
-def test_no_drift_is_drawn_where_all_met_the_order_of_the_file(signed_in, researcher):
+def test_no_drift_is_drawn_where_all_met_the_order_of_the_file(ada, researcher):
     task = factories.make_task()
     study = factories.make_study(researcher, task, annotators=1, annotation_order="file_order")
     for scenario in study.scenarios.all():
         factories.work_through(factories.seat(scenario))
-    page = signed_in.get(reverse("figures", args=[study.name])).content.decode()
+    page = ada.get(reverse("figures", args=[study.name])).content.decode()
     assert "met the test examples in the order of the file" in page
     assert page.count("<vega-figure") == 4
     for name, rest in (("figure_file", ["drift", "json"]), ("figure_numbers", ["drift"])):
-        assert signed_in.get(reverse(name, args=[study.name, *rest])).status_code == 404
+        assert ada.get(reverse(name, args=[study.name, *rest])).status_code == 404
 
 
-def test_drift_is_drawn_where_contexts_stay_together(signed_in, researcher):
+def test_drift_is_drawn_where_contexts_stay_together(ada, researcher):
     task = factories.make_task()
     study = factories.make_study(
         researcher, task, annotators=1, annotation_order="contexts_together"
     )
     for scenario in study.scenarios.all():
         factories.work_through(factories.seat(scenario))
-    assert rows_of(signed_in, study, "drift")
+    assert rows_of(ada, study, "drift")
 
 
-def test_a_training_order_of_the_file_is_said(signed_in, researcher):
+def test_a_training_order_of_the_file_is_said(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=1, training_order="file_order"
     )
     factories.work_through(factories.seat(study.scenarios.get()))
-    page = signed_in.get(reverse("figures", args=[study.name])).content.decode()
+    page = ada.get(reverse("figures", args=[study.name])).content.decode()
     assert "a slope may come from easier or harder" in page
 
 
-def test_a_study_of_zero_shots_has_nothing_to_learn_in(signed_in, researcher):
+def test_a_study_of_zero_shots_has_nothing_to_learn_in(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
-    page = signed_in.get(reverse("figures", args=[study.name])).content.decode()
+    page = ada.get(reverse("figures", args=[study.name])).content.decode()
     assert "no training step to learn in" in page
     assert page.count("<vega-figure") == 4
 
@@ -171,25 +165,25 @@ def test_a_study_of_zero_shots_has_nothing_to_learn_in(signed_in, researcher):
 @pytest.mark.parametrize(
     ("status", "words"), [("draft", "Open the study"), ("open", "Give out the study's link")]
 )
-def test_an_empty_study_says_what_to_do_next(signed_in, researcher, status, words):
+def test_an_empty_study_says_what_to_do_next(ada, researcher, status, words):
     study = factories.make_study(researcher, factories.make_task(), status=status)
-    page = signed_in.get(reverse("figures", args=[study.name])).content.decode()
+    page = ada.get(reverse("figures", args=[study.name])).content.decode()
     assert page.count("Nobody has completed it yet") == 1
     assert words in page
     assert "<vega-figure" not in page
 
 
-def test_whoever_is_not_in_the_analysis_is_in_no_figure(signed_in, study):
-    assert len(rows_of(signed_in, study, "time")) == 4
+def test_whoever_is_not_in_the_analysis_is_in_no_figure(ada, study):
+    assert len(rows_of(ada, study, "time")) == 4
     out = study.participations.first()
     out.in_analysis, out.seat_number = False, None
     out.save()
-    assert len(rows_of(signed_in, study, "time")) == 3
+    assert len(rows_of(ada, study, "time")) == 3
     for name in NAMES:
-        assert out.pseudonym not in json.dumps(rows_of(signed_in, study, name))
+        assert out.pseudonym not in json.dumps(rows_of(ada, study, name))
 
 
-def test_an_exclusion_that_trades_places_with_another_is_noticed(signed_in, study):
+def test_an_exclusion_that_trades_places_with_another_is_noticed(ada, study):
     """As many annotators and as many answers, but other ones."""
     one, two = study.participations.filter(scenario__shots=0)
     shown = []
@@ -200,24 +194,24 @@ def test_an_exclusion_that_trades_places_with_another_is_noticed(signed_in, stud
         back.save()
         (mean,) = [
             row
-            for row in rows_of(signed_in, study, "shots")
+            for row in rows_of(ada, study, "shots")
             if row["what"] == "mean" and row["shots"] == "0"
         ]
         shown.append(round(float(mean["s1"]), 3))
     assert shown == [33.333, 100]
 
 
-def test_kinds_do_not_mix(signed_in, study):
+def test_kinds_do_not_mix(ada, study):
     robot = factories.seat(study.scenarios.first(), Kind.SIMULATED)
     factories.work_through(robot)
-    assert robot.pseudonym not in json.dumps(rows_of(signed_in, study, "time"))
-    (row,) = rows_of(signed_in, study, "time", kind="simulated")
+    assert robot.pseudonym not in json.dumps(rows_of(ada, study, "time"))
+    (row,) = rows_of(ada, study, "time", kind="simulated")
     assert (row["annotator"], row["kind"]) == (robot.pseudonym, "simulated")
-    page = signed_in.get(reverse("figures", args=[study.name]), {"kind": "simulated"})
+    page = ada.get(reverse("figures", args=[study.name]), {"kind": "simulated"})
     assert "simulated annotators (not people)" in page.content.decode()
 
 
-def test_an_absence_does_not_count_as_work(signed_in, study):
+def test_an_absence_does_not_count_as_work(ada, study):
     answer = Answer.objects.filter(turn__step="annotation").first()
     guards.lift(connection)
     Answer.objects.filter(pk=answer.pk).update(
@@ -225,11 +219,11 @@ def test_an_absence_does_not_count_as_work(signed_in, study):
     )
     guards.install(connection)
     who = answer.turn.participation.pseudonym
-    (row,) = [row for row in rows_of(signed_in, study, "time") if row["annotator"] == who]
+    (row,) = [row for row in rows_of(ada, study, "time") if row["annotator"] == who]
     assert 1.5 <= float(row["annotation_minutes"]) < 2
 
 
-def test_attention_checks_are_in_no_figure(signed_in, researcher, tmp_path):
+def test_attention_checks_are_in_no_figure(ada, researcher, tmp_path):
     task = factories.make_task(test_size=20)
     path = tmp_path / "checks.jsonl"
     path.write_text(
@@ -241,17 +235,17 @@ def test_attention_checks_are_in_no_figure(signed_in, researcher, tmp_path):
     checks.import_checks(task, path)
     study = factories.make_study(researcher, task, shots=[0], annotators=1, attention_checks=1)
     factories.work_through(factories.seat(study.scenarios.get()))
-    tenths = [row for row in rows_of(signed_in, study, "drift") if row["what"] == "annotator"]
+    tenths = [row for row in rows_of(ada, study, "drift") if row["what"] == "annotator"]
     # Twenty examples in ten parts of two, wherever the check stood.
     assert [(row["part"], row["n"]) for row in tenths] == [(str(k), "2") for k in range(1, 11)]
 
 
 @pytest.mark.parametrize("figure", NAMES)
-def test_the_numbers_stand_on_the_page_and_in_a_csv(signed_in, study, figure):
-    reply = signed_in.get(reverse("figure_numbers", args=[study.name, figure]))
+def test_the_numbers_stand_on_the_page_and_in_a_csv(ada, study, figure):
+    reply = ada.get(reverse("figure_numbers", args=[study.name, figure]))
     rows = list(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))
     assert len(rows) == {"learning": 1, "time": 4}.get(figure, 2)
-    page = signed_in.get(reverse("figures", args=[study.name])).content.decode()
+    page = ada.get(reverse("figures", args=[study.name])).content.decode()
     shown = figures_page.figure(study, Kind.PERSON, figure)
     assert len(shown.cells) == len(rows)
     for line in shown.cells:
@@ -262,33 +256,33 @@ def test_the_numbers_stand_on_the_page_and_in_a_csv(signed_in, study, figure):
     ("ext", "begins"), [("svg", b"<svg"), ("png", b"\x89PNG"), ("pdf", b"%PDF")]
 )
 @pytest.mark.parametrize("figure", NAMES)
-def test_each_figure_can_be_had_as_a_picture(signed_in, study, figure, ext, begins):
+def test_each_figure_can_be_had_as_a_picture(ada, study, figure, ext, begins):
     address = reverse("figure_file", args=[study.name, figure, ext])
-    reply = signed_in.get(address)
+    reply = ada.get(address)
     assert reply.status_code == 200
     assert reply.content.startswith(begins)
     if ext == "svg":
         assert b"toy-places" in reply.content
-    assert address in signed_in.get(reverse("figures", args=[study.name])).content.decode()
+    assert address in ada.get(reverse("figures", args=[study.name])).content.decode()
 
 
-def test_without_vl_convert_there_is_no_link_but_a_word(signed_in, study, monkeypatch):
+def test_without_vl_convert_there_is_no_link_but_a_word(ada, study, monkeypatch):
     monkeypatch.setitem(sys.modules, "vl_convert", None)
-    reply = signed_in.get(reverse("figure_file", args=[study.name, "shots", "svg"]))
+    reply = ada.get(reverse("figure_file", args=[study.name, "shots", "svg"]))
     assert reply.status_code == 501
     assert "pip install vl-convert-python" in reply.content.decode()
-    page = signed_in.get(reverse("figures", args=[study.name])).content.decode()
+    page = ada.get(reverse("figures", args=[study.name])).content.decode()
     assert ".svg" not in page
     assert "pip install vl-convert-python" in page
-    assert rows_of(signed_in, study, "shots")
+    assert rows_of(ada, study, "shots")
 
 
-def test_what_is_not_there_is_not_found(signed_in, study):
+def test_what_is_not_there_is_not_found(ada, study):
     for figure, ext in (("nothing", "json"), ("shots", "exe"), ("nothing", "csv")):
         address = reverse("figure_file", args=[study.name, figure, ext])
-        assert signed_in.get(address).status_code == 404
-    assert signed_in.get(reverse("figures", args=[study.name]), {"kind": "x"}).status_code == 404
-    assert signed_in.get(reverse("figure_numbers", args=[study.name, "x"])).status_code == 404
+        assert ada.get(address).status_code == 404
+    assert ada.get(reverse("figures", args=[study.name]), {"kind": "x"}).status_code == 404
+    assert ada.get(reverse("figure_numbers", args=[study.name, "x"])).status_code == 404
 
 
 def test_somebody_elses_figures_are_not_found(client, other_researcher, study):
@@ -302,11 +296,11 @@ def test_somebody_elses_figures_are_not_found(client, other_researcher, study):
     assert {client.get(one).status_code for one in addresses} == {404}
 
 
-def test_vega_is_loaded_on_the_page_of_figures_alone(signed_in, study):
+def test_vega_is_loaded_on_the_page_of_figures_alone(ada, study):
     for name in ("study", "analysis", "human_performance", "examples", "sensitivity"):
-        page = signed_in.get(reverse(name, args=[study.name])).content.decode()
+        page = ada.get(reverse(name, args=[study.name])).content.decode()
         assert "vega" not in page, name
-    assert "vega-embed" in signed_in.get(reverse("figures", args=[study.name])).content.decode()
+    assert "vega-embed" in ada.get(reverse("figures", args=[study.name])).content.decode()
     assert reverse("figures", args=[study.name]) in (
-        signed_in.get(reverse("study", args=[study.name])).content.decode()
+        ada.get(reverse("study", args=[study.name])).content.decode()
     )

@@ -33,12 +33,6 @@ def var(settings, tmp_path) -> Path:
     return settings.VAR_DIR
 
 
-@pytest.fixture
-def ada(client, researcher):
-    client.force_login(researcher)
-    return client
-
-
 def files(contents: dict[str, str | bytes]) -> list[SimpleUploadedFile]:
     return [
         SimpleUploadedFile(name, text.encode() if isinstance(text, str) else text)

@@ -241,12 +241,6 @@ def test_the_examples_that_differ_most_come_first(study, toy):
 # The page ----------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def ada(client, researcher):
-    client.force_login(researcher)
-    return client
-
-
 def table_of(client, study, table, **query) -> list[dict]:
     reply = client.get(reverse("study_models_file", args=[study.name, table]), query)
     assert reply.status_code == 200

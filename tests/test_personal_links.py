@@ -17,12 +17,6 @@ def study(researcher):
     return factories.make_study(researcher, factories.make_task(), shots=[0], annotators=3)
 
 
-@pytest.fixture
-def ada(client, researcher):
-    client.force_login(researcher)
-    return client
-
-
 def start(link: PersonalLink, client: Client) -> Participation:
     reply = client.post(reverse("start", args=[link.code]))
     return Participation.objects.get(token=reply.url.split("/")[2])

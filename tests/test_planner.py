@@ -22,12 +22,6 @@ WANTED = {
 
 
 @pytest.fixture
-def signed_in(client, researcher):
-    client.force_login(researcher)
-    return client
-
-
-@pytest.fixture
 def study(researcher):
     """At each of 0 and 2 shots two annotators who are always right and one who never is."""
     task = factories.make_task(test_size=6)
@@ -145,34 +139,34 @@ def test_the_annotators_that_an_interval_needs_are_the_fewest():
 # The page ----------------------------------------------------------------------------------------
 
 
-def test_the_page_starts_full_and_takes_nothing_but_wishes(signed_in):
-    reply = signed_in.get(reverse("planner"))
+def test_the_page_starts_full_and_takes_nothing_but_wishes(ada):
+    reply = ada.get(reverse("planner"))
     page = reply.content.decode()
     assert "From: CLUES, Table 4, as published." in page
     assert page.count("<tr><th") == 1 + 24
     assert "Once somebody has completed a study of yours" in page
-    assert signed_in.post(reverse("planner")).status_code == 405
+    assert ada.post(reverse("planner")).status_code == 405
 
 
-def test_each_number_is_explained(signed_in):
-    page = unescape(signed_in.get(reverse("planner"), WANTED).content.decode())
+def test_each_number_is_explained(ada):
+    page = unescape(ada.get(reverse("planner"), WANTED).content.decode())
     for column in planner.columns(WANTED)[2:]:
         assert column.meaning
         assert f">{column.heading}</button>" in page
         assert column.meaning[1:] in page
 
 
-def test_a_study_of_mine_feeds_the_planner(signed_in, study):
-    page = signed_in.get(reverse("planner")).content.decode()
+def test_a_study_of_mine_feeds_the_planner(ada, study):
+    page = ada.get(reverse("planner")).content.decode()
     assert f'value="person:{study.name}"' in page
     wanted = WANTED | {"source": f"person:{study.name}"}
-    page = signed_in.get(reverse("planner"), wanted).content.decode()
+    page = ada.get(reverse("planner"), wanted).content.decode()
     assert "From: A pilot: people." in page
     # Means of 100, 100 and 0.
     assert "<td>3</td><td>66.7</td><td>57.7</td>" in page
 
 
-def test_who_is_not_in_the_analysis_feeds_nothing(signed_in, study):
+def test_who_is_not_in_the_analysis_feeds_nothing(ada, study):
     Participation.objects.filter(scenario__shots=0).update(in_analysis=False, seat_number=None)
     rows = planner.known(study.owner, f"person:{study.name}")
     assert [row.shots for row in rows] == [2]
@@ -195,10 +189,10 @@ def test_a_study_without_results_or_of_somebody_else_is_no_source(
     assert study.title not in page
 
 
-def test_the_analysis_of_a_pilot_leads_to_a_plan_from_it(signed_in, study):
-    analysis = signed_in.get(reverse("analysis", args=[study.name])).content.decode()
+def test_the_analysis_of_a_pilot_leads_to_a_plan_from_it(ada, study):
+    analysis = ada.get(reverse("analysis", args=[study.name])).content.decode()
     (address,) = re.findall(r'href="(/planner/\?source=[^"]+)"', analysis)
-    page = signed_in.get(address).content.decode()
+    page = ada.get(address).content.decode()
     assert "Task by task" in page
     assert f'<option value="person:{study.name}" selected>' in page
 
@@ -214,8 +208,8 @@ def test_the_analysis_of_a_pilot_leads_to_a_plan_from_it(signed_in, study):
         ("difference", "nan", "Enter a number"),
     ],
 )
-def test_a_bad_wish_is_named_at_its_field(signed_in, field, value, words):
-    page = signed_in.get(reverse("planner"), WANTED | {field: value}).content.decode()
+def test_a_bad_wish_is_named_at_its_field(ada, field, value, words):
+    page = ada.get(reverse("planner"), WANTED | {field: value}).content.decode()
     assert words in page.split(f'id="error-{field}"')[1].split("</p>")[0]
     assert "Task by task" not in page
 
@@ -273,16 +267,16 @@ def test_a_minimum_of_seconds_is_about_the_median():
     assert math.isnan(found["median_seconds>=10"]["mean"])
 
 
-def test_the_page_of_it_marks_what_moved(signed_in, study):
-    page = signed_in.get(reverse("sensitivity", args=[study.name])).content.decode()
+def test_the_page_of_it_marks_what_moved(ada, study):
+    page = ada.get(reverse("sensitivity", args=[study.name])).content.decode()
     assert "<td>66.7 ± 57.7 (n=3)</td>" in page
     assert "<td><strong>100.0 ± 0.0 (n=2)</strong></td>" in page
     # Nobody in a test takes a second.
     assert "<td><strong>– (n=0)</strong></td>" in page
 
 
-def test_it_can_be_had_as_csv_with_all_digits(signed_in, study):
-    reply = signed_in.get(reverse("sensitivity_file", args=[study.name]))
+def test_it_can_be_had_as_csv_with_all_digits(ada, study):
+    reply = ada.get(reverse("sensitivity_file", args=[study.name]))
     rows = list(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))
     assert len(rows) == 2 * len(sensitivity.RULES)
     assert rows[0]["rule"] == "reported"
@@ -290,11 +284,11 @@ def test_it_can_be_had_as_csv_with_all_digits(signed_in, study):
     assert float(rows[0]["mean"]) == pytest.approx(200 / 3, abs=1e-12)
 
 
-def test_an_empty_study_says_what_to_do(signed_in, researcher):
+def test_an_empty_study_says_what_to_do(ada, researcher):
     study = factories.make_study(researcher, factories.make_task())
-    page = signed_in.get(reverse("sensitivity", args=[study.name])).content.decode()
+    page = ada.get(reverse("sensitivity", args=[study.name])).content.decode()
     assert "Give out the study's link" in page
-    assert signed_in.get(reverse("sensitivity_file", args=[study.name])).status_code == 200
+    assert ada.get(reverse("sensitivity_file", args=[study.name])).status_code == 200
 
 
 def test_somebody_elses_sensitivity_is_not_found(client, other_researcher, study):

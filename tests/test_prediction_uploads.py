@@ -24,12 +24,6 @@ def task(db):
     return factories.make_task(splits=5, test_size=6)
 
 
-@pytest.fixture
-def ada(client, researcher):
-    client.force_login(researcher)
-    return client
-
-
 def files(task, *numbers: int, **contents: bytes) -> list[SimpleUploadedFile]:
     data = factories.prediction_lines(task, lambda example: example.gold[:1])
     return [

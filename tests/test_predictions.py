@@ -272,12 +272,6 @@ def test_the_command_wants_files_and_a_researcher(researcher, other_researcher, 
 # The pages ---------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def ada(client, researcher):
-    client.force_login(researcher)
-    return client
-
-
 def send(client, *files: tuple[str, bytes], **fields):
     sent = [SimpleUploadedFile(name, data) for name, data in files]
     return client.post(reverse("models"), {"name": "toy", "files": sent, **fields})

@@ -14,12 +14,6 @@ QUESTIONS = "How often can you change an answer?\n- As often as I like\n* Never"
 
 
 @pytest.fixture
-def signed_in(client, researcher):
-    client.force_login(researcher)
-    return client
-
-
-@pytest.fixture
 def study(researcher):
     return factories.make_study(
         researcher, factories.make_task(), shots=[0, 2, 4], annotators=3, seed=4711,
@@ -34,8 +28,8 @@ def markdown(client, study) -> str:
     return reply.content.decode()
 
 
-def test_it_names_the_hash_of_the_manifest_and_the_moment_of_opening(signed_in, study):
-    text = markdown(signed_in, study)
+def test_it_names_the_hash_of_the_manifest_and_the_moment_of_opening(ada, study):
+    text = markdown(ada, study)
     assert hashlib.sha256(study.manifest.encode()).hexdigest() in text
     assert study.opened_at.strftime("%Y-%m-%d %H:%M:%S UTC") in text
     assert "None: a draft gives out no seats" in text
@@ -62,17 +56,17 @@ def test_it_names_the_hash_of_the_manifest_and_the_moment_of_opening(signed_in, 
         "| 3 and 3 | 3 | 0.1 | 3.07 SDs |",
     ],
 )
-def test_it_says_the_design_in_words(signed_in, study, said):
-    assert said in markdown(signed_in, study)
+def test_it_says_the_design_in_words(ada, study, said):
+    assert said in markdown(ada, study)
 
 
-def test_every_task_and_its_content_is_named(signed_in, study):
+def test_every_task_and_its_content_is_named(ada, study):
     (task,) = study.tasks.all()
-    assert task.content_hash in markdown(signed_in, study)
+    assert task.content_hash in markdown(ada, study)
 
 
-def test_texts_of_the_researcher_do_not_break_the_markdown(signed_in, study):
-    assert r"A \| small\_study" in markdown(signed_in, study)
+def test_texts_of_the_researcher_do_not_break_the_markdown(ada, study):
+    assert r"A \| small\_study" in markdown(ada, study)
 
 
 def test_it_is_made_from_the_manifest_alone(study):
@@ -83,54 +77,54 @@ def test_it_is_made_from_the_manifest_alone(study):
     assert "7.77 USD per hour" in text
 
 
-def test_what_happens_later_changes_not_a_byte(signed_in, researcher):
+def test_what_happens_later_changes_not_a_byte(ada, researcher):
     study = factories.make_study(researcher, factories.make_task())
-    before = markdown(signed_in, study)
+    before = markdown(ada, study)
     seat = factories.seat(study.scenarios.get(shots=0))
     factories.work_through(seat)
     seat.refresh_from_db()
     exclusion.decide(seat, False, "a reason", researcher)
     design.add_seats(study.scenarios.get(shots=2), 2, researcher)
     design.change_status(study, "pause", researcher)
-    assert markdown(signed_in, study) == before
+    assert markdown(ada, study) == before
 
 
-def test_a_draft_says_that_opening_makes_it(signed_in, researcher):
+def test_a_draft_says_that_opening_makes_it(ada, researcher):
     draft = factories.make_study(researcher, factories.make_task(), status="draft")
-    page = signed_in.get(reverse("preregistration", args=[draft.name])).content.decode()
+    page = ada.get(reverse("preregistration", args=[draft.name])).content.decode()
     assert "opening it freezes the design and makes this document" in page
     address = reverse("preregistration_file", args=[draft.name])
-    assert signed_in.get(address).status_code == 404
+    assert ada.get(address).status_code == 404
 
 
-def test_back_to_draft_takes_it_away_and_another_opening_makes_another(signed_in, study):
-    first = markdown(signed_in, study)
+def test_back_to_draft_takes_it_away_and_another_opening_makes_another(ada, study):
+    first = markdown(ada, study)
     design.change_status(study, "draft")
-    page = signed_in.get(reverse("preregistration", args=[study.name])).content.decode()
+    page = ada.get(reverse("preregistration", args=[study.name])).content.decode()
     assert "The study is a draft" in page
     study.hourly_rate = "13.00"
     design.save_draft(study, list(study.tasks.all()))
     design.change_status(study, "open")
-    second = markdown(signed_in, study)
+    second = markdown(ada, study)
     assert "13.00 USD per hour" in second
     assert second != first
 
 
-def test_the_page_shows_the_same(signed_in, study):
-    page = signed_in.get(reverse("preregistration", args=[study.name])).content.decode()
+def test_the_page_shows_the_same(ada, study):
+    page = ada.get(reverse("preregistration", args=[study.name])).content.decode()
     assert "What this design can show" in page
     assert study.manifest_hash in page
     assert reverse("preregistration_file", args=[study.name]) in page
 
 
-def test_one_number_of_shots_has_no_contrasts(signed_in, researcher):
+def test_one_number_of_shots_has_no_contrasts(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0])
-    assert "no differences between shots" in markdown(signed_in, study)
+    assert "no differences between shots" in markdown(ada, study)
 
 
-def test_one_annotator_a_side_can_show_nothing(signed_in, researcher):
+def test_one_annotator_a_side_can_show_nothing(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0, 2], annotators=1)
-    assert "| 1 and 1 | 1 | 1 | more than 50 SDs |" in markdown(signed_in, study)
+    assert "| 1 and 1 | 1 | 1 | more than 50 SDs |" in markdown(ada, study)
 
 
 def test_only_the_owner_may_read_it(client, other_researcher, study):

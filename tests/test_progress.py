@@ -29,12 +29,6 @@ HTMX = {"HX-Request": "true"}
 
 
 @pytest.fixture
-def ada(client, researcher):
-    client.force_login(researcher)
-    return client
-
-
-@pytest.fixture
 def study(researcher):
     return factories.make_study(researcher, factories.make_task(), shots=[0, 2], annotators=3)
 

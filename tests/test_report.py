@@ -24,12 +24,6 @@ from tests import factories
 
 
 @pytest.fixture
-def signed_in(client, researcher):
-    client.force_login(researcher)
-    return client
-
-
-@pytest.fixture
 def study(researcher):
     """0 and 2 shots, three seats each; of everything that can happen to somebody, one."""
     made = factories.make_study(
@@ -64,11 +58,11 @@ def left(study) -> list[str]:
     return block(study, "From arrival to analysis", Bullets).items
 
 
-def test_the_table_is_that_of_the_page_and_counts_people_only(signed_in, study):
+def test_the_table_is_that_of_the_page_and_counts_people_only(ada, study):
     grid = block(study, "Human performance", Grid)
     assert grid.caption == "Human performance"
     address = reverse("human_performance_file", args=[study.name, "csv"])
-    rows = csv.DictReader(io.StringIO(signed_in.get(address).content.decode()))
+    rows = csv.DictReader(io.StringIO(ada.get(address).content.decode()))
     people = [row for row in rows if row["kind"] == "person"]
     for row in people:
         (shown,) = [one for one in grid.rows if one[0] == f"{row['shots']} shots"]
@@ -364,11 +358,11 @@ def test_figures_are_pictures_where_they_can_be_drawn_else_tables(study, monkeyp
     assert len(grid.rows) == 2
 
 
-def test_the_pictures_of_the_page_are_there(signed_in, study):
-    page = signed_in.get(reverse("report", args=[study.name])).content.decode()
+def test_the_pictures_of_the_page_are_there(ada, study):
+    page = ada.get(reverse("report", args=[study.name])).content.decode()
     address = reverse("figure_file", args=[study.name, "shots", "svg"])
     assert f'<img src="{address}"' in page
-    assert signed_in.get(address)["Content-Type"] == "image/svg+xml"
+    assert ada.get(address)["Content-Type"] == "image/svg+xml"
 
 
 def test_models_are_compared_on_the_same_examples(researcher, study):
@@ -412,30 +406,30 @@ def test_what_the_platform_knows_is_filled_in(study, item, said):
     assert said in items(study)[item].known
 
 
-def test_an_answer_is_stored_shown_and_can_be_changed_and_taken_away(signed_in, researcher, study):
+def test_an_answer_is_stored_shown_and_can_be_changed_and_taken_away(ada, researcher, study):
     address = reverse("report", args=[study.name])
-    reply = signed_in.post(address, {"item-1.9": "Board 7, <b>no 12</b>", "item-2.4": ""})
+    reply = ada.post(address, {"item-1.9": "Board 7, <b>no 12</b>", "item-2.4": ""})
     assert reply.status_code == 302
     stored = ReportAnswer.objects.get()
     assert (stored.item, stored.text, stored.by) == ("1.9", "Board 7, <b>no 12</b>", researcher)
-    page = signed_in.get(address).content.decode()
+    page = ada.get(address).content.decode()
     assert "Board 7, &lt;b&gt;no 12&lt;/b&gt;" in page
     assert "<b>no 12" not in page
-    assert "Board 7" in signed_in.get(reverse("report_file", args=[study.name])).content.decode()
-    signed_in.post(address, {"item-1.9": "Board 8"})
+    assert "Board 7" in ada.get(reverse("report_file", args=[study.name])).content.decode()
+    ada.post(address, {"item-1.9": "Board 8"})
     assert ReportAnswer.objects.get().text == "Board 8"
-    signed_in.post(address, {"item-1.9": " "})
+    ada.post(address, {"item-1.9": " "})
     assert not ReportAnswer.objects.exists()
 
 
-def test_items_that_are_not_asked_are_not_stored(signed_in, study):
-    signed_in.post(reverse("report", args=[study.name]), {"item-1.1": "x", "item-9": "x"})
+def test_items_that_are_not_asked_are_not_stored(ada, study):
+    ada.post(reverse("report", args=[study.name]), {"item-1.1": "x", "item-9": "x"})
     assert not ReportAnswer.objects.exists()
 
 
-def test_an_answer_too_long_is_refused_whole_and_stays_on_the_page(signed_in, study):
+def test_an_answer_too_long_is_refused_whole_and_stays_on_the_page(ada, study):
     sent = {"item-1.9": "short", "item-2.4": "y" * 5001}
-    reply = signed_in.post(reverse("report", args=[study.name]), sent)
+    reply = ada.post(reverse("report", args=[study.name]), sent)
     assert reply.status_code == 422
     page = reply.content.decode()
     assert "Item 2.4: keep the answer under 5000 characters." in page
@@ -446,9 +440,9 @@ def test_an_answer_too_long_is_refused_whole_and_stays_on_the_page(signed_in, st
 # Doors --------------------------------------------------------------------------------------------
 
 
-def test_reading_the_report_stores_nothing(signed_in, study, django_assert_max_num_queries):
+def test_reading_the_report_stores_nothing(ada, study, django_assert_max_num_queries):
     with django_assert_max_num_queries(90) as seen:
-        signed_in.get(reverse("report", args=[study.name]))
+        ada.get(reverse("report", args=[study.name]))
     written = [q["sql"] for q in seen if q["sql"].split()[0] in ("INSERT", "UPDATE", "DELETE")]
     assert written == []
 
@@ -473,16 +467,16 @@ def test_an_analyst_reads_it_and_is_asked_nothing(client, researcher, other_rese
     assert not ReportAnswer.objects.exists()
 
 
-def test_a_draft_has_nothing_to_report(signed_in, researcher):
+def test_a_draft_has_nothing_to_report(ada, researcher):
     draft = factories.make_study(researcher, factories.make_task(), status="draft")
-    page = signed_in.get(reverse("report", args=[draft.name])).content.decode()
+    page = ada.get(reverse("report", args=[draft.name])).content.decode()
     assert "nothing to report" in page
-    assert signed_in.get(reverse("report_file", args=[draft.name])).status_code == 404
-    assert signed_in.post(reverse("report", args=[draft.name]), {}).status_code == 404
+    assert ada.get(reverse("report_file", args=[draft.name])).status_code == 404
+    assert ada.post(reverse("report", args=[draft.name]), {}).status_code == 404
 
 
-def test_no_secret_and_no_name_is_in_the_report(signed_in, study):
-    text = signed_in.get(reverse("report_file", args=[study.name])).content.decode()
+def test_no_secret_and_no_name_is_in_the_report(ada, study):
+    text = ada.get(reverse("report_file", args=[study.name])).content.decode()
     for one in study.participations.select_related("worker"):
         assert one.token not in text
         assert one.worker.key not in text

@@ -10,12 +10,6 @@ from tests import factories
 
 
 @pytest.fixture
-def ada(client, researcher):
-    client.force_login(researcher)
-    return client
-
-
-@pytest.fixture
 def study(researcher):
     return factories.make_study(researcher, factories.make_task(), shots=[0, 2], annotators=2)
 
