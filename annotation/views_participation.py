@@ -96,7 +96,7 @@ def review(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
 @login_required
 @require_GET
 def behaviour_page(request: HttpRequest, name: str) -> HttpResponse:
-    """Everybody whose behaviour is worth a look, and why."""
+    """Everybody whose behaviour is worth a look, and why; who has most flags comes first."""
     study = study_of(request, name, "read")
     again = qualification.flagged_again(study)
     found = behaviour.of_study(study)
@@ -107,6 +107,7 @@ def behaviour_page(request: HttpRequest, name: str) -> HttpResponse:
         said = [*flags.values(), *([again[one.pk]] if one.pk in again else [])]
         if said:
             rows.append({"participation": one, "flags": said})
+    rows.sort(key=lambda row: -len(row["flags"]))
     context = {"study": study, "rows": rows, "seen": len(found)}
     return render(request, "researcher/behaviour.html", context)
 

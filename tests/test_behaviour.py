@@ -5,6 +5,7 @@ from importlib import import_module
 
 import pytest
 from django.apps import apps
+from django.urls import reverse
 
 from annotation import behaviour, withdrawal
 from annotation.behaviour import Answered, flags, signs
@@ -177,3 +178,16 @@ def test_an_export_of_shared_browsers_verifies(researcher, tmp_path):
     )
     assert done.returncode == 0, done.stdout
     assert "shared_browser" in (tmp_path / "out" / "annotators.csv").read_text()
+
+
+def test_who_has_most_flags_comes_first(ada, researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(test_size=20), shots=[0], annotators=3
+    )
+    bad = [False, True, False]
+    seats = [factories.seat(study.scenarios.get()) for _ in bad]
+    for seat, is_bad in zip(seats, bad, strict=True):
+        factories.work_through(seat, (lambda turn: []) if is_bad else None)
+    rows = ada.get(reverse("behaviour", args=[study.name])).context["rows"]
+    assert [row["participation"] for row in rows] == [seats[1], seats[0], seats[2]]
+    assert len(rows[0]["flags"]) > len(rows[1]["flags"])
