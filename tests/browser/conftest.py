@@ -78,7 +78,7 @@ def live(django_db_setup) -> Iterator[LiveServerThread]:
     thread = LiveServerThread("localhost", static_handler=Counted)
     thread.daemon = True
     thread.start()
-    thread.is_ready.wait()
+    assert thread.is_ready.wait(timeout=60)
     if thread.error:
         raise thread.error
     yield thread
@@ -150,6 +150,28 @@ def page(open_browser) -> Page:
 @pytest.fixture
 def phone(open_browser) -> Page:
     return open_browser(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
+
+
+def settle(page: Page) -> None:
+    """Bring every animation to its end at once.
+
+    Waiting for one would wait for ever where nothing draws it, as in a closed `<details>`.
+    """
+    page.evaluate(
+        """() => { for (const animation of document.getAnimations()) {
+            const endless = animation.effect.getComputedTiming().endTime === Infinity;
+            if (endless) animation.cancel(); else animation.finish();
+        } }"""
+    )
+
+
+def answer_within(page: Page, promise: str, argument: Any = None, seconds: int = 60) -> Any:
+    """What a promise of the page (a function's text) resolves to; an error where it never does."""
+    return page.evaluate(
+        f"""argument => Promise.race([({promise})(argument), new Promise((_, reject) => setTimeout(
+            () => reject(new Error("no answer within {seconds} s")), {seconds} * 1000))])""",
+        argument,
+    )
 
 
 def seat_before(researcher, card: dict[str, Any], records: list[Record], train: bool, **study: Any):

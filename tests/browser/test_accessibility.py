@@ -5,7 +5,7 @@ import re
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from django.core.files.uploadedfile import SimpleUploadedFile
-from playwright.sync_api import expect
+from playwright.sync_api import Error, expect
 
 from analysis import resampling
 from annotation import pay, payment, qualification, recruitment, training_step, withdrawal
@@ -14,7 +14,7 @@ from annotation.recruiters.prolific import studies
 from tasks import jobs, prediction_files, prediction_uploads, uploads
 from tasks.models import Job, Upload
 from tests import factories
-from tests.browser.conftest import Desk
+from tests.browser.conftest import Desk, answer_within, settle
 from tests.test_importing import card_text, line
 
 AXE = Axe().axe_script
@@ -235,7 +235,8 @@ def violations(page, options=RULES) -> list[str]:
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
     # What axe finds in order is most of what it says, and takes long to hand over.
-    found = page.evaluate(
+    found = answer_within(
+        page,
         "options => axe.run(document, options).then(found => found.violations)",
         options | {"resultTypes": ["violations"]},
     )
@@ -252,11 +253,29 @@ def test_control_axe_finds_what_is_wrong(page):
     assert {one.split(":")[0] for one in violations(page, COLOURS)} == {"color-contrast"}
 
 
+def test_what_nothing_draws_holds_nothing_up(page):
+    """Chromium never ends the transitions of what stands in a closed `<details>`."""
+    page.set_content(
+        "<style>input { transition: color 1s } .on { color: red }</style>"
+        "<details><summary>More</summary><input></details>"
+        "<p style='animation: turn 1s infinite'>Busy.</p>"
+        "<style>@keyframes turn { to { opacity: 0.5 } }</style>"
+    )
+    page.evaluate(
+        "() => { const e = document.querySelector('input'); getComputedStyle(e).color;"
+        " e.className = 'on'; getComputedStyle(e).color; }"
+    )
+    settle(page)
+    assert page.evaluate("document.getAnimations().length") == 0
+    with pytest.raises(Error, match="no answer within 1 s"):
+        answer_within(page, "() => new Promise(() => {})", seconds=1)
+
+
 def is_accessible(page, place: str) -> None:
     """Light and dark, on a desktop and on the narrowest phone."""
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
-        page.evaluate("Promise.all(document.getAnimations().map(one => one.finished))")
+        settle(page)
         for width in (1280, 320):
             page.set_viewport_size({"width": width, "height": 800})
             assert page.evaluate("document.documentElement.scrollWidth") <= width, place

@@ -7,6 +7,7 @@ from playwright.sync_api import Page, expect
 
 from tasks.formats import Record
 from tests import factories
+from tests.browser.conftest import settle
 from tests.browser.test_accessibility import signed_in, violations
 
 TEXT = "Once \U0001f600 Ann Lee met Bo <b>in</b> New York, and Bo left New York for Rome. " * 3
@@ -81,7 +82,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(page, address):
     numbers(page).nth(2).focus()
     for scheme in ("light", "dark"):
         page.emulate_media(color_scheme=scheme)
-        page.evaluate("Promise.all(document.getAnimations().map(one => one.finished))")
+        settle(page)
         for width in (1280, 320):
             page.set_viewport_size({"width": width, "height": 800})
             assert violations(page) == [], f"{scheme}, {width} px"
