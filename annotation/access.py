@@ -4,7 +4,9 @@ Not yours and not there look the same: 404. Each door is tested hard, so that vi
 """
 
 import secrets
+from dataclasses import asdict
 
+from django.core import signing
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
@@ -16,16 +18,49 @@ from annotation.recruiters import Identity
 from annotation.recruiters.links import COOKIE, COOKIE_AGE, COOKIE_SALT, browser
 from tasks.models import Model
 
+TICKET_SALT = "annotation.arrival"
+# Long enough to read the landing page and be called away; an address that was copied is worth
+# nothing a few hours later, and a platform holds a place no longer before the work begins.
+TICKET_AGE = 2 * 3600  # seconds
+
 
 class Arrival:
     """Who stands at a door: recruiter, kind and key of the worker, and the browser they use."""
 
-    def __init__(self, request: HttpRequest, door: recruiters.Door):
-        self.door, self.study, self.kind = door, door.study, door.kind
+    def __init__(self, request: HttpRequest, door: recruiters.Door, code: str):
+        self.door, self.study, self.kind, self.code = door, door.study, door.kind, code
         self.browser = browser(request)
         self.is_preview = door.is_preview(request)
-        self.who = None if self.is_preview else door.identity(request)
+        self.who = None
+        if not self.is_preview:
+            self.who = self._of_ticket(request) or door.identity(request)
         self.query = request.META.get("QUERY_STRING", "")
+
+    @property
+    def ticket(self) -> str:
+        """Who stands here, signed by us, for the form of the landing page; "" for nobody known.
+
+        A platform's own signature lives for two minutes: it is checked once, when the page is
+        shown, and Start believes this field instead.
+        """
+        if self.who is None:
+            return ""
+        held = {"door": self.code, **asdict(self.who)}
+        return signing.dumps(held, salt=TICKET_SALT)
+
+    def _of_ticket(self, request: HttpRequest) -> Identity | None:
+        """Whom the form's `arrival` names; None without one, or for a stale or foreign one."""
+        if request.method != "POST":
+            return None
+        try:
+            held = signing.loads(
+                request.POST.get("arrival", ""), salt=TICKET_SALT, max_age=TICKET_AGE
+            )
+        except signing.BadSignature:
+            return None
+        if held.pop("door") != self.code:
+            return None
+        return Identity(**held)
 
     @property
     def key(self) -> str:
@@ -63,7 +98,7 @@ def arrival(request: HttpRequest, code: str) -> Arrival:
     door = recruiters.door(code)
     if door is None:
         raise Http404
-    return Arrival(request, door)
+    return Arrival(request, door, code)
 
 
 def participation_of(token: str) -> Participation:

@@ -95,6 +95,7 @@ def _landing(
         "ended_url": reverse("work", args=[ended.token]) if ended else "",
         "exit": None if live or ended or state == "open" else door.exit(outcome, arrival.who, ""),
         "start_url": f"{address}?{arrival.query}" if arrival.query else address,
+        "ticket": arrival.ticket,
     }
     return render(request, "worker/landing.html", {"study": study, "landing": page}, status=status)
 

@@ -1,17 +1,20 @@
 """Prolific, spoken with over real HTTP: the fake answers, nothing of ours is replaced."""
 
 import json
+import re
 import time
+from types import SimpleNamespace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from django.core import signing
 from django.core.management import CommandError, call_command
 from django.db.models.signals import pre_save
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation import eligibility, pay, payment, recruitment, training_step
+from annotation import access, eligibility, pay, payment, recruitment, training_step
 from annotation.models import (
     Exposure,
     LedgerEntry,
@@ -212,6 +215,53 @@ def test_who_comes_late_for_the_next_part_is_not_judged_again(fake, study, resea
     _session, back = arrive(fake, second)
     assert (back.status, back.latest_turn().step) == ("working", "annotation")
     assert back.decisions.count() == 1
+
+
+def landing_and_ticket(address: str) -> tuple[str, str]:
+    """The landing page of a signed address, and the field that says who stands there."""
+    page = Client().get(address.replace(HOST, "")).content.decode()
+    return page, re.search(r'name="arrival" value="([^"]+)"', page)[1]
+
+
+def start_late(fake, on_prolific, found, ticket, door=None):
+    """Start is pressed when the signature of the address has long run out."""
+    fake._wall = lambda: time.time() - 24 * 3600
+    there = fake._study(on_prolific.external_id)
+    stale = urlsplit(fake._study_url(there, fake._submission(found["session_id"])))
+    fake._wall = time.time
+    assert Client().get(f"{stale.path}?{stale.query}").status_code == 403
+    path = reverse("start", args=[(door or on_prolific).code])
+    return Client().post(f"{path}?{stale.query}", {"arrival": ticket})
+
+
+def test_who_reads_the_landing_page_for_long_can_still_start(fake, published):
+    found = fake.arrive(published.external_id, IDA)
+    _page, ticket = landing_and_ticket(found["url"])
+    reply = start_late(fake, published, found, ticket)
+    assert reply.status_code == 302
+    assert Submission.objects.get().participation.token in reply.url
+
+
+@pytest.mark.parametrize("wrong", ["none", "changed", "too old", "of another study"])
+def test_only_the_field_of_this_door_and_of_these_hours_stands_for_the_signature(
+    fake, published, study, researcher, monkeypatch, wrong
+):
+    found = fake.arrive(published.external_id, IDA)
+    _page, ticket = landing_and_ticket(found["url"])
+    door = None
+    if wrong == "none":
+        ticket = ""
+    elif wrong == "changed":
+        ticket = "x" + ticket
+    elif wrong == "too old":
+        later = time.time() + access.TICKET_AGE + 1
+        monkeypatch.setattr(signing, "time", SimpleNamespace(time=lambda: later))
+    else:
+        other = factories.make_study(researcher, factories.make_task(name="other"), shots=[2])
+        (door,) = studies.plan(other, 0, researcher)
+        studies.create(door, HOST)
+    assert start_late(fake, published, found, ticket, door).status_code == 403
+    assert not Participation.objects.exists()
 
 
 @pytest.mark.parametrize("missing", ["PROLIFIC_PID", "STUDY_ID", "SESSION_ID", "prolific_token"])

@@ -23,10 +23,14 @@ OUTCOMES = {
 
 @dataclass(frozen=True)
 class Identity:
-    """Who somebody is at a recruiter, and what it calls this piece of their work."""
+    """Who somebody is at a recruiter, and what it calls this piece of their work.
+
+    `verified` says that the recruiter itself vouched for it: an address with plain ids does not.
+    """
 
     person: str
     submission: str = ""
+    verified: bool = False
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class ProlificDoor:
             raise NotAdmitted(f"The address belongs to another study. {AGAIN}")
         if self.prolific_study.signed:
             self._check_signature(request, person, study, session)
-        return Identity(person, session)
+        return Identity(person, session, verified=self.prolific_study.signed)
 
     def _check_signature(self, request: HttpRequest, *expected: str) -> None:
         claim = verified(request.GET.get("prolific_token", ""), request)
