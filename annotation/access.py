@@ -5,6 +5,7 @@ Not yours and not there look the same: 404. Each door is tested hard, so that vi
 
 import secrets
 from dataclasses import asdict
+from typing import Any
 
 from django.core import signing
 from django.core.exceptions import PermissionDenied
@@ -29,51 +30,72 @@ class Arrival:
 
     def __init__(self, request: HttpRequest, door: recruiters.Door, code: str):
         self.door, self.study, self.kind, self.code = door, door.study, door.kind, code
-        self.browser = browser(request)
         self.is_preview = door.is_preview(request)
+        ticket = self._of_ticket(request)
+        # Of two clicks on the first Start neither has the cookie yet: the form holds what is drawn.
+        self.drawn = ticket.get("browser") or secrets.token_urlsafe(24)
+        self.browser = browser(request) or self.drawn
         self.who = None
         if not self.is_preview:
-            self.who = self._of_ticket(request) or door.identity(request)
+            who = ticket.get("who")
+            self.who = Identity(**who) if who else door.identity(request)
         self.query = request.META.get("QUERY_STRING", "")
 
     @property
     def ticket(self) -> str:
-        """Who stands here, signed by us, for the form of the landing page; "" for nobody known.
+        """Who stands here, and a browser without a cookie, signed by us for the form of the page.
 
         A platform's own signature lives for two minutes: it is checked once, when the page is
-        shown, and Start believes this field instead.
+        shown, and Start believes this field instead. What the cookie holds stays in the cookie.
         """
-        if self.who is None:
-            return ""
-        held = {"door": self.code, **asdict(self.who)}
+        known = self.browser != self.drawn
+        who = self.who if self.who and self.who.person != self.browser else None
+        held = {
+            "door": self.code,
+            "browser": "" if known else self.drawn,
+            "who": asdict(who) if who else None,
+        }
         return signing.dumps(held, salt=TICKET_SALT)
 
-    def _of_ticket(self, request: HttpRequest) -> Identity | None:
-        """Whom the form's `arrival` names; None without one, or for a stale or foreign one."""
+    def _of_ticket(self, request: HttpRequest) -> dict[str, Any]:
+        """What the form's `arrival` holds; nothing without one, or for a stale or foreign one."""
         if request.method != "POST":
-            return None
+            return {}
         try:
             held = signing.loads(
                 request.POST.get("arrival", ""), salt=TICKET_SALT, max_age=TICKET_AGE
             )
         except signing.BadSignature:
-            return None
-        if held.pop("door") != self.code:
-            return None
-        return Identity(**held)
+            return {}
+        return held if held["door"] == self.code else {}
 
     @property
     def key(self) -> str:
         """The worker's key; nobody has the key of an unknown browser."""
         return worker_key(self.door.recruiter, self.who.person) if self.who else ""
 
+    def refusal(self) -> str:
+        """Why they would get no seat now (a code of recruitment.NO_SEAT), or ""."""
+        browser = worker_key("browser", self.browser) if self.kind == Kind.PERSON else ""
+        return self.door.refusal() or recruitment.refusal(
+            self.study, self.key, self.kind, self.door.scenarios(), browser
+        )
+
+    def owns(self, participation: Participation) -> bool:
+        """Is it theirs, so that its personal link may be shown to them?
+
+        An id that nobody verified is known to others too: then only the browser that began counts.
+        """
+        if self.who is None or self.who.verified:
+            return self.who is not None
+        return participation.browser == worker_key("browser", self.browser)
+
     def start(self) -> Participation:
-        """Take a seat. An unknown browser gets an identity (only on POST: GET never writes).
+        """Take a seat; an unknown browser is the identity that was drawn for it.
 
         Raises recruitment.RecruitmentError.
         """
-        self.browser = self.browser or secrets.token_urlsafe(24)
-        self.who = self.who or Identity(self.browser)
+        self.who = self.who or Identity(self.browser, verified=True)
         return recruitment.arrive(
             self.door, self.who, self.browser if self.kind == Kind.PERSON else ""
         )
@@ -109,6 +131,11 @@ def participation_of(token: str) -> Participation:
         ),
         token=token,
     )
+
+
+def client_address(request: HttpRequest) -> str:
+    """The address that a request came from."""
+    return request.META.get("REMOTE_ADDR", "")
 
 
 REFUSALS = {

@@ -244,6 +244,23 @@ def change_status(study: Study, action: str, by: AbstractBaseUser | None = None)
     study.refresh_from_db()
 
 
+# What can be switched while a study runs, outside its frozen design.
+SWITCHES = ("open_link_on", "shared_computers")
+
+
+def switch(study: Study, chosen: dict[str, bool], by: AbstractBaseUser) -> None:
+    """Set the switches of a study, whatever its status; the log keeps each that changes."""
+    with transaction.atomic():
+        locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        for name in SWITCHES:
+            if getattr(locked, name) == chosen[name]:
+                continue
+            setattr(locked, name, chosen[name])
+            words = Study._meta.get_field(name).verbose_name
+            locked.events.create(what=f"{words}: {'yes' if chosen[name] else 'no'}", by=by)
+        locked.save(update_fields=SWITCHES)
+
+
 def add_seats(scenario: Scenario, number: int, by: AbstractBaseUser) -> None:
     """Give a scenario of an open or paused study more seats; the log keeps it, the design stays.
 

@@ -10,10 +10,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation.identities import worker_key
-from annotation.models import AccessRule, Exposure, Participation, Study
+from annotation.models import AccessRule, Exposure, Participation, Study, Worker
+from annotation.recruiters.links import PersonalDoor
 from tasks.models import Task
 
 MOST_PEOPLE = 10_000
+RECRUITER = PersonalDoor.recruiter
 
 
 class RuleError(ValueError):
@@ -45,12 +47,25 @@ def qualified_in(study_name: str):
     ).exclude(qualified=False)
 
 
-def add_rule(
-    study: Study, effect: str, criterion: str, value: str, by: AbstractBaseUser
-) -> AccessRule:
-    """Make an entry. For a list of people, `value` has lines of "recruiter id".
+def platforms(study: Study) -> list[tuple[str, str]]:
+    """(name that ids are hashed under, words) of where people of this study have ids.
 
-    Raises RuleError.
+    Prolific too before anything is drafted there: lists are made before people come.
+    """
+    found = [("prolific", "Prolific")]
+    found += [(f"panel:{name}", name) for name in study.panels.values_list("name", flat=True)]
+    if study.personal_links.exists():
+        found.append((RECRUITER, "Personal links (their names)"))
+    return found
+
+
+def add_rule(
+    study: Study, effect: str, criterion: str, value: str, by: AbstractBaseUser, platform: str = ""
+) -> AccessRule:
+    """Make an entry. For a list of people, `value` has an id of that platform on each line.
+
+    `platform` is one of `platforms(study)`; without one, each line names it before the id. Of
+    personal links the names are the ids. Raises RuleError.
     """
     value, keys = value.strip(), []
     if "\0" in value:
@@ -63,20 +78,42 @@ def add_rule(
     if of_study and not Study.objects.of(by).filter(name=value).exists():
         raise RuleError(f"You have no study {value or 'without a name'}.")
     if criterion == AccessRule.Criterion.PEOPLE:
-        lines = [line.split(maxsplit=1) for line in value.splitlines() if line.strip()]
-        for number, parts in enumerate(lines, start=1):
-            if len(parts) != 2:
-                raise RuleError(f"Line {number}: write the recruiter, a blank, and the id.")
-        if not lines or len(lines) > MOST_PEOPLE:
-            raise RuleError(f"Write 1 to {MOST_PEOPLE} people, one on each line.")
-        keys = [worker_key(recruiter, identity.strip()) for recruiter, identity in lines]
-        value = ""
+        keys = _keys(study, value, platform)
+        value = platform
     with transaction.atomic():
         rule = AccessRule.objects.create(
             study=study, effect=effect, criterion=criterion, value=value, keys=keys, made_by=by
         )
         study.events.create(what=f"list entry made: {rule}"[:200], by=by)
     return rule
+
+
+def _keys(study: Study, text: str, chosen: str) -> list[str]:
+    """The keyed hashes of the ids in that text, each once. Raises RuleError."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines or len(lines) > MOST_PEOPLE:
+        raise RuleError(f"Write 1 to {MOST_PEOPLE} ids, one on each line.")
+    names = [name for name, _words in platforms(study)]
+    codes = dict(study.personal_links.values_list("name", "code"))
+    keys = {}
+    for number, line in enumerate(lines, start=1):
+        # A platform's name may hold blanks, and begin with that of another.
+        named = [name for name in names if line.startswith(f"{name} ")]
+        platform = chosen if chosen in names else max(named, key=len, default="")
+        if not platform:
+            raise RuleError(f"Line {number}: choose the platform that the ids are from.")
+        identity = line if chosen in names else line.removeprefix(f"{platform} ").strip()
+        if platform == RECRUITER:
+            if identity not in codes:
+                raise RuleError(f"Line {number}: this study has no personal link of that name.")
+            identity = codes[identity]
+        keys[worker_key(platform, identity)] = None
+    return list(keys)
+
+
+def known(rule: AccessRule) -> int:
+    """How many people of a list have come to a study here already; the others may yet."""
+    return Worker.objects.filter(key__in=rule.keys).count()
 
 
 def end_rule(study: Study, pk: int, by: AbstractBaseUser) -> None:

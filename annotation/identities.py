@@ -8,6 +8,7 @@ import base64
 import hashlib
 import hmac
 import re
+import unicodedata
 from collections.abc import Callable
 
 from cryptography.fernet import Fernet, InvalidToken
@@ -19,9 +20,18 @@ from django.db.models.functions import Concat
 from annotation import pay
 from annotation.models import LedgerEntry, Participation, PaymentBatch, Study
 
+# Handful's own random codes, in which capital and small letters differ, are hashed under these.
+OUR_OWN = frozenset({"link", "personal", "simulated", "browser"})
+
 
 def worker_key(recruiter: str, identity: str) -> str:
-    """The keyed hash that bars a person from a second turn at a task, also after every purge."""
+    """The keyed hash that bars a person from a second turn at a task, also after every purge.
+
+    Ids of platforms are typed, pasted and put into addresses by programs: however they are spelt
+    (blanks around, capitals, full-width digits), it is the same person.
+    """
+    if recruiter not in OUR_OWN:
+        identity = unicodedata.normalize("NFKC", identity).strip().casefold()
     message = f"{recruiter}\0{identity}".encode()
     return hmac.new(settings.WORKER_KEY.encode(), message, hashlib.sha256).hexdigest()
 

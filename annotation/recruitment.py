@@ -9,7 +9,9 @@ the last seat into a clear "full" instead of an error.
 
 import random
 import secrets
+from datetime import datetime
 
+from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import Count, F, Q
 from django.utils import timezone
@@ -18,7 +20,9 @@ from annotation import eligibility, identities, parts
 from annotation.identities import worker_key
 from annotation.models import (
     Allocation,
+    DeclinedOffer,
     Exposure,
+    Kind,
     Participation,
     Scenario,
     Step,
@@ -27,6 +31,7 @@ from annotation.models import (
     Worker,
 )
 from annotation.recruiters import Door, Identity
+from tasks import jobs
 
 # Before consent, also where the seat was not held any longer: who declines leaves only a count.
 UNDECIDED = (Participation.Status.ARRIVED, *Participation.MAY_COME_BACK)
@@ -36,12 +41,20 @@ PSEUDONYM_ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 class RecruitmentError(Exception):
     """Why there is no seat. `code` is a key of NO_SEAT; the text is for people."""
 
-    def __init__(self, code: str, sentence: str):
-        super().__init__(sentence)
+    def __init__(self, code: str, sentence: str = ""):
+        super().__init__(sentence or NO_SEAT[code])
         self.code = code
 
 
 NO_SEAT = {
+    "busy": "Many people are starting at this very moment. Please try again in a minute: nothing is"
+    " lost by waiting.",
+    "link_off": "This link is switched off. If you were invited, please use the link that was sent"
+    " to you.",
+    "elsewhere": "Somebody with this id has begun already. If it was you, go on in the browser in"
+    " which you began, or open the personal link that you were shown there.",
+    "browser": "Somebody has taken part in this study from this browser already, and each person"
+    " can do so once. If you share a computer, please tell who invited you.",
     "full": "All places in this study are taken at the moment. Thank you for your interest.",
     "closed": "This study is closed. Thank you for your interest.",
     "paused": "This study is paused. Please try again later with the same link.",
@@ -58,33 +71,55 @@ NO_SEAT = {
 }
 
 
-def joinable(study: Study, key: str, kind: str, among: list[int] | None = None) -> list[Scenario]:
+def joinable(
+    study: Study, key: str, kind: str, among: list[int] | None = None, now: datetime | None = None
+) -> list[Scenario]:
     """Scenarios with a free seat of that kind whose task this worker has never seen.
 
     Of all of the study, or `among` those keys. Each carries `taken`, its number of seats taken by
-    that kind. Ordered by primary key.
+    that kind at that moment. Ordered by primary key. Whoever declined a scenario a short time ago
+    is offered the same one again: nobody can look through them for the shortest.
     """
     seen = Exposure.objects.filter(worker_key=key).values("task_name")
-    taken = Count("participations", filter=Q(participations__in=_seats_of(kind)))
+    held = Participation.objects.holding_seats(now or timezone.now(), study).filter(kind=kind)
+    taken = Count("participations", filter=Q(participations__in=held.order_by().values("pk")))
     scenarios = study.scenarios.exclude(task__name__in=seen).annotate(taken=taken).order_by("pk")
     if among is not None:
         scenarios = scenarios.filter(pk__in=among)
+    declined = DeclinedOffer.objects.fresh(timezone.now()).filter(study=study, worker_key=key)
+    if declined.exists():
+        scenarios = scenarios.filter(pk__in=declined.values("scenario"))
     return [scenario for scenario in scenarios if scenario.taken < scenario.seats]
 
 
-def _seats_of(kind: str):
-    return Participation.objects.seated().filter(kind=kind)
+def refusal(
+    study: Study,
+    key: str,
+    kind: str,
+    among: list[int] | None = None,
+    browser: str = "",
+    now: datetime | None = None,
+) -> str:
+    """Why this worker would get no seat now (a code of NO_SEAT), or "" if they would.
 
-
-def refusal(study: Study, key: str, kind: str, among: list[int] | None = None) -> str:
-    """Why this worker would get no seat now (a code of NO_SEAT), or "" if they would."""
+    `browser` is the keyed hash of the browser's cookie, "" where it does not matter.
+    """
     if study.status != Study.Status.OPEN:
         return study.status
     if not eligibility.admits(study, key):
         return "not_eligible"
     if _tasks_begun(study, key) >= study.tasks_per_worker:
         return "done"
-    return "" if joinable(study, key, kind, among) else "full"
+    if browser and not study.shared_computers and _took_part(study, key, browser):
+        return "browser"
+    return "" if joinable(study, key, kind, among, now) else "full"
+
+
+def _took_part(study: Study, key: str, browser: str) -> bool:
+    """Has another worker of the study this browser, at work or with their work done?"""
+    done = (Participation.Status.COMPLETED, Participation.Status.SCREENED_OUT)
+    others = study.participations.filter(browser=browser).exclude(worker__key=key)
+    return others.filter(status__in=(*Participation.LIVE, *done)).exists()
 
 
 def _tasks_begun(study: Study, key: str) -> int:
@@ -112,6 +147,9 @@ def arrive(door: Door, who: Identity, browser: str) -> Participation:
             among=door.scenarios(),
             part=door.part,
             browser=worker_key("browser", browser) if browser else "",
+            anonymous=door.anonymous,
+            verified=who.verified,
+            refused=door.refusal(),
         )
         # A panel such as SONA has no id for the work: then the person's own leads back and is paid.
         if who.submission or hasattr(door, "panel"):
@@ -150,38 +188,68 @@ def join(
     among: list[int] | None = None,
     part: int = 0,
     browser: str = "",
+    anonymous: bool = False,
+    verified: bool = True,
+    refused: str = "",
 ) -> Participation:
     """Take a seat for this worker, or return the live participation that they already have.
 
+    Where anybody can arrive (`anonymous`), at most a third of the seats is held for people who
+    have not consented. Where the id is not `verified`, a participation is handed over only to the
+    browser that began it. `refused` is why the door gives no new seat, a code of NO_SEAT.
     Raises RecruitmentError when there is no seat for them.
     """
+    now = timezone.now()
     with transaction.atomic():
         # Two workers (or one, twice) deciding at once would both count the last seat as free:
         # one decision at a time per study.
         study = Study.objects.select_for_update(no_key=True).get(pk=study_id)
-        expire_idle(study)
+        expire_idle(study, now)
         worker, _created = Worker.objects.get_or_create(
             key=key, defaults={"recruiter": recruiter, "kind": kind}
         )
-        live = study.participations.live().filter(worker=worker).first()
+        theirs = study.participations.filter(worker=worker)
+        if not verified and theirs.live().exclude(browser=browser).exists():
+            raise RecruitmentError("elsewhere")
+        live = theirs.live().first()
         if live is not None:
             return parts.come_for(live, part)
         # Whoever comes back late goes on with what they began, before anything new.
-        begun = study.participations.filter(worker=worker).expired_at_work().order_by("-pk").first()
+        begun = theirs.expired_at_work().order_by("-pk").first()
         if begun is not None and study.status == Study.Status.OPEN:
+            if not verified and begun.browser != browser:
+                raise RecruitmentError("elsewhere")
+            if not eligibility.admits(study, key):
+                raise RecruitmentError("not_eligible")
             return parts.come_for(_sit_down_again(begun), part)
         if part > 1:
-            raise RecruitmentError("not_invited", NO_SEAT["not_invited"])
-        code = refusal(study, key, kind, among)
+            raise RecruitmentError("not_invited")
+        code = refused or refusal(study, key, kind, among, browser, now)
+        if not code and anonymous and _too_many_unconsented(study):
+            code = "busy"
         if code:
-            raise RecruitmentError(code, NO_SEAT[code])
-        scenario = _allocate(study, key, kind, among)
+            raise RecruitmentError(code)
+        scenario = _allocate(study, key, kind, among, now)
         return take_seat(study, scenario, worker, part=part, browser=browser)
 
 
-def _allocate(study: Study, key: str, kind: str, among: list[int] | None) -> Scenario:
+def _too_many_unconsented(study: Study) -> bool:
+    """Do people who have not consented hold a third of all seats, and at least three?
+
+    The caller holds the study's lock and has expired who is idle. Personal links do not count:
+    they were given out by hand.
+    """
+    waiting = study.participations.unconsented().filter(kind=Kind.PERSON)
+    waiting = waiting.exclude(worker__recruiter="personal")
+    seats = sum(study.scenarios.values_list("seats", flat=True))
+    return waiting.count() >= max(3, seats // 3)
+
+
+def _allocate(
+    study: Study, key: str, kind: str, among: list[int] | None, now: datetime
+) -> Scenario:
     """Choose a scenario, and log the choice with the state that it was made on."""
-    scenarios = {scenario.pk: scenario for scenario in joinable(study, key, kind, among)}
+    scenarios = {scenario.pk: scenario for scenario in joinable(study, key, kind, among, now)}
     candidates = [[pk, scenario.taken, scenario.seats] for pk, scenario in scenarios.items()]
     arrival = study.allocations.count() + 1
     chosen = scenarios[choose(study.seed, arrival, candidates)]
@@ -214,13 +282,15 @@ def come_back(participation: Participation) -> Participation:
         if participation.status not in Participation.MAY_COME_BACK:
             return participation
         if study.status != Study.Status.OPEN:
-            raise RecruitmentError(study.status, NO_SEAT[study.status])
+            raise RecruitmentError(study.status)
+        if not eligibility.admits(study, participation.worker.key):
+            raise RecruitmentError("not_eligible")
         if study.participations.live().filter(worker=participation.worker_id).exists():
             raise RecruitmentError("done", "You are at work on another task of this study.")
         if not participation.turns_begun() and (
             _tasks_begun(study, participation.worker.key) >= study.tasks_per_worker
         ):
-            raise RecruitmentError("done", NO_SEAT["done"])
+            raise RecruitmentError("done")
         return _sit_down_again(participation)
 
 
@@ -231,7 +301,7 @@ def _sit_down_again(participation: Participation) -> Participation:
         return participation  # withdrawn while this was decided
     seat = free_seat(participation.scenario, participation.kind)
     if seat is None:
-        raise RecruitmentError("taken", NO_SEAT["taken"])
+        raise RecruitmentError("taken")
     participation.status = _state_to_go_on_in(participation)
     participation.seat_number = seat
     participation.returned_at = timezone.now()
@@ -255,8 +325,25 @@ def _state_to_go_on_in(participation: Participation) -> str:
     return Participation.Status.WORKING
 
 
+def free_by_hand(participation: Participation, reason: str, by: AbstractBaseUser) -> None:
+    """A researcher frees the seat of somebody who is not coming back; logged with the reason.
+
+    Who does come back goes on where they stopped, if a seat is free. Raises ValueError without a
+    reason, and where there is no seat to free.
+    """
+    reason = reason.strip()
+    if not reason or "\0" in reason:
+        raise ValueError("Write the reason: it is kept in the log.")
+    with transaction.atomic():
+        Study.objects.select_for_update(no_key=True).get(pk=participation.study_id)
+        if not give_back(participation, Participation.Status.EXPIRED):
+            raise ValueError("This annotator holds no seat that could be freed.")
+        what = f"seat of {participation.pseudonym} freed: {reason}"
+        participation.study.events.create(what=what[:200], by=by)
+
+
 def give_back(participation: Participation, status: str) -> bool:
-    """The recruiter says that somebody gave their place back, or ran out of time.
+    """Free the seat of a live participation: the recruiter, or a researcher, says that it is over.
 
     `status` is RETURNED or EXPIRED. Returns whether a seat was freed.
     """
@@ -271,7 +358,8 @@ def give_back(participation: Participation, status: str) -> bool:
 
 def free_seat(scenario: Scenario, kind: str) -> int | None:
     """The lowest free seat of that kind, or None."""
-    taken = set(_seats_of(kind).filter(scenario=scenario).values_list("seat_number", flat=True))
+    seated = scenario.participations.seated().filter(kind=kind)
+    taken = set(seated.values_list("seat_number", flat=True))
     return next((seat for seat in range(1, scenario.seats + 1) if seat not in taken), None)
 
 
@@ -300,9 +388,25 @@ def _new_name(study: Study) -> str:
             return name
 
 
-def expire_idle(study: Study) -> int:
-    """Free the seats of workers idle for longer than they may be; return how many."""
-    idle = study.participations.idle(timezone.now(), study)
+def sweep() -> int:
+    """Free the idle seats of all studies, and forget old declined offers; return the seats."""
+    now, freed = timezone.now(), 0
+    at_work = Participation.objects.live().values("study")
+    for study in Study.objects.filter(pk__in=at_work):
+        freed += expire_idle(study, now)
+    DeclinedOffer.objects.exclude(pk__in=DeclinedOffer.objects.fresh(now).values("pk")).delete()
+    return freed
+
+
+jobs.SWEEPS.append(sweep)
+
+
+def expire_idle(study: Study, now: datetime | None = None) -> int:
+    """Free the seats of workers idle at that moment for longer than they may be; return how many.
+
+    Only then is a seat that `holding_seats` counts as free without its number.
+    """
+    idle = study.participations.idle(now or timezone.now(), study)
     with transaction.atomic():
         # Who answers at this very moment holds the lock: look again once it is ours.
         candidates = Participation.objects.filter(pk__in=[one.pk for one in idle])
@@ -332,6 +436,11 @@ def consent(participation: Participation, agree: bool) -> None:
         Submission.objects.filter(participation=participation).delete()
         Participation.objects.filter(pk=participation.pk).delete()
         Scenario.objects.filter(pk=participation.scenario_id).update(declined=F("declined") + 1)
+        DeclinedOffer.objects.update_or_create(
+            study_id=participation.study_id,
+            worker_key=participation.worker.key,
+            defaults={"scenario_id": participation.scenario_id, "declined_at": timezone.now()},
+        )
         worker = Worker.objects.filter(pk=participation.worker_id, participations__isnull=True)
         worker.delete()
 

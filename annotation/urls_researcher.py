@@ -44,6 +44,11 @@ urlpatterns = [
         name="participation_bonus",
     ),
     path(
+        "studies/<str:name>/annotators/<str:pseudonym>/free-seat/",
+        views_participation.free_seat,
+        name="participation_free_seat",
+    ),
+    path(
         "studies/<str:name>/annotators/<str:pseudonym>/review/",
         views_participation.review,
         name="participation_review",
@@ -78,6 +83,7 @@ urlpatterns = [
     path("studies/<str:name>/pay/<int:pk>.csv", views_pay.batch_file, name="pay_batch_file"),
     path("studies/<str:name>/lists/", views_lists.lists, name="lists"),
     path("studies/<str:name>/seats/", views_lists.seats, name="seats"),
+    path("studies/<str:name>/switches/", views_lists.switches, name="switches"),
     path("studies/<str:name>/team/", views_team.team, name="team"),
     path("tasks/", views_researcher.tasks, name="tasks"),
     path("tasks/<str:name>/<int:version>/", views_researcher.task, name="task"),

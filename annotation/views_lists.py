@@ -1,5 +1,6 @@
 """The researcher's page of what stands outside the frozen design: lists, seats, the log."""
 
+from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -21,11 +22,18 @@ def lists(request: HttpRequest, name: str) -> HttpResponse:
     if ended.isdecimal():
         eligibility.end_rule(study, int(ended[:18]), request.user)
         return redirect("lists", study.name)
-    fields = [request.POST.get(field, "") for field in ("effect", "criterion", "value")]
+    fields = {
+        field: request.POST.get(field, "") for field in ("effect", "criterion", "value", "platform")
+    }
     try:
-        eligibility.add_rule(study, *fields, by=request.user)
+        rule = eligibility.add_rule(study, **fields, by=request.user)
     except eligibility.RuleError as error:
         return _page(request, study, problem=str(error), status=422)
+    if rule.criterion == AccessRule.Criterion.PEOPLE:
+        known = eligibility.known(rule)
+        messages.success(
+            request, f"{len(rule.keys)} on the list; {known} of them have been here before."
+        )
     return redirect("lists", study.name)
 
 
@@ -45,12 +53,30 @@ def seats(request: HttpRequest, name: str) -> HttpResponse:
     return redirect("lists", study.name)
 
 
+@login_required
+@require_POST
+def switches(request: HttpRequest, name: str) -> HttpResponse:
+    """The open link on or off; one browser for several people or not."""
+    study = study_of(request, name, "own")
+    design.switch(study, {one: one in request.POST for one in design.SWITCHES}, request.user)
+    return redirect("lists", study.name)
+
+
 def _page(request: HttpRequest, study: Study, problem: str = "", status: int = 200) -> HttpResponse:
     context = {
         "study": study,
+        "switches": [
+            {
+                "name": one,
+                "words": Study._meta.get_field(one).verbose_name,
+                "on": getattr(study, one),
+            }
+            for one in design.SWITCHES
+        ],
         "rules": study.access_rules.select_related("made_by", "ended_by"),
         "effects": AccessRule.Effect.choices,
         "criteria": AccessRule.Criterion.choices,
+        "platforms": eligibility.platforms(study),
         "scenarios": study.scenarios.select_related("task"),
         "events": study.events.select_related("by"),
         "problem": problem,

@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from annotation import behaviour, checks, exclusion, pay, qualification
+from annotation import behaviour, checks, exclusion, pay, qualification, recruitment
 from annotation.access import study_of
 from annotation.models import Decision, Participation, Turn
 from annotation.recruiters.prolific import review as prolific_review
@@ -69,6 +69,18 @@ def bonus(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
         pay.add_bonus(one, pay.cents(amount), request.POST.get("reason", ""), request.user)
     except InvalidOperation:
         return _page(request, one, problem="Write an amount such as 1.50.", status=422)
+    except ValueError as error:
+        return _page(request, one, problem=str(error), status=422)
+    return redirect("participation", name, pseudonym)
+
+
+@login_required
+@require_POST
+def free_seat(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
+    """Give the seat of somebody who does not come back to somebody else."""
+    one = _one(request, name, pseudonym, "own")
+    try:
+        recruitment.free_by_hand(one, request.POST.get("reason", ""), request.user)
     except ValueError as error:
         return _page(request, one, problem=str(error), status=422)
     return redirect("participation", name, pseudonym)

@@ -22,7 +22,7 @@ from annotation.recruiters.prolific.sync import sync
 
 PANEL_FIELDS = (
     "name", "id_parameter", "submission_parameter", "completed_url", "completed_code", "other_url",
-    "other_code",
+    "other_code", "turned_away_url", "turned_away_code",
 )  # fmt: skip
 DRAFT_NUMBERS = ("minutes", "most_minutes", "places")
 
@@ -113,6 +113,7 @@ def panel_visit(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         "is_preview": door.is_placeholder(visit),
         "completed": door.exit("completed", who, "OWN-CODE") if who else None,
         "not_qualified": door.exit("not_qualified", who, "OWN-CODE") if who else None,
+        "turned_away": door.exit("study_full", who, "OWN-CODE") if who else None,
     }
     return render(request, "researcher/panel.html", context)
 

@@ -25,6 +25,7 @@ from annotation import (
     qualification,
     questionnaire,
     recruitment,
+    start_limit,
     training_step,
     withdrawal,
 )
@@ -62,7 +63,7 @@ def landing(request: HttpRequest, code: str) -> HttpResponse:
 
 
 def _begun(arrival: access.Arrival) -> Participation | None:
-    """What this visitor is at here, or would go on with."""
+    """What this visitor is at here, or would go on with; perhaps somebody else's of that id."""
     theirs = arrival.study.participations.filter(worker__key=arrival.key).order_by("-pk")
     return theirs.live().first() or theirs.expired_at_work().first()
 
@@ -76,7 +77,11 @@ def _landing(
 ) -> HttpResponse:
     study, door = arrival.study, arrival.door
     state = refused or _refusal(request, arrival) or "open"
-    ended = None if live or state == "open" else _ended(arrival)
+    ended = None if live or state in ("open", "busy") else _ended(arrival)
+    # What an id alone leads to is shown in the browser that began it, and nowhere else.
+    if (live and not arrival.owns(live)) or (ended and not arrival.owns(ended)):
+        live, ended, state = None, None, "elsewhere"
+    may_start = state in ("open", "busy")
     address = reverse("start", args=[request.resolver_match.kwargs["code"]])
     by_platform = bool(arrival.who and arrival.who.submission)
     outcome = "incompatible_device" if state == "device" else "study_full"
@@ -87,13 +92,17 @@ def _landing(
         "rate": f"{study.hourly_rate} {study.currency} per hour",
         "idle_limit_hours": study.idle_limit_hours,
         "preview": arrival.is_preview,
-        "state": "open" if live else state,
+        "state": "open" if live or may_start else state,
         "sentence": recruitment.NO_SEAT.get(state, ""),
         "resume_url": reverse("work", args=[live.token]) if live and not by_platform else "",
         # Another submission, or the next part, is noted by pressing Go on: GET writes nothing.
         "goes_on_by_post": bool(live and by_platform),
         "ended_url": reverse("work", args=[ended.token]) if ended else "",
-        "exit": None if live or ended or state == "open" else door.exit(outcome, arrival.who, ""),
+        "exit": (
+            None
+            if live or ended or may_start or state == "elsewhere"
+            else door.exit(outcome, arrival.who, "")
+        ),
         "start_url": f"{address}?{arrival.query}" if arrival.query else address,
         "ticket": arrival.ticket,
     }
@@ -115,8 +124,7 @@ def _ended(arrival: access.Arrival) -> Participation | None:
 def _refusal(request: HttpRequest, arrival: access.Arrival) -> str:
     if arrival.study.computer_only and _is_small(request):
         return "device"
-    among = arrival.door.scenarios()
-    return recruitment.refusal(arrival.study, arrival.key, arrival.kind, among)
+    return arrival.refusal()
 
 
 def _is_small(request: HttpRequest) -> bool:
@@ -133,14 +141,27 @@ def start(request: HttpRequest, code: str) -> HttpResponse:
     if arrival.is_preview:
         return _landing(request, arrival, status=409)
     # Who is at work already keeps their seat: the code for a phone would give the work back.
-    if arrival.study.computer_only and _is_small(request) and not _begun(arrival):
+    begun = _begun(arrival)
+    if arrival.study.computer_only and _is_small(request) and not begun:
         return _landing(request, arrival, refused="device", status=409)
+    address = access.client_address(request)
+    if arrival.door.anonymous and not begun and not start_limit.admit(address):
+        return _busy(request, arrival)
     try:
         participation = arrival.start()
     except recruitment.RecruitmentError as refusal:
+        if refusal.code == "busy":
+            return _busy(request, arrival)
         return _landing(request, arrival, refused=refusal.code, status=409)
     response = redirect("work", participation.token)
     arrival.set_cookie(response, secure=settings.HTTPS)
+    return response
+
+
+def _busy(request: HttpRequest, arrival: access.Arrival) -> HttpResponse:
+    """Too many begin at once: the page says so and keeps its Start."""
+    response = _landing(request, arrival, refused="busy", status=429)
+    response["Retry-After"] = str(start_limit.WINDOW)
     return response
 
 

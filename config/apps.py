@@ -1,12 +1,24 @@
 """Wiring that must happen once at start."""
 
+from typing import Any
+
 from django.apps import AppConfig
 from django.contrib.staticfiles.apps import StaticFilesConfig
+from django.core.management import call_command
+from django.db.models.signals import post_migrate
 
 
 class HandfulConfig(AppConfig):
     name = "config"
     verbose_name = "Handful"
+
+    def ready(self) -> None:
+        post_migrate.connect(create_cache_table, sender=self)
+
+
+def create_cache_table(using: str, **_kwargs: Any) -> None:
+    """The table of the shared cache; does nothing where it is there, or the cache is elsewhere."""
+    call_command("createcachetable", database=using, verbosity=0)
 
 
 class HandfulStaticFilesConfig(StaticFilesConfig):

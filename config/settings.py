@@ -5,14 +5,15 @@ In production set DATABASE_URL, SECRET_KEY, ALLOWED_HOSTS and HTTPS=1 (`manage.p
 """
 
 import os
-import secrets
 from pathlib import Path
 
 import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
+from config import keys
+
 BASE_DIR = Path(__file__).resolve().parent.parent
-VAR_DIR = Path(os.environ.get("HANDFUL_VAR", BASE_DIR / "var"))
+VAR_DIR = keys.private_folder(Path(os.environ.get("HANDFUL_VAR", BASE_DIR / "var")))
 
 
 def env_bool(name: str, default: bool) -> bool:
@@ -27,35 +28,27 @@ def env_bool(name: str, default: bool) -> bool:
     raise ImproperlyConfigured(f"{name} must be 1 or 0, not {value!r}")
 
 
+def env_int(name: str, default: int) -> int:
+    """A whole number of at least 1."""
+    value = os.environ.get(name, "").strip() or str(default)
+    if not value.isascii() or not value.isdigit() or int(value) < 1:
+        raise ImproperlyConfigured(f"{name} must be a whole number of at least 1, not {value!r}")
+    return int(value)
+
+
 def env_list(name: str, default: list[str]) -> list[str]:
     value = os.environ.get(name, "")
     return [part.strip() for part in value.split(",") if part.strip()] or default
 
 
-def kept_secret(name: str) -> str:
-    """The variable, or else a random secret kept in var/ with the database that depends on it."""
-    value = os.environ.get(name, "")
-    if value:
-        return value
-    VAR_DIR.mkdir(parents=True, exist_ok=True)
-    path = VAR_DIR / f"{name.lower()}.txt"
-    try:
-        # Exclusive creation: two processes starting at once must agree on one secret.
-        with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w") as file:
-            file.write(secrets.token_urlsafe(48))
-    except FileExistsError:
-        pass
-    return path.read_text()
-
-
 DEBUG = env_bool("DEBUG", False)
 HTTPS = env_bool("HTTPS", False)
-SECRET_KEY = kept_secret("SECRET_KEY")
+SECRET_KEY = keys.secret("SECRET_KEY", VAR_DIR)
 # Keys the hash of recruiter and id that keeps a person from a task for ever: it must outlive a
 # rotation of SECRET_KEY, so it is a secret of its own.
-WORKER_KEY = kept_secret("WORKER_KEY")
+WORKER_KEY = keys.secret("WORKER_KEY", VAR_DIR)
 # Encrypts the ids that people are paid by, until `purge_identities` deletes them.
-IDENTITY_KEY = kept_secret("IDENTITY_KEY")
+IDENTITY_KEY = keys.secret("IDENTITY_KEY", VAR_DIR)
 # Prolific: the API token of a researcher, and where the API is (`manage.py fake_prolific` is one).
 PROLIFIC_TOKEN = os.environ.get("PROLIFIC_TOKEN", "")
 PROLIFIC_URL = os.environ.get("PROLIFIC_URL", "https://api.prolific.com").rstrip("/")
@@ -120,7 +113,6 @@ TEMPLATES = [
 
 def database() -> dict:
     """The database of DATABASE_URL (sqlite:///absolute/path or postgresql://...)."""
-    VAR_DIR.mkdir(parents=True, exist_ok=True)
     parsed = dj_database_url.config(
         env="DATABASE_URL",
         default=f"sqlite:///{VAR_DIR / 'handful.sqlite3'}",
@@ -128,6 +120,8 @@ def database() -> dict:
         conn_health_checks=False,
     )
     if parsed["ENGINE"].endswith("sqlite3"):
+        if parsed["NAME"] != ":memory:" and Path(parsed["NAME"]).parent.is_dir():
+            keys.private_file(Path(parsed["NAME"]))
         # One writer at a time, decided when the transaction begins: the same code that locks rows
         # on PostgreSQL is then right here too, and nobody meets "database is locked".
         parsed["OPTIONS"] = {
@@ -141,6 +135,23 @@ def database() -> dict:
 
 
 DATABASES = {"default": database()}
+
+CACHES = {
+    # Of one process: what can be worked out again.
+    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    # Of all processes and machines: how often somebody has tried something.
+    "shared": {
+        "BACKEND": "django.core.cache.backends.db.DatabaseCache",
+        "LOCATION": "shared_cache",
+    },
+}
+if REDIS_URL := os.environ.get("REDIS_URL", ""):
+    CACHES["shared"] = {
+        "BACKEND": "django.core.cache.backends.redis.RedisCache",
+        "LOCATION": REDIS_URL,
+    }
+# How often one address may press Start in a minute where anybody can arrive.
+STARTS_PER_MINUTE = env_int("STARTS_PER_MINUTE", 30)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LANGUAGE_CODE = "en"

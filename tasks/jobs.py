@@ -64,6 +64,10 @@ def job(name: str, limit: timedelta = timedelta(minutes=2)) -> Callable[..., Any
     return register
 
 
+# What `manage.py run_jobs` does besides, at its end.
+SWEEPS: list[Callable[[], Any]] = []
+
+
 def key_of(kind: str, parameters: dict[str, Any], seed: int = 0) -> str:
     """SHA-256 of what the work is: the same work has the same key."""
     return hashlib.sha256(canonical([kind, parameters, seed])).hexdigest()

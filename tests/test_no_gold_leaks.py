@@ -17,6 +17,7 @@ from tests import factories
 
 MASKS = [
     (rb'csrfmiddlewaretoken" value="[^"]+', b"CSRF"),
+    (rb'name="arrival" value="[^"]+', b"ARRIVAL"),
     (rb'"X-CSRFToken": ?"[^"]+', b"CSRF"),
     (rb"(?<=/work/)[\w-]{20,}", b"TOKEN"),
     (rb"(?<=/join/)[\w-]{10,}", b"LINK"),

@@ -8,7 +8,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import personal_links, recruitment, training_step
-from annotation.models import Participation, PersonalLink
+from annotation.models import Participation, PersonalLink, Study
 from tests import factories
 
 
@@ -59,6 +59,7 @@ def test_the_holder_is_the_same_worker_on_any_device(study):
 
 def test_two_links_in_one_browser_are_two_workers(study):
     one, other = personal_links.make(study, "Ida\nBo")
+    Study.objects.update(shared_computers=True)
     browser = Client()
     assert start(one, browser).worker != start(other, browser).worker
 

@@ -116,23 +116,25 @@ def test_a_further_task_leads_back_and_is_paid_like_the_first(ada, researcher):
     assert all(row.startswith("panel:Connect,p 1,") for row in rows)
 
 
-def test_who_opens_the_address_again_after_the_end_finds_their_end(study, panel):
-    seat = complete(arrive(panel))
+def test_who_opens_the_address_again_after_the_end_finds_their_end(client, study, panel):
+    panel.turned_away_code = "NOTHING"
+    panel.save()
+    seat = complete(arrive(panel, client=client))
     address = reverse("landing", args=[panel.code])
-    page = Client().get(f"{address}?participantId=p%201&assignmentId=a1").content.decode()
+    page = client.get(f"{address}?participantId=p%201&assignmentId=a1").content.decode()
     assert reverse("work", args=[seat.token]) in page
-    assert "PARTIAL" not in page
+    assert "NOTHING" not in page
     # Another piece of work of the same person there was in vain: it has the way out of that.
-    page = Client().get(f"{address}?participantId=p%201&assignmentId=a2").content.decode()
+    page = client.get(f"{address}?participantId=p%201&assignmentId=a2").content.decode()
     assert seat.token not in page
-    assert "PARTIAL" in page
+    assert "NOTHING" in page
 
 
-def test_the_same_person_on_another_device_goes_on_with_the_same_seat(panel):
-    first, second = arrive(panel), arrive(panel)
+def test_the_same_person_in_the_same_browser_goes_on_with_the_same_seat(client, panel):
+    first, second = arrive(panel, client=client), arrive(panel, client=client)
     assert first.url == second.url
     assert Participation.objects.count() == 1
-    arrive(panel, "participantId=p%201&assignmentId=a2")
+    arrive(panel, "participantId=p%201&assignmentId=a2", client)
     assert (Participation.objects.count(), Submission.objects.count()) == (1, 2)
 
 
@@ -212,8 +214,10 @@ def test_a_study_for_computers_sends_phones_away_and_stores_no_user_agent(client
 def test_who_began_on_a_computer_is_not_sent_away_from_a_phone(study, panel):
     study.computer_only = True
     study.save()
-    started = arrive(panel)
-    again = arrive(panel, client=Client(HTTP_USER_AGENT=IPHONE))
+    browser = Client()
+    started = arrive(panel, client=browser)
+    browser.defaults["HTTP_USER_AGENT"] = IPHONE
+    again = arrive(panel, client=browser)
     assert (again.status_code, again.url) == (302, started.url)
     other = arrive(panel, "participantId=2&assignmentId=a2", Client(HTTP_USER_AGENT=IPHONE))
     assert other.status_code == 409
@@ -250,18 +254,74 @@ def test_only_who_qualified_in_another_study(researcher, study):
         factories.join(study, identity="bo")
 
 
-def test_a_list_of_ids_keeps_hashes_only_and_can_be_ended(ada, researcher, study):
-    address = reverse("lists", args=[study.name])
-    people = {"effect": "deny", "criterion": "people", "value": "link ida\nprolific 5f00"}
-    ada.post(address, people)
+def deny(ada, study, ids: str, platform: str):
+    """Put these ids on the list of who may not take part, as the page does."""
+    fields = {"effect": "deny", "criterion": "people", "value": ids, "platform": platform}
+    return ada.post(reverse("lists", args=[study.name]), fields, follow=True)
+
+
+def test_a_list_of_ids_keeps_hashes_only_and_can_be_ended(ada, study, panel):
+    arrive(panel, "participantId=somebody")
+    page = deny(ada, study, "P 1\nsomebody", "panel:Connect").content.decode()
+    assert "2 on the list; 1 of them have been here before." in page
+    assert "2 people of panel:Connect" in page
     made = study.access_rules.get()
-    assert made.keys == [key("ida"), identities.worker_key("prolific", "5f00")]
-    assert "5f00" not in str(StudyEvent.objects.values_list("what", flat=True))
-    with pytest.raises(recruitment.RecruitmentError):
-        factories.join(study, identity="ida")
-    ada.post(address, {"end": made.pk})
-    assert factories.join(study, identity="ida").status == "arrived"
+    assert made.keys == [identities.worker_key("panel:Connect", one) for one in ("p 1", "somebody")]
+    assert "P 1" not in str(StudyEvent.objects.values_list("what", flat=True))
+    assert arrive(panel).status_code == 409
+    ada.post(reverse("lists", args=[study.name]), {"end": made.pk})
+    assert arrive(panel).status_code == 302
     assert study.events.filter(what__startswith="list entry").count() == 2
+
+
+def test_a_list_names_a_platform_whose_name_has_blanks(ada, study, panel, researcher):
+    """Review of security, finding 7: it read the first word as the platform, and met nobody."""
+    panel.name = "CloudResearch Connect"
+    panel.save()
+    page = ada.get(reverse("lists", args=[study.name])).content.decode()
+    assert '<option value="panel:CloudResearch Connect">CloudResearch Connect</option>' in page
+    deny(ada, study, "ABC123", "panel:CloudResearch Connect")
+    assert arrive(panel, "participantId=ABC123").status_code == 409
+    rule(study, "deny", "people", "panel:CloudResearch Connect DEF456", researcher)
+    assert arrive(panel, "participantId=DEF456").status_code == 409
+    assert arrive(panel, "participantId=GHI789").status_code == 302
+
+
+def test_personal_links_are_listed_by_their_names(ada, study):
+    ida, bo = personal_links.make(study, "Ida\nBo")
+    deny(ada, study, "Ida", "personal")
+    assert Client().post(reverse("start", args=[ida.code])).status_code == 409
+    assert Client().post(reverse("start", args=[bo.code])).status_code == 302
+    unknown = {"effect": "deny", "criterion": "people", "value": "Eve", "platform": "personal"}
+    reply = ada.post(reverse("lists", args=[study.name]), unknown)
+    assert (reply.status_code, "Line 1" in reply.content.decode()) == (422, True)
+
+
+@pytest.mark.parametrize("way", ["start", "come_back"])
+def test_who_is_denied_meanwhile_does_not_come_back(ada, client, study, panel, way):
+    """Review of security, finding 7: whoever had expired came back by both ways."""
+    token = arrive(panel, client=client).url.split("/")[2]
+    seat = Participation.objects.get(token=token)
+    recruitment.consent(seat, agree=True)
+    training_step.begin(token)
+    recruitment.give_back(seat, "expired")
+    deny(ada, study, "p 1", "panel:Connect")
+    if way == "start":
+        reply = arrive(panel, client=client)
+    else:
+        reply = client.post(reverse("come_back", args=[token]))
+    assert reply.status_code == 409
+    assert "certain people only" in reply.content.decode()
+    seat.refresh_from_db()
+    assert seat.status == "expired"
+
+
+def test_however_an_id_is_spelt_it_is_the_same_person(panel):
+    """Review of security, finding 2: abab, ABAB and AbAb were three people."""
+    assert arrive(panel, "participantId=abab1").status_code == 302
+    for spelt in ("ABAB1", "AbAb1", "%20abab1%20", "%EF%BC%A1bab1"):
+        assert arrive(panel, f"participantId={spelt}").status_code == 409
+    assert Worker.objects.count() == 1
 
 
 @pytest.mark.parametrize(
@@ -269,7 +329,7 @@ def test_a_list_of_ids_keeps_hashes_only_and_can_be_ended(ada, researcher, study
     [
         ("task", "nothing", "no task nothing"),
         ("study", "nothing", "no study nothing"),
-        ("people", "ida", "Line 1"),
+        ("people", "ida", "Line 1: choose the platform"),
         ("people", "", "Write 1 to"),
         ("planet", "x", "Choose whom"),
     ],
@@ -318,7 +378,8 @@ def test_declining_leaves_no_identity_behind(panel):
     token = arrive(panel).url.split("/")[2]
     client = Client()
     reply = client.post(reverse("consent", args=[token]), {"agree": "no"}, follow=True)
-    assert "PARTIAL" in reply.content.decode()
+    # The platform pays by that code, and nothing was done.
+    assert "PARTIAL" not in reply.content.decode()
     assert (Submission.objects.count(), Worker.objects.count()) == (0, 0)
 
 

@@ -9,6 +9,7 @@ from annotation.models.money import LedgerEntry, Payment, PaymentBatch
 from annotation.models.people import (
     Allocation,
     Decision,
+    DeclinedOffer,
     ExitAnswers,
     Exposure,
     Participation,
@@ -46,6 +47,7 @@ __all__ = [
     "AnswerSpan",
     "ConsentText",
     "Decision",
+    "DeclinedOffer",
     "ExitAnswers",
     "Exposure",
     "Kind",

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 # A seat is held so long for somebody who reads the consent text.
 HELD_UNTIL_CONSENT = timedelta(minutes=10)
+# A declined scenario is the only one that its worker is offered for so long.
+OFFERED_AGAIN_FOR = timedelta(days=1)
 # Somebody without a sign of work for longer than this is not at work now.
 AT_WORK_WITHIN = timedelta(minutes=10)
 
@@ -92,25 +94,38 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         return self.filter(models.Exists(begun), status__in=Participation.MAY_COME_BACK)
 
     def seated(self) -> "ParticipationQuerySet":
-        """Those that hold a seat: live, or completed and in the analysis."""
+        """Those with a seat number: live, or completed and in the analysis."""
         return self.filter(seat_number__isnull=False)
+
+    def holding_seats(self, now: datetime, study: Study) -> "ParticipationQuerySet":
+        """Those of that study whose seat is taken, for everybody who looks.
+
+        Who is idle for longer than they may be still has a seat number until somebody wants the
+        seat (`recruitment.expire_idle`), but it is free.
+        """
+        seated = self.filter(study=study).seated()
+        return seated.exclude(pk__in=seated.idle(now, study).order_by().values("pk"))
+
+    def unconsented(self) -> "ParticipationQuerySet":
+        """Those that have a seat and were not asked for consent yet, or have not answered."""
+        return self.filter(status=Participation.Status.ARRIVED)
 
     def in_tables(self) -> "ParticipationQuerySet":
         """Those that a cell of a table is made of: completed and in the analysis."""
         return self.filter(status=Participation.Status.COMPLETED, in_analysis=True)
 
     def with_last_active(self) -> "ParticipationQuerySet":
-        """Each with `last_active_at`, its last sign of work."""
-        latest = Turn.objects.filter(participation=models.OuterRef("pk")).order_by("-pk")
-        last_done = models.functions.Coalesce(
-            models.Subquery(latest.values("answer__submitted_at")[:1]),
-            models.Subquery(latest.values("activity__last_at")[:1]),
-            models.Subquery(latest.values("shown_at")[:1]),
-            F("consented_at"),
-            F("arrived_at"),
+        """Each with `last_active_at`, its last sign of work: also that the page is looked at."""
+        return self.annotate(
+            last_active_at=_latest("answer__submitted_at", "activity__last_at", "shown_at")
         )
-        came = models.functions.Coalesce(F("returned_at"), F("arrived_at"))
-        return self.annotate(last_active_at=models.functions.Greatest(last_done, came))
+
+    def with_last_step(self) -> "ParticipationQuerySet":
+        """Each with `last_step_at`, when its work last went on: an answer, an example shown.
+
+        A page that tells that somebody is there keeps no seat: it may be left open for ever.
+        """
+        return self.annotate(last_step_at=_latest("answer__submitted_at", "shown_at"))
 
     def at_work(self, now: datetime) -> "ParticipationQuerySet":
         """Live ones whose worker gave a sign of work within AT_WORK_WITHIN."""
@@ -124,17 +139,29 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         """
         limit = study.idle_limit
         at_work = [Participation.Status.WORKING, Participation.Status.BETWEEN]
-        return self.with_last_active().filter(
-            Q(status__in=at_work, last_active_at__lt=now - limit)
+        return self.with_last_step().filter(
+            Q(status__in=at_work, last_step_at__lt=now - limit)
             | Q(
                 status=Participation.Status.WAITING,
-                last_active_at__lt=now - study.decision_limit - limit,
+                last_step_at__lt=now - study.decision_limit - limit,
             )
             | Q(
                 status=Participation.Status.ARRIVED,
-                last_active_at__lt=now - HELD_UNTIL_CONSENT,
+                last_step_at__lt=now - HELD_UNTIL_CONSENT,
             )
         )
+
+
+def _latest(*of_turn: str) -> models.functions.Greatest:
+    """The first of these times of the latest turn that there is, or consent, arrival, return."""
+    latest = Turn.objects.filter(participation=models.OuterRef("pk")).order_by("-pk")
+    last_done = models.functions.Coalesce(
+        *(models.Subquery(latest.values(name)[:1]) for name in of_turn),
+        F("consented_at"),
+        F("arrived_at"),
+    )
+    came = models.functions.Coalesce(F("returned_at"), F("arrived_at"))
+    return models.functions.Greatest(last_done, came)
 
 
 class Participation(models.Model):
@@ -350,6 +377,36 @@ class Allocation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.study} arrival {self.arrival}"
+
+
+class DeclinedOfferQuerySet(models.QuerySet["DeclinedOffer"]):
+    def fresh(self, now: datetime) -> "DeclinedOfferQuerySet":
+        """Those that are younger than a day: older ones count no more, and are swept."""
+        return self.filter(declined_at__gt=now - OFFERED_AGAIN_FOR)
+
+
+class DeclinedOffer(models.Model):
+    """The scenario that somebody declined to take part in: for a day they are offered no other.
+
+    All that is kept of them is the keyed hash, and the count in the scenario.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+")
+    scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="+")
+    worker_key = models.CharField(max_length=64)
+    declined_at = models.DateTimeField()
+
+    objects = DeclinedOfferQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "worker_key"], name="a_worker_has_one_declined_offer_in_a_study"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.worker_key[:8]} declined {self.scenario}"
 
 
 class Decision(models.Model):

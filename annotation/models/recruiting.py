@@ -20,6 +20,9 @@ class Panel(models.Model):
     completed_code = models.CharField(max_length=60, blank=True)
     other_url = models.CharField(max_length=500, blank=True)
     other_code = models.CharField(max_length=60, blank=True)
+    # Who was never at work (no consent, full, wrong device): a platform does not pay for that.
+    turned_away_url = models.CharField(max_length=500, blank=True)
+    turned_away_code = models.CharField(max_length=60, blank=True)
 
     class Meta:
         ordering = ["pk"]

@@ -187,6 +187,11 @@ class Study(models.Model):
     computer_only = models.BooleanField(default=False)
     seed = models.PositiveIntegerField(default=new_seed)
     link_code = models.CharField(max_length=40, unique=True, default=new_code)
+    # Outside the frozen design: switched while the study runs, each time logged.
+    open_link_on = models.BooleanField("Anybody can start by the open link", default=True)
+    shared_computers = models.BooleanField(
+        "Several people may take part from one browser", default=False
+    )
     simulated_link_code = models.CharField(max_length=40, unique=True, default=new_code)
     manifest = models.TextField(blank=True)
     manifest_hash = models.CharField(max_length=64, blank=True)
@@ -327,7 +332,10 @@ class AccessRule(models.Model):
         ordering = ["made_at", "pk"]
 
     def __str__(self) -> str:
-        about = self.value or f"{len(self.keys)} people"
+        about = self.value
+        if self.criterion == self.Criterion.PEOPLE:
+            number = f"{len(self.keys)} {'person' if len(self.keys) == 1 else 'people'}"
+            about = f"{number} of {about}" if about else number
         return f"{self.get_effect_display()} {self.get_criterion_display()}: {about}"
 
 

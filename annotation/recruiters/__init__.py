@@ -4,12 +4,15 @@ A recruiter opens doors: addresses under /join/. A door says who stands before i
 only a look, which scenarios it leads to, and how somebody leaves by it.
 """
 
+import logging
 from dataclasses import dataclass
 from typing import Protocol
 
 from django.http import HttpRequest
 
 from annotation.models import Panel, Participation, PersonalLink, ProlificStudy, Study
+
+logger = logging.getLogger(__name__)
 
 # How a participation can end, as recruiters tell it apart: each has a completion code of its own.
 OUTCOMES = {
@@ -25,7 +28,8 @@ OUTCOMES = {
 class Identity:
     """Who somebody is at a recruiter, and what it calls this piece of their work.
 
-    `verified` says that the recruiter itself vouched for it: an address with plain ids does not.
+    `verified` says that it is nobody else: the recruiter vouched for it, or it is a secret of ours.
+    An address with plain ids verifies nobody.
     """
 
     person: str
@@ -53,6 +57,7 @@ class Door(Protocol):
     kind: str
     study: Study
     part: int
+    anonymous: bool  # anybody can arrive here under any name, as often as they like
 
     def identity(self, request: HttpRequest) -> Identity | None:
         """Who stands here; None for nobody known. Raises NotAdmitted."""
@@ -62,6 +67,9 @@ class Door(Protocol):
 
     def scenarios(self) -> list[int] | None:
         """Keys of the scenarios that it leads to; None for all of the study."""
+
+    def refusal(self) -> str:
+        """Why this door gives nobody a new seat (a code of recruitment.NO_SEAT), or ""."""
 
     def exit(self, outcome: str, identity: Identity | None, own_code: str) -> Exit | None:
         """How somebody leaves with this outcome; None where there is nothing to hand over."""
@@ -109,5 +117,10 @@ def exit_of(participation: Participation, outcome: str) -> Exit | None:
         came_by = ProlificDoor(latest.prolific_study)
     else:
         came_by = panel.PanelDoor(latest.panel)
-    who = Identity(identities.show(latest.person), identities.show(latest.reference))
+    try:
+        who = Identity(identities.show(latest.person), identities.show(latest.reference))
+    except ValueError as error:
+        # The last page of a worker is no place for this: their code is shown, the operator told.
+        logger.error("%s", error)
+        who = None
     return came_by.exit(outcome, who, participation.completion_code)

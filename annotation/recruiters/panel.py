@@ -13,6 +13,8 @@ from django.http import HttpRequest, QueryDict
 from annotation.models import Kind, Panel
 from annotation.recruiters import Exit, Identity, NotAdmitted
 
+CODES = ("completed_code", "other_code", "turned_away_code")
+URLS = ("completed_url", "other_url", "turned_away_url")
 PLACEHOLDERS = ("{id}", "{submission}", "{code}")
 LONGEST_ID = 200
 
@@ -54,14 +56,18 @@ def check(panel: Panel) -> None:
     """Raise ValidationError, with the reason at each field, for a panel that cannot work."""
     errors = {
         field: "It contains a sign that is no character."
-        for field in ("name", "completed_code", "other_code", "completed_url", "other_url")
+        for field in ("name", *CODES, *URLS)
         if "\0" in getattr(panel, field)
     }
     for field in ("id_parameter", "submission_parameter"):
         name = getattr(panel, field)
         if (name or field == "id_parameter") and not re.fullmatch(r"[A-Za-z0-9_.-]{1,60}", name):
             errors[field] = "Write the parameter's name alone, such as participantId."
-    for field in ("completed_url", "other_url"):
+    codes = [getattr(panel, field) for field in CODES if getattr(panel, field)]
+    for field in CODES[1:]:
+        if codes.count(getattr(panel, field)) > 1:
+            errors[field] = "Each way to end needs a code of its own: a platform pays by the code."
+    for field in URLS:
         template = getattr(panel, field)
         if not template:
             continue
@@ -81,7 +87,7 @@ def check(panel: Panel) -> None:
 class PanelDoor:
     """The study's address for one platform."""
 
-    kind, part = Kind.PERSON, 0
+    kind, part, anonymous = Kind.PERSON, 0, True
 
     def __init__(self, panel: Panel):
         self.panel, self.study = panel, panel.study
@@ -114,12 +120,18 @@ class PanelDoor:
     def scenarios(self) -> list[int] | None:
         return None
 
+    def refusal(self) -> str:
+        return ""
+
     def exit(self, outcome: str, identity: Identity | None, own_code: str) -> Exit | None:
-        completed = outcome == "completed"
-        code = self.panel.completed_code if completed else self.panel.other_code
-        template = self.panel.completed_url if completed else self.panel.other_url
-        code = code or (own_code if outcome in ("completed", "not_qualified") else "")
-        url = template
+        if outcome == "completed":
+            code, url = self.panel.completed_code or own_code, self.panel.completed_url
+        elif outcome == "not_qualified":
+            code, url = self.panel.other_code or own_code, self.panel.other_url
+        else:
+            code, url = self.panel.turned_away_code, self.panel.turned_away_url
+        if identity is None and ("{id}" in url or "{submission}" in url):
+            url = ""  # it would lead nowhere
         values = (identity.person, identity.submission, code) if identity else ("", "", code)
         for placeholder, value in zip(PLACEHOLDERS, values, strict=True):
             url = url.replace(placeholder, quote(value, safe=""))

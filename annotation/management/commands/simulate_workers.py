@@ -8,9 +8,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 from django.urls import reverse
+from django.utils import timezone
 from tqdm import tqdm
 
-from annotation.models import Kind, Study
+from annotation.models import Kind, Participation, Study
 from annotation.simulated import POLICIES, InProcess, Knowledge, OverHTTP, policy_of, walk
 
 
@@ -66,7 +67,8 @@ class Command(BaseCommand):
 
 def free_seats(study: Study) -> int:
     """How many participations the simulated seats still have room for."""
-    taken = study.participations.seated().filter(kind=Kind.SIMULATED).count()
+    held = Participation.objects.holding_seats(timezone.now(), study)
+    taken = held.filter(kind=Kind.SIMULATED).count()
     return sum(scenario.seats for scenario in study.scenarios.all()) - taken
 
 

@@ -27,6 +27,8 @@ class ProlificDoor:
     def __init__(self, prolific_study: ProlificStudy):
         self.prolific_study, self.study = prolific_study, prolific_study.study
         self.part = prolific_study.part
+        # Without the platform's signature anybody can invent an id.
+        self.anonymous = not prolific_study.signed
 
     def identity(self, request: HttpRequest) -> Identity | None:
         names = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
@@ -53,6 +55,9 @@ class ProlificDoor:
 
     def scenarios(self) -> list[int] | None:
         return list(self.prolific_study.scenarios.values_list("pk", flat=True))
+
+    def refusal(self) -> str:
+        return ""
 
     def exit(self, outcome: str, identity: Identity | None, own_code: str) -> Exit | None:
         code = self.prolific_study.codes.get(outcome, "")

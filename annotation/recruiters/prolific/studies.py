@@ -17,7 +17,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import Kind, ProlificStudy, Scenario, Study
+from annotation.models import Kind, Participation, ProlificStudy, Scenario, Study
 from annotation.pay import cents
 from annotation.recruiters import OUTCOMES
 from annotation.recruiters.prolific.client import Client, ProlificError
@@ -261,5 +261,6 @@ def _code(draft: ProlificStudy, outcome: str) -> dict[str, Any]:
 def free_seats(draft: ProlificStudy) -> int:
     """Seats of people that are free in the scenarios this study leads to."""
     scenarios = draft.scenarios.all()
-    taken = draft.study.participations.seated().filter(kind=Kind.PERSON, scenario__in=scenarios)
+    held = Participation.objects.holding_seats(timezone.now(), draft.study)
+    taken = held.filter(kind=Kind.PERSON, scenario__in=scenarios)
     return sum(scenario.seats for scenario in scenarios) - taken.count()

@@ -1,4 +1,7 @@
-"""Do what waits: bootstraps, bundles and imports whose page nobody looks at, or that are large."""
+"""Do what waits: bootstraps, bundles and imports whose page nobody looks at, or that are large.
+
+And what is done from time to time: old uploads go, and seats that were left are given back.
+"""
 
 from importlib import import_module
 from typing import Any
@@ -25,5 +28,7 @@ class Command(BaseCommand):
             failed += job.has_failed
         uploads.drop_old()
         jobs.sweep()
+        for sweep in jobs.SWEEPS:
+            sweep()
         if failed:
             raise CommandError(f"{failed} failed. Their pages say what to do.")

@@ -1,0 +1,70 @@
+"""Secrets of an installation: from the environment, or made once and kept in its folder.
+
+Ids are hashed and encrypted under them, so one that is empty, cut off or another than yesterday's
+does harm that nobody sees: such a key is refused at start.
+"""
+
+import contextlib
+import os
+import secrets
+import tempfile
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+SHORTEST = 32  # characters
+
+
+def secret(name: str, folder: Path) -> str:
+    """The variable of that name, or else a random secret kept as a file in that folder.
+
+    Raises ImproperlyConfigured for one that is empty or short.
+    """
+    value = os.environ.get(name, "")
+    source = f"the variable {name}"
+    if not value:
+        path = folder / f"{name.lower()}.txt"
+        if not path.exists():
+            _make(path)
+        value, source = path.read_text().strip(), str(path)
+    if len(value) < SHORTEST:
+        raise ImproperlyConfigured(
+            f"{source} holds {len(value)} characters; a key has at least {SHORTEST}. If it was"
+            " cut off, restore it from your backup; on a new installation delete the file."
+        )
+    return value
+
+
+def _make(path: Path) -> None:
+    """Write a new secret whole, under a name that only one of several processes can take."""
+    descriptor, draft = tempfile.mkstemp(dir=path.parent)  # mode 0600
+    try:
+        with open(descriptor, "w") as file:
+            file.write(secrets.token_urlsafe(48))
+            file.flush()
+            os.fsync(file.fileno())
+        # Whoever links first has made it; the others read what stands there.
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)
+    finally:
+        os.unlink(draft)
+
+
+def private_folder(path: Path) -> Path:
+    """Make that folder, for this user alone: personal links and hashes lie in it."""
+    path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    _only_ours(path, 0o700)
+    return path
+
+
+def private_file(path: Path) -> Path:
+    """Make that file if it is not there, readable by this user alone."""
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+    _only_ours(path, 0o600)
+    return path
+
+
+def _only_ours(path: Path, mode: int) -> None:
+    found = path.stat()
+    if found.st_mode & 0o077 and found.st_uid == os.geteuid():
+        path.chmod(mode)
