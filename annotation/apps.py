@@ -8,7 +8,8 @@ class AnnotationConfig(AppConfig):
     name = "annotation"
 
     def ready(self) -> None:
-        from annotation import guards
+        from annotation import guards, key_check
 
         pre_migrate.connect(guards.lift_before_migrate, sender=self)
         post_migrate.connect(guards.install_after_migrate, sender=self)
+        post_migrate.connect(key_check.store_after_migrate, sender=self)

@@ -8,7 +8,14 @@ from django.core.wsgi import get_wsgi_application
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 application = get_wsgi_application()
 
+from django.db import connections  # noqa: E402
 from django.urls import get_resolver  # noqa: E402
+
+from annotation import key_check  # noqa: E402
+
+# Keys that do not fit the data do harm that nobody sees.
+key_check.require()
+connections.close_all()
 
 # Load all views now rather than in the first request, while others wait for it.
 get_resolver().url_patterns  # noqa: B018

@@ -63,6 +63,16 @@ class Worker(models.Model):
         return f"{self.kind} {self.key[:8]}"
 
 
+class KeyCheck(models.Model):
+    """By what a key is recognised that ids are hashed or encrypted under (key_check.py)."""
+
+    name = models.CharField(max_length=20, unique=True)
+    value = models.CharField(max_length=64)
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class Exposure(models.Model):
     """This worker has seen an example of this task: at most once, in any version, for ever.
 

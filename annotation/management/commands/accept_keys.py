@@ -1,0 +1,31 @@
+"""Go on with other keys than the data were stored under, where those are lost for good."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from annotation import key_check
+
+MEANS = """\
+With another WORKER_KEY nobody who came before is known any more: they can take their tasks again.
+With another IDENTITY_KEY the ids that are stored cannot be read: nobody who is not paid yet can be.
+Call this again with --yes if that is what you want."""
+
+
+class Command(BaseCommand):
+    help = "Note the keys of now as the right ones, after those of before were lost."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--yes", action="store_true", help="I have read what it means")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        sentence = key_check.wrong()
+        if not sentence:
+            self.stdout.write("The keys fit the data: there is nothing to accept.")
+        elif not options["yes"]:
+            self.stdout.write(f"{sentence}\n{MEANS}")
+        else:
+            key_check.accept(*key_check.NAMES)
+            self.stdout.write("The keys of now are the right ones from now on.")

@@ -1,0 +1,142 @@
+"""Keys are whole, long and those of the data; the folder that they lie in is nobody else's.
+
+The review of security, findings 6 and 20, and of reliability, 10: real processes, each in a folder
+of its own.
+"""
+
+import os
+import stat
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.core.checks import run_checks
+from django.core.exceptions import ImproperlyConfigured
+from django.core.management import call_command
+
+from annotation import key_check
+from annotation.models import KeyCheck
+from config import keys
+
+KEYS = ("SECRET_KEY", "WORKER_KEY", "IDENTITY_KEY")
+SHOW = f"from django.conf import settings; print(*(getattr(settings, k) for k in {KEYS!r}))"
+
+
+def process(var: Path, *arguments: str, umask: int = 0o022, **variables: str):
+    """A Python process with the project's settings on that folder."""
+    environment = {k: v for k, v in os.environ.items() if k not in (*KEYS, "DATABASE_URL")}
+    environment |= {
+        "HANDFUL_VAR": str(var),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+        "PYTHONPATH": str(settings.BASE_DIR),
+        **variables,
+    }
+    return subprocess.run(
+        [sys.executable, *arguments],
+        env=environment,
+        cwd=settings.BASE_DIR,
+        capture_output=True,
+        text=True,
+        timeout=90,
+        umask=umask,
+    )
+
+
+def test_processes_that_start_at_once_agree_on_whole_keys(tmp_path):
+    with ThreadPoolExecutor(8) as pool:
+        shown = list(pool.map(lambda _n: process(tmp_path / "var", "-c", SHOW), range(8)))
+    assert [one.returncode for one in shown] == [0] * 8
+    (keys,) = {one.stdout for one in shown}
+    assert [len(key) for key in keys.split()] == [64, 64, 64]
+    assert sorted(path.name for path in (tmp_path / "var").glob("*key*")) == [
+        "identity_key.txt", "secret_key.txt", "worker_key.txt",
+    ]  # fmt: skip
+    assert not list((tmp_path / "var").glob("tmp*"))
+
+
+@pytest.mark.parametrize("content", ["", "\n", "short"])
+@pytest.mark.parametrize("name", KEYS)
+def test_an_empty_or_cut_off_key_is_refused(tmp_path, monkeypatch, name, content):
+    monkeypatch.delenv(name, raising=False)
+    (tmp_path / f"{name.lower()}.txt").write_text(content)
+    with pytest.raises(ImproperlyConfigured, match=f"holds {len(content.strip())} characters"):
+        keys.secret(name, tmp_path)
+    monkeypatch.setenv(name, "abc")
+    with pytest.raises(ImproperlyConfigured, match=f"the variable {name} holds 3 characters"):
+        keys.secret(name, tmp_path)
+
+
+def test_no_process_starts_with_an_empty_key(tmp_path):
+    (tmp_path / "worker_key.txt").touch()
+    reply = process(tmp_path, "-c", SHOW)
+    assert reply.returncode != 0
+    assert "worker_key.txt holds 0 characters" in reply.stderr
+
+
+def test_a_key_that_could_not_be_written_leaves_nothing_that_is_believed(tmp_path):
+    """A first start on a full disk: here the limit of a file's size stands for it."""
+    code = (
+        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
+        f"resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)); {SHOW}"
+    )
+    assert process(tmp_path, "-B", "-c", code).returncode != 0
+    assert not list(tmp_path.glob("*key*"))
+    assert process(tmp_path, "-c", SHOW).returncode == 0
+
+
+def test_nobody_else_can_read_what_lies_in_var(tmp_path):
+    var = tmp_path / "var"
+    var.mkdir(mode=0o755)
+    (var / "handful.sqlite3").touch(mode=0o644)
+    assert process(var, "manage.py", "migrate", "--verbosity=0").returncode == 0
+    assert stat.S_IMODE(var.stat().st_mode) == 0o700
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in var.iterdir()}
+    assert modes["handful.sqlite3"] == modes["worker_key.txt"] == 0o600
+    fresh = tmp_path / "fresh"
+    process(fresh, "manage.py", "migrate", "--verbosity=0")
+    assert stat.S_IMODE(fresh.stat().st_mode) == 0o700
+    assert stat.S_IMODE((fresh / "handful.sqlite3").stat().st_mode) == 0o600
+
+
+def test_a_server_does_not_start_with_keys_that_do_not_fit_its_data(tmp_path):
+    start = ("-c", "import config.wsgi")
+    process(tmp_path, "manage.py", "migrate", "--verbosity=0")
+    assert process(tmp_path, *start).returncode == 0
+    (tmp_path / "worker_key.txt").unlink()  # as after restoring the database alone
+    reply = process(tmp_path, *start)
+    assert reply.returncode != 0
+    assert "WORKER_KEY: not the key that this database's ids were stored under" in reply.stderr
+    reply = process(tmp_path, "manage.py", "check", "--database", "default")
+    assert "annotation.E002" in reply.stderr
+    # Lost for good: said twice, then taken.
+    assert "take their tasks again" in process(tmp_path, "manage.py", "accept_keys").stdout
+    assert process(tmp_path, *start).returncode != 0
+    process(tmp_path, "manage.py", "accept_keys", "--yes")
+    assert process(tmp_path, *start).returncode == 0
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", key_check.NAMES)
+def test_the_check_names_the_key_that_is_another(settings, name):
+    assert not key_check.wrong()
+    setattr(settings, name, "another key, and as long as a key has to be")
+    assert key_check.wrong().startswith(f"{name}: not the key")
+    (found,) = [one for one in run_checks(databases=["default"]) if one.id == "annotation.E002"]
+    assert found.msg == key_check.wrong()
+    with pytest.raises(ImproperlyConfigured):
+        key_check.require()
+    call_command("accept_keys", stdout=(said := StringIO()))
+    assert "cannot be read" in said.getvalue()
+    assert key_check.wrong()
+
+
+@pytest.mark.django_db
+def test_what_is_stored_does_not_tell_a_key(settings):
+    stored = str(list(KeyCheck.objects.values_list("name", "value")))
+    assert KeyCheck.objects.count() == 2
+    assert settings.WORKER_KEY not in stored
+    assert settings.IDENTITY_KEY not in stored
