@@ -143,6 +143,8 @@ CACHES = {
     "shared": {
         "BACKEND": "django.core.cache.backends.db.DatabaseCache",
         "LOCATION": "shared_cache",
+        # Beyond these Django throws away what has not run out yet.
+        "OPTIONS": {"MAX_ENTRIES": 1_000_000},
     },
 }
 if REDIS_URL := os.environ.get("REDIS_URL", ""):
@@ -152,6 +154,7 @@ if REDIS_URL := os.environ.get("REDIS_URL", ""):
     }
 # How often one address may press Start in a minute where anybody can arrive.
 STARTS_PER_MINUTE = env_int("STARTS_PER_MINUTE", 30)
+
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 LANGUAGE_CODE = "en"

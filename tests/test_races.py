@@ -4,6 +4,7 @@
 """
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,10 +13,13 @@ import time
 from collections.abc import Callable
 
 import pytest
+from django.core.cache import caches
 from django.db import IntegrityError, connection, connections, transaction
 from django.db.models import QuerySet
+from django.test import Client
+from django.urls import reverse
 
-from annotation import answering, guards, recruitment, training_step, withdrawal
+from annotation import answering, guards, recruitment, start_limit, training_step, withdrawal
 from annotation.models import Allocation, Answer, Exposure, Participation, Study, Turn
 from tasks.models import Prediction, PredictionFile
 from tasks.prediction_files import PredictionsError
@@ -98,6 +102,64 @@ def test_64_at_once_without_the_lock_meet_errors_instead_of_answers(researcher, 
     errors = [one for one in crowd(study) if isinstance(one, IntegrityError)]
     assert errors
     assert study.participations.seated().count() <= 12
+
+
+# Anybody can arrive ------------------------------------------------------------------------------
+
+
+def starts(study, number: int, **sent: str) -> list[int]:
+    """So many Starts at the open link at once, each from a browser of its own; their statuses."""
+    address = reverse("start", args=[study.link_code])
+    replies = race([lambda: Client().post(address, sent) for _ in range(number)])
+    return [reply.status_code for reply in replies]
+
+
+def test_of_many_starts_of_one_address_at_once_its_share_is_admitted(researcher, settings):
+    settings.STARTS_PER_MINUTE = 5
+    study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=60)
+    assert sorted(starts(study, 16)) == [302] * 5 + [429] * 11
+
+
+def test_control_a_count_that_is_read_and_written_back_admits_more(
+    researcher, settings, monkeypatch
+):
+    def read_and_write(address: str) -> bool:
+        count = caches["shared"].get("starts", 0)
+        time.sleep(0.05)
+        caches["shared"].set("starts", count + 1)
+        return count < settings.STARTS_PER_MINUTE
+
+    settings.STARTS_PER_MINUTE = 5
+    monkeypatch.setattr(start_limit, "admit", read_and_write)
+    study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=60)
+    assert starts(study, 16).count(302) > 5
+
+
+def test_of_many_starts_at_once_a_third_of_the_seats_waits_for_consent(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=12)
+    assert sorted(starts(study, 16)) == [302] * 4 + [429] * 12
+
+
+def test_control_without_the_lock_more_of_them_wait_for_consent(researcher, no_locks):
+    drop_constraint(Allocation, "each_arrival_is_allocated_once")
+    drop_constraint(Participation, "a_seat_is_taken_once")
+    try:
+        study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=12)
+        assert starts(study, 16).count(302) > 4
+    finally:
+        restore_constraint(Participation, "a_seat_is_taken_once")
+        restore_constraint(Allocation, "each_arrival_is_allocated_once")
+
+
+def test_many_clicks_on_the_first_start_at_once_are_one_seat(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=20)
+    page = Client().get(reverse("landing", args=[study.link_code])).content.decode()
+    ticket = re.search(r'name="arrival" value="([^"]+)"', page)[1]
+    assert starts(study, THREADS, arrival=ticket) == [302] * THREADS
+    assert study.participations.count() == 1
+    # The control: without what the page drew, each click is somebody else.
+    assert starts(study, 3) == [302] * 3
+    assert study.participations.count() == 4
 
 
 # Double submit ---------------------------------------------------------------------------------
