@@ -20,6 +20,12 @@ from analysis.exports import number
 from annotation.models import Answer, Participation, Step, Study
 from tasks.models import Example, Prediction, PredictionFile, Split
 
+# Stands, to be read, wherever such a p is printed.
+LEFT_OUT = (
+    "SE and p take these people and these runs of the model as fixed: they speak of other examples"
+    " alone, and leave out that other people, or other runs, would have scored otherwise."
+)
+
 Group = tuple[int, int, str]  # key of the task version, shots, name of the model ("": humans)
 
 

@@ -21,8 +21,8 @@ from django.core.cache import cache
 from analysis import figures, learning, scores, tables
 from analysis.exports import number
 from analysis.findings import Row, state
-from analysis.findings_page import Column
-from analysis.uncertainty import t_interval
+from analysis.findings_page import Column, between
+from analysis.uncertainty import t_interval_of_scores, why_no_interval
 from annotation.models import Kind, Step, Study
 
 NEEDS_VL_CONVERT = "SVG, PNG and PDF need vl-convert on the server: pip install vl-convert-python\n"
@@ -138,18 +138,20 @@ def _with_means(people: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
 def _shot_curve(
     annotation: pd.DataFrame, baselines: dict[str, float]
 ) -> tuple[pd.DataFrame, list[Row]]:
-    people = annotation.groupby(["task", "shots", "annotator"])["s1"].mean().mul(100).reset_index()
+    people = annotation.groupby(["task", "shots", "annotator"])["s1"].mean().reset_index()
     means = []
     for (task, shots), part in people.groupby(["task", "shots"]):
-        t = t_interval(list(part["s1"]))
-        low, high = max(0.0, t.low), min(100.0, t.high)
-        if math.isnan(t.low):
-            low = high = math.nan
+        t = t_interval_of_scores(list(part["s1"]))
         means.append(
-            {"task": task, "shots": int(shots), "s1": float(part["s1"].mean()), "low": low,
-             "high": high, "n": len(part), "baseline": baselines[task]}
+            {"task": task, "shots": int(shots), "s1": 100 * float(part["s1"].mean()),
+             "low": 100 * t.low, "high": 100 * t.high, "n": len(part), "baseline": baselines[task],
+             "no_interval_over_people": why_no_interval(list(part["s1"]))}
         )  # fmt: skip
-    columns = ["task", "shots", "what", "annotator", "s1", "low", "high", "n", "baseline"]
+    people["s1"] *= 100
+    columns = [
+        "task", "shots", "what", "annotator", "s1", "low", "high", "n", "baseline",
+        "no_interval_over_people",
+    ]  # fmt: skip
     frame = pd.concat(
         [
             people.assign(what="annotator", baseline=people["task"].map(baselines)),
@@ -224,7 +226,7 @@ _COLUMNS: dict[str, list[Column]] = {
         Column(
             "95 %",
             "t interval over annotators, cut at 0 and 100",
-            lambda row: "–" if math.isnan(row["low"]) else f"{row['low']:.1f} to {row['high']:.1f}",
+            between("low", "high"),
         ),
         Column("Baseline", "S1 x 100 of the trivial baseline", _points("baseline")),
     ],
@@ -312,7 +314,7 @@ def figure(study: Study, kind: str, name: str) -> Figure:
         "shots": (
             "Shot curve",
             "Mean S1 x 100 on the test examples by the number of shots (filled dots), its 95 % t"
-            " interval over annotators (bars; none for one annotator), each annotator (hollow dots,"
+            " interval over annotators (bars; none for one annotator or where all tie), each annotator (hollow dots,"
             " beside) and the trivial baseline (dashed).",
             lambda: figures.shot_curve(frame),
         ),

@@ -92,16 +92,23 @@ def _matrix(part: pd.DataFrame) -> tuple[np.ndarray, list[str]]:
 
 
 def intervals(frame: pd.DataFrame, seed: int) -> list[Row]:
-    """The mean with its intervals of 95 %, and where its variance comes from."""
+    """The mean with its intervals of 95 %, and where its variance comes from.
+
+    One annotator, or several who tie, say nothing of other people: NaN, and
+    `no_interval_over_people` says which of the two it is.
+    """
     rows = []
     for row, part in _groups(frame):
         matrix, contexts = _matrix(part)
         means = np.nanmean(matrix, axis=1)
-        t = uncertainty.t_interval(means)
+        t = uncertainty.t_interval_of_scores(means)
+        why_not = uncertainty.why_no_interval(means)
         row |= {"examples": matrix.shape[1], "contexts": len(set(contexts))}
         row |= {"mean": 100 * means.mean(), "t_low": 100 * t.low, "t_high": 100 * t.high}
         for over in uncertainty.OVER:
-            found = uncertainty.bootstrap(matrix, over, clusters=contexts, seed=seed)
+            found = uncertainty.Interval(math.nan, math.nan, math.nan)
+            if over == "examples" or not why_not:
+                found = uncertainty.bootstrap(matrix, over, clusters=contexts, seed=seed)
             row |= {f"{over}_low": 100 * found.low, f"{over}_high": 100 * found.high}
         try:
             parts = uncertainty.components(matrix)
@@ -112,6 +119,7 @@ def intervals(frame: pd.DataFrame, seed: int) -> list[Row]:
             "sd_between_examples": 100 * math.sqrt(parts.examples),
             "sd_rest": 100 * math.sqrt(parts.rest),
             "se_of_mean": 100 * math.sqrt(parts.of_mean),
+            "no_interval_over_people": why_not,
         }
         rows.append(row)
     return rows
@@ -174,9 +182,7 @@ def contrasts(frame: pd.DataFrame, seed: int) -> list[Row]:
         if task != other:
             continue
         one, two = means[task, less], means[task, more]
-        sd = math.nan
-        if min(len(one), len(two)) > 1:
-            sd = math.sqrt((np.var(one, ddof=1) + np.var(two, ddof=1)) / 2)
+        sd = math.hypot(uncertainty.sd(one), uncertainty.sd(two)) / math.sqrt(2)
         rows.append(
             {
                 "task": task,
@@ -220,8 +226,8 @@ def state(study: Study, kind: str) -> str:
 
 
 def _detectable(sd: float, n: int) -> float:
-    """In points; NaN where there is no SD."""
-    return math.nan if math.isnan(sd) else 100 * sd * significance.detectable(n)
+    """In points; NaN where there is no SD, or nothing varies."""
+    return math.nan if math.isnan(sd) or not sd else 100 * sd * significance.detectable(n)
 
 
 def _hundred(value: float | None) -> float:

@@ -50,11 +50,16 @@ def _p(key: str) -> Callable[[Row], str]:
     )
 
 
-def _between(low: str, high: str) -> Callable[[Row], str]:
-    """An interval, cut at what S1 can be."""
-    return lambda row: (
-        "–" if math.isnan(row[low]) else f"{max(0, row[low]):.1f} to {min(100, row[high]):.1f}"
-    )
+def between(low: str, high: str) -> Callable[[Row], str]:
+    """An interval; a dash where there is none, with the reason where the row has one."""
+
+    def text(row: Row) -> str:
+        if math.isnan(row[low]):
+            why_not = row.get("no_interval_over_people")
+            return f"– ({why_not})" if why_not else "–"
+        return f"{row[low]:.1f} to {row[high]:.1f}"
+
+    return text
 
 
 def _plain(key: str) -> Callable[[Row], str]:
@@ -71,21 +76,23 @@ _COLUMNS: dict[str, list[Column]] = {
     "intervals": [
         *_WHO,
         Column("Mean", "mean over annotators of their mean S1, x 100", _points("mean")),
-        Column("t", "t interval over annotators", _between("t_low", "t_high")),
+        Column("t", "t interval over annotators, cut at 0 and 100", between("t_low", "t_high")),
         Column(
             "Other examples",
             "bootstrap over contexts with all of their examples: the same people on other examples",
-            _between("examples_low", "examples_high"),
+            between("examples_low", "examples_high"),
         ),
         Column(
             "Other people",
-            "bootstrap over annotators: other people on these examples; crude with three of them",
-            _between("annotators_low", "annotators_high"),
+            "bootstrap over annotators: other people on these examples; crude with three of them,"
+            " none with one or where all tie",
+            between("annotators_low", "annotators_high"),
         ),
         Column(
             "Both",
-            "two-way bootstrap: other people on other examples",
-            _between("both_low", "both_high"),
+            "two-way bootstrap: other people on other examples; none with one annotator or where all"
+            " tie",
+            between("both_low", "both_high"),
         ),
         Column(
             "SD people",

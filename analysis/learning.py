@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.uncertainty import t_interval
+from analysis.uncertainty import sd, t_interval
 
 Row = dict[str, Any]
 GROUP = ["task", "shots"]
@@ -69,9 +69,10 @@ def standing(values: Sequence[float]) -> list[float]:
     Among n values none can lie farther than (n - 1) / sqrt(n) from the mean: 3 SD takes 11.
     """
     found = np.asarray(values, dtype=float)
-    if len(found) < 2 or found.std(ddof=1) == 0:
+    spread = sd(found)
+    if math.isnan(spread) or not spread:
         return [math.nan] * len(found)
-    return [float(one) for one in (found - found.mean()) / found.std(ddof=1)]
+    return [float(one) for one in (found - found.mean()) / spread]
 
 
 # A group ------------------------------------------------------------------------------------------
@@ -252,7 +253,7 @@ def speed_rows(annotation: pd.DataFrame) -> list[Row]:
                 "first_half": _median_of([first for first, _second in halves]),
                 "second_half": _median_of([second for _first, second in halves]),
                 "log_median": float(np.mean(logs)),
-                "log_median_sd": float(np.std(logs, ddof=1)) if len(logs) > 1 else math.nan,
+                "log_median_sd": sd(logs),
             }
         )
     return rows

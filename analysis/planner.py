@@ -128,12 +128,13 @@ def known(user: Any, source: str) -> list[Known]:
 def _measured(task: str, shots: int, part: pd.DataFrame, labelled: bool) -> Known:
     matrix = part.pivot(index="annotator", columns="example", values="s1").to_numpy(dtype=float)
     means = matrix.mean(1)
-    sd = float(means.std(ddof=1)) if len(means) > 1 else math.nan
     try:
         parts = uncertainty.components(matrix)
     except ValueError:
         parts = None
-    return Known(task, shots, float(means.mean()), sd, len(means), parts, labelled)
+    return Known(
+        task, shots, float(means.mean()), uncertainty.sd(means), len(means), parts, labelled
+    )
 
 
 def plan(one: Known, wanted: dict[str, Any]) -> Row:
@@ -157,17 +158,17 @@ def plan(one: Known, wanted: dict[str, Any]) -> Row:
         "wilson_low": math.nan,
         "wilson_high": math.nan,
     }
-    if not math.isnan(one.sd):
+    if one.sd > 0:
+        # Annotators who tie (or one alone) do not say how far others would be apart.
+        sds = difference / one.sd
         t = stats.t.ppf(0.975, people - 1)
         row |= {
             "annotators_needed": significance.annotators_needed(width, one.sd),
             "half_width": 100 * t * one.sd / math.sqrt(people),
             "detectable": 100 * one.sd * significance.detectable(people, level, POWER),
+            "power": significance.power(sds, people, level),
+            "group_needed": significance.group_needed(sds, level, POWER),
         }
-        if one.sd > 0:
-            sds = difference / one.sd
-            row["power"] = significance.power(sds, people, level)
-            row["group_needed"] = significance.group_needed(sds, level, POWER)
     if one.parts is not None:
         parts = one.parts
         of_mean = (

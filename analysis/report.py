@@ -31,7 +31,7 @@ from analysis.documents import (
 )
 from analysis.preregistration import moment, same_recipe
 from analysis.tables import PerformanceTable, kinds_of, versions
-from analysis.uncertainty import t_interval
+from analysis.uncertainty import t_interval_of_scores, why_no_interval
 from annotation.models import Kind, Study
 from annotation.pay import in_currency
 
@@ -95,9 +95,9 @@ def _uncertainty(found: Conduct) -> list[Block]:
         return [Paragraph("Nobody has completed it yet.")]
     rows = []
     for (task, shots), part in people.groupby(["task", "shots"]):
-        t = t_interval(list(part["mean_s1"]))
-        low, high = max(0.0, 100 * t.low), min(100.0, 100 * t.high)
-        interval = f"{low:.1f} to {high:.1f}" if len(part) > 1 else "–"
+        own = list(part["mean_s1"])
+        t, why_not = t_interval_of_scores(own), why_no_interval(own)
+        interval = f"– ({why_not})" if why_not else f"{100 * t.low:.1f} to {100 * t.high:.1f}"
         mean = 100 * part["mean_s1"].mean()
         rows.append([str(task), str(shots), str(len(part)), f"{mean:.1f}", interval])
     blocks: list[Block] = [
@@ -106,8 +106,9 @@ def _uncertainty(found: Conduct) -> list[Block]:
             ["Task", "Shots", "n", "Mean S1 x 100", "95 % over annotators"],
             rows,
             [
-                "The interval says how far the mean of these examples could be off for other"
-                " annotators. Bootstraps over examples, annotators and both are on the page"
+                "The t interval, cut at 0 and 100, says how far the mean of these examples could be"
+                " off for other annotators. One annotator, or several who tie, give none."
+                " Bootstraps over examples, annotators and both are on the page"
                 " Analysis."
             ],
         )
@@ -178,7 +179,7 @@ def _models(found: Conduct) -> list[Block]:
                 compared,
                 [
                     "In points, paired by example with contexts as clusters; p by flipping the"
-                    " signs of clusters, two-sided."
+                    f" signs of clusters, two-sided. {differences.LEFT_OUT}"
                 ],
             )
         )

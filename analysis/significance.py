@@ -13,6 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import optimize, stats
 
+from analysis.uncertainty import sd
+
 EXACT_UP_TO = 100_000  # splits or sign flips; beyond, a seeded sample of as many
 PORTION = 250  # random flips that are added up at a time
 
@@ -42,9 +44,14 @@ def smallest_p(one: int, other: int) -> float:
 
 def welch(one: Sequence[float], other: Sequence[float]) -> float:
     """Welch's two-sided p; NaN where a group has fewer than two values or nothing varies."""
-    if min(len(one), len(other)) < 2 or np.var([*one]) + np.var([*other]) == 0:
+    spreads = sd(one), sd(other)
+    if any(math.isnan(spread) for spread in spreads) or not any(spreads):
         return math.nan
-    return float(stats.ttest_ind(one, other, equal_var=False).pvalue)
+    first, second = (
+        (float(np.mean(values)), spread, len(values))
+        for values, spread in zip((one, other), spreads, strict=True)
+    )
+    return welch_from_summary(first, second)
 
 
 def welch_from_summary(

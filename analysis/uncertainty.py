@@ -5,6 +5,7 @@ bootstraps answer three questions: these people on other examples, other people 
 other people on other examples (Miller 2024; Brennan 2001 for the components).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from scipy import stats
 
 RESAMPLES = 10_000
 OVER = ("examples", "annotators", "both")
+ROUNDING = 1e-12  # scores in [0, 1] or x 100 that differ by less are the same
 
 
 @dataclass(frozen=True)
@@ -24,14 +26,42 @@ class Interval:
     sd: float
 
 
-def t_interval(values: Sequence[float], level: float = 0.95) -> Interval:
-    """The t interval of the mean of annotators' scores; NaN for fewer than two."""
+def sd(values: Sequence[float]) -> float:
+    """The SD with ddof 1: 0 where values differ by rounding alone; NaN for fewer than two.
+
+    The variance of three times 0.7 is 1e-32 in floating point, not 0.
+    """
     found = np.asarray(values, dtype=float)
     if len(found) < 2:
+        return math.nan
+    return 0.0 if np.ptp(found) <= ROUNDING else float(found.std(ddof=1))
+
+
+def why_no_interval(values: Sequence[float]) -> str:
+    """Why these annotators' scores say nothing of other annotators; "" where they do."""
+    if len(values) < 2:
+        return "one annotator" if len(values) else "no annotator"
+    return "" if sd(values) else "annotators tie"
+
+
+def t_interval(values: Sequence[float], level: float = 0.95) -> Interval:
+    """The t interval of the mean of annotators' scores; NaN where `why_no_interval`.
+
+    Annotators who happen to tie do not show that all others would, too.
+    """
+    found = np.asarray(values, dtype=float)
+    if why_no_interval(values):
         return Interval(np.nan, np.nan, np.nan)
-    error = found.std(ddof=1) / np.sqrt(len(found))
+    error = sd(found) / np.sqrt(len(found))
     reach = stats.t.ppf((1 + level) / 2, len(found) - 1) * error
     return Interval(found.mean() - reach, found.mean() + reach, error)
+
+
+def t_interval_of_scores(values: Sequence[float]) -> Interval:
+    """The t interval of a mean S1 in [0, 1], cut at what S1 can be; NaN as in `t_interval`."""
+    found = t_interval(values)
+    low, high = np.clip([found.low, found.high], 0, 1)
+    return Interval(float(low), float(high), found.sd)
 
 
 def wilson(right: int, total: int, level: float = 0.95) -> tuple[float, float]:

@@ -158,6 +158,7 @@ def study_models(request: HttpRequest, name: str) -> HttpResponse:
         "who": machine_performance.WHO[kind],
         "tables": machine_performance.tables(study, kind),
         "differences": found,
+        "left_out": differences.LEFT_OUT,
         "chosen": None,
     }
     if found:

@@ -31,6 +31,22 @@ def test_the_t_interval_of_three_annotators():
 
 def test_one_annotator_has_no_t_interval():
     assert math.isnan(uncertainty.t_interval([80]).low)
+    assert uncertainty.why_no_interval([80]) == "one annotator"
+
+
+@pytest.mark.parametrize("total", [200, 210, 600])
+def test_annotators_who_tie_have_no_t_interval_however_their_score_is_rounded(total):
+    for right in range(total + 1):
+        for score in (right / total, 100 * right / total):
+            assert uncertainty.sd([score] * 3) == 0
+            assert math.isnan(uncertainty.t_interval([score] * 3).low)
+            assert uncertainty.why_no_interval([score] * 3) == "annotators tie"
+
+
+def test_a_t_interval_of_scores_is_cut_at_what_a_score_can_be():
+    found = uncertainty.t_interval_of_scores([0.5, 0.7, 1.0])
+    assert found.high == 1.0
+    assert found.low == pytest.approx(uncertainty.t_interval([0.5, 0.7, 1.0]).low)
 
 
 @pytest.mark.parametrize(
@@ -243,6 +259,24 @@ def test_the_exact_permutation_reaches_its_floor():
     assert significance.smallest_p(3, 3) == pytest.approx(0.1)
     assert significance.smallest_p(4, 4) == pytest.approx(0.029, abs=5e-4)
     assert significance.smallest_p(5, 5) == pytest.approx(0.0079, abs=5e-5)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("total", "seeming_to_vary"), [(200, 37), (210, 38), (600, 94)])
+def test_two_groups_that_each_tie_have_no_welch_p(total, seeming_to_vary):
+    scores = [right / total for right in range(total + 1)]
+    # The variance of three equal scores is often not 0 in floating point.
+    assert sum(np.var([score] * 3) > 0 for score in scores) == seeming_to_vary
+    for score in scores:
+        assert math.isnan(significance.welch([0.5] * 3, [score] * 3))
+    assert math.isnan(significance.welch([147 / 210] * 3, [149 / 210] * 3))
+
+
+@pytest.mark.filterwarnings("error")
+def test_welch_tests_a_group_that_ties_against_one_that_does_not():
+    one, other = [0.7] * 3, [0.5, 0.6, 0.7]
+    # By hand: t = 0.1 / (0.1 / sqrt(3)) with 2 degrees of freedom.
+    assert significance.welch(one, other) == pytest.approx(0.2254033)
 
 
 def test_welch():

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import math
 from urllib.parse import urlencode
 
 import pytest
@@ -210,6 +211,61 @@ def test_each_table_can_be_had_as_csv_with_all_digits(client, researcher, study,
     assert {row["kind"] for row in rows} == {"person"}
     if table == "intervals":
         assert float(rows[0]["mean"]) == pytest.approx(200 / 3, abs=1e-9)
+
+
+def page_csv_and_api(client, study) -> tuple[str, list[dict], list[dict]]:
+    """The analysis page, and the rows of its intervals as CSV and from the API."""
+    finish(client, study)
+    page = client.get(reverse("analysis", args=[study.name])).content.decode()
+    file = client.get(reverse("analysis_file", args=[study.name, "intervals"])).content.decode()
+    (found,) = client.get(reverse("api_analysis", args=[study.name])).json()
+    return page, list(csv.DictReader(io.StringIO(file, newline=""))), found["intervals"]
+
+
+@pytest.mark.parametrize(("people", "why"), [(1, "one annotator"), (3, "annotators tie")])
+def test_one_annotator_or_a_tie_gives_no_interval_over_people(ada, researcher, people, why):
+    study = factories.make_study(
+        researcher, factories.make_task(test_size=6), annotators=people, shots=[0]
+    )
+    for _ in range(people):
+        factories.work_through(factories.seat(study.scenarios.get()), lambda turn: [])
+    page, (row,), (one,) = page_csv_and_api(ada, study)
+    assert page.count(f"– ({why})") == 3  # t, other people, both
+    assert row["no_interval_over_people"] == one["no_interval_over_people"] == why
+    for name in ("t", "annotators", "both"):
+        assert row[f"{name}_low"] == row[f"{name}_high"] == ""
+        assert one[f"{name}_low"] is one[f"{name}_high"] is None
+    assert one["examples_low"] < one["mean"] < one["examples_high"]
+    (figure,) = ada.get(reverse("api_figure", args=[study.name, "shots"])).json()
+    (number,) = figure["numbers"]
+    assert (number["low"], number["no_interval_over_people"]) == (None, why)
+    assert f"– ({why})" in ada.get(reverse("figures", args=[study.name])).content.decode()
+    assert f"– ({why})" in ada.get(reverse("report", args=[study.name])).content.decode()
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_two_ties_make_no_difference_that_is_certain(ada, researcher):
+    """Three at 7 of 10 against three at 5 of 10: nothing says how far people are apart."""
+    study = factories.make_study(
+        researcher,
+        factories.make_task(test=factories.label_records("test", 10), labels=factories.LABELS),
+        annotators=3,
+    )
+    for scenario in study.scenarios.all():
+        wrong = 5 if scenario.shots else 3
+        for _ in range(3):
+            factories.work_through(
+                factories.seat(scenario),
+                lambda turn, wrong=wrong: (
+                    [{"positive": "negative", "negative": "positive"}[turn.example.gold[0]]]
+                    if turn.step == "annotation" and turn.example.position < wrong
+                    else turn.example.gold
+                ),
+            )
+    (row,) = findings.contrasts(findings.answered(study, Kind.PERSON), seed=1)
+    assert row["difference"] == pytest.approx(-20)
+    assert math.isnan(row["welch_p"]) and math.isnan(row["holm_p"])
+    assert math.isnan(row["detectable"])
 
 
 def test_an_empty_study_says_what_is_missing(client, researcher):

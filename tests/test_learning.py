@@ -144,6 +144,8 @@ def test_ten_annotators_cannot_lie_three_sds_from_their_mean():
     assert max(learning.standing([0] * 9 + [1])) == pytest.approx(9 / math.sqrt(10))
     assert max(learning.standing([0] * 10 + [1])) > 3
     assert all(math.isnan(one) for one in learning.standing([2, 2]))
+    # Three times 0.7 differ from their mean by rounding alone.
+    assert all(math.isnan(one) for one in learning.standing([0.7] * 3))
 
 
 def test_the_time_of_each_annotator():
