@@ -24,7 +24,7 @@ from django.db import connection, transaction
 from analysis import records, scores, tables
 from analysis.cells import json_list, moment, number
 from annotation import behaviour
-from annotation.models import AnswerSpan, Study, Turn
+from annotation.models import AnswerSpan, Participation, Study, Turn
 from tasks.metrics import recipe
 from tasks.models import Split
 from tasks.spans import QUESTION, ceiling
@@ -46,7 +46,7 @@ WORKER = {
     "annotator": "pseudonym of the participation",
     "kind": "person, simulated or model",
     "status": "state of the participation: completed, working, expired, ...",
-    "in_analysis": "1 if the participation may count in tables, else 0",
+    "in_analysis": "1 if the participation counts in tables: completed and in the analysis; else 0",
 }
 SPREAD = {
     "mean": "mean over annotators of their mean S1, 0 to 1",
@@ -244,7 +244,7 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
         answered = submitted_at is not None
         yield [
             study.name, study.manifest_hash, name, version, shots, split or "", step, position,
-            pseudonym, kind, status, int(counts), example, digest,
+            pseudonym, kind, status, _counts(status, counts), example, digest,
             json_list(given) if answered else "", json_list(gold), rules[task],
             number(s1) if answered else "", moment(shown_at),
             moment(submitted_at) if answered else "",
@@ -289,6 +289,11 @@ def spans_rows(study: Study) -> Iterator[list[Any]]:
         yield [*before, "question" if segment == QUESTION else segment, start, end, text]
 
 
+def _counts(status: str, in_analysis: bool) -> int:
+    """1 for whom a cell may count: who is still working has taken nobody's place in a table yet."""
+    return int(in_analysis and status == Participation.Status.COMPLETED)
+
+
 def _whole(value: float) -> int | str:
     """A whole number that pandas keeps as a float because others are missing."""
     return "" if pd.isna(value) else int(value)
@@ -304,7 +309,8 @@ def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
         share = signs.modal_share
         yield [
             study.name, study.manifest_hash, row.task, row.task_version, row.shots,
-            _whole(row.split), row.annotator, row.kind, row.status, int(row.in_analysis),
+            _whole(row.split), row.annotator, row.kind, row.status,
+            _counts(row.status, row.in_analysis),
             number(row.mean_s1), number(row.sd_examples), row.n, number(row.training_s1),
             row.training_n, number(signs.seconds), number(signs.active_seconds),
             browsers.get(row.participation, ""), signs.too_fast,

@@ -314,8 +314,8 @@ def figure(study: Study, kind: str, name: str) -> Figure:
         "shots": (
             "Shot curve",
             "Mean S1 x 100 on the test examples by the number of shots (filled dots), its 95 % t"
-            " interval over annotators (bars; none for one annotator or where all tie), each annotator (hollow dots,"
-            " beside) and the trivial baseline (dashed).",
+            " interval over annotators (bars; none for one annotator or where all tie), each"
+            " annotator (hollow dots, beside) and the trivial baseline (dashed).",
             lambda: figures.shot_curve(frame),
         ),
         "learning": (

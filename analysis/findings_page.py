@@ -90,8 +90,8 @@ _COLUMNS: dict[str, list[Column]] = {
         ),
         Column(
             "Both",
-            "two-way bootstrap: other people on other examples; none with one annotator or where all"
-            " tie",
+            "two-way bootstrap: other people on other examples; none with one annotator or"
+            " where all tie",
             between("both_low", "both_high"),
         ),
         Column(

@@ -102,6 +102,8 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
         "is_mine": one.uploaded_by == request.user,
         "rows": machine_performance.model_rows(one.files.all()),
         "files": [(file, 100 * file.mean_s1) for file in files],
+        "remarks": [f"{file.filename}: {said}" for file in files for said in file.remarks or ()],
+        "unchecked": [file.filename for file in files if file.remarks is None],
     }
     return render(request, "researcher/model.html", context)
 

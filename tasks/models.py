@@ -213,6 +213,8 @@ class PredictionFile(models.Model):
     split_number = models.PositiveIntegerField(null=True)
     filename = models.CharField(max_length=255)
     sha256 = models.CharField(max_length=64)
+    # What was found when it was held against the card; null: stored before that was done.
+    remarks = models.JSONField(null=True)
     uploaded_at = models.DateTimeField(auto_now_add=True)
 
     objects = PredictionFileQuerySet.as_manager()

@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 from tasks.formats import FormatError
 from tasks.metrics import score
 from tasks.models import Example, Model, Prediction, PredictionFile, Task
-from tasks.predictions import parse, place_of
+from tasks.predictions import disobedient, not_in_context, parse, place_of
 
 DETAILS = ("title", "link", "parameters")
 
@@ -68,6 +68,14 @@ class Upload:
             )  # fmt: skip
 
 
+@dataclass(frozen=True)
+class Scored:
+    """The predictions of a file with their S1, not stored yet, and what is to be said of them."""
+
+    rows: list[Prediction]
+    remarks: list[str]
+
+
 def add(
     name: str, uploads: Sequence[Upload], by: AbstractBaseUser, **details: Any
 ) -> list[PredictionFile]:
@@ -96,7 +104,7 @@ def check(name: str, uploads: Sequence[Upload], by: AbstractBaseUser, **details:
 def store(
     name: str,
     uploads: Sequence[Upload],
-    found: Sequence[list[Prediction]],
+    found: Sequence[Scored],
     by: AbstractBaseUser,
     details: dict[str, Any],
 ) -> list[PredictionFile]:
@@ -104,9 +112,7 @@ def store(
     try:
         with transaction.atomic():
             model = _free_model(name, uploads, by, details)
-            return [
-                _store(model, upload, rows) for upload, rows in zip(uploads, found, strict=True)
-            ]
+            return [_store(model, upload, one) for upload, one in zip(uploads, found, strict=True)]
     except IntegrityError:
         # The check above passed, so somebody stored the same model or place since.
         raise PredictionsError(
@@ -151,19 +157,19 @@ def _misplaced(uploads: Sequence[Upload]) -> dict[int, str]:
     return problems
 
 
-def scored(uploads: Sequence[Upload]) -> list[list[Prediction]]:
-    """The predictions of each file with their S1, not stored yet. Raises PredictionsError."""
+def scored(uploads: Sequence[Upload]) -> list[Scored]:
+    """Read, hold against the card and score each file. Raises PredictionsError."""
     misplaced = _misplaced(uploads)
     problems: list[str] = []
-    found: list[list[Prediction]] = []
+    found: list[Scored] = []
     examples: dict[int, dict[str, Example]] = {}
     for number, upload in enumerate(uploads):
         if number in misplaced:
             problems.append(misplaced[number])
             continue
-        task = upload.task
+        task, card = upload.task, upload.task.card
         if task.pk not in examples:
-            tested = task.test_split.examples.only("source_id", "gold")
+            tested = task.test_split.examples.only("source_id", "gold", "context", "question")
             examples[task.pk] = {example.source_id: example for example in tested}
         known = examples[task.pk]
         try:
@@ -171,17 +177,23 @@ def scored(uploads: Sequence[Upload]) -> list[list[Prediction]]:
         except FormatError as error:
             problems.append(str(error))
             continue
-        rule = task.card.gold_rule
-        found.append(
-            [
-                Prediction(
-                    example=known[identity],
-                    predicted=texts,
-                    s1=score(texts, known[identity].gold, rule).s1,
-                )
-                for identity, texts in predicted.items()
-            ]
-        )
+        if errors := disobedient(card, predicted.values(), upload.filename):
+            problems += map(str, errors)
+            continue
+        rows = [
+            Prediction(
+                example=known[identity],
+                predicted=one.texts,
+                s1=score(one.texts, known[identity].gold, card.gold_rule).s1,
+            )
+            for identity, one in predicted.items()
+        ]
+        places = {
+            identity: [*example.context, card.selectable_question(example.question) or ""]
+            for identity, example in known.items()
+        }
+        remark = not_in_context(card, predicted, places)
+        found.append(Scored(rows, [remark] if remark else []))
     if problems:
         raise PredictionsError(problems)
     return found
@@ -202,7 +214,7 @@ def _model(name: str, by: AbstractBaseUser, details: dict[str, Any]) -> Model:
     return model
 
 
-def _store(model: Model, upload: Upload, rows: list[Prediction]) -> PredictionFile:
+def _store(model: Model, upload: Upload, one: Scored) -> PredictionFile:
     file = PredictionFile.objects.create(
         model=model,
         task=upload.task,
@@ -210,8 +222,9 @@ def _store(model: Model, upload: Upload, rows: list[Prediction]) -> PredictionFi
         split_number=upload.split_number,
         filename=upload.filename,
         sha256=hashlib.sha256(upload.data).hexdigest(),
+        remarks=one.remarks,
     )
-    for row in rows:
+    for row in one.rows:
         row.file = file
-    Prediction.objects.bulk_create(rows, batch_size=1000)
+    Prediction.objects.bulk_create(one.rows, batch_size=1000)
     return file

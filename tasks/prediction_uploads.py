@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from tasks import jobs, prediction_files
 from tasks.models import Job, Prediction, PredictionFile, Task
-from tasks.prediction_files import PredictionsError, Upload
+from tasks.prediction_files import PredictionsError, Scored, Upload
 
 KIND = "predictions"
 SMALL = 500_000  # bytes of predictions that are scored and stored in less than a second
@@ -75,13 +75,16 @@ def _parts(sizes: Sequence[int]) -> list[list[int]]:
 
 
 def outcome(job: Job) -> dict[str, Any]:
-    """What a job that is done says: {stored: number of files}, or {problems: sentences}."""
+    """What a job that is done says: {stored: number, remarks}, or {problems: sentences}."""
     return job.result[-1]
 
 
 @jobs.job(KIND)
 def _chunk(job: Job, number: int) -> dict[str, Any]:
-    """Read and score the files of a part, {problems}; as the last chunk, store all: `outcome`."""
+    """Read and score the files of a part, {problems, remarks}; as the last, store all: `outcome`.
+
+    The remarks are lists of sentences by the number of the file, as text.
+    """
     if number < job.total - 1:
         return _score(job, job.parameters["parts"][number])
     problems = [one for part in job.result for one in part["problems"]]
@@ -113,22 +116,30 @@ def _score(job: Job, numbers: Sequence[int]) -> dict[str, Any]:
         found = prediction_files.scored([_upload(job, number) for number in numbers])
     except PredictionsError as error:
         return {"problems": error.problems}
-    for number, rows in zip(numbers, found, strict=True):
-        text = json.dumps([[row.example_id, row.predicted, row.s1] for row in rows])
+    for number, one in zip(numbers, found, strict=True):
+        text = json.dumps([[row.example_id, row.predicted, row.s1] for row in one.rows])
         (jobs.folder_of(job) / f"{number}.scored").write_text(text, encoding="utf-8")
-    return {"problems": []}
+    remarks = {str(number): one.remarks for number, one in zip(numbers, found, strict=True)}
+    return {"problems": [], "remarks": remarks}
 
 
 def _store(job: Job) -> dict[str, Any]:
     name, files = job.parameters["model"], job.parameters["files"]
+    said = {number: one for part in job.result for number, one in part["remarks"].items()}
+    remarks = [said[str(number)] for number in range(len(files))]
     if not _is_stored(job):
         if job.owner is None:
             raise jobs.JobError("Whoever uploaded this has no account any more.")
         uploads = [_upload(job, number) for number in range(len(files))]
-        found = [_scored(job, number) for number in range(len(files))]
+        found = [Scored(_scored(job, number), one) for number, one in enumerate(remarks)]
         prediction_files.store(name, uploads, found, job.owner, job.parameters["details"])
     shutil.rmtree(jobs.folder_of(job), ignore_errors=True)
-    return {"stored": len(files)}
+    told = [
+        f"{file['filename']}: {sentence}"
+        for file, sentences in zip(files, remarks, strict=True)
+        for sentence in sentences
+    ]
+    return {"stored": len(files), "remarks": told}
 
 
 def _is_stored(job: Job) -> bool:

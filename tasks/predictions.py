@@ -2,13 +2,16 @@
 
 Each line is `{"id": ..., "predicted": [texts]}`, one for each test example of the task. Reading is
 strict, and errors name the file, the line and the field, as for the examples (tasks/formats.py).
+The card binds models as it binds people: a score from answers that nobody else may give compares
+with nothing.
 """
 
 import io
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from tasks.cards import Card
 from tasks.formats import FormatError, example_id, json_lines, json_object, storable_text
 
 FIELDS = ("id", "predicted")
@@ -43,8 +46,15 @@ def place_of(filename: str) -> Place:
     return Place(found["task"], version, shots or 0, number)
 
 
-def parse(data: bytes, filename: str, ids: Collection[str]) -> dict[str, list[str]]:
-    """Read a file of predictions: id of each of the examples -> predicted texts, as written.
+class Predicted(NamedTuple):
+    """The predicted texts for one example, as written, and the line where they stand."""
+
+    line: int
+    texts: list[str]
+
+
+def parse(data: bytes, filename: str, ids: Collection[str]) -> dict[str, Predicted]:
+    """Read a file of predictions: id of each of the examples -> what was predicted for it.
 
     Every spelling of "no answer" (`[]`, `[""]`) is the empty list, as it is in gold at import.
     Exactly one line is wanted for each id of `ids`. Raises FormatError.
@@ -52,8 +62,7 @@ def parse(data: bytes, filename: str, ids: Collection[str]) -> dict[str, list[st
     if len(data) > LARGEST_FILE:
         raise FormatError(filename, None, None, f"the file is larger than {LARGEST_FILE:,} bytes")
     known = set(ids)
-    predicted: dict[str, list[str]] = {}
-    lines_of: dict[str, int] = {}
+    predicted: dict[str, Predicted] = {}
     for line, text in json_lines(io.BytesIO(data), filename):
         found = json_object(text, filename, line, FIELDS)
         identity = example_id(found["id"], filename, line)
@@ -61,13 +70,12 @@ def parse(data: bytes, filename: str, ids: Collection[str]) -> dict[str, list[st
             raise FormatError(
                 filename, line, "id", f"{identity!r} is the id of no test example of this task"
             )
-        if identity in lines_of:
+        if identity in predicted:
             raise FormatError(
                 filename, line, "id",
-                f"{identity!r} is already the id of line {lines_of[identity]}",
+                f"{identity!r} is already the id of line {predicted[identity].line}",
             )  # fmt: skip
-        lines_of[identity] = line
-        predicted[identity] = _texts(found["predicted"], filename, line)
+        predicted[identity] = Predicted(line, _texts(found["predicted"], filename, line))
     missing = [identity for identity in ids if identity not in predicted]
     if missing:
         named = ", ".join(map(repr, missing[:3])) + (", ..." if len(missing) > 3 else "")
@@ -93,3 +101,76 @@ def _texts(value: object, filename: str, line: int) -> list[str]:
                 'expected texts that are not empty, or [""] alone for no answer',
             )  # fmt: skip
     return value
+
+
+def disobedient(card: Card, predicted: Collection[Predicted], filename: str) -> list[FormatError]:
+    """What the card lets nobody answer, one error for each rule, at the first line against it.
+
+    A label task takes exactly one of its labels; a span task at most `max_spans` texts, and no
+    empty answer where the card has none. A text that is predicted twice counts once, as in S1.
+    """
+    labels = {label.name for label in card.labels}
+    rules: list[tuple[Callable[[set[str]], object], str]] = []
+    if labels:
+        wanted = f"Its labels are: {', '.join(label.name for label in card.labels)}"
+        rules = [
+            (lambda texts: texts - labels, f"are no label of this task: {{named}}. {wanted}"),
+            (
+                lambda texts: not texts,
+                f"are no answer, which this task does not have. {wanted}",
+            ),
+            (
+                lambda texts: len(texts) > 1 and texts <= labels,
+                f"are more than one label: {{named}}. {wanted}; one of them is an answer",
+            ),
+        ]
+    else:
+        if not card.no_answer:
+            rules.append((lambda texts: not texts, "are no answer, which this task does not have"))
+        if card.max_spans is not None:
+            most, texts = card.max_spans, "text" if card.max_spans == 1 else "texts"
+            several = f"have more than {most} {texts}: {{named}}. This task takes {most} at most"
+            rules.append((lambda texts: len(texts) > most, several))
+    return [
+        error
+        for breaks, sentence in rules
+        if (error := _broken(predicted, breaks, sentence, filename)) is not None
+    ]
+
+
+def _broken(
+    predicted: Collection[Predicted],
+    breaks: Callable[[set[str]], object],
+    sentence: str,
+    filename: str,
+) -> FormatError | None:
+    """How many predictions break one rule, what the first of them are, and where."""
+    broken = [one for one in predicted if breaks(set(one.texts))]
+    if not broken:
+        return None
+    different = list(dict.fromkeys(", ".join(map(repr, one.texts)) for one in broken))
+    named = "; ".join(_short(text) for text in different[:3])
+    named += "; ..." if len(different) > 3 else ""
+    reason = f"{len(broken)} of {len(predicted)} predictions {sentence.replace('{named}', named)}"
+    return FormatError(filename, min(one.line for one in broken), "predicted", reason)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 100 else f"{text[:100]}..."
+
+
+def not_in_context(
+    card: Card,
+    predicted: Mapping[str, Predicted],
+    places: Mapping[str, Sequence[str]],
+) -> str:
+    """A sentence on texts that nobody could have highlighted; "" where there are none.
+
+    `places` has, for each id, the texts that can be highlighted in (segments, and the question
+    where the card lets it be). Such a prediction is allowed: a model may write freely.
+    """
+    if card.labels:
+        return ""
+    texts = [(identity, text) for identity, one in predicted.items() for text in one.texts]
+    away = sum(all(text not in place for place in places[identity]) for identity, text in texts)
+    return f"{away} of {len(texts)} predicted texts do not occur in their context" if away else ""

@@ -297,6 +297,19 @@ def test_a_missing_row_and_a_missing_cell_are_named(export, capsys):
         (export / name).write_bytes(whole)
 
 
+def test_only_who_completed_counts_in_the_files_too(study, export):
+    """`df[df.in_analysis == 1]` must give nobody who left half-way."""
+    for name in ("answers.csv", "annotators.csv"):
+        found = {row["status"]: row["in_analysis"] for row in rows(export, name)}
+        assert found == {"completed": "1", "working": "0"}, name
+    assert verify(export).returncode == 0
+    path = export / "annotators.csv"
+    text = path.read_text(encoding="utf-8", newline="")
+    path.write_text(text.replace("working,0", "working,1"), encoding="utf-8", newline="")
+    (export / "SHA256SUMS").unlink()
+    assert "in_analysis: found '1', expected ('0',)" in verify(export).stdout
+
+
 def test_the_table_counts_people_only_and_says_who_is_left_out(study):
     Participation.objects.filter(
         pk=study.participations.filter(status="completed").first().pk

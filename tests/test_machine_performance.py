@@ -255,6 +255,7 @@ def test_the_page_shows_people_models_and_where_they_differ(ada, study, toy):
     )
     for words in ("50.0 ± 23.6", "n = 2 of 5", "66.7 ± 47.1", "+16.7", "0.500", "test-2"):
         assert words in page, words
+    assert f"example by example. {differences.LEFT_OUT}" in page
     assert "A <b>study" not in page
     assert "A <b>study" in unescape(page)
 

@@ -109,7 +109,8 @@ def test_one_annotator_alone_plans_nothing_about_others():
 def test_annotators_who_tie_plan_nothing_about_others():
     row = planner.plan(planner.Known("toy", 0, 1.0, 0.0, 3, None, False), WANTED)
     assert row["annotators_needed"] is row["group_needed"] is None
-    assert math.isnan(row["power"]) and math.isnan(row["detectable"])
+    assert math.isnan(row["power"])
+    assert math.isnan(row["detectable"])
 
 
 @pytest.mark.parametrize(("n", "sds"), [(3, 3.08), (20, 0.92), (30, 0.745)])

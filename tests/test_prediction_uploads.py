@@ -70,6 +70,26 @@ def test_files_are_scored_one_by_one_and_stored_at_the_end(ada, researcher, task
     assert stored.sha256 == other.sha256
 
 
+def test_a_large_upload_says_what_cannot_be_found_in_the_texts(ada, task):
+    away = factories.prediction_lines(task, lambda _example: ["Atlantis"])
+    send(ada, files(task, 1, 2, n2=away))
+    while not go_on(ada).is_done:
+        pass
+    sentence = f"{task.name}_2_2.jsonl: 6 of 6 predicted texts do not occur in their context"
+    assert sentence in shown(ada)
+    assert sentence in ada.get(reverse("model", args=["toy"])).content.decode()
+
+
+def test_a_large_upload_against_the_card_is_refused_whole(ada):
+    task = factories.make_task(name="toy-labels", labels=factories.LABELS, splits=2)
+    wrong = factories.prediction_lines(task, lambda _example: ["Positive"])
+    send(ada, files(task, 1, 2, n2=wrong))
+    while not go_on(ada).is_done:
+        pass
+    assert "4 of 4 predictions are no label of this task: &#x27;Positive&#x27;" in shown(ada)
+    assert not Model.objects.exists()
+
+
 def test_small_files_are_scored_together_and_each_bad_one_named(ada, task, monkeypatch):
     sent = files(task, 1, 2, 3, 4, n2=b"x", n3=b"y")
     monkeypatch.setattr(prediction_uploads, "PART", sent[0].size + 1)

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import itertools
 import json
 
 import pytest
@@ -26,7 +27,8 @@ def line(identity="a", predicted=(), **changes) -> str:
 
 
 def read(text: str | bytes, ids=IDS) -> dict[str, list[str]]:
-    return parse(text if isinstance(text, bytes) else text.encode(), "toy_2_1.jsonl", ids)
+    data = text if isinstance(text, bytes) else text.encode()
+    return {key: one.texts for key, one in parse(data, "toy_2_1.jsonl", ids).items()}
 
 
 # Reading -----------------------------------------------------------------------------------------
@@ -229,6 +231,119 @@ def test_the_published_empty_rows_are_those_of_always_no_answer(researcher, db, 
             )
             assert 100 * file.mean_s1 == pytest.approx(score, abs=0.005)
             assert file.examples == 600
+
+
+# What the card lets nobody answer ----------------------------------------------------------------
+
+
+def lines_of(task, *predicted) -> bytes:
+    """A file with these predictions, for the test examples in turn."""
+    wanted = itertools.cycle(predicted)
+    return factories.prediction_lines(task, lambda _example: next(wanted))
+
+
+@pytest.fixture
+def labels(db) -> Task:
+    return factories.make_task(name="toy-labels", labels=factories.LABELS, test_size=6)
+
+
+@pytest.mark.parametrize(
+    ("predicted", "problems"),
+    [
+        (
+            [["Positive"]],
+            ["line 1, field predicted: 6 of 6 predictions are no label of this task: 'Positive'."
+             " Its labels are: positive, negative"],
+        ),
+        (
+            [["positive"], [" negative"], ["contraction"]],
+            ["line 2, field predicted: 4 of 6 predictions are no label of this task: ' negative';"
+             " 'contraction'. Its labels are: positive, negative"],
+        ),
+        (
+            [["positive", "negative"]],
+            ["line 1, field predicted: 6 of 6 predictions are more than one label: 'positive',"
+             " 'negative'. Its labels are: positive, negative; one of them is an answer"],
+        ),
+        (
+            [["positive"], [], ["negative", "x"]],
+            ["line 3, field predicted: 2 of 6 predictions are no label of this task: 'negative',"
+             " 'x'. Its labels are: positive, negative",
+             "line 2, field predicted: 2 of 6 predictions are no answer, which this task does not"
+             " have. Its labels are: positive, negative"],
+        ),
+    ],
+)  # fmt: skip
+def test_a_model_has_one_button_as_people_have(researcher, labels, predicted, problems):
+    """Every label at once scored 66.7 where people who know nothing score 50."""
+    good = upload(labels, number=1, name="good.jsonl")
+    bad = upload(labels, shots=4, name="bad.jsonl", data=lines_of(labels, *predicted))
+    with pytest.raises(PredictionsError) as refused:
+        add("toy", [good, bad], researcher)
+    assert refused.value.problems == [f"bad.jsonl, {problem}" for problem in problems]
+    assert not Model.objects.exists()
+    assert not Prediction.objects.exists()
+
+
+def test_a_span_task_takes_no_more_texts_than_its_card_and_no_empty_answer(researcher):
+    task = factories.make_task(max_spans=1, no_answer=False, test_size=6)
+    data = lines_of(task, ["home"], ["home", "home"], [""], ["home", "bed"])
+    with pytest.raises(PredictionsError) as refused:
+        add("toy", [upload(task, name="bad.jsonl", data=data)], researcher)
+    assert refused.value.problems == [
+        "bad.jsonl, line 3, field predicted: 1 of 6 predictions are no answer, which this task does"
+        " not have",
+        "bad.jsonl, line 4, field predicted: 1 of 6 predictions have more than 1 text: 'home',"
+        " 'bed'. This task takes 1 at most",
+    ]
+    assert not Model.objects.exists()
+
+
+def test_the_form_and_the_command_list_the_labels_and_store_nothing(ada, labels, tmp_path):
+    data = lines_of(labels, ["<b>"])
+    reply = send(ada, ("toy-labels_2_1.jsonl", data))
+    assert reply.status_code == 422
+    page = reply.content.decode()
+    assert "6 of 6 predictions are no label of this task: &#x27;&lt;b&gt;&#x27;" in page
+    assert "Its labels are: positive, negative" in page
+    (tmp_path / "toy-labels_2_1.jsonl").write_bytes(data)
+    with pytest.raises(CommandError, match="6 of 6 .* Its labels are: positive, negative"):
+        call_command("import_predictions", "toy", str(tmp_path))
+    assert not Model.objects.exists()
+
+
+def test_texts_that_nobody_could_highlight_are_stored_and_counted(ada, task, tmp_path, capsys):
+    name, sentence = (
+        f"{task.name}_2_1.jsonl",
+        "6 of 9 predicted texts do not occur in their context",
+    )
+    data = lines_of(task, ["home", "Home"], ["Which places"])
+    reply = send(ada, (name, data))
+    assert reply.status_code == 302
+    assert f"{name}: {sentence}" in ada.get(reply.url).content.decode()
+    PredictionFile.objects.all().delete()
+    (tmp_path / name).write_bytes(data)
+    call_command("import_predictions", "toy", str(tmp_path))
+    assert f"{name}: {sentence}" in capsys.readouterr().out
+    assert PredictionFile.objects.get().remarks == [sentence]
+
+
+def test_a_question_that_can_be_highlighted_is_a_place_for_predicted_texts(researcher):
+    task = factories.make_task(question_selectable=True, question="Which places?")
+    factories.predict(researcher, "toy", task, 2, 1, lambda _example: ["Which places"])
+    assert PredictionFile.objects.get().remarks == []
+
+
+def test_files_from_before_are_named_as_not_held_against_the_card(ada, researcher, task):
+    file = factories.predict(researcher, "toy", task, 2, 1)
+    address = reverse("model", args=["toy"])
+    assert "Stored before" not in ada.get(address).content.decode()
+    PredictionFile.objects.update(remarks=None)
+    page = ada.get(address).content.decode()
+    assert "Stored before predictions were held against the task&#x27;s card" in page.replace(
+        "'", "&#x27;"
+    )
+    assert f"answer: {file.filename}. To be sure, delete and upload it again." in page
 
 
 # The command -------------------------------------------------------------------------------------

@@ -371,6 +371,7 @@ def test_models_are_compared_on_the_same_examples(researcher, study):
     assert grid.rows == [["toy", "toy-places", "2", "100.0 ± –", "1 of 1"]]
     grid = block(study, "Models on the same examples", Grid, "People minus models")
     assert grid.rows[0][:3] == ["toy", "toy-places", "2"]
+    assert "leave out that other people" in grid.notes[0]
 
 
 # The checklist ------------------------------------------------------------------------------------

@@ -39,6 +39,8 @@ class Command(BaseCommand):
         stored = PredictionFile.objects.filter(pk__in=[file.pk for file in files])
         for file in stored.with_scores().select_related("model", "task"):
             self.stdout.write(f"{file}: S1 {100 * file.mean_s1:.2f} over {file.examples} examples")
+            for remark in file.remarks:
+                self.stdout.write(self.style.WARNING(f"  {file.filename}: {remark}"))
 
     def _uploads(self, folder: Path) -> list[Upload]:
         """The files of the folder; its notes (README, LICENSE) and hidden files are passed by."""
