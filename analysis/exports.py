@@ -148,8 +148,9 @@ COLUMNS: dict[str, dict[str, str]] = {
         "baseline": "S1 x 100 of the trivial baseline on the test examples",
         "baseline_name": "what the trivial baseline answers",
         "ceiling": "best mean S1 x 100 that highlighting can reach on the test examples",
-        "published_mean": "mean in the paper's Table 4, quoted",
-        "published_spread": "± in the paper's Table 4, quoted; the paper does not define it",
+        "published_mean": "mean in the paper's Table 4, quoted where the test file is the published"
+        " one",
+        "published_spread": "the ± printed beside that mean, quoted; the paper does not define it",
         "recipe": "every choice that changes the number",
     },
     **records.COLUMNS,

@@ -2,7 +2,8 @@
 
 A model's score on a task at some shots is the mean over its training splits of the mean S1 over
 the test examples; people's is the mean over annotators of the same. Both are scored by
-tasks/metrics.py on the same examples. Published figures are quoted beside them, never recomputed.
+tasks/metrics.py on the same examples. Published figures are quoted beside them where the test file
+is the published one, never recomputed.
 """
 
 import math
@@ -14,7 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from analysis.cells import number
-from analysis.published import human_table4, machine_tables5_6
+from analysis.published import human_table4, machine_tables5_6, name_of
 from analysis.tables import FAMILY_NAMES, performance
 from annotation.models import Kind, Study
 from tasks.cards import FAMILIES
@@ -308,9 +309,10 @@ def _models_at(shots: str) -> dict[str, dict[str, Score]]:
 
 
 def _published(name: str, unit: str, tasks: list[Task], found: dict[str, Score]) -> Iterator[Row]:
-    """A row of published figures, if there is one for any of these tasks."""
-    if any(task.name in found for task in tasks):
-        scores = [found.get(task.name, Score()) for task in tasks]
+    """A row of published figures, if there is one for any of these tasks' test files."""
+    names = [name_of(task) for task in tasks]
+    if any(one in found for one in names):
+        scores = [found.get(one, Score()) for one in names]
         yield Row("published", name, unit, scores, tasks)
 
 

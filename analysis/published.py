@@ -1,10 +1,17 @@
-"""Figures quoted from papers, to print beside measured ones; always marked as published."""
+"""Figures quoted from papers, to print beside measured ones; always marked as published.
+
+They belong to a task whose test file is the published one, whatever either of them is called:
+anybody may call a task SST-2.
+"""
 
 import csv
 import math
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
+
+from tasks.models import Task
 
 FOLDER = Path(__file__).parent / "published"
 
@@ -42,3 +49,24 @@ def machine_tables5_6() -> dict[tuple[str, str, str, str], Published]:
             )
             for row in csv.DictReader(file)
         }
+
+
+@cache
+def test_files() -> dict[str, str]:
+    """Hash of a published test file (Task.test_hash) -> name of its task in the paper."""
+    with (FOLDER / "test_files.csv").open(newline="") as file:
+        return {row["sha256"]: row["task"] for row in csv.DictReader(file)}
+
+
+def name_of(task: Task) -> str:
+    """The paper's name of the task with this very test file; "" where it has none."""
+    return test_files().get(task.test_hash, "")
+
+
+def not_compared(tasks: Iterable[Task]) -> str:
+    """A sentence on the tasks that share with the paper a name and nothing else; "" for none."""
+    names = set(test_files().values())
+    others = [task.name for task in tasks if task.name in names and not name_of(task)]
+    if not others:
+        return ""
+    return f"{', '.join(others)}: same name as in CLUES, other data: not compared."

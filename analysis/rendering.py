@@ -58,6 +58,8 @@ def notes(table: PerformanceTable) -> list[str]:
     ]
     if table.not_counted:
         said.append(f"Not counted: {'; '.join(table.not_counted)}.")
+    if table.not_compared:
+        said.append(table.not_compared)
     return [*said, PUBLISHED_NOTE] if table.has_published else said
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from django.db.models import Count
 
 from analysis import scores
-from analysis.published import Published, human_table4
+from analysis.published import Published, human_table4, name_of, not_compared
 from annotation.models import Kind, Participation, Study
 from tasks.cards import FAMILIES
 from tasks.metrics import recipe
@@ -116,6 +116,11 @@ class PerformanceTable:
         return any(cell.published for cell in self.cells.values())
 
     @cached_property
+    def not_compared(self) -> str:
+        """A sentence on the tasks that share only a name with a published one, or ""."""
+        return not_compared(self.tasks)
+
+    @cached_property
     def bounds(self) -> list[Bounds]:
         """Baseline and ceiling of each task, in the order of the columns."""
         return [bounds(task) for task in self.tasks]
@@ -154,7 +159,7 @@ def performance(
                 number,
                 *(100 * value for value in numbers),
                 n=int(row.n) if row else 0,
-                published=human_table4().get((task.name, number)),
+                published=human_table4().get((name_of(task), number)),
             )
     left_out = _not_counted(frame, kind)
     return PerformanceTable(study, kind, tasks, shots, cells, left_out, with_excluded)

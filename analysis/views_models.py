@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from analysis import differences, machine_performance, tables
+from analysis import differences, machine_performance, published, tables
 from analysis.forms import UploadForm
 from annotation.access import own_model, study_of
 from annotation.models import Study
@@ -159,6 +159,7 @@ def study_models(request: HttpRequest, name: str) -> HttpResponse:
         "kinds": kinds,
         "who": machine_performance.WHO[kind],
         "tables": machine_performance.tables(study, kind),
+        "not_compared": published.not_compared(study.tasks.all()),
         "differences": found,
         "left_out": differences.LEFT_OUT,
         "chosen": None,

@@ -6,6 +6,7 @@ knows about people who answer. What models predicted for test examples stands he
 is scored like any answer.
 """
 
+import hashlib
 import uuid
 from functools import lru_cache
 
@@ -17,6 +18,7 @@ from django.db.models import Q
 from tasks.cards import Card, parse_card
 
 _CARDS: dict[str, Card] = {}
+_TEST_FILES: dict[str, str] = {}
 
 
 class TaskQuerySet(models.QuerySet["Task"]):
@@ -65,6 +67,18 @@ class Task(models.Model):
     @property
     def test_split(self) -> "Split":
         return self.splits.get(kind=Split.Kind.TEST)
+
+    @property
+    def test_hash(self) -> str:
+        """SHA-256 over the content hashes of the test file's examples, in the file's order.
+
+        Read once for each content (which never changes) and process.
+        """
+        if self.content_hash not in _TEST_FILES:
+            tested = Example.objects.filter(split__task=self, split__kind=Split.Kind.TEST)
+            hashes = tested.order_by("position").values_list("content_hash", flat=True)
+            _TEST_FILES[self.content_hash] = hashlib.sha256("".join(hashes).encode()).hexdigest()
+        return _TEST_FILES[self.content_hash]
 
     def train_split(self, shots: int, number: int) -> "Split":
         """The training file of that size and number; Split.DoesNotExist where there is none."""

@@ -1,0 +1,111 @@
+"""Published figures belong to the published test files, whatever a task is called."""
+
+import csv
+import io
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from analysis import published, verify
+from tasks.importing import CLUES, import_task, read_clues
+from tests import factories
+
+SENTENCE = "SST-2: same name as in CLUES, other data: not compared."
+
+
+def everywhere(client, study) -> dict[str, str]:
+    """The places where published figures could stand, as text."""
+    table = "human_performance_file"
+    return {
+        "page": client.get(reverse("human_performance", args=[study.name])).content.decode(),
+        **{
+            form: client.get(reverse(table, args=[study.name, form])).content.decode()
+            for form in ("csv", "md", "tex")
+        },
+        "report": client.get(reverse("report", args=[study.name])).content.decode(),
+        "models": client.get(reverse("study_models", args=[study.name])).content.decode(),
+        "scores": client.get(
+            reverse("study_models_file", args=[study.name, "scores"])
+        ).content.decode(),
+    }
+
+
+def performance_csv(study, folder) -> list[dict]:
+    """Export the study and verify it; the rows of human_performance.csv."""
+    call_command("export_study", study.name, str(folder), verbosity=0)
+    ran = subprocess.run(
+        [sys.executable, "-I", str(folder / "verify.py")],
+        capture_output=True, text=True, timeout=60, env={}, check=False,
+    )  # fmt: skip
+    assert ran.stdout.endswith("Everything agrees.\n"), ran.stdout
+    text = (folder / "human_performance.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_a_task_that_only_has_the_name_is_compared_nowhere(ada, researcher, tmp_path):
+    task = factories.make_task(name="SST-2", labels=factories.LABELS, shots=[10])
+    study = factories.make_study(researcher, task, shots=[0, 10], annotators=1)
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+    found = everywhere(ada, study)
+    for place, text in found.items():
+        assert "83.5" not in text, place
+        assert "BERT" not in text, place
+    for place in ("page", "md", "tex", "report", "models"):
+        assert SENTENCE in found[place].replace("\\", ""), place
+    for row in ada.get(reverse("api_human_performance", args=[study.name])).json():
+        assert row["published_mean"] is row["published_spread"] is None
+    (one,) = ada.get(reverse("api_study_models", args=[study.name])).json()
+    assert {row["source"] for row in one["scores"]} == {"study"}
+    for row in performance_csv(study, tmp_path / "out"):
+        assert row["published_mean"] == row["published_spread"] == ""
+
+
+@pytest.mark.real_data
+def test_the_hashes_that_are_shipped_are_those_of_the_published_test_files(db, clues):
+    found = {}
+    for name in CLUES:
+        card, files = read_clues(clues, name)
+        found[import_task(card, files).task.test_hash] = name
+    assert found == published.test_files()
+
+
+@pytest.mark.real_data
+def test_the_published_test_file_is_compared_under_any_name(ada, researcher, clues, tmp_path):
+    """With a card and training files of one's own, too; one example less, and it is not."""
+    card, files = read_clues(clues, "SST-2")
+    renamed = import_task(replace(card, name="movies"), files).task
+    study = factories.make_study(researcher, renamed, shots=[0, 10], annotators=1)
+    found = everywhere(ada, study)
+    for place in ("page", "csv", "md", "tex", "report", "scores"):
+        assert "83.5" in found[place], place
+    assert "BERT-Base FT" in found["models"]
+    assert "not compared" not in found["page"]
+    (ten,) = (row for row in performance_csv(study, tmp_path / "out") if row["shots"] == "10")
+    assert (ten["published_mean"], ten["published_spread"]) == ("79.8", "1.2")
+    # verify.py knows the figures: another one beside the same data is named.
+    path = tmp_path / "out" / "human_performance.csv"
+    path.write_bytes(path.read_bytes().replace(b",79.8,1.2,", b",99.9,1.2,"))
+    assert verify.main(tmp_path / "out") == 1
+
+    (test,) = (file for file in files if file.kind == "test")
+    shorter = [file for file in files if file != test]
+    shorter.append(replace(test, records=test.records[1:]))
+    other = import_task(card, shorter).task
+    study = factories.make_study(researcher, other, shots=[0, 10], annotators=1)
+    assert SENTENCE in everywhere(ada, study)["page"]
+    assert "83.5" not in everywhere(ada, study)["page"]
+
+
+def test_verify_quotes_the_figures_that_the_pages_quote():
+    quoted = {
+        (published.test_files()[digest], int(shots)): pair
+        for digest, by_shots in verify.PUBLISHED.items()
+        for shots, pair in by_shots.items()
+    }
+    assert quoted == {place: tuple(one) for place, one in published.human_table4().items()}
+    assert len(quoted) == 24
