@@ -26,6 +26,8 @@ LEFT_OUT = (
     " alone, and leave out that other people, or other runs, would have scored otherwise."
 )
 
+REMEMBERED = 3600  # seconds
+
 Group = tuple[int, int, str]  # key of the task version, shots, name of the model ("": humans)
 
 
@@ -112,8 +114,9 @@ def clustered_se(values: Sequence[float], clusters: Sequence[str]) -> float:
 def differences(study: Study, kind: str) -> list[Difference]:
     """One row per task, shots and model that has both answers and predictions.
 
-    Remembered until the participations that count or the files of predictions change: what a
-    completed participation answered, and what a file predicts, never does.
+    Remembered until the participations that count or the files of predictions change (what a
+    completed participation answered, and what a file predicts, never does), and for an hour at
+    most: what is remembered cannot be found to be erased.
     """
     counted = study.participations.in_tables().filter(kind=kind).order_by("pk")
     files = PredictionFile.objects.filter(task__in=study.tasks.all()).order_by("pk")
@@ -122,7 +125,7 @@ def differences(study: Study, kind: str) -> list[Difference]:
     found = cache.get(key)
     if found is None:
         found = _differences(study, kind)
-        cache.set(key, found, timeout=None)
+        cache.set(key, found, timeout=REMEMBERED)
     return found
 
 

@@ -26,6 +26,7 @@ from analysis.uncertainty import t_interval_of_scores, why_no_interval
 from annotation.models import Kind, Step, Study
 
 NEEDS_VL_CONVERT = "SVG, PNG and PDF need vl-convert on the server: pip install vl-convert-python\n"
+REMEMBERED = 3600  # seconds
 PICTURES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 
 
@@ -88,12 +89,15 @@ class Data:
 
 
 def data(study: Study, kind: str) -> Data:
-    """All of it, remembered until somebody completes, withdraws, is excluded or included."""
+    """All of it, remembered until somebody completes, withdraws, is excluded or included.
+
+    And for an hour at most: what is remembered cannot be found to be erased.
+    """
     key = f"figures:{state(study, kind)}"
     found = cache.get(key)
     if found is None:
         found = _data(study, kind)
-        cache.set(key, found, timeout=None)
+        cache.set(key, found, timeout=REMEMBERED)
     return found
 
 

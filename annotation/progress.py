@@ -31,6 +31,7 @@ from django.utils import timezone
 
 from annotation import behaviour, pay
 from annotation.models import (
+    Decision,
     Kind,
     LedgerEntry,
     Participation,
@@ -337,14 +338,19 @@ def _funnels(study: Study, scenarios: list[Scenario]) -> dict[tuple[int, str], F
         step=Step.TRAINING, position=OuterRef("training_size") - 1, answer__isnull=False
     )
     first = turns.filter(step=Step.ANNOTATION, position=0)
-    # Who withdrew has no turns any more, but their tombstone says how many there were.
+    # Who withdrew has no turns any more and is not called qualified, but their tombstone says how
+    # many there were, and a decision that there was one.
+    decided = Decision.objects.filter(
+        participation=OuterRef("pk"), about=Decision.About.QUALIFICATION
+    )
     trained = (
         Q(Exists(last))
         | Q(Exists(first))
         | Q(tombstone__turns_erased__gt=F("training_size"))
-        | Q(tombstone__turns_erased__gt=0, qualified__isnull=False)
+        | Q(Exists(decided), tombstone__turns_erased__gt=0)
     )
-    judged = Q(qualified=True) | Q(scenario__shots=0)
+    passed = Q(Exists(decided.filter(outcome=True)), status=Status.WITHDRAWN)
+    judged = Q(qualified=True) | passed | Q(scenario__shots=0)
     if study.qualification == Qualification.NONE:
         judged = Q()
     sizes = [When(scenario=one.pk, then=Value(one.training_size)) for one in scenarios]

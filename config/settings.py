@@ -127,7 +127,9 @@ def database() -> dict:
         parsed["OPTIONS"] = {
             "timeout": 30,
             "transaction_mode": "IMMEDIATE",
-            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;",
+            # What is erased is overwritten: not every build of SQLite does so by itself.
+            "init_command": "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;"
+            " PRAGMA secure_delete=ON;",
         }
     elif not parsed["ENGINE"].endswith("postgresql"):
         raise ImproperlyConfigured("DATABASE_URL must begin with sqlite:/// or postgresql://")

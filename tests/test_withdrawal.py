@@ -1,11 +1,38 @@
 """Withdrawing erases the answers for good, frees the seat and keeps the counts true."""
 
+import os
+import subprocess
+import sys
+import zipfile
+from importlib import import_module
+from pathlib import Path
+
 import pytest
+from django.apps import apps
+from django.core.management import call_command
 from django.urls import reverse
 
-from analysis import scores
-from annotation import recruitment, training_step, withdrawal
-from annotation.models import Answer, AnswerSpan, Exposure, Participation, Tombstone, Turn
+from analysis import bundle, resampling, scores
+from annotation import (
+    comprehension,
+    exclusion,
+    progress,
+    questionnaire,
+    recruitment,
+    training_step,
+    withdrawal,
+)
+from annotation.models import (
+    Answer,
+    AnswerSpan,
+    Exposure,
+    Kind,
+    Participation,
+    Qualification,
+    Tombstone,
+    Turn,
+)
+from tasks.models import Job
 from tests import factories
 
 
@@ -93,11 +120,6 @@ def test_the_tables_no_longer_count_a_withdrawn_annotator(study, seats):
 
 
 def test_an_export_after_a_withdrawal_verifies(study, seats, tmp_path):
-    import subprocess
-    import sys
-
-    from django.core.management import call_command
-
     withdrawal.withdraw(seats[1].token)
     call_command("export_study", study.name, str(tmp_path / "out"), verbosity=0)
     done = subprocess.run(
@@ -106,3 +128,190 @@ def test_an_export_after_a_withdrawal_verifies(study, seats, tmp_path):
     assert done.returncode == 0, done.stdout
     assert seats[1].pseudonym in (tmp_path / "out" / "annotators.csv").read_text()
     assert seats[1].pseudonym not in (tmp_path / "out" / "answers.csv").read_text()
+
+
+# What is left, everywhere ------------------------------------------------------------------------
+
+QUESTIONS = "Which one?\n* this\n- that"
+# 4 of 7 in both steps: a score that nothing else here has.
+SCORE = ("57.1", "0.571")
+TOLD = "a remark of nobody else"
+
+
+def everything() -> dict[str, str]:
+    """Every row of every table, by its table and key."""
+    return {
+        f"{model.__name__} {row.pop(model._meta.pk.attname)}": str(row)
+        for model in apps.get_models()
+        for row in model.objects.values()
+    }
+
+
+def files_below(folder: Path) -> dict[str, bytes]:
+    """Every file, and every file in a ZIP, by its name."""
+    found = {}
+    for path in folder.rglob("*"):
+        if path.is_file():
+            found[path.name] = path.read_bytes()
+            if zipfile.is_zipfile(path):
+                with zipfile.ZipFile(path) as archive:
+                    found |= {name: archive.read(name) for name in archive.namelist()}
+    return found
+
+
+def begun(study, kind: str = Kind.PERSON) -> Participation:
+    """Somebody at the first example, who needed two tries for the question."""
+    one = factories.join(study, kind)
+    recruitment.consent(one, agree=True)
+    comprehension.answer(one.token, {"question-1": "1"})
+    comprehension.answer(one.token, {"question-1": "0"})
+    training_step.begin(one.token)
+    return one
+
+
+@pytest.fixture
+def gone(researcher, settings, tmp_path) -> Participation:
+    """Somebody of whom there is all that there can be; somebody else and a robot beside them."""
+    settings.VAR_DIR = tmp_path
+    study = factories.make_study(
+        researcher, factories.make_task(shots=[7], test_size=7), shots=[7], annotators=3,
+        qualification=Qualification.MINIMUM, qualification_threshold=10,
+        comprehension_questions=QUESTIONS, comprehension_attempts=3,
+    )  # fmt: skip
+    scenario = study.scenarios.get()
+    for wrong, kind in ((3, Kind.PERSON), (0, Kind.PERSON), (0, Kind.SIMULATED)):
+        one = begun(study, kind)
+        factories.work_through(
+            one,
+            lambda turn, wrong=wrong: (
+                ["home"] if turn.example.position < wrong else list(turn.example.gold)
+            ),
+        )
+        questionnaire.answer(one.token, {"comments": TOLD if wrong else "nothing"})
+        Participation.objects.filter(pk=one.pk).update(browser=f"browser-of-{one.pk}")
+    first = scenario.participations.order_by("pk").first()
+    exclusion.decide(first, False, "57.1 is too low", researcher)
+    exclusion.decide(first, True, "57.1 is not too low", researcher)
+    for kind in (Kind.PERSON, Kind.SIMULATED):
+        resampling.job_of(study, kind, owner=researcher)
+    bundle.prepare(study, researcher)
+    call_command("run_jobs", verbosity=0)
+    first.refresh_from_db()
+    return first
+
+
+def holding(words, tmp_path) -> tuple[set[str], set[str]]:
+    """The tables and the files in which one of these words stands."""
+    tables = {name.split()[0] for name, row in everything().items() if any(w in row for w in words)}
+    found = files_below(tmp_path).items()
+    return tables, {name for name, data in found if any(word.encode() in data for word in words)}
+
+
+@pytest.fixture
+def withdraw(gone, client, django_capture_on_commit_callbacks):
+    """Let them withdraw on their page."""
+
+    def post() -> None:
+        with django_capture_on_commit_callbacks(execute=True):
+            reply = client.post(reverse("withdraw", args=[gone.token]))
+        assert reply.status_code == 302
+
+    return post
+
+
+def test_no_table_and_no_file_tells_the_score_of_who_withdrew(withdraw, gone, tmp_path):
+    tables, files = holding(SCORE, tmp_path)
+    # The control: these hold it before. (An answer holds 1 or 0; signs hold no score.)
+    assert tables == {"Decision", "Job"}
+    assert any(name.endswith("annotators.csv") for name in files)
+    assert any(name.endswith("decisions.csv") for name in files)
+    assert holding([TOLD], tmp_path)[0] == {"ExitAnswers"}
+    assert holding([gone.browser], tmp_path)[0] == {"Participation"}
+    withdraw()
+    for words in (SCORE, [TOLD], [gone.browser]):
+        assert holding(words, tmp_path) == (set(), set())
+    assert {one.reason for one in gone.decisions.all()} == {"withdrawn"}
+
+
+def test_no_row_but_these_says_anything_of_who_withdrew(withdraw, gone, tmp_path):
+    others = Answer.objects.exclude(turn__participation=gone).count()
+    withdraw()
+    gone.refresh_from_db()
+    assert (gone.qualified, gone.comprehension_tries, gone.browser) == (None, 0, "")
+    assert holding([gone.pseudonym], tmp_path) == ({"Participation"}, set())
+    left = set()
+    for relation in Participation._meta.related_objects:
+        rows = relation.related_model.objects.filter(**{relation.field.name: gone})
+        left |= {relation.related_model.__name__} if rows.exists() else set()
+    assert left == {"Decision", "LedgerEntry", "Tombstone"}
+    assert Answer.objects.count() == others
+    # Their results go; those of others stay.
+    (job,) = Job.objects.all()
+    assert (job.kind, job.parameters["kind"]) == ("bootstrap", Kind.SIMULATED)
+    assert not [name for name in files_below(tmp_path) if name.endswith(".csv")]
+
+
+def test_the_export_after_a_withdrawal_tells_no_reason(withdraw, gone, tmp_path):
+    withdraw()
+    call_command("export_study", gone.study.name, str(tmp_path / "out"), verbosity=0)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "out" / "verify.py"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout
+    decisions = (tmp_path / "out" / "decisions.csv").read_text()
+    assert decisions.count(f"{gone.pseudonym},") == decisions.count(",withdrawn,") == 3
+    for word in (*SCORE, TOLD):
+        assert holding([word], tmp_path) == (set(), set())
+
+
+def test_the_funnel_still_counts_how_far_who_withdrew_had_come(gone, client, researcher):
+    study = gone.study
+    low = begun(study)  # is screened out, then withdraws
+    factories.work_through(low, lambda turn: ["home"], limit=7)
+    training_step.go_on(low.token)
+    low.refresh_from_db()
+    assert low.status == "screened_out"
+
+    def came() -> tuple[int, int, int]:
+        (seats,) = (s for s in progress.of_study(study).seats)
+        return seats.funnel.arrived, seats.funnel.trained, seats.funnel.qualified
+
+    before = came()
+    withdrawal.withdraw(gone.token)
+    withdrawal.withdraw(low.token)
+    assert came() == before
+
+
+def test_who_withdrew_before_leaves_as_little_after_the_migration(gone, researcher):
+    stays = Participation.objects.exclude(pk=gone.pk).filter(kind=Kind.PERSON).get()
+    withdrawal.withdraw(gone.token)
+    gone.decisions.update(reason="training S1 57.1")
+    Participation.objects.filter(pk=gone.pk).update(
+        qualified=True, comprehension_tries=2, browser="b"
+    )
+    module = "annotation.migrations.0017_withdrawal_leaves_no_score"
+    import_module(module).forget(apps, None)
+    gone.refresh_from_db()
+    assert (gone.qualified, gone.comprehension_tries, gone.browser) == (None, 0, "")
+    assert {one.reason for one in gone.decisions.all()} == {"withdrawn"}
+    assert "withdrawn" not in {one.reason for one in stays.decisions.all()}
+    stays.refresh_from_db()
+    assert (stays.qualified, stays.browser) == (True, f"browser-of-{stays.pk}")
+
+
+@pytest.mark.sqlite
+def test_what_was_erased_is_overwritten_in_the_file_of_sqlite(settings, tmp_path):
+    """Said to SQLite, whether or not it was built to do so by itself."""
+    options = settings.DATABASES["default"]["OPTIONS"]
+    assert "PRAGMA secure_delete=ON" in options["init_command"]
+    own = {"HANDFUL_VAR": str(tmp_path), "DATABASE_URL": f"sqlite:///{tmp_path / 'own.sqlite3'}"}
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("sqlite_withdrawal.py"), TOLD],
+        env=os.environ | own,
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout.split() == ["secure_delete", "1"], done.stderr
+    assert (tmp_path / "own.sqlite3").exists()
+    for name, data in files_below(tmp_path).items():
+        assert TOLD.encode() not in data, name
