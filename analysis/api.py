@@ -76,7 +76,8 @@ class HumanPerformance(APIView):
         baseline = serializers.FloatField(help_text="S1 x 100 of the trivial baseline")
         ceiling = serializers.FloatField(help_text="S1 x 100 that highlighting can reach")
         published_mean = serializers.FloatField(
-            allow_null=True, help_text="Table 4 of the paper, x 100, quoted"
+            allow_null=True,
+            help_text="Table 4 of the paper, x 100, where the test file is the published one",
         )
         published_spread = serializers.FloatField(
             allow_null=True, help_text="its ±, which the paper does not define"

@@ -70,10 +70,13 @@ class Upload:
 
 @dataclass(frozen=True)
 class Scored:
-    """The predictions of a file with their S1, not stored yet, and what is to be said of them."""
+    """The predictions of a file with their S1, not stored yet, and what is to be said of them.
+
+    `remarks` is None where the file was not held against the card.
+    """
 
     rows: list[Prediction]
-    remarks: list[str]
+    remarks: list[str] | None
 
 
 def add(

@@ -125,8 +125,9 @@ def _score(job: Job, numbers: Sequence[int]) -> dict[str, Any]:
 
 def _store(job: Job) -> dict[str, Any]:
     name, files = job.parameters["model"], job.parameters["files"]
-    said = {number: one for part in job.result for number, one in part["remarks"].items()}
-    remarks = [said[str(number)] for number in range(len(files))]
+    said = {number: one for part in job.result for number, one in part.get("remarks", {}).items()}
+    # None of a part that was scored before files were held against the card.
+    remarks = [said.get(str(number)) for number in range(len(files))]
     if not _is_stored(job):
         if job.owner is None:
             raise jobs.JobError("Whoever uploaded this has no account any more.")
@@ -137,7 +138,7 @@ def _store(job: Job) -> dict[str, Any]:
     told = [
         f"{file['filename']}: {sentence}"
         for file, sentences in zip(files, remarks, strict=True)
-        for sentence in sentences
+        for sentence in sentences or ()
     ]
     return {"stored": len(files), "remarks": told}
 
