@@ -338,8 +338,13 @@ def free_by_hand(participation: Participation, reason: str, by: AbstractBaseUser
         Study.objects.select_for_update(no_key=True).get(pk=participation.study_id)
         if not give_back(participation, Participation.Status.EXPIRED):
             raise ValueError("This annotator holds no seat that could be freed.")
-        what = f"seat of {participation.pseudonym} freed: {reason}"
+        what = f"{freed(participation)}{reason}"
         participation.study.events.create(what=what[:200], by=by)
+
+
+def freed(participation: Participation) -> str:
+    """How the log's line begins on a seat that was freed by hand; the reason follows."""
+    return f"seat of {participation.pseudonym} freed: "
 
 
 def give_back(participation: Participation, status: str) -> bool:

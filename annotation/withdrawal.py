@@ -9,7 +9,7 @@ keyed hash, so that nobody meets its examples twice; what was earned and what wa
 from django.db import transaction
 from django.utils import timezone
 
-from annotation import parts, pay
+from annotation import parts, pay, recruitment
 from annotation.answering import lock
 from annotation.models import Answer, AnswerSpan, ExitAnswers, Participation, Tombstone
 from tasks import jobs
@@ -36,6 +36,9 @@ def withdraw(token: str) -> Participation:
         turns.delete()
         ExitAnswers.objects.filter(participation=participation).delete()
         participation.decisions.update(reason=REASON)
+        freed = recruitment.freed(participation)
+        logged = participation.study.events.filter(what__startswith=freed)
+        logged.update(what=f"{freed}{REASON}")
         participation.status = Participation.Status.WITHDRAWN
         participation.seat_number = None
         participation.in_analysis = False

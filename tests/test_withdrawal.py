@@ -130,6 +130,13 @@ def test_an_export_after_a_withdrawal_verifies(study, seats, tmp_path):
     assert seats[1].pseudonym not in (tmp_path / "out" / "answers.csv").read_text()
 
 
+def test_the_reason_for_which_a_seat_was_freed_goes_too(study, seats, researcher):
+    recruitment.free_by_hand(seats[0], "57.1 so far", researcher)
+    withdrawal.withdraw(seats[0].token)
+    last = study.events.last()
+    assert last.what == f"seat of {seats[0].pseudonym} freed: withdrawn"
+
+
 # What is left, everywhere ------------------------------------------------------------------------
 
 QUESTIONS = "Which one?\n* this\n- that"
