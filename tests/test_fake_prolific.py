@@ -12,6 +12,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -270,45 +271,103 @@ def test_the_study_link_carries_the_three_ids(api, fake):
 
 
 def signed_link(api, fake, **fields):
+    fake.mode(signing="on")
     study = published(api, is_external_study_url_secure=True, **fields)
     place = fake.arrive(study, ANN)
     return study, place, parse_qs(urlsplit(place["url"]).query)["prolific_token"][0]
 
 
-def read_token(token, jwks, audience="https://handful.example:8443"):
+def read_token(token, jwks, audience):
     keys = jwt.PyJWKSet.from_dict(jwks)
     key = keys[jwt.get_unverified_header(token)["kid"]]
     return jwt.decode(token, key, algorithms=["RS256"], audience=audience)
 
 
-def test_a_signed_link_verifies_with_the_published_key(api, fake):
+def unsigned(url):
+    return url.partition("&prolific_token=")[0]
+
+
+def test_a_signed_link_says_what_the_reference_says(api, fake):
     study, place, token = signed_link(api, fake)
-    claims = read_token(token, Http(api.url, token="").get("/.well-known/study/jwks.json"))
+    jwks = Http(api.url, token="").get("/.well-known/study/jwks.json")
+    assert jwt.get_unverified_header(token).keys() == {"alg", "kid", "typ"}
+    claims = read_token(token, jwks, audience=unsigned(place["url"]))
+    assert (claims["iss"], claims["sub"]) == ("https://www.prolific.com", place["session_id"])
+    assert claims["exp"] - claims["iat"] == 120
     assert claims["prolific"] == {
-        "participant_id": ANN,
-        "study_id": study,
-        "session_id": place["session_id"],
+        "PROLIFIC_PID": ANN,
+        "STUDY_ID": study,
+        "SESSION_ID": place["session_id"],
+        "workspace_id": next(iter(fake._data["workspaces"])),
     }
-    assert claims["exp"] - claims["iat"] == 3600
 
 
-def test_a_signed_link_does_not_verify_with_another_key_audience_or_day(api, fake):
-    _, _, token = signed_link(api, fake)
+def test_the_keys_of_the_claim_are_the_names_in_the_studys_own_url(api, fake):
+    fake.mode(organisation=True)
+    address = "https://handful.example/?who={{%PROLIFIC_PID%}}&visit={{%SESSION_ID%}}&wave=2"
+    _, place, token = signed_link(api, fake, external_study_url=address)
+    claims = read_token(token, fake.jwks(), audience=unsigned(place["url"]))
+    ids = {claims["prolific"].pop(f"{kind}_id") for kind in ("workspace", "organisation")}
+    assert all(HEX_ID.fullmatch(each) for each in ids)
+    assert claims["prolific"] == {"who": ANN, "visit": place["session_id"], "wave": "2"}
+
+
+@pytest.mark.parametrize("kind", ["origin", "list"])
+def test_the_audience_can_be_the_origin_or_a_list(api, fake, kind):
+    fake.mode(audience=kind)
+    _, place, token = signed_link(api, fake)
+    origin, whole = "https://handful.example:8443", unsigned(place["url"])
+    claims = read_token(token, fake.jwks(), audience=origin)
+    assert claims["aud"] == (origin if kind == "origin" else [whole, origin])
+
+
+def test_a_signed_link_does_not_verify_with_another_key_audience_or_after_two_minutes(api, fake):
+    _, place, token = signed_link(api, fake)
+    audience = unsigned(place["url"])
     other = FakeProlific().jwks()
     other["keys"][0]["kid"] = fake.jwks()["keys"][0]["kid"]
     with pytest.raises(jwt.InvalidSignatureError):
-        read_token(token, other)
+        read_token(token, other, audience)
     with pytest.raises(jwt.InvalidAudienceError):
-        read_token(token, fake.jwks(), audience="https://handful.example")
-    yesterday = FakeProlific(now=lambda: time.time() - 86400)
-    with yesterday.serve() as server:
-        _, _, stale = signed_link(Http(server.url), yesterday)
+        read_token(token, fake.jwks(), audience="https://handful.example:8443")
+    earlier = FakeProlific(now=lambda: time.time() - 121)
+    with earlier.serve() as server:
+        _, place, stale = signed_link(Http(server.url), earlier)
     with pytest.raises(jwt.ExpiredSignatureError):
-        read_token(stale, yesterday.jwks())
+        read_token(stale, earlier.jwks(), unsigned(place["url"]))
+
+
+def test_a_workspace_without_the_feature_refuses_signing_or_ignores_it(api, fake):
+    wanted = draft(is_external_study_url_secure=True)
+    assert "is_external_study_url_secure" in api.refused("POST", "studies/", wanted)
+    fake.mode(signing="ignored")
+    study = published(api, is_external_study_url_secure=True)
+    assert "prolific_token" not in fake.arrive(study, ANN)["url"]
+
+
+def test_a_workspace_without_paid_screening_out_refuses_it(api, fake):
+    fake.mode(screen_out=False)
+    assert "not available" in api.refused("POST", "studies/", draft())
+    published(api, completion_codes=[code("DONE", "MANUALLY_REVIEW")])
 
 
 def test_an_unsigned_study_has_no_token_in_its_link(api, fake):
     assert "prolific_token" not in fake.arrive(published(api), ANN)["url"]
+
+
+def start(api, study):
+    """What a researcher does when a place was freed after the study was full."""
+    assert study_status(api, study) == "PAUSED"
+    api.post(f"studies/{study}/transition/", {"action": "START"})
+
+
+def study_status(api, study):
+    return api.get(f"studies/{study}/")["status"]
+
+
+def reject(api, session):
+    reason = {"action": "REJECT", "message": EXPLANATION, "rejection_category": "NO_DATA"}
+    api.post(f"submissions/{session}/transition/", reason)
 
 
 def test_places_are_taken_by_work_and_freed_by_leaving(api):
@@ -318,16 +377,74 @@ def test_places_are_taken_by_work_and_freed_by_leaving(api):
     api.post("/fake/return_submission", {"session": session})
     second = arrive(api, study, BEA)
     come_back(api, second, "LOOK")
-    assert turned_away(api, study, CEM) == "full"
-    reason = {"action": "REJECT", "message": EXPLANATION, "rejection_category": "NO_DATA"}
-    api.post(f"submissions/{second}/transition/", reason)
+    reject(api, second)
+    start(api, study)
     third = arrive(api, study, CEM)
     come_back(api, third, "OUT")
     fourth = arrive(api, study, DAN)
-    come_back(api, fourth, "DONE")
     assert turned_away(api, study, "e" * 24) == "full"
+    come_back(api, fourth, "DONE")
     shown = api.get(f"studies/{study}/")
     assert (shown["places_taken"], shown["number_of_submissions"]) == (1, 4)
+
+
+def test_a_full_study_awaits_review_and_is_completed_when_all_is_reviewed(api):
+    study = published(api, total_available_places=2)
+    first, second = arrive(api, study, ANN), arrive(api, study, BEA)
+    come_back(api, first, "LOOK")
+    assert study_status(api, study) == "ACTIVE"  # the other one may still leave
+    come_back(api, second, "DONE")
+    assert study_status(api, study) == "AWAITING REVIEW"
+    assert turned_away(api, study, CEM) == "not_active"
+    api.refused("POST", f"studies/{study}/transition/", {"action": "PAUSE"})
+    api.post(f"submissions/{first}/transition/", {"action": "APPROVE"})
+    assert study_status(api, study) == "COMPLETED"
+
+
+@pytest.mark.parametrize("leaves", ["returned", "rejected"])
+def test_a_place_that_is_freed_in_review_pauses_the_study(api, leaves):
+    study = published(api, total_available_places=1)
+    session = arrive(api, study, ANN)
+    come_back(api, session, "LOOK")
+    if leaves == "returned":
+        api.post("/fake/return_submission", {"session": session})
+    else:
+        reject(api, session)
+    assert turned_away(api, study, BEA) == "not_active"
+    start(api, study)
+    arrive(api, study, BEA)
+
+
+def test_more_places_make_a_study_active_that_awaits_review(api):
+    study = published(api, total_available_places=1)
+    come_back(api, arrive(api, study, ANN), "LOOK")
+    changed = api("PATCH", f"studies/{study}/", {"total_available_places": 2})[1]
+    assert changed["status"] == "ACTIVE"
+
+
+def test_publishing_can_take_a_while(api):
+    api.post("/fake/mode", {"publishing": 60})
+    study = published(api)
+    assert study_status(api, study) == "PUBLISHING"
+    assert turned_away(api, study, ANN) == "not_active"
+    api.post("/fake/advance", {"seconds": 61})
+    assert study_status(api, study) == "ACTIVE"
+    arrive(api, study, ANN)
+
+
+def test_a_publication_can_be_scheduled_and_cancelled(api):
+    study = api.post("studies/", draft())["id"]
+    path = f"studies/{study}/transition/"
+    asked = {"action": "SCHEDULE_PUBLISH"}
+    assert "publish_at" in api.refused("POST", path, asked)
+    asked["publish_at"] = datetime.fromtimestamp(time.time() + 3600, UTC).isoformat()
+    assert api.post(path, asked)["status"] == "SCHEDULED"
+    assert api.post(path, {"action": "CANCEL_PUBLISH"})["status"] == "UNPUBLISHED"
+    assert api.post(path, asked)["status"] == "SCHEDULED"
+    api.post("/fake/advance", {"seconds": 3500})
+    assert study_status(api, study) == "SCHEDULED"
+    api.post("/fake/advance", {"seconds": 200})
+    assert study_status(api, study) == "ACTIVE"
 
 
 def test_nobody_takes_part_twice_unless_they_returned_and_ask_again(api):
@@ -417,7 +534,7 @@ def test_a_code_can_put_somebody_into_a_group_and_take_them_out(api):
         ("DONE", "APPROVED", "reward", 300),
         ("LOOK", "AWAITING REVIEW", None, 0),
         ("OUT", "SCREENED OUT", "screen_out", 100),
-        ("NO", "RETURNED", None, 0),
+        ("NO", "AWAITING REVIEW", None, 0),
         ("GUESSED", "AWAITING REVIEW", None, 0),
         ("PAID", "AWAITING REVIEW", None, 0),  # the researcher's code says nothing here
     ],
@@ -432,6 +549,25 @@ def test_a_completion_code_does_what_it_was_set_up_for(api, cc, status, kind, ce
     entries = api.get("/fake/books").get(ANN, {"entries": []})["entries"]
     expected = {"kind": kind, "cents": cents, "study": study, "submission": session}
     assert entries == ([expected] if kind else [])
+
+
+def test_a_code_that_requests_a_return_only_asks(api):
+    study = published(api, total_available_places=1)
+    session = arrive(api, study, ANN)
+    assert "asks you to return" in come_back(api, session, "NO")
+    submission = api.get(f"submissions/{session}/")
+    assert (submission["status"], bool(submission["return_requested"])) == ("AWAITING REVIEW", True)
+    assert api.get(f"studies/{study}/")["places_taken"] == 1
+    api.post("/fake/return_submission", {"session": session})
+    assert status_of(api, session) == "RETURNED"
+    assert api.get(f"studies/{study}/")["places_taken"] == 0
+
+
+def test_who_does_not_return_is_paid_in_full_after_21_days(api):
+    session = arrive(api, published(api), ANN)
+    come_back(api, session, "NO")
+    api.post("/fake/advance", {"seconds": 21 * 86400})
+    assert (status_of(api, session), paid(api, ANN)) == ("APPROVED", 300)
 
 
 def test_coming_back_twice_pays_once_and_the_first_code_counts(api):
@@ -614,23 +750,23 @@ def test_bonuses_are_paid_in_two_steps_in_cents(api):
     assert cost["bonuses"]["rewards"]["amount"] == 3170
 
 
-def test_a_batch_is_paid_once(api):
+def test_a_batch_that_is_paid_twice_pays_twice_as_the_reference_warns(api):
     study = published(api)
     arrive(api, study, ANN)
     pay = f"bulk-bonus-payments/{batch_of(api, study, f'{ANN},1.50')['id']}/pay/"
-    api.post(pay)
-    assert "already paid" in api.refused("POST", pay)
-    assert paid(api, ANN) == 150
-
-
-def test_a_batch_can_be_made_to_pay_again_as_the_documentation_warns(api):
-    study = published(api)
-    arrive(api, study, ANN)
-    pay = f"bulk-bonus-payments/{batch_of(api, study, f'{ANN},1.50')['id']}/pay/"
-    api.post("/fake/mode", {"pay_again": True})
     api.post(pay)
     api.post(pay)
     assert paid(api, ANN) == 300
+
+
+def test_a_second_payment_of_a_batch_can_be_refused(api):
+    study = published(api)
+    arrive(api, study, ANN)
+    pay = f"bulk-bonus-payments/{batch_of(api, study, f'{ANN},1.50')['id']}/pay/"
+    api.post("/fake/mode", {"pay_again": False})
+    api.post(pay)
+    assert "already paid" in api.refused("POST", pay)
+    assert paid(api, ANN) == 150
 
 
 def test_a_bonus_goes_to_the_latest_submission_of_a_participant(api):
@@ -663,7 +799,8 @@ def test_a_failing_reply_did_nothing_and_a_lost_reply_did_it(api):
     api.post("/fake/mode", {"fail_after_next": 1})
     api.refused("POST", pay, status=503)
     assert paid(api, ANN) == 150
-    api.refused("POST", pay, status=400)
+    api.post(pay)
+    assert paid(api, ANN) == 300
 
 
 def test_a_hanging_payment_has_moved_the_money_before_it_answers(api, fake):
@@ -686,7 +823,10 @@ def api_quietly(api, path):
         return  # the test ends before the reply does
 
 
-@pytest.mark.parametrize("setting", [{"sulk": 1}, {"slow": "x"}, {"webhooks": "maybe"}])
+@pytest.mark.parametrize(
+    "setting",
+    [{"sulk": 1}, {"slow": "x"}, {"webhooks": "maybe"}, {"signing": "yes"}, {"pay_again": 1}],
+)
 def test_a_mode_that_does_not_exist_is_refused(api, setting):
     api.refused("POST", "/fake/mode", setting)
 

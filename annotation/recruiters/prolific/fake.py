@@ -3,10 +3,12 @@
 It keeps what a researcher's program can rely on: statuses, completion codes, places, groups,
 rejections, bonuses in two steps, signed study links and signed webhooks. `fake_books` keeps it,
 `fake_rules` says what a study may be, `fake_hooks` sends the webhooks, `fake_site` speaks HTTP.
-Written after the public reference (docs.prolific.com); a study never ends by itself here, and
-filters other than participant groups keep nobody out.
+Written after the public reference (docs.prolific.com); filters other than participant groups keep
+nobody out. Where the reference warns of something (a batch paid twice, a return only asked for), it
+happens here.
 """
 
+import json
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import Any
 
 import jwt
 
-from annotation.recruiters.prolific.fake_books import CURRENCY, MODES, Books, iso, new_id
+from annotation.recruiters.prolific.fake_books import CURRENCY, MODES, Books, instant, iso, new_id
 from annotation.recruiters.prolific.fake_hooks import shown
 from annotation.recruiters.prolific.fake_rules import (
     GROUP_FILTERS,
@@ -31,12 +33,19 @@ from annotation.recruiters.prolific.fake_site import Server, Site
 
 TRANSITIONS = {
     ("UNPUBLISHED", "PUBLISH"): "ACTIVE",
+    ("UNPUBLISHED", "SCHEDULE_PUBLISH"): "SCHEDULED",
+    ("SCHEDULED", "CANCEL_PUBLISH"): "UNPUBLISHED",
     ("PAUSED", "START"): "ACTIVE",
     ("ACTIVE", "PAUSE"): "PAUSED",
     ("ACTIVE", "STOP"): "COMPLETED",
     ("PAUSED", "STOP"): "COMPLETED",
 }
 READ_ONLY = ("id", "status", "date_created", "published_at", "currency_code")
+CHOICES = {
+    "webhooks": ("on", "off", "duplicate", "reverse"),
+    "signing": ("on", "refused", "ignored"),
+    "audience": ("url", "origin", "list"),
+}
 
 
 class FakeProlific(Books):
@@ -144,11 +153,14 @@ class FakeProlific(Books):
                 400, f"no such mode: {', '.join(unknown)}; there are {', '.join(MODES)}"
             )
         for name, value in settings.items():
-            is_count = isinstance(MODES[name], int) and name != "pay_again"
-            if is_count and not (isinstance(value, int | float) and value >= 0):
-                raise FakeError(400, f"{name} is a number from 0")
-        if settings.get("webhooks", "on") not in ("on", "off", "duplicate", "reverse"):
-            raise FakeError(400, "webhooks is on, off, duplicate or reverse")
+            if isinstance(MODES[name], bool):
+                if not isinstance(value, bool):
+                    raise FakeError(400, f"{name} is true or false")
+            elif isinstance(MODES[name], int):
+                if not (isinstance(value, int | float) and value >= 0):
+                    raise FakeError(400, f"{name} is a number from 0")
+            elif value not in CHOICES.get(name, [value]):
+                raise FakeError(400, f"{name} is one of {', '.join(CHOICES[name])}")
         with self._lock:
             self.modes.update(settings)
             self.hooks.wake()
@@ -197,6 +209,8 @@ class FakeProlific(Books):
                 "filters": [],
                 "is_custom_screening": False,
                 "is_external_study_url_secure": False,
+                "project": next(iter(data["projects"])),
+                "publish_at": None,
                 **body,
                 "id": new_id(),
                 "status": "UNPUBLISHED",
@@ -224,7 +238,7 @@ class FakeProlific(Books):
             if study["status"] != "UNPUBLISHED" and grown < 0:
                 raise FakeError(400, {"total_available_places": ["can only be increased"]})
             data["studies"][study_id] = changed
-            if study["status"] == "COMPLETED" and grown > 0:
+            if study["status"] in ("COMPLETED", "AWAITING REVIEW") and grown > 0:
                 self._set_study_status(changed, "ACTIVE")
             return self._shown_study(changed)
 
@@ -239,9 +253,12 @@ class FakeProlific(Books):
                 raise FakeError(
                     400, f"{body.get('action')} of a study that is {study['status']}; now: {known}"
                 )
-            if study["status"] == "UNPUBLISHED":
-                study["published_at"] = iso(self._clock())
-            self._set_study_status(study, status)
+            if body["action"] == "SCHEDULE_PUBLISH":
+                study["publish_at"] = _publication(body.get("publish_at") or study["publish_at"])
+            if body["action"] == "PUBLISH":
+                self._publish(study)
+            else:
+                self._set_study_status(study, status)
             return self._shown_study(study)
 
     def study(self, study_id: str) -> dict[str, Any]:
@@ -386,7 +403,7 @@ class FakeProlific(Books):
             }
 
     def pay_bonuses(self, batch_id: str) -> str:
-        """Move the money of a batch. Twice is refused here; the mode `pay_again` is less kind."""
+        """Move the money of a batch, again if asked again; without the mode `pay_again` once."""
         with self._open() as data:
             batch = self._one("batches", batch_id)
             if batch["paid"] and not self.modes["pay_again"]:
@@ -464,5 +481,22 @@ class FakeProlific(Books):
     def _check(self, study: dict[str, Any]) -> None:
         if is_whole(study.get("estimated_completion_time")):
             study.setdefault("maximum_allowed_time", 3 * study["estimated_completion_time"] + 2)
-        if wrong := complaints_about(study, self._data["groups"]):
+        wrong = complaints_about(study, self._data["groups"])
+        if study["is_external_study_url_secure"] and self.modes["signing"] == "refused":
+            wrong["is_external_study_url_secure"] = ["is not available to this workspace"]
+        if not self.modes["screen_out"] and "FIXED_SCREEN_OUT_PAYMENT" in json.dumps(study):
+            wrong["completion_codes"] = [
+                "FIXED_SCREEN_OUT_PAYMENT is not available to this workspace"
+            ]
+        if study.get("project") not in self._data["projects"]:
+            wrong["project"] = ["no such project"]
+        if wrong:
             raise FakeError(400, wrong)
+
+
+def _publication(text: Any) -> str:
+    try:
+        instant(str(text))
+    except ValueError:
+        raise FakeError(400, {"publish_at": ["an ISO 8601 date and time is required"]}) from None
+    return str(text)

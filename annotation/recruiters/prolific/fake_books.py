@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import jwt
 from cryptography.hazmat.primitives import serialization
@@ -18,9 +18,12 @@ from annotation.recruiters.prolific.fake_hooks import Webhooks
 from annotation.recruiters.prolific.fake_rules import FakeError, code_of
 
 TAKES_A_PLACE = {"RESERVED", "ACTIVE", "AWAITING REVIEW", "APPROVED"}
+UNDER_WAY = {"RESERVED", "ACTIVE"}
 AUTO_APPROVAL = 21 * 24 * 3600  # seconds that a submission may wait for review
-TOKEN_LIFE = 3600  # seconds
+ISSUER = "https://www.prolific.com"
+TOKEN_LIFE = 120  # seconds
 CURRENCY = "GBP"
+INTERNAL = {"active_from"}  # of a study: kept, never shown
 MODES: dict[str, Any] = {
     "slow": 0,  # seconds before every reply of the API
     "fail_next": 0,  # replies that are 503, nothing done
@@ -28,7 +31,12 @@ MODES: dict[str, Any] = {
     "lag": 0,  # looks of the API until it sees the status after a completion
     "hang_on": None,  # a word of a path such as "pay": done, but the reply takes
     "hang": 30,  # this many seconds
-    "pay_again": False,  # True: a second pay of one batch pays again, as Prolific's docs warn
+    "pay_again": True,  # a second pay of one batch pays again, as documented; False refuses it
+    "signing": "refused",  # on, where the workspace has it; else refused, or ignored (no token)
+    "audience": "url",  # of a token: the resolved study URL, its origin, or a list of both
+    "organisation": False,  # True: the workspace belongs to an organisation, which tokens name
+    "screen_out": True,  # False: the workspace has no FIXED_SCREEN_OUT_PAYMENT
+    "publishing": 0,  # seconds (of the clock of submissions) that a study stays PUBLISHING
     "webhooks": "on",  # on, off (nothing is sent), duplicate, reverse (held until flushed)
 }
 
@@ -43,7 +51,8 @@ class Books:
         self._wall = now
         self._state = state
         self._saved = state.read_text() if state and state.exists() else ""
-        self._data: dict[str, Any] = json.loads(self._saved) if self._saved else _empty_books()
+        self._data: dict[str, Any] = _empty_books()
+        self._data.update(json.loads(self._saved) if self._saved else {})
         self._key: Any = serialization.load_pem_private_key(self._data["key"].encode(), None)
         self._lock = threading.RLock()
         self.modes = dict(MODES)
@@ -66,6 +75,11 @@ class Books:
 
     def _let_time_pass(self) -> None:
         now = self._clock()
+        for study in self._data["studies"].values():
+            if study["status"] == "SCHEDULED" and now >= instant(study["publish_at"]):
+                self._publish(study)
+            if study["status"] == "PUBLISHING" and now >= instant(study["active_from"]):
+                self._set_study_status(study, "ACTIVE")
         for each in self._data["submissions"].values():
             study = self._data["studies"][each["study"]]
             if each["status"] == "ACTIVE":
@@ -104,7 +118,7 @@ class Books:
             raise FakeError(400, f"a submission that is {status} cannot {what}")
 
     def _set_status(self, submission: dict[str, Any], status: str) -> None:
-        submission["status"] = status
+        before, submission["status"] = submission["status"], status
         self.hooks.queue(
             {
                 "resource_id": submission["id"],
@@ -113,6 +127,29 @@ class Books:
                 "status": status,
             }
         )
+        self._settle(self._study(submission["study"]), before)
+
+    def _settle(self, study: dict[str, Any], before: str) -> None:
+        """What a submission's change does to its study; `before` is the status that it had.
+
+        When all places are filled by work that is done, the study awaits review, and is completed
+        when all of it is reviewed. A place that is freed after that pauses it.
+        """
+        rows = [each["status"] for each in self._of(study["id"])]
+        is_full = self._places_taken(study["id"]) >= study["total_available_places"]
+        if study["status"] == "ACTIVE" and is_full and not UNDER_WAY & {*rows}:
+            self._set_study_status(study, "AWAITING REVIEW")
+        if study["status"] == "AWAITING REVIEW":
+            if not is_full and before == "AWAITING REVIEW":
+                self._set_study_status(study, "PAUSED")
+            elif "AWAITING REVIEW" not in rows:
+                self._set_study_status(study, "COMPLETED")
+
+    def _publish(self, study: dict[str, Any]) -> None:
+        """Publish now; it may take a while until participants see it."""
+        study["published_at"] = iso(self._clock())
+        study["active_from"] = iso(self._clock() + self.modes["publishing"])
+        self._set_study_status(study, "PUBLISHING" if self.modes["publishing"] else "ACTIVE")
 
     def _set_study_status(self, study: dict[str, Any], status: str) -> None:
         study["status"] = status
@@ -161,8 +198,9 @@ class Books:
             if used >= action.get("slots", used + 1) and study["status"] == "ACTIVE":
                 self._set_study_status(study, "PAUSED")
         elif "REQUEST_RETURN" in actions:
+            # It only asks: whoever does not return is approved in the end, as all who wait are.
             submission["return_requested"] = iso(self._clock())
-            self._set_status(submission, "RETURNED")
+            self._set_status(submission, "AWAITING REVIEW")
         elif "AUTOMATICALLY_APPROVE" in actions:
             self._approve(submission)
         else:
@@ -177,27 +215,31 @@ class Books:
         url = str(study["external_study_url"])
         for name, value in ids.items():
             url = url.replace("{{%" + name + "%}}", quote(value, safe=""))
-        if not study["is_external_study_url_secure"]:
+        if not study["is_external_study_url_secure"] or self.modes["signing"] != "on":
             return url
         site = urlsplit(url)
+        origin = f"{site.scheme}://{site.netloc}"
+        project = self._data["projects"][study["project"]]
+        workspace = {"workspace_id": project["workspace"]}
+        if self.modes["organisation"]:
+            workspace["organisation_id"] = self._data["organisation"]
         claims = {
-            "iss": "prolific",
-            "aud": f"{site.scheme}://{site.netloc}",
+            "iss": ISSUER,
+            "aud": {"url": url, "origin": origin, "list": [url, origin]}[self.modes["audience"]],
             "iat": int(self._wall()),
             "exp": int(self._wall()) + TOKEN_LIFE,
-            "prolific": {
-                "participant_id": ids["PROLIFIC_PID"],
-                "study_id": ids["STUDY_ID"],
-                "session_id": ids["SESSION_ID"],
-            },
+            "sub": ids["SESSION_ID"],
+            # The keys are the names that the study's own URL gives its parameters.
+            "prolific": {**dict(parse_qsl(site.query, keep_blank_values=True)), **workspace},
         }
         token = jwt.encode(claims, self._key, "RS256", headers={"kid": self._data["key_id"]})
         return f"{url}{'&' if site.query else '?'}prolific_token={token}"
 
     def _shown_study(self, study: dict[str, Any]) -> dict[str, Any]:
         submissions = self._of(study["id"])
+        public = {name: value for name, value in study.items() if name not in INTERNAL}
         return {
-            **study,
+            **public,
             "places_taken": self._places_taken(study["id"]),
             "number_of_submissions": len(submissions),
         }
@@ -238,13 +280,25 @@ def _empty_books() -> dict[str, Any]:
         serialization.PrivateFormat.PKCS8,
         serialization.NoEncryption(),
     )
+    owner, workspace, project = new_id(), new_id(), new_id()
     tables = ("studies", "submissions", "batches", "groups", "secrets", "subscriptions")
     return {
         **{name: {} for name in tables},
         "entries": [],  # money that moved, oldest first
         "queue": [],  # webhooks that are not delivered yet
         "ahead": 0,  # seconds by which the clock of submissions was advanced
-        "owner": new_id(),
+        "owner": owner,
+        "workspaces": {workspace: {"id": workspace, "title": "My workspace", "owner": owner}},
+        "projects": {
+            project: {
+                "id": project,
+                "title": "Project",
+                "type": "PRIVATE",
+                "owner": owner,
+                "workspace": workspace,
+            }
+        },
+        "organisation": new_id(),
         "key_id": new_id(),
         "key": pem.decode(),
     }
@@ -261,3 +315,8 @@ def iso(seconds: float | None) -> str | None:
         return None
     text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
     return text.replace("+00:00", "Z")
+
+
+def instant(text: str) -> float:
+    """Seconds of a time as `iso` writes it, or as ISO 8601 with another offset."""
+    return datetime.fromisoformat(text).timestamp()

@@ -252,6 +252,9 @@ def _complete(fake: Fake, asked: Asked) -> Reply:
     told = f"<p>You came back with the code <b>{escape(code)}</b>.</p>"
     if done["entered_code"] != code:
         told += f"<p>It changed nothing: {escape(str(done['entered_code']))} came first.</p>"
+    if done["return_requested"] and done["status"] == "AWAITING REVIEW":
+        told += "<p>The researcher asks you to return this submission. You decide.</p>"
+        told += button("return_submission", {"session": session}, "Return")
     return Reply(200, page(f"Your submission is {done['status']}", told))
 
 
@@ -394,7 +397,8 @@ def _buttons(submission: dict[str, Any]) -> str:
             "time_out", session, "Time out"
         )
     if submission["status"] == "AWAITING REVIEW":
-        return button("return_submission", session, "Return")
+        asked = " (asked for)" if submission["return_requested"] else ""
+        return button("return_submission", session, f"Return{asked}")
     if submission["status"] == "RETURNED":
         return _take_part(submission["study"], submission["participant"], "1")
     return ""
