@@ -10,77 +10,36 @@ import subprocess
 import sys
 import threading
 import time
-import urllib.error
-import urllib.request
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import parse_qs, urlencode, urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 import jwt
 import pytest
 
 from annotation.recruiters.prolific.fake import FakeProlific
 from annotation.recruiters.prolific.fake_rules import FakeError
-
-HEX_ID = re.compile("[0-9a-f]{24}")
-ANN, BEA, CEM, DAN = (letter * 24 for letter in "abcd")
-EXPLANATION = (
-    "This submission was rejected because most of the required questions were skipped. " * 2
+from tests.prolific_http import (
+    ANN,
+    BEA,
+    CEM,
+    DAN,
+    HEX_ID,
+    Http,
+    arrive,
+    batch_of,
+    code,
+    come_back,
+    draft,
+    paid,
+    published,
+    reject,
+    start,
+    status_of,
+    study_status,
+    turned_away,
 )
-
-
-class Http:
-    """A plain client: returns (status, body read from JSON or the text, headers)."""
-
-    def __init__(self, url: str, token: str = "fake-token"):
-        self.url, self.token = url, token
-
-    def __call__(self, method, path, body=None, form=None, **headers):
-        if path.startswith("http"):
-            address = path
-        else:
-            address = self.url + ("" if path.startswith("/") else "/api/v1/") + path
-        data = None if body is None else json.dumps(body).encode()
-        if form is not None:
-            data = urlencode(form).encode()
-        else:
-            headers["Content-Type"] = "application/json"
-        if self.token:
-            headers["Authorization"] = f"Token {self.token}"
-        request = urllib.request.Request(address, data, headers, method=method)
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirects)
-        try:
-            reply = opener.open(request, timeout=20)
-        except urllib.error.HTTPError as error:
-            reply = error
-        with reply:
-            text = reply.read().decode()
-            is_json = reply.headers["Content-Type"].startswith("application/json")
-            return reply.status, json.loads(text) if text and is_json else text, reply.headers
-
-    def get(self, path):
-        status, body, _ = self("GET", path)
-        assert status == 200, body
-        return body
-
-    def post(self, path, body=None):
-        status, body, _ = self("POST", path, body or {})
-        assert 200 <= status < 300, body
-        return body
-
-    def refused(self, method, path, body=None, status=400):
-        """What the error says, as text."""
-        got, error, _ = self(method, path, body)
-        assert got == status, error
-        assert error["error"].keys() >= {"status", "error_code", "title", "detail"}
-        assert error["error"]["status"] == status
-        return json.dumps(error["error"]["detail"])
-
-
-class NoRedirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *unused):
-        return None
 
 
 @pytest.fixture
@@ -94,71 +53,6 @@ def api(fake):
         yield Http(server.url)
 
 
-def draft(**fields):
-    ids = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
-    return {
-        "name": "Highlight the answer",
-        "description": "You highlight words.",
-        "external_study_url": f"https://handful.example:8443/r/prolific/?{ids}",
-        "prolific_id_option": "url_parameters",
-        "total_available_places": 3,
-        "estimated_completion_time": 20,
-        "maximum_allowed_time": 60,
-        "reward": 300,
-        "completion_codes": [
-            code("DONE", "AUTOMATICALLY_APPROVE"),
-            code("LOOK", "MANUALLY_REVIEW"),
-            code("OUT", "FIXED_SCREEN_OUT_PAYMENT", fixed_screen_out_reward=100, slots=5),
-            code("NO", "REQUEST_RETURN", return_reason="No consent"),
-            {**code("PAID", "AUTOMATICALLY_APPROVE"), "actor": "researcher"},
-        ],
-        **fields,
-    }
-
-
-def code(name, action, **fields):
-    return {
-        "code": name,
-        "code_type": "OTHER",
-        "actor": "participant",
-        "actions": [{"action": action, **fields}],
-    }
-
-
-def published(api, **fields):
-    study = api.post("studies/", draft(**fields))
-    api.post(f"studies/{study['id']}/transition/", {"action": "PUBLISH"})
-    return study["id"]
-
-
-def arrive(api, study, participant, **more):
-    body = {"study_id": study, "participant_id": participant, **more}
-    return api.post("/fake/arrive", body)["session_id"]
-
-
-def turned_away(api, study, participant, **more):
-    body = {"study_id": study, "participant_id": participant, **more}
-    status, error, _ = api("POST", "/fake/arrive", body)
-    assert status == 409
-    return error["error"]["additional_information"]
-
-
-def come_back(api, session, cc):
-    """The browser's redirect; returns the page."""
-    query = urlencode({"cc": cc, "session": session})
-    status, page, _ = Http(api.url, token="")("GET", f"/submissions/complete?{query}")
-    assert status == 200
-    return page
-
-
-def status_of(api, session):
-    return api.get(f"submissions/{session}/")["status"]
-
-
-def paid(api, participant):
-    return api.get("/fake/books").get(participant, {"paid_cents": 0})["paid_cents"]
-
-
 # The door
 
 
@@ -168,8 +62,9 @@ def test_without_the_token_nothing_is_said(api, token):
     assert HEX_ID.fullmatch(api.get("users/me/")["id"])
 
 
-def test_addresses_of_the_api_end_with_a_slash(api):
-    api.refused("GET", "studies", status=404)
+def test_an_address_means_the_same_without_its_final_slash(api):
+    assert api.get("users/me") == api.get("users/me/")
+    api.refused("GET", "nothing/", status=404)
     api.refused("DELETE", "studies/", status=405)
 
 
@@ -355,21 +250,6 @@ def test_an_unsigned_study_has_no_token_in_its_link(api, fake):
     assert "prolific_token" not in fake.arrive(published(api), ANN)["url"]
 
 
-def start(api, study):
-    """What a researcher does when a place was freed after the study was full."""
-    assert study_status(api, study) == "PAUSED"
-    api.post(f"studies/{study}/transition/", {"action": "START"})
-
-
-def study_status(api, study):
-    return api.get(f"studies/{study}/")["status"]
-
-
-def reject(api, session):
-    reason = {"action": "REJECT", "message": EXPLANATION, "rejection_category": "NO_DATA"}
-    api.post(f"submissions/{session}/transition/", reason)
-
-
 def test_places_are_taken_by_work_and_freed_by_leaving(api):
     study = published(api, total_available_places=1)
     session = arrive(api, study, ANN)
@@ -489,8 +369,10 @@ def switching_often():
 # Groups and filters
 
 
-def test_groups_decide_who_may_arrive(api):
-    group = api.post("participant-groups/", {"workspace_id": "w", "name": "g"})["id"]
+def test_groups_decide_who_may_arrive(api, fake):
+    group = api.post("participant-groups/", {"workspace_id": fake.first_workspace, "name": "g"})[
+        "id"
+    ]
     allowed = {"filter_id": "participant_group_allowlist", "selected_values": [group]}
     blocked = {"filter_id": "participant_group_blocklist", "selected_values": [group]}
     only, never = published(api, filters=[allowed]), published(api, filters=[blocked])
@@ -507,9 +389,10 @@ def test_groups_decide_who_may_arrive(api):
     arrive(api, never, BEA)
 
 
-def test_a_code_can_put_somebody_into_a_group_and_take_them_out(api):
+def test_a_code_can_put_somebody_into_a_group_and_take_them_out(api, fake):
     group = api.post(
-        "participant-groups/", {"project_id": "p", "name": "g", "participant_ids": [BEA]}
+        "participant-groups/",
+        {"workspace_id": fake.first_workspace, "name": "g", "participant_ids": [BEA]},
     )["id"]
     add, remove = (
         {"action": f"{verb}_PARTICIPANT_GROUP", "participant_group": group}
@@ -731,11 +614,6 @@ def test_what_nobody_reviews_is_approved_after_21_days(api):
 # Bonuses
 
 
-def batch_of(api, study, lines):
-    asked = {"study_id": study, "csv_bonuses": lines}
-    return api.post("submissions/bonus-payments/", asked)
-
-
 def test_bonuses_are_paid_in_two_steps_in_cents(api):
     study = published(api)
     first, second = arrive(api, study, ANN), arrive(api, study, BEA)
@@ -881,8 +759,9 @@ def listener():
 
 
 def subscribed(api, listener, event_type="submission.status.change"):
-    secret = api.post("hooks/secrets/", {"workspace_id": "w"})["value"]
-    asked = {"workspace_id": "w", "event_type": event_type, "target_url": listener.url}
+    (workspace,) = (each["id"] for each in api.get("workspaces/")["results"])
+    secret = api.post("hooks/secrets/", {"workspace_id": workspace})["value"]
+    asked = {"workspace_id": workspace, "event_type": event_type, "target_url": listener.url}
     status, subscription, headers = api("POST", "hooks/subscriptions/", asked)
     assert status == 201
     path = f"hooks/subscriptions/{subscription['id']}/"
@@ -922,9 +801,11 @@ def test_studies_tell_their_changes_to_those_who_asked_for_them(api, fake, liste
 
 
 def test_a_subscription_sends_after_it_is_confirmed_and_until_it_is_deleted(api, fake, listener):
-    asked = {"workspace_id": "w", "event_type": "study.status.change", "target_url": listener.url}
+    workspace = fake.first_workspace
+    asked = {"workspace_id": workspace, "event_type": "study.status.change"}
+    asked["target_url"] = listener.url
     assert "secret" in api.refused("POST", "hooks/subscriptions/", asked)
-    api.post("hooks/secrets/", {"workspace_id": "w"})
+    api.post("hooks/secrets/", {"workspace_id": workspace})
     _, subscription, headers = api("POST", "hooks/subscriptions/", asked)
     assert "hook_secret" not in json.dumps(api.get("hooks/subscriptions/"))
     path = f"hooks/subscriptions/{subscription['id']}/"

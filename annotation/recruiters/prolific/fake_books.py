@@ -8,26 +8,22 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlsplit
-
-import jwt
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import rsa
 
 from annotation.recruiters.prolific.fake_hooks import Webhooks
-from annotation.recruiters.prolific.fake_rules import FakeError, code_of
+from annotation.recruiters.prolific.fake_links import Signer, filled_in, new_key
+from annotation.recruiters.prolific.fake_rules import FakeError, code_of, fee_on
 
-TAKES_A_PLACE = {"RESERVED", "ACTIVE", "AWAITING REVIEW", "APPROVED"}
+TAKES_A_PLACE = {"RESERVED", "ACTIVE", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED"}
 UNDER_WAY = {"RESERVED", "ACTIVE"}
 AUTO_APPROVAL = 21 * 24 * 3600  # seconds that a submission may wait for review
-ISSUER = "https://www.prolific.com"
-TOKEN_LIFE = 120  # seconds
-CURRENCY = "GBP"
-INTERNAL = {"active_from"}  # of a study: kept, never shown
+# A return rate that Prolific would tell of; it doesn't publish its own numbers.
+MANY_SUBMISSIONS, HIGH_RETURN_RATE = 5, 0.5
+INTERNAL = {"active_from", "told_of_returns"}  # of a study: kept, never shown
 MODES: dict[str, Any] = {
     "slow": 0,  # seconds before every reply of the API
-    "fail_next": 0,  # replies that are 503, nothing done
-    "fail_after_next": 0,  # replies that are 503 although it is done: the lost reply
+    "fail_next": 0,  # replies that fail, nothing done
+    "fail_after_next": 0,  # replies that fail although it is done: the lost reply
+    "fail_with": 503,  # the status of both: 429, 403, 409 or of the server
     "lag": 0,  # looks of the API until it sees the status after a completion
     "hang_on": None,  # a word of a path such as "pay": done, but the reply takes
     "hang": 30,  # this many seconds
@@ -36,6 +32,10 @@ MODES: dict[str, Any] = {
     "audience": "url",  # of a token: the resolved study URL, its origin, or a list of both
     "organisation": False,  # True: the workspace belongs to an organisation, which tokens name
     "screen_out": True,  # False: the workspace has no FIXED_SCREEN_OUT_PAYMENT
+    "test_studies": True,  # False: the workspace has no test studies
+    "retired": True,  # False: without what the reference no longer has (screening out in bulk)
+    "currency": "GBP",  # of the workspace, or USD
+    "balance": 10_000_000,  # cents that the workspace began with
     "publishing": 0,  # seconds (of the clock of submissions) that a study stays PUBLISHING
     "webhooks": "on",  # on, off (nothing is sent), duplicate, reverse (held until flushed)
 }
@@ -53,10 +53,10 @@ class Books:
         self._saved = state.read_text() if state and state.exists() else ""
         self._data: dict[str, Any] = _empty_books()
         self._data.update(json.loads(self._saved) if self._saved else {})
-        self._key: Any = serialization.load_pem_private_key(self._data["key"].encode(), None)
+        self._signer = Signer(self._data["key"], self._data["key_id"])
         self._lock = threading.RLock()
         self.modes = dict(MODES)
-        self.hooks = Webhooks(self._lock, self._data, now, self.modes)
+        self.hooks = Webhooks(self._lock, self._data, now, self._clock, self.modes)
 
     @contextmanager
     def _open(self) -> Iterator[dict[str, Any]]:
@@ -110,6 +110,31 @@ class Books:
             if each["study"] == study_id and participant_id in (None, each["participant"])
         ]
 
+    def _allocated(self, study: dict[str, Any]) -> dict[str, int]:
+        """Places taken of each address of a taskflow."""
+        taken = [
+            each["address"] for each in self._of(study["id"]) if each["status"] in TAKES_A_PLACE
+        ]
+        return {
+            one["external_url"]: taken.count(one["external_url"]) for one in study["access_details"]
+        }
+
+    def _balance(self) -> tuple[int, int]:
+        """What the workspace has in cents, and what of it isn't set aside for open studies."""
+        spent = sum(entry["cents"] + fee_on(entry["cents"]) for entry in self._data["entries"])
+        total = self.modes["balance"] - spent
+        return total, total - sum(
+            self._unpaid_cost(study)
+            for study in self._data["studies"].values()
+            if study["status"] not in ("UNPUBLISHED", "SCHEDULED", "COMPLETED")
+        )
+
+    def _unpaid_cost(self, study: dict[str, Any]) -> int:
+        """What the places of a study that aren't approved yet will cost, in cents."""
+        approved = sum(each["status"] == "APPROVED" for each in self._of(study["id"]))
+        one = study["reward"] + fee_on(study["reward"])
+        return int((study["total_available_places"] - approved) * one)
+
     def _places_taken(self, study_id: str) -> int:
         return sum(each["status"] in TAKES_A_PLACE for each in self._of(study_id))
 
@@ -127,7 +152,20 @@ class Books:
                 "status": status,
             }
         )
-        self._settle(self._study(submission["study"]), before)
+        study = self._study(submission["study"])
+        if (before in UNDER_WAY) != (status in UNDER_WAY):
+            event = {"resource_id": study["id"], "event_type": "study.progress.change"}
+            self.hooks.queue(event)
+        self._tell_of_returns(study)
+        self._settle(study, before)
+
+    def _tell_of_returns(self, study: dict[str, Any]) -> None:
+        rows = [each["status"] for each in self._of(study["id"])]
+        is_high = rows.count("RETURNED") >= HIGH_RETURN_RATE * len(rows)
+        if is_high and len(rows) >= MANY_SUBMISSIONS and not study.get("told_of_returns"):
+            study["told_of_returns"] = True
+            event = {"resource_id": study["id"], "event_type": "study.has_high_return_rate"}
+            self.hooks.queue({**event, "metadata": {}})
 
     def _settle(self, study: dict[str, Any], before: str) -> None:
         """What a submission's change does to its study; `before` is the status that it had.
@@ -177,8 +215,13 @@ class Books:
             }
         )
 
-    def _carry_out(self, submission: dict[str, Any], code: str, actor: str) -> None:
-        """What a completion code does; a code that nobody set up leads to review."""
+    def _carry_out(
+        self, submission: dict[str, Any], code: str, actor: str, percentage: float = 0
+    ) -> None:
+        """What a completion code does; a code that nobody set up leads to review.
+
+        `percentage` of the reward is what DYNAMIC_PAYMENT pays.
+        """
         study = self._study(submission["study"])
         submission["entered_code"] = code
         submission["completed_at"] = self._clock()
@@ -203,37 +246,27 @@ class Books:
             self._set_status(submission, "AWAITING REVIEW")
         elif "AUTOMATICALLY_APPROVE" in actions:
             self._approve(submission)
+        elif "DYNAMIC_PAYMENT" in actions:
+            self._set_status(submission, "PARTIALLY APPROVED")
+            self._pay("reward", round(study["reward"] * percentage / 100), submission)
         else:
             self._set_status(submission, "AWAITING REVIEW")
 
     def _study_url(self, study: dict[str, Any], submission: dict[str, Any]) -> str:
+        """Where the participant is led, signed if the study asks for it and the workspace may."""
         ids = {
             "PROLIFIC_PID": submission["participant"],
             "STUDY_ID": study["id"],
             "SESSION_ID": submission["id"],
         }
-        url = str(study["external_study_url"])
-        for name, value in ids.items():
-            url = url.replace("{{%" + name + "%}}", quote(value, safe=""))
+        url = filled_in(submission["address"], ids)
         if not study["is_external_study_url_secure"] or self.modes["signing"] != "on":
             return url
-        site = urlsplit(url)
-        origin = f"{site.scheme}://{site.netloc}"
-        project = self._data["projects"][study["project"]]
-        workspace = {"workspace_id": project["workspace"]}
+        owners = {"workspace_id": self._data["projects"][study["project"]]["workspace"]}
         if self.modes["organisation"]:
-            workspace["organisation_id"] = self._data["organisation"]
-        claims = {
-            "iss": ISSUER,
-            "aud": {"url": url, "origin": origin, "list": [url, origin]}[self.modes["audience"]],
-            "iat": int(self._wall()),
-            "exp": int(self._wall()) + TOKEN_LIFE,
-            "sub": ids["SESSION_ID"],
-            # The keys are the names that the study's own URL gives its parameters.
-            "prolific": {**dict(parse_qsl(site.query, keep_blank_values=True)), **workspace},
-        }
-        token = jwt.encode(claims, self._key, "RS256", headers={"kid": self._data["key_id"]})
-        return f"{url}{'&' if site.query else '?'}prolific_token={token}"
+            owners["organisation_id"] = self._data["organisation"]
+        now, audience = self._wall(), self.modes["audience"]
+        return self._signer.signed(url, ids["SESSION_ID"], owners, now, audience)
 
     def _shown_study(self, study: dict[str, Any]) -> dict[str, Any]:
         submissions = self._of(study["id"])
@@ -269,23 +302,19 @@ class Books:
             **{name: shown[name] for name in names},
             "participant_id": shown["participant"],
             "study_code": shown["entered_code"],
-            "has_siblings": False,
+            "has_siblings": len(self._of(submission["study"], submission["participant"])) > 1,
         }
 
 
 def _empty_books() -> dict[str, Any]:
-    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
-    pem = key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.PKCS8,
-        serialization.NoEncryption(),
-    )
     owner, workspace, project = new_id(), new_id(), new_id()
-    tables = ("studies", "submissions", "batches", "groups", "secrets", "subscriptions")
+    tables = ("studies", "submissions", "batches", "groups", "secrets", "subscriptions", "events")
     return {
         **{name: {} for name in tables},
         "entries": [],  # money that moved, oldest first
         "queue": [],  # webhooks that are not delivered yet
+        "messages": [],
+        "testers": [],  # ids of test participants
         "ahead": 0,  # seconds by which the clock of submissions was advanced
         "owner": owner,
         "workspaces": {workspace: {"id": workspace, "title": "My workspace", "owner": owner}},
@@ -300,7 +329,7 @@ def _empty_books() -> dict[str, Any]:
         },
         "organisation": new_id(),
         "key_id": new_id(),
-        "key": pem.decode(),
+        "key": new_key(),
     }
 
 

@@ -1,14 +1,15 @@
 """What the fake Prolific accepts: studies, completion codes, amounts; pure functions."""
 
+import math
 import re
 from typing import Any
 
-GROUP_FILTERS = ("participant_group_allowlist", "participant_group_blocklist")
 ACTIONS = {
     "AUTOMATICALLY_APPROVE",
     "MANUALLY_REVIEW",
     "FIXED_SCREEN_OUT_PAYMENT",
     "REQUEST_RETURN",
+    "DYNAMIC_PAYMENT",
     "ADD_TO_PARTICIPANT_GROUP",
     "REMOVE_FROM_PARTICIPANT_GROUP",
 }
@@ -16,14 +17,27 @@ REJECTION_CATEGORIES = {
     *("TOO_QUICKLY", "TOO_SLOWLY", "FAILED_INSTRUCTIONS", "INCOMP_LONGITUDINAL", "FAILED_CHECK"),
     *("LOW_EFFORT", "MALINGERING", "NO_CODE", "BAD_CODE", "NO_DATA", "UNSUPP_DEVICE", "OTHER"),
 }
-TEXTS = ("name", "description", "external_study_url", "prolific_id_option")
+TEXTS = ("name", "description", "prolific_id_option")
 ID_OPTIONS = ("url_parameters", "question", "not_required")
-WHOLE_NUMBERS = (
-    "reward",
-    "total_available_places",
-    "estimated_completion_time",
-    "maximum_allowed_time",
-)
+WHOLE_NUMBERS = ("reward", "total_available_places")
+# Lists of a study: what may stand in them, and how many of it.
+LISTS: dict[str, tuple[set[str], int]] = {
+    "device_compatibility": ({"desktop", "tablet", "mobile"}, 3),
+    "peripheral_requirements": ({"audio", "camera", "download", "microphone"}, 4),
+    "study_labels": (
+        {
+            *("survey", "writing_task", "annotation", "decision_making_task", "interview"),
+            *("other", "ai_annotation", "ai_evaluation", "ai_reasoning", "ai_fact_checking"),
+            *("ai_safety", "ai_data_creation_text", "ai_data_creation_audio"),
+            *("ai_data_creation_video", "ai_data_creation_images", "ai_other"),
+        },
+        1,
+    ),
+    "content_warnings": ({"sensitive", "explicit"}, 1),
+}
+LONGEST = 24 * 60 - 1  # minutes: less than a day
+# Cents: an hour at least, an hour recommended, the smallest reward for being screened out.
+PAY = {"GBP": (600, 900, 10), "USD": (800, 1200, 14)}
 
 
 class FakeError(Exception):
@@ -34,37 +48,86 @@ class FakeError(Exception):
         self.status, self.detail, self.reason = status, detail, reason
 
 
-def complaints_about(study: dict[str, Any], groups: dict[str, Any]) -> dict[str, list[str]]:
+def complaints_about(
+    study: dict[str, Any], groups: dict[str, Any], currency: str
+) -> dict[str, list[str]]:
     """What keeps a study from being created, by field; `groups` are the ids that exist."""
     wrong: dict[str, list[str]] = {}
     for name in TEXTS:
         if not isinstance(study.get(name), str) or not study[name].strip():
             wrong[name] = ["a text is required"]
-    url, option = study.get("external_study_url"), study.get("prolific_id_option")
-    if "external_study_url" not in wrong and not re.match(r"https?://[^/\s]+", str(url)):
-        wrong["external_study_url"] = ["must begin with https:// or http://"]
-    if "prolific_id_option" not in wrong and option not in ID_OPTIONS:
+    if "prolific_id_option" not in wrong and study["prolific_id_option"] not in ID_OPTIONS:
         wrong["prolific_id_option"] = [f"must be one of {', '.join(ID_OPTIONS)}"]
     for name in WHOLE_NUMBERS:
         if not is_whole(study.get(name)):
             wrong[name] = ["a whole number above 0 is required (a reward is in cents)"]
-    if complaints := _complaints_about_filters(study.get("filters"), groups):
-        wrong["filters"] = complaints
+    for name, (known, most) in LISTS.items():
+        if complaints := _complaints_about_list(study.get(name) or [], known, most):
+            wrong[name] = complaints
+    wrong |= _complaints_about_address(study)
+    wrong |= _complaints_about_time(study)
+    if not wrong.keys() & {"reward", "estimated_completion_time"}:
+        least = PAY[currency][0] * study["estimated_completion_time"] / 60
+        if study["reward"] < least:
+            wrong["reward"] = [f"must be at least {math.ceil(least)}, the minimum for this time"]
     reward = 0 if "reward" in wrong else study["reward"]
-    if complaints := _complaints_about_codes(study.get("completion_codes"), reward, groups):
+    codes = study.get("completion_codes")
+    if complaints := _complaints_about_codes(codes, reward, groups, PAY[currency][2]):
         wrong["completion_codes"] = complaints
     return wrong
 
 
-def _complaints_about_filters(filters: Any, groups: dict[str, Any]) -> list[str]:
-    if not isinstance(filters, list) or not all(isinstance(each, dict) for each in filters):
-        return ["must be a list of objects"]
-    chosen = [each for each in filters if each.get("filter_id") in GROUP_FILTERS]
-    ids = [group for each in chosen for group in each.get("selected_values") or ["(none)"]]
-    return [f"no such participant group: {group}" for group in ids if group not in groups]
+def _complaints_about_list(chosen: Any, known: set[str], most: int) -> list[str]:
+    if not isinstance(chosen, list):
+        return ["must be a list"]
+    if unknown := [str(each) for each in chosen if each not in known]:
+        return [f"{', '.join(unknown)}: must be of {', '.join(sorted(known))}"]
+    return [f"at most {most} can be chosen"] if len(chosen) > most else []
 
 
-def _complaints_about_codes(codes: Any, reward: int, groups: dict[str, Any]) -> list[str]:
+def _complaints_about_address(study: dict[str, Any]) -> dict[str, list[str]]:
+    """One address for everybody, or a taskflow: several, each with its share of the places."""
+    url, several = study.get("external_study_url"), study.get("access_details")
+    if not several:
+        if not is_address(url):
+            return {"external_study_url": ["must begin with https:// or http://"]}
+        return {}
+    if url:
+        return {"access_details": ["stand in place of external_study_url"]}
+    if not isinstance(several, list) or not all(
+        isinstance(one, dict)
+        and is_address(one.get("external_url"))
+        and is_whole(one.get("total_allocation"))
+        for one in several
+    ):
+        return {"access_details": ["must be a list of external_url and total_allocation"]}
+    if sum(one["total_allocation"] for one in several) != study.get("total_available_places"):
+        return {"access_details": ["must add up to total_available_places"]}
+    return {}
+
+
+def _complaints_about_time(study: dict[str, Any]) -> dict[str, list[str]]:
+    estimate, most = study.get("estimated_completion_time"), study.get("maximum_allowed_time")
+    if not _is_positive(estimate):
+        return {"estimated_completion_time": ["a number above 0 is required"]}
+    least = shortest_maximum(float(str(estimate)))
+    if not _is_positive(most) or not least <= float(str(most)) <= LONGEST:
+        return {"maximum_allowed_time": [f"must be from {least:.2f} to {LONGEST}"]}
+    return {}
+
+
+def shortest_maximum(estimate: float) -> float:
+    """The least maximum time for an estimate, both in minutes.
+
+    >>> shortest_maximum(1), shortest_maximum(9)
+    (6.0, 26.0)
+    """
+    return 2 + 2 * estimate + 2 * math.sqrt(estimate)
+
+
+def _complaints_about_codes(
+    codes: Any, reward: float, groups: dict[str, Any], smallest: int
+) -> list[str]:
     if (
         not isinstance(codes, list)
         or not codes
@@ -72,13 +135,21 @@ def _complaints_about_codes(codes: Any, reward: int, groups: dict[str, Any]) -> 
     ):
         return ["at least one is required"]
     names = [each.get("code") for each in codes]
-    wrong = [f"the code {name!r} is not unique" for name in {*names} if names.count(name) > 1]
+    wrong = [
+        f"the code {name!r} is not unique" for name in {*map(str, names)} if names.count(name) > 1
+    ]
+    of_participants = [each for each in codes if each.get("actor") != "researcher"]
     screen_outs = 0
     for each in codes:
-        code, actions = each.get("code"), each.get("actions")
-        if not isinstance(code, str) or not code or not each.get("code_type"):
+        code, actions, actor = each.get("code"), each.get("actions"), each.get("actor")
+        is_alone = each in of_participants and len(of_participants) == 1 and actions == []
+        if (code is None and "code" in each and not is_alone) or (
+            code is not None and (not isinstance(code, str) or not code)
+        ):
+            wrong.append(f"{code!r}: a code is a text; null is one participant's code alone")
+        if "code" not in each or not isinstance(each.get("code_type"), str):
             wrong.append(f"{code!r} needs a code and a code_type")
-        if each.get("actor", "participant") not in ("participant", "researcher"):
+        if actor not in (None, "participant", "researcher"):
             wrong.append(f"{code}: actor must be participant or researcher")
         if not isinstance(actions, list) or not all(isinstance(one, dict) for one in actions):
             wrong.append(f"{code}: actions must be a list of objects")
@@ -88,31 +159,59 @@ def _complaints_about_codes(codes: Any, reward: int, groups: dict[str, Any]) -> 
             wrong.append(f"{code}: the fake knows no action {unknown}")
         if len(kinds & {"AUTOMATICALLY_APPROVE", "MANUALLY_REVIEW"}) > 1:
             wrong.append(f"{code}: approve and review exclude each other")
+        if "DYNAMIC_PAYMENT" in kinds and actor != "researcher":
+            wrong.append(f"{code}: DYNAMIC_PAYMENT is for the researcher alone")
+        screen_outs += "FIXED_SCREEN_OUT_PAYMENT" in kinds
         for one in actions:
-            if one.get("action") == "FIXED_SCREEN_OUT_PAYMENT":
-                screen_outs += 1
-                cents, slots = one.get("fixed_screen_out_reward"), one.get("slots", 1)
-                if not is_whole(cents) or cents >= reward or not is_whole(slots):
-                    wrong.append(f"{code}: needs fixed_screen_out_reward below the reward, slots")
-            is_group = str(one.get("action")).endswith("_PARTICIPANT_GROUP")
-            if is_group and one.get("participant_group") not in groups:
-                wrong.append(f"{code}: no such group: {one.get('participant_group')}")
+            wrong += [
+                f"{code}: {told}"
+                for told in _complaints_about_action(one, reward, groups, smallest)
+            ]
     if screen_outs > 1:
         wrong.append("only one code may have FIXED_SCREEN_OUT_PAYMENT")
     return wrong
 
 
+def _complaints_about_action(
+    one: dict[str, Any], reward: float, groups: dict[str, Any], smallest: int
+) -> list[str]:
+    kind, wrong = str(one.get("action")), []
+    if kind == "REQUEST_RETURN" and not str(one.get("return_reason") or "").strip():
+        wrong.append("REQUEST_RETURN needs a return_reason")
+    if kind == "FIXED_SCREEN_OUT_PAYMENT":
+        cents = one.get("fixed_screen_out_reward")
+        if not isinstance(cents, int) or not smallest <= cents < reward:
+            wrong.append(f"fixed_screen_out_reward must be from {smallest}, below the reward")
+        if not is_whole(one.get("slots")):
+            wrong.append("slots are required")
+    if kind.endswith("_PARTICIPANT_GROUP") and one.get("participant_group") not in groups:
+        wrong.append(f"no such group: {one.get('participant_group')}")
+    return wrong
+
+
 def code_of(study: dict[str, Any], code: Any, actor: str) -> dict[str, Any] | None:
-    """The completion code that this actor may use, if the study has it."""
+    """The completion code that this actor may use, if the study has it.
+
+    A code that is null stands for whatever a participant comes back with.
+    """
     for each in study["completion_codes"]:
-        if each["code"] == code and each.get("actor", "participant") == actor:
+        if each["code"] in (code, None) and (each.get("actor") or "participant") == actor:
             found: dict[str, Any] = each
             return found
     return None
 
 
+def is_address(value: Any) -> bool:
+    return isinstance(value, str) and bool(re.match(r"https?://[^/\s]+", value))
+
+
 def is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+    """Above 0 and without a fraction, such as 150 or 150.0."""
+    return _is_positive(value) and value == int(value)
+
+
+def _is_positive(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < 1e9
 
 
 def cents_of(amount: str) -> int | None:
@@ -135,3 +234,23 @@ def fee_on(cents: int) -> int:
 def plain(status: str) -> str:
     """A status without what varies between spellings: TIMED-OUT, timed_out, TIMED OUT."""
     return re.sub("[^A-Z]", "", status.upper())
+
+
+def required(body: dict[str, Any], *names: str) -> list[str]:
+    """These fields of a body, each a text that is not empty."""
+    wrong = {name: ["is required"] for name in names if not _is_text(body.get(name))}
+    if wrong:
+        raise FakeError(400, wrong)
+    return [str(body[name]) for name in names]
+
+
+def required_list(body: dict[str, Any], name: str) -> list[str]:
+    """This field of a body, a list of texts with at least one in it."""
+    found = body.get(name)
+    if not isinstance(found, list) or not found or not all(_is_text(each) for each in found):
+        raise FakeError(400, {name: ["a list with at least one is required"]})
+    return found
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())

@@ -1,0 +1,58 @@
+"""The fake Prolific's study links: placeholders filled in, signed where the workspace may sign."""
+
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlsplit
+
+import jwt
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+ISSUER = "https://www.prolific.com"
+TOKEN_LIFE = 120  # seconds
+
+
+def new_key() -> str:
+    """A private RSA key, as PEM."""
+    key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
+    pem = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    return pem.decode()
+
+
+class Signer:
+    """Signs study links with a key, whose public half it publishes."""
+
+    def __init__(self, pem: str, key_id: str):
+        self._key: Any = serialization.load_pem_private_key(pem.encode(), None)
+        self._key_id = key_id
+
+    def jwks(self) -> dict[str, Any]:
+        key = jwt.algorithms.RSAAlgorithm.to_jwk(self._key.public_key(), as_dict=True)
+        return {"keys": [{**key, "kid": self._key_id, "alg": "RS256", "use": "sig"}]}
+
+    def signed(self, url: str, session: str, owners: dict[str, str], at: float, aud: str) -> str:
+        """The link with its token: `owners` are the ids of workspace and organisation, `aud` says
+        what the audience is: the url as documented, its origin, or a list of both."""
+        site = urlsplit(url)
+        origin = f"{site.scheme}://{site.netloc}"
+        claims = {
+            "iss": ISSUER,
+            "aud": {"url": url, "origin": origin, "list": [url, origin]}[aud],
+            "iat": int(at),
+            "exp": int(at) + TOKEN_LIFE,
+            "sub": session,
+            # The keys are the names that the study's own URL gives its parameters.
+            "prolific": {**dict(parse_qsl(site.query, keep_blank_values=True)), **owners},
+        }
+        token = jwt.encode(claims, self._key, "RS256", headers={"kid": self._key_id})
+        return f"{url}{'&' if site.query else '?'}prolific_token={token}"
+
+
+def filled_in(template: str, ids: dict[str, str]) -> str:
+    """A study URL with the placeholders {{%NAME%}} replaced."""
+    for name, value in ids.items():
+        template = template.replace("{{%" + name + "%}}", quote(value, safe=""))
+    return template

@@ -1,0 +1,151 @@
+"""Speaking to the fake Prolific over HTTP, as researchers, participants and browsers do."""
+
+import json
+import re
+import urllib.error
+import urllib.request
+from urllib.parse import urlencode
+
+HEX_ID = re.compile("[0-9a-f]{24}")
+ANN, BEA, CEM, DAN = (letter * 24 for letter in "abcd")
+EXPLANATION = (
+    "This submission was rejected because most of the required questions were skipped. " * 2
+)
+
+
+class Http:
+    """A plain client: returns (status, body read from JSON or the text, headers)."""
+
+    def __init__(self, url: str, token: str = "fake-token"):
+        self.url, self.token = url, token
+
+    def __call__(self, method, path, body=None, form=None, **headers):
+        if path.startswith("http"):
+            address = path
+        else:
+            address = self.url + ("" if path.startswith("/") else "/api/v1/") + path
+        data = None if body is None else json.dumps(body).encode()
+        if form is not None:
+            data = urlencode(form).encode()
+        else:
+            headers["Content-Type"] = "application/json"
+        if self.token:
+            headers["Authorization"] = f"Token {self.token}"
+        request = urllib.request.Request(address, data, headers, method=method)
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirects)
+        try:
+            reply = opener.open(request, timeout=20)
+        except urllib.error.HTTPError as error:
+            reply = error
+        with reply:
+            text = reply.read().decode()
+            is_json = reply.headers["Content-Type"].startswith("application/json")
+            return reply.status, json.loads(text) if text and is_json else text, reply.headers
+
+    def get(self, path):
+        status, body, _ = self("GET", path)
+        assert status == 200, body
+        return body
+
+    def post(self, path, body=None):
+        status, body, _ = self("POST", path, body or {})
+        assert 200 <= status < 300, body
+        return body
+
+    def refused(self, method, path, body=None, status=400):
+        """What the error says, as text."""
+        got, error, _ = self(method, path, body)
+        assert got == status, error
+        assert error["error"].keys() >= {"status", "error_code", "title", "detail"}
+        assert error["error"]["status"] == status
+        return json.dumps(error["error"]["detail"])
+
+
+class NoRedirects(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *unused):
+        return None
+
+
+def draft(**fields):
+    ids = "PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}"
+    return {
+        "name": "Highlight the answer",
+        "description": "You highlight words.",
+        "external_study_url": f"https://handful.example:8443/r/prolific/?{ids}",
+        "prolific_id_option": "url_parameters",
+        "total_available_places": 3,
+        "estimated_completion_time": 20,
+        "maximum_allowed_time": 60,
+        "reward": 300,
+        "completion_codes": [
+            code("DONE", "AUTOMATICALLY_APPROVE"),
+            code("LOOK", "MANUALLY_REVIEW"),
+            code("OUT", "FIXED_SCREEN_OUT_PAYMENT", fixed_screen_out_reward=100, slots=5),
+            code("NO", "REQUEST_RETURN", return_reason="No consent"),
+            {**code("PAID", "AUTOMATICALLY_APPROVE"), "actor": "researcher"},
+        ],
+        **fields,
+    }
+
+
+def code(name, action, **fields):
+    return {
+        "code": name,
+        "code_type": "OTHER",
+        "actor": "participant",
+        "actions": [{"action": action, **fields}],
+    }
+
+
+def published(api, **fields):
+    study = api.post("studies/", draft(**fields))
+    api.post(f"studies/{study['id']}/transition/", {"action": "PUBLISH"})
+    return study["id"]
+
+
+def arrive(api, study, participant, **more):
+    body = {"study_id": study, "participant_id": participant, **more}
+    return api.post("/fake/arrive", body)["session_id"]
+
+
+def turned_away(api, study, participant, **more):
+    body = {"study_id": study, "participant_id": participant, **more}
+    status, error, _ = api("POST", "/fake/arrive", body)
+    assert status == 409
+    return error["error"]["additional_information"]
+
+
+def come_back(api, session, cc):
+    """The browser's redirect; returns the page."""
+    query = urlencode({"cc": cc, "session": session})
+    status, page, _ = Http(api.url, token="")("GET", f"/submissions/complete?{query}")
+    assert status == 200
+    return page
+
+
+def status_of(api, session):
+    return api.get(f"submissions/{session}/")["status"]
+
+
+def paid(api, participant):
+    return api.get("/fake/books").get(participant, {"paid_cents": 0})["paid_cents"]
+
+
+def start(api, study):
+    """What a researcher does when a place was freed after the study was full."""
+    assert study_status(api, study) == "PAUSED"
+    api.post(f"studies/{study}/transition/", {"action": "START"})
+
+
+def study_status(api, study):
+    return api.get(f"studies/{study}/")["status"]
+
+
+def reject(api, session):
+    reason = {"action": "REJECT", "message": EXPLANATION, "rejection_category": "NO_DATA"}
+    api.post(f"submissions/{session}/transition/", reason)
+
+
+def batch_of(api, study, lines):
+    asked = {"study_id": study, "csv_bonuses": lines}
+    return api.post("submissions/bonus-payments/", asked)
