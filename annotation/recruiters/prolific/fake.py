@@ -67,7 +67,8 @@ class FakeProlific(People, Studies, Submissions, Money, Groups, Workspaces, Book
 
     def jwks(self) -> dict[str, Any]:
         """The public half of the key that signs study links."""
-        return self._signer.jwks()
+        with self._open():
+            return self._signer.jwks()
 
     # What the one who rehearses does
 

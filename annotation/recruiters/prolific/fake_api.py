@@ -59,6 +59,13 @@ def _project_studies(fake: Fake, asked: Asked, key: str) -> Reply:
     return _paged(asked, rows)
 
 
+def _delete_from_project(fake: Fake, asked: Asked, project: str, key: str) -> Reply:
+    if fake.study(key)["project"] != project:
+        raise FakeError(404, "the study is in another project")
+    fake.delete_study(key)
+    return Reply(204)
+
+
 def _events(fake: Fake, asked: Asked, key: str) -> Reply:
     rows = fake.events(key, asked.query)
     try:
@@ -112,11 +119,7 @@ STUDIES: list[Route] = [
         lambda f, a, key: Reply(200, f.screen_out(key, a.body)),
     ),
     ("GET", f"projects/{ID}/studies/", _project_studies),
-    (
-        "DELETE",
-        f"projects/{ID}/studies/{ID}/",
-        lambda f, a, _p, k: _gone(f.delete_study(k) and None),
-    ),
+    ("DELETE", f"projects/{ID}/studies/{ID}/", _delete_from_project),
     ("GET", "filters/", lambda f, a: _list(f.filters())),
     ("POST", "eligibility-count/", lambda f, a: Reply(200, f.eligible(a.body))),
 ]

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,6 @@ class Books:
         self._saved = state.read_text() if state and state.exists() else ""
         self._data: dict[str, Any] = _empty_books()
         self._data.update(json.loads(self._saved) if self._saved else {})
-        self._signer = Signer(self._data["key"], self._data["key_id"])
         self._lock = threading.RLock()
         self.modes = dict(MODES)
         self.hooks = Webhooks(self._lock, self._data, now, self._clock, self.modes)
@@ -69,6 +69,11 @@ class Books:
                 draft.write_text(text)
                 draft.replace(self._state)
                 self._saved = text
+
+    @cached_property
+    def _signer(self) -> Signer:
+        self._data["key"] = self._data["key"] or new_key()
+        return Signer(self._data["key"], self._data["key_id"])
 
     def _clock(self) -> float:
         return self._wall() + float(self._data["ahead"])
@@ -329,7 +334,7 @@ def _empty_books() -> dict[str, Any]:
         },
         "organisation": new_id(),
         "key_id": new_id(),
-        "key": new_key(),
+        "key": "",  # private, made when something is signed for the first time
     }
 
 
