@@ -3,7 +3,7 @@ PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
 
-.PHONY: demo test lint bench bench-million lock clean
+.PHONY: demo test test-clients lint bench bench-million lock clean
 
 demo: .venv/core  ## a study with results and free seats, served on PORT
 	$(BIN)/python manage.py demo --port $(PORT)
@@ -12,6 +12,9 @@ test: .venv/dev .venv/chromium lint  ## everything, on SQLite and on PostgreSQL,
 	node --test tests/js/*.test.mjs
 	$(BIN)/pytest -n 2 --dist worksteal -m "not browser"
 	$(BIN)/python tests/with_postgres.py $(BIN)/pytest -n 2 --dist worksteal
+
+test-clients: .venv/core .venv-clients/ready  ## other people's clients of Prolific, unchanged, against the stand-in
+	.venv-clients/bin/pytest -c tests/clients/pytest.ini tests/clients
 
 lint: .venv/dev
 	$(BIN)/ruff format --check .
@@ -38,6 +41,11 @@ bench-million: .venv/dev  ## a million answers, and a tenth: export, table, page
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.lock
 	@touch $@
 
+.venv-clients/ready: tests/clients/requirements.txt
+	$(PYTHON) -m venv .venv-clients
+	.venv-clients/bin/pip install --quiet --disable-pip-version-check -r tests/clients/requirements.txt
+	@touch $@
+
 # Debian's Chromium; where it cannot be installed from here, one line says what to do.
 .venv/chromium: .venv/core
 	@command -v node >/dev/null || { echo "Install Node.js 20 or newer: the tests of the browser code need it"; exit 1; }
@@ -50,4 +58,4 @@ lock: .venv/dev  ## pin the newest dependencies that fit
 	$(BIN)/uv pip compile -q -U --no-emit-index-url --no-emit-find-links --no-header --no-annotate --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean:
-	rm -rf .venv var staticfiles
+	rm -rf .venv .venv-clients var staticfiles
