@@ -31,6 +31,7 @@ from django.db.models import Sum
 from annotation import identities, pay
 from annotation.models import Answer, Kind, LedgerEntry, Participation, Study
 from annotation.recruiters.prolific.fake import FakeProlific
+from annotation.recruiters.prolific.fake_rules import PAY
 from annotation.simulated import Knowledge, OverHTTP, walk
 from tasks.models import Task
 
@@ -129,16 +130,21 @@ class Participant:
         self.stage, self.id = stage, f"{number:024x}"
         self.site = OverHTTP(stage.server.url)
         self.session = self.address = ""
+        self.has_begun = False
 
-    def arrive(self, external_id: str) -> "Participant":
-        found = self.stage.fake.arrive(external_id, self.id)
+    def arrive(self, external_id: str, again: bool = False) -> "Participant":
+        found = self.stage.fake.arrive(external_id, self.id, again)
         self.session, self.address = found["session_id"], found["url"]
+        self.has_begun = False
         self.stage.arrivals += 1
         return self
 
     def work(self, policy: str, answers: int = 10_000) -> "Participant":
         """Go on from the study's address: to the end, or up to that many answers."""
-        steps = walk(self.site, self.address, policy, self.stage.knowledge, self.id)
+        # The signature of the address is good for two minutes: who has begun goes on in their tab.
+        address = self.work_address if self.has_begun else self.address
+        self.has_begun = True
+        steps = walk(self.site, address, policy, self.stage.knowledge, self.id)
         for given, _step in enumerate(steps):  # each is said before it is sent
             if given == answers:
                 break
@@ -175,6 +181,7 @@ class Rehearsal:
         self.say = say
         self.shift = 0.0
         self.fake = FakeProlific(token=TOKEN, now=lambda: time.time() + self.shift)
+        self.fake.mode(signing="on")
         self.prolific = self.fake.serve()
         self.environment = os.environ | {
             "PROLIFIC_URL": self.prolific.url,
@@ -235,11 +242,15 @@ class Rehearsal:
         self.ada.submit(page, {"annotation_parts": parts}, "/prolific/")
         drafts = list(Study.objects.get(name=name).prolific_studies.order_by("part", "pk"))
         for index, draft in enumerate(drafts):
-            form = f"/prolific/{draft.pk}/"
+            form, changes = f"/prolific/{draft.pk}/", {"action": "change", "signed": "on"}
             if index % 2:
-                # A reward far below the promise: the ledger has to top it up.
-                low = {"reward": "0.05", "screen_out": "0.02", "action": "change"}
-                self.ada.submit(page, low | {"signed": "on"}, form)
+                # A reward far below the promise, the least that Prolific takes: the ledger has to
+                # top it up.
+                least, _, screen_out = PAY["GBP"]
+                changes["reward"] = f"{least / 60 * draft.minutes / 100:.2f}"
+                if draft.screen_out_cents:
+                    changes["screen_out"] = f"{screen_out / 100:.2f}"
+            self.ada.submit(page, changes, form)
             self.ada.submit(page, {"action": "publish"}, form)
 
     def trained(self) -> list[str]:
@@ -306,12 +317,13 @@ class Rehearsal:
         first, second = self.trained()
         for external in (first, self.untrained()[0]):
             no = self.somebody().arrive(external)
-            self._expect(self._decline(no) == "RETURNED", "who does not consent goes back")
+            self._asked_to_return(no, self._decline(no), "who does not consent is asked to return")
         returned = self.somebody().arrive(first).work("gold", answers=4)
         self.fake.return_submission(returned.session)
         timed_out = self.somebody().arrive(second).work("gold", answers=15)
         self.fake.time_out(timed_out.session)
         self.fake.flush_webhooks()
+        self.command("sync_prolific", "--events")
         for one, status in ((returned, "returned"), (timed_out, "expired")):
             self._expect(one.participation.status == status, f"a webhook says {status}")
             self._expect(one.participation.seat_number is None, "the seat is free again")
@@ -322,15 +334,12 @@ class Rehearsal:
         self.command("sync_prolific", "rehearsal")
         self._expect(gone.participation.status == "returned", "polling finds a return")
         self.fake.mode(webhooks="duplicate")
-        back = self.fake.arrive(first, gone.id, again=True)
-        self.arrivals += 1
-        gone.session, gone.address = back["session_id"], back["url"]
-        gone.work("gold")
+        gone.arrive(first, again=True).work("gold")
         self._expect(gone.participation.status == "completed", "a late return goes on")
         gone.leave()
         unsure = self.somebody().arrive(self.untrained()[0])
         self._fail_questions(unsure)
-        self._expect(unsure.leave() == "RETURNED", "without training the paid exit is a return")
+        self._asked_to_return(unsure, unsure.leave(), "without training the paid exit asks for it")
         quits = self.somebody().arrive(second).work("gold", answers=16)
         self._expect(self._answers(quits) == 16, "sixteen answers are stored")
         Browser(self.server.url).submit(f"{quits.work_address}withdraw/", {}, "withdraw")
@@ -344,6 +353,11 @@ class Rehearsal:
 
     def _answers(self, one: Participant) -> int:
         return Answer.objects.filter(turn__participation=one.participation).count()
+
+    def _asked_to_return(self, one: Participant, status: str, what: str) -> None:
+        """Prolific only asks for a return: the place is free when the participant does it."""
+        self._expect(status == "AWAITING REVIEW", what)
+        self.fake.return_submission(one.session)
 
     def _decline(self, one: Participant) -> str:
         browser = Browser(self.server.url)
@@ -429,8 +443,6 @@ class Rehearsal:
 
     def pay(self) -> None:
         """Pay both studies; the server is killed in the middle, and nobody is paid twice."""
-        # A second request to pay would pay again, as Prolific's documentation warns.
-        self.fake.mode(pay_again=True)
         page = "/studies/rehearsal/pay/"
         self.ada.submit(page, {"action": "prepare"})
         batches = self.study.payment_batches.filter(state="prepared").order_by("pk")

@@ -138,6 +138,7 @@ def make_study(researcher, name):
         shots=[2],
         annotators=3,
         hourly_rate=12,
+        currency="GBP",
         estimated_minutes=60,
         qualification="minimum",
         qualification_threshold=50,
@@ -159,7 +160,7 @@ def our_flow(fake, researcher):
     call_command("sync_prolific", study.name)
     review.ask_to_return(bad, "You asked for it.")
     fake.return_submission(gone)
-    review.reject(bad, EXPLANATION, "NO_DATA", researcher)
+    review.reject(bad, EXPLANATION, "LOW_EFFORT", researcher)
     pay.add_bonus(good, 123, "thanks", None)
     sync.sync(study)
     payment.pay_all(study, None)
