@@ -1,13 +1,10 @@
 """The fake Prolific refuses what Prolific's reference refuses, and has the addresses it has."""
 
-import threading
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from annotation.recruiters.prolific.fake import FakeError, FakeProlific
-from annotation.recruiters.prolific.fake_hooks import DISABLED_AFTER, RETRY_DELAYS
 from tests.prolific_http import (
     ANN,
     BEA,
@@ -489,123 +486,6 @@ def test_messages_go_both_ways(api, fake):
     assert (unread["sender_id"], unread["body"]) == (ANN, "a question")
     assert "user_id" in api.refused("GET", "messages/")
     assert api.get("messages/?created_after=2020-01-01T00:00:00Z")["results"]
-
-
-# Webhooks
-
-
-class Sink:
-    """Answers every webhook with `status`, and keeps nothing but how many came."""
-
-    def __init__(self):
-        sink, self.status, self.count = self, 200, 0
-
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self):
-                self.rfile.read(int(self.headers["Content-Length"]))
-                sink.count += 1
-                self.send_response(sink.status)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
-
-            def log_message(self, *unused):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.server.server_port}/"
-
-
-@pytest.fixture
-def sink():
-    made = Sink()
-    yield made
-    made.server.shutdown()
-    made.server.server_close()
-
-
-def subscribed(api, fake, sink, event_type):
-    owner = {"workspace_id": fake.first_workspace}
-    if not api.get(f"hooks/secrets/?workspace_id={fake.first_workspace}")["results"]:
-        api.post("hooks/secrets/", owner)
-    asked = {**owner, "event_type": event_type, "target_url": sink.url}
-    _, made, headers = api("POST", "hooks/subscriptions/", asked)
-    path = f"hooks/subscriptions/{made['id']}/"
-    api.post(path, {"secret": headers["X-Hook-Secret"]})
-    return path
-
-
-def test_there_are_four_types_of_event_and_the_secret_can_be_looked_up(api, fake):
-    types = {each["event_type"] for each in api.get("hooks/event-types/")["results"]}
-    assert types == {
-        *("submission.status.change", "study.status.change"),
-        *("study.progress.change", "study.has_high_return_rate"),
-    }
-    owner = {"workspace_id": fake.first_workspace}
-    path = f"hooks/secrets/?workspace_id={fake.first_workspace}"
-    assert api.get(path)["results"] == []
-    first = api.post("hooks/secrets/", owner)
-    assert api.get(path)["results"] == [first]
-    assert api.post("hooks/secrets/", owner)["value"] != first["value"]
-    assert len(api.get(path)["results"]) == 1
-    assert "workspace_id" in api.refused("POST", "hooks/secrets/", {"workspace_id": "nonsense"})
-
-
-def test_progress_and_a_high_return_rate_are_told(api, fake, sink):
-    progress = subscribed(api, fake, sink, "study.progress.change")
-    returns = subscribed(api, fake, sink, "study.has_high_return_rate")
-    study = published(api, total_available_places=9)
-    sessions = [arrive(api, study, f"{number:024x}") for number in range(6)]
-    come_back(api, sessions[0], "LOOK")
-    for session in sessions[1:]:
-        api.post("/fake/return_submission", {"session": session})
-    fake.flush_webhooks()
-    assert len(api.get(f"{progress}events/")["results"]) == 6
-    (event,) = api.get(f"{returns}events/")["results"]
-    assert (event["status"], event["payload"]["resource_id"]) == ("SUCCEEDED", study)
-
-
-def test_events_can_be_looked_up_by_status_and_resource(api, fake, sink):
-    path = subscribed(api, fake, sink, "study.status.change")
-    first, second = published(api), published(api)
-    fake.flush_webhooks()
-    assert [each["resource_id"] for each in api.get(f"{path}events/")["results"]] == [first, second]
-    assert api.get(f"{path}events/?resource_id={second}&status=SUCCEEDED")["meta"]["count"] == 1
-    assert api.get(f"{path}events/?status=FAILED")["results"] == []
-    assert len(api.get(f"{path}events/?offset=1&limit=5")["results"]) == 1
-
-
-def test_a_subscription_can_be_shown_and_switched_off_and_on(api, fake, sink):
-    path = subscribed(api, fake, sink, "study.status.change")
-    assert api.get(path)["is_enabled"]
-    assert api("PATCH", path, {"is_enabled": False})[1]["is_enabled"] is False
-    published(api)
-    fake.flush_webhooks()
-    assert sink.count == 0
-    assert api.get("hooks/subscriptions/")["results"] == []
-    assert len(api.get("hooks/subscriptions/?is_enabled=false")["results"]) == 1
-    assert "event_type" in api.refused("PATCH", path, {"event_type": "study.party"})
-
-
-def test_a_webhook_is_tried_twelve_times_and_its_target_given_up_after_five_days(
-    api, fake, sink, monkeypatch
-):
-    assert len(RETRY_DELAYS) == 11
-    monkeypatch.setattr("annotation.recruiters.prolific.fake_hooks.RETRY_DELAYS", (0,) * 11)
-    path = subscribed(api, fake, sink, "study.status.change")
-    sink.status = 500
-    published(api)
-    fake.flush_webhooks()
-    assert sink.count == 12
-    assert [each["status"] for each in api.get(f"{path}events/")["results"]] == ["FAILED"]
-    assert api.get(path)["is_enabled"]
-    fake.advance(DISABLED_AFTER)
-    published(api)
-    fake.flush_webhooks()
-    assert not api.get(path)["is_enabled"]
-    published(api)
-    fake.flush_webhooks()
-    assert sink.count == 24
 
 
 # Bad days
