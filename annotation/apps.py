@@ -1,4 +1,4 @@
-"""The app of workers and studies; its guards go up after every migrate."""
+"""The app of workers and studies; its guards go with every migration."""
 
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate, pre_migrate
@@ -10,6 +10,6 @@ class AnnotationConfig(AppConfig):
     def ready(self) -> None:
         from annotation import guards, key_check
 
-        pre_migrate.connect(guards.lift_before_migrate, sender=self)
+        pre_migrate.connect(guards.go_with_each_migration, sender=self)
         post_migrate.connect(guards.install_after_migrate, sender=self)
         post_migrate.connect(key_check.store_after_migrate, sender=self)

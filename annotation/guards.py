@@ -1,135 +1,292 @@
-"""The database refuses to change what was answered (DESIGN section 3, invariant 2).
+"""The database refuses to change what was answered (DESIGN section 3, invariants 2 and 8).
 
-Turns, answers, their spans and the ledger are insert-only. On SQLite and on PostgreSQL triggers
-refuse every UPDATE, and every DELETE unless the participation has a tombstone (the erase path; the
-ledger has none); PostgreSQL's TRUNCATE and SQLite's INSERT OR REPLACE pass row triggers by, so each
-has a guard of its own.
-A migration that rebuilds a table drops its triggers silently: `install` runs after every migrate,
-and a system check names what is missing.
+Turns, answers, their spans, the ledger, decisions and exposures are insert-only, examples never
+change, and the manifest of a study that is no draft stays. On SQLite and on PostgreSQL triggers
+refuse every UPDATE and DELETE but those named in GUARDED (the erase path: a tombstone must stand);
+PostgreSQL's TRUNCATE and SQLite's INSERT OR REPLACE pass row triggers by, so each has a guard of
+its own. An answer is never stored as submitted before its example was shown.
+
+A migration lifts the guards and puts them back in its own transaction, so that one that breaks off
+leaves them standing (`go_with_each_migration`); `install` brings them up to date after every
+migrate, and a system check compares what stands, definition by definition.
 """
 
+import logging
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from django.core.checks import CheckMessage, Error, Tags, register
-from django.db import connections
+from django.core.management.base import CommandError
+from django.db import DatabaseError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.migrations.operations.base import Operation
 
 TURN, ANSWER, SPAN = "annotation_turn", "annotation_answer", "annotation_answerspan"
-LEDGER = "annotation_ledgerentry"
-TOMBSTONE = "annotation_tombstone"
+LEDGER, DECISION, EXPOSURE = (
+    "annotation_ledgerentry",
+    "annotation_decision",
+    "annotation_exposure",
+)
+EXAMPLE, STUDY = "tasks_example", "annotation_study"
+# What the conditions below ask besides the guarded tables.
+ASKED = {
+    "annotation_tombstone",
+    "annotation_participation",
+    "annotation_allocation",
+    "annotation_scenario",
+    "tasks_split",
+}
+NO_WAY_BACK = (
+    "Migrations go forwards only, so nothing was changed: the way back is the backup made before"
+    " the upgrade (docs/operating.md)."
+)
 
-# For each guarded table: does a tombstone exist for the participation of the row OLD?
-ERASABLE = {
-    TURN: f"EXISTS (SELECT 1 FROM {TOMBSTONE} t WHERE t.participation_id = OLD.participation_id)",
-    ANSWER: f"EXISTS (SELECT 1 FROM {TOMBSTONE} t JOIN {TURN} u"
-    " ON u.participation_id = t.participation_id WHERE u.id = OLD.turn_id)",
-    SPAN: f"EXISTS (SELECT 1 FROM {TOMBSTONE} t JOIN {TURN} u"
-    " ON u.participation_id = t.participation_id WHERE u.id = OLD.answer_id)",
+
+class Rule(NamedTuple):
+    """What the database refuses for one table: conditions in SQL over the rows OLD and NEW."""
+
+    # Would this new row take the place of a guarded one? (SQLite's REPLACE deletes silently.)
+    replaces: str
+    may_go: str = "FALSE"
+    may_change: str = "FALSE"
+    says: str = "is insert-only"
+
+
+def _erased(participation: str) -> str:
+    return (
+        f"EXISTS (SELECT 1 FROM annotation_tombstone t WHERE t.participation_id = {participation})"
+    )
+
+
+def _erased_turn(turn: str) -> str:
+    return (
+        f"EXISTS (SELECT 1 FROM annotation_tombstone t JOIN {TURN} u"
+        f" ON u.participation_id = t.participation_id WHERE u.id = {turn})"
+    )
+
+
+GUARDED = {
+    TURN: Rule(
+        replaces=f"EXISTS (SELECT 1 FROM {TURN} u WHERE u.id = NEW.id"
+        " OR (u.participation_id = NEW.participation_id AND (u.example_id = NEW.example_id"
+        " OR (u.step = NEW.step AND u.position = NEW.position))))",
+        may_go=_erased("OLD.participation_id"),
+    ),
+    ANSWER: Rule(
+        replaces=f"EXISTS (SELECT 1 FROM {ANSWER} a WHERE a.turn_id = NEW.turn_id)",
+        may_go=_erased_turn("OLD.turn_id"),
+    ),
+    SPAN: Rule(
+        replaces=f"EXISTS (SELECT 1 FROM {SPAN} s WHERE s.id = NEW.id"
+        " OR (s.answer_id = NEW.answer_id AND s.segment = NEW.segment AND s.start = NEW.start))",
+        may_go=_erased_turn("OLD.answer_id"),
+    ),
     # What was earned stays earned: there is no erase path.
-    LEDGER: "FALSE",
+    LEDGER: Rule(replaces=f"EXISTS (SELECT 1 FROM {LEDGER} l WHERE l.id = NEW.id)"),
+    # A reason may tell a score: it goes when its participation's answers go, the decision stays.
+    DECISION: Rule(
+        replaces=f"EXISTS (SELECT 1 FROM {DECISION} d WHERE d.id = NEW.id)",
+        may_change=f"{_erased('OLD.participation_id')} AND OLD.id = NEW.id"
+        " AND OLD.participation_id = NEW.participation_id AND OLD.about = NEW.about"
+        " AND OLD.outcome = NEW.outcome AND OLD.at = NEW.at"
+        " AND coalesce(OLD.by_id, 0) = coalesce(NEW.by_id, 0)",
+    ),
+    EXPOSURE: Rule(
+        replaces=f"EXISTS (SELECT 1 FROM {EXPOSURE} e WHERE e.id = NEW.id"
+        " OR (e.worker_key = NEW.worker_key AND e.task_name = NEW.task_name))",
+    ),
+    # S1 is stored beside the answer: it must not go stale because gold has changed.
+    EXAMPLE: Rule(
+        replaces=f"EXISTS (SELECT 1 FROM {EXAMPLE} e WHERE e.id = NEW.id OR (e.split_id ="
+        " NEW.split_id AND (e.position = NEW.position OR e.source_id = NEW.source_id)))",
+        may_go="NOT EXISTS (SELECT 1 FROM tasks_split p"
+        " JOIN annotation_scenario c ON c.task_id = p.task_id"
+        f" JOIN {STUDY} y ON y.id = c.study_id WHERE p.id = OLD.split_id AND y.status <> 'draft')",
+        says="never changes, and stays while a study that is no draft uses it",
+    ),
+    STUDY: Rule(
+        replaces=f"EXISTS (SELECT 1 FROM {STUDY} y WHERE y.status <> 'draft' AND (y.id = NEW.id"
+        " OR y.name = NEW.name OR y.link_code = NEW.link_code"
+        " OR y.simulated_link_code = NEW.simulated_link_code))",
+        may_go="OLD.status = 'draft'",
+        may_change="OLD.status = 'draft' OR (OLD.manifest = NEW.manifest"
+        " AND OLD.manifest_hash = NEW.manifest_hash) OR (NEW.status = 'draft'"
+        " AND NOT EXISTS (SELECT 1 FROM annotation_participation p WHERE p.study_id = OLD.id)"
+        " AND NOT EXISTS (SELECT 1 FROM annotation_allocation a WHERE a.study_id = OLD.id))",
+        says="is frozen: its manifest stays once somebody took a seat",
+    ),
 }
-
-# Would this new row take the place of a stored one? (SQLite's REPLACE deletes without triggers.)
-REPLACES = {
-    TURN: f"EXISTS (SELECT 1 FROM {TURN} u WHERE u.id = NEW.id"
-    " OR (u.participation_id = NEW.participation_id AND (u.example_id = NEW.example_id"
-    " OR (u.step = NEW.step AND u.position = NEW.position))))",
-    ANSWER: f"EXISTS (SELECT 1 FROM {ANSWER} a WHERE a.turn_id = NEW.turn_id)",
-    SPAN: f"EXISTS (SELECT 1 FROM {SPAN} s WHERE s.id = NEW.id OR (s.answer_id = NEW.answer_id"
-    " AND s.segment = NEW.segment AND s.start = NEW.start))",
-    LEDGER: f"EXISTS (SELECT 1 FROM {LEDGER} l WHERE l.id = NEW.id)",
-}
+TOO_EARLY = (
+    f"EXISTS (SELECT 1 FROM {TURN} u WHERE u.id = NEW.turn_id AND NEW.submitted_at < u.shown_at)"
+)
 
 
-def _sqlite_triggers(table: str) -> Iterator[tuple[str, str]]:
-    refuse = f"SELECT RAISE(ABORT, '{table} is insert-only')"
+class Guard(NamedTuple):
+    """One trigger: what it is called, on which table it stands, and how the database tells it."""
+
+    name: str
+    table: str
+    trigger: str
+    # PostgreSQL alone: the body of the function that the trigger runs.
+    body: str = ""
+
+    def make(self) -> Iterator[str]:
+        """The statements that make it."""
+        if self.body:
+            yield (
+                f"CREATE OR REPLACE FUNCTION {self.name}() RETURNS trigger LANGUAGE plpgsql"
+                f" AS $${self.body}$$"
+            )
+        yield self.trigger
+
+
+def _refusals() -> Iterator[tuple[str, str, str, str, str]]:
+    """(name, table, event, condition under which it is refused, sentence) of each row guard."""
+    for table, rule in GUARDED.items():
+        sentence = f"{table} {rule.says}"
+        yield f"{table}_no_update", table, "UPDATE", f"NOT ({rule.may_change})", sentence
+        yield f"{table}_no_delete", table, "DELETE", f"NOT ({rule.may_go})", sentence
     yield (
-        f"{table}_no_update",
-        f"CREATE TRIGGER {table}_no_update BEFORE UPDATE ON {table} BEGIN {refuse}; END",
-    )
-    yield (
-        f"{table}_no_delete",
-        f"CREATE TRIGGER {table}_no_delete BEFORE DELETE ON {table}"
-        f" WHEN NOT {ERASABLE[table]} BEGIN {refuse}; END",
-    )
-    yield (
-        f"{table}_no_replace",
-        f"CREATE TRIGGER {table}_no_replace BEFORE INSERT ON {table}"
-        f" WHEN {REPLACES[table]} BEGIN {refuse}; END",
+        f"{ANSWER}_in_time",
+        ANSWER,
+        "INSERT",
+        TOO_EARLY,
+        f"{ANSWER}: nothing is submitted before it was shown",
     )
 
 
-def _postgresql_triggers(table: str) -> Iterator[tuple[str, str]]:
-    for event, level in (("UPDATE", "ROW"), ("DELETE", "ROW"), ("TRUNCATE", "STATEMENT")):
-        name = f"{table}_no_{event.lower()}"
-        condition = f"IF {ERASABLE[table]} THEN RETURN OLD; END IF; " if event == "DELETE" else ""
-        yield (
+def _sqlite() -> Iterator[Guard]:
+    refusals = list(_refusals())
+    for table, rule in GUARDED.items():
+        sentence = f"{table} {rule.says}"
+        refusals.append((f"{table}_no_replace", table, "INSERT", rule.replaces, sentence))
+    for name, table, event, condition, sentence in refusals:
+        yield Guard(
             name,
-            f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-            f"{condition}RAISE EXCEPTION '{table} is insert-only' USING ERRCODE = '23000'; END $$; "
-            f"CREATE TRIGGER {name} BEFORE {event} ON {table} FOR EACH {level}"
-            f" EXECUTE FUNCTION {name}()",
+            table,
+            f"CREATE TRIGGER {name} BEFORE {event} ON {table} WHEN {condition}"
+            f" BEGIN SELECT RAISE(ABORT, '{sentence}'); END",
         )
 
 
-def _triggers(connection: BaseDatabaseWrapper) -> dict[str, tuple[str, str]]:
-    """Name of each guard -> (its table, the SQL that makes it)."""
-    make = _sqlite_triggers if connection.vendor == "sqlite" else _postgresql_triggers
-    return {name: (table, sql) for table in ERASABLE for name, sql in make(table)}
+def _postgresql() -> Iterator[Guard]:
+    refusals = [(*refusal, "ROW") for refusal in _refusals()]
+    for table, rule in GUARDED.items():
+        sentence = f"{table} {rule.says}"
+        refusals.append((f"{table}_no_truncate", table, "TRUNCATE", "TRUE", sentence, "STATEMENT"))
+    for name, table, event, condition, sentence, level in refusals:
+        row = {"DELETE": "OLD", "TRUNCATE": "NULL"}.get(event, "NEW")
+        yield Guard(
+            name,
+            table,
+            f"CREATE TRIGGER {name} BEFORE {event} ON {table} FOR EACH {level}"
+            f" EXECUTE FUNCTION {name}()",
+            f" BEGIN IF {condition} THEN RAISE EXCEPTION '{sentence}' USING ERRCODE = '23000';"
+            f" END IF; RETURN {row}; END ",
+        )
+
+
+def _guards(connection: BaseDatabaseWrapper) -> list[Guard]:
+    """The guards that this database should have: all of them once all their tables are there."""
+    with connection.cursor() as cursor:
+        tables = set(connection.introspection.table_names(cursor))
+    if not {*GUARDED, *ASKED} <= tables:
+        return []
+    return list(_sqlite() if connection.vendor == "sqlite" else _postgresql())
+
+
+def _standing(connection: BaseDatabaseWrapper) -> set[Guard]:
+    """Every trigger of the database that is at work, as the database itself defines it."""
+    with connection.cursor() as cursor:
+        if connection.vendor == "sqlite":
+            cursor.execute("SELECT name, tbl_name, sql FROM sqlite_master WHERE type = 'trigger'")
+            return {Guard(*row) for row in cursor.fetchall()}
+        # 'D' is switched off, and 'R' is at work on a replica alone: as good as missing.
+        cursor.execute(
+            "SELECT t.tgname, c.relname, pg_get_triggerdef(t.oid, true), p.prosrc FROM pg_trigger t"
+            " JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid"
+            " WHERE NOT t.tgisinternal AND t.tgenabled IN ('O', 'A')"
+            " AND pg_table_is_visible(c.oid)"
+        )
+        return {Guard(*row) for row in cursor.fetchall()}
+
+
+def _not_standing(connection: BaseDatabaseWrapper) -> list[Guard]:
+    standing = _standing(connection)
+    return [guard for guard in _guards(connection) if guard not in standing]
 
 
 def missing(connection: BaseDatabaseWrapper) -> list[str]:
-    """Names of the guards that the database lacks, for the tables that it has."""
-    with connection.cursor() as cursor:
-        if connection.vendor == "sqlite":
-            cursor.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'")
-        else:
-            # tgenabled 'D' is a trigger that somebody switched off: as good as missing.
-            cursor.execute(
-                "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgenabled <> 'D'"
-            )
-        present = {row[0] for row in cursor.fetchall()}
-        tables = set(connection.introspection.table_names(cursor))
-    return [
-        name
-        for name, (table, _sql) in _triggers(connection).items()
-        if table in tables and name not in present
-    ]
+    """Names of the guards that the database lacks, has switched off, or has otherwise defined."""
+    return [guard.name for guard in _not_standing(connection)]
+
+
+def _drop(connection: BaseDatabaseWrapper, guard: Guard) -> str:
+    on = "" if connection.vendor == "sqlite" else f" ON {guard.table}"
+    return f"DROP TRIGGER IF EXISTS {guard.name}{on}"
 
 
 def install(connection: BaseDatabaseWrapper) -> None:
     """Make the guards that are missing. Safe to call again and again."""
-    triggers = _triggers(connection)
-    for name in missing(connection):
-        table, sql = triggers[name]
+    for guard in _not_standing(connection):
         with connection.cursor() as cursor:
-            cursor.execute(f"DROP TRIGGER IF EXISTS {_trigger_address(connection, name, table)}")
-            cursor.execute(sql)
+            cursor.execute(_drop(connection, guard))
+            for statement in guard.make():
+                cursor.execute(statement)
 
 
-def lift(connection: BaseDatabaseWrapper) -> None:
-    """Drop the guards: before a migration of their tables, and before tests empty theirs."""
-    with connection.cursor() as cursor:
-        tables = set(connection.introspection.table_names(cursor))
-        for name, (table, _sql) in _triggers(connection).items():
-            if table in tables:
-                cursor.execute(
-                    f"DROP TRIGGER IF EXISTS {_trigger_address(connection, name, table)}"
-                )
+def lift(connection: BaseDatabaseWrapper) -> list[Guard]:
+    """Drop the guards, of whatever definition, and return what stood.
 
-
-def _trigger_address(connection: BaseDatabaseWrapper, name: str, table: str) -> str:
-    return name if connection.vendor == "sqlite" else f"{name} ON {table}"
-
-
-def lift_before_migrate(using: str, plan: Any, **_kwargs: Any) -> None:
-    """Receiver of pre_migrate: SQLite cannot rebuild a table that another one's trigger names.
-
-    `install_after_migrate` puts them back; the system check says so if a migration broke off.
+    For the length of a migration, and before tests empty the tables.
     """
-    if any(migration.app_label == "annotation" for migration, _backwards in plan):
-        lift(connections[using])
+    standing = [guard for guard in _standing(connection) if guard.table in GUARDED]
+    with connection.cursor() as cursor:
+        for guard in standing:
+            cursor.execute(_drop(connection, guard))
+    return standing
+
+
+class _Lift(Operation):
+    """The first operation of a migration of our tables: the guards go, in its transaction."""
+
+    def __init__(self) -> None:
+        self.stood: list[Guard] = []
+
+    def state_forwards(self, app_label: str, state: Any) -> None:
+        """The models stay as they are."""
+
+    def database_forwards(self, app_label: str, schema_editor: Any, *_states: Any) -> None:
+        self.stood = lift(schema_editor.connection)
+
+
+class _PutBack(_Lift):
+    """The last one: what stood before stands again, where its table still exists."""
+
+    def __init__(self, lifted: _Lift) -> None:
+        self.lifted = lifted
+
+    def database_forwards(self, app_label: str, schema_editor: Any, *_states: Any) -> None:
+        with schema_editor.connection.cursor() as cursor:
+            tables = schema_editor.connection.introspection.table_names(cursor)
+            for guard in self.lifted.stood:
+                if guard.table in tables:
+                    cursor.execute(guard.trigger)  # a function outlives its trigger
+
+
+def go_with_each_migration(plan: Any, **_kwargs: Any) -> None:
+    """Receiver of pre_migrate: lift the guards inside each migration of our tables, no longer.
+
+    SQLite cannot rebuild a table that a trigger names, and data migrations fill guarded columns.
+    Killed or failing, a migration takes the lifting back with the rest of its transaction.
+    Raises CommandError for a plan that goes backwards, before anything is changed.
+    """
+    if any(backwards for _migration, backwards in plan):
+        raise CommandError(NO_WAY_BACK)
+    for migration, _backwards in plan:
+        if migration.app_label in ("annotation", "tasks"):
+            lifting = _Lift()
+            migration.operations = [lifting, *migration.operations, _PutBack(lifting)]
 
 
 def install_after_migrate(using: str, **_kwargs: Any) -> None:
@@ -137,15 +294,31 @@ def install_after_migrate(using: str, **_kwargs: Any) -> None:
     install(connections[using])
 
 
+def say_what_is_missing() -> None:
+    """Write each missing guard into the log: a server that starts without it must not be silent."""
+    connection = connections["default"]
+    log = logging.getLogger("handful.guards")
+    try:
+        for name in missing(connection):
+            log.error("%s", _sentence(name))
+    except DatabaseError as error:
+        log.error("The database did not answer at start: %s", str(error).strip())
+    finally:
+        connection.close()
+
+
+def _sentence(name: str) -> str:
+    return (
+        f"The database no longer refuses changes to what was answered: {name} is missing or altered"
+        ". Run `python manage.py migrate`: it puts the guards back."
+    )
+
+
 @register(Tags.database)
 def answers_are_guarded(databases: list[str] | None, **_kwargs: Any) -> list[CheckMessage]:
-    """System check: every guard stands. `manage.py check --database default`, and every migrate."""
+    """System check: every guard stands, as it is defined here. `check --database default`."""
     return [
-        Error(
-            f"The database no longer refuses changes to answers: {name} is missing.",
-            hint="Run `python manage.py migrate`: it puts the guards back.",
-            id="annotation.E001",
-        )
+        Error(_sentence(name), id="annotation.E001")
         for alias in databases or []
         for name in missing(connections[alias])
     ]

@@ -6,6 +6,7 @@ from pathlib import Path
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
+from django.db import connection
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -13,7 +14,7 @@ from django.urls import reverse
 from django.utils.text import get_valid_filename
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation import checks, design, progress
+from annotation import checks, design, guards, progress
 from annotation.access import study_of
 from annotation.forms import StudyForm
 from annotation.models import Study
@@ -37,6 +38,7 @@ def studies(request: HttpRequest) -> HttpResponse:
     context = {
         "studies": progress.of_studies(Study.objects.of(request.user)),
         "has_tasks": Task.objects.exists(),
+        "missing_guards": guards.missing(connection),
     }
     return render(request, "researcher/studies.html", context)
 

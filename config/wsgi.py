@@ -11,10 +11,11 @@ application = get_wsgi_application()
 from django.db import connections  # noqa: E402
 from django.urls import get_resolver  # noqa: E402
 
-from annotation import key_check  # noqa: E402
+from annotation import guards, key_check  # noqa: E402
 
 # Keys that do not fit the data do harm that nobody sees.
 key_check.require()
+guards.say_what_is_missing()
 connections.close_all()
 
 # Load all views now rather than in the first request, while others wait for it.

@@ -1,13 +1,17 @@
 """Turns, answers and spans are insert-only, and it is the database that says so."""
 
+from datetime import timedelta
+
 import pytest
 from django.apps import apps
 from django.core.checks import run_checks
 from django.db import DatabaseError, connection, transaction
 from django.db.models.signals import post_migrate
+from django.urls import reverse
 
-from annotation import guards
-from annotation.models import Answer, AnswerSpan, Tombstone, Turn
+from annotation import design, guards, pay
+from annotation.models import Answer, AnswerSpan, Decision, Exposure, Study, Tombstone, Turn
+from tasks.models import Example
 from tests import factories
 
 TABLES = [guards.TURN, guards.ANSWER, guards.SPAN]
@@ -107,22 +111,131 @@ def test_a_system_check_names_the_guard_that_is_missing(db):
 
 
 @pytest.mark.postgres
-def test_a_guard_that_somebody_switched_off_counts_as_missing(db):
+@pytest.mark.parametrize(
+    "change",
+    [
+        "ALTER TABLE annotation_answer DISABLE TRIGGER annotation_answer_no_update",
+        "ALTER TABLE annotation_answer ENABLE REPLICA TRIGGER annotation_answer_no_update",
+        "CREATE OR REPLACE FUNCTION annotation_answer_no_update() RETURNS trigger"
+        " LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$",
+        "CREATE OR REPLACE TRIGGER annotation_answer_no_update BEFORE UPDATE ON annotation_answer"
+        " FOR EACH ROW WHEN (FALSE) EXECUTE FUNCTION annotation_answer_no_update()",
+    ],
+    ids=["switched off", "on a replica alone", "another function", "another condition"],
+)
+def test_a_guard_that_does_not_guard_counts_as_missing_and_is_put_back(answered, change):
     with connection.cursor() as cursor:
-        cursor.execute("ALTER TABLE annotation_answer DISABLE TRIGGER annotation_answer_no_update")
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        cursor.execute(change)
+        with transaction.atomic():
+            cursor.execute("UPDATE annotation_answer SET s1 = s1")  # the control
     assert guards.missing(connection) == ["annotation_answer_no_update"]
-
-
-def test_guards_are_lifted_for_a_migration_of_their_tables_and_put_back(db):
-    """SQLite cannot rebuild a table that the trigger of another one names."""
-    from django.db.migrations.loader import MigrationLoader
-
-    loader = MigrationLoader(connection)
-    ours = loader.get_migration("annotation", "0009_crowdsourcing")
-    theirs = loader.get_migration("tasks", "0002_attention_checks")
-    guards.lift_before_migrate(using="default", plan=[(theirs, False)])
+    guards.install(connection)
     assert guards.missing(connection) == []
-    guards.lift_before_migrate(using="default", plan=[(ours, False)])
-    assert len(guards.missing(connection)) == len(guards._triggers(connection))
-    guards.install_after_migrate(using="default")
-    assert guards.missing(connection) == []
+    refused("UPDATE annotation_answer SET s1 = 1")
+
+
+@pytest.mark.sqlite
+def test_another_trigger_of_that_name_counts_as_missing_and_is_put_back(answered):
+    name = "annotation_answer_no_update"
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TRIGGER {name}")
+        cursor.execute(
+            f"CREATE TRIGGER {name} BEFORE UPDATE ON annotation_answer BEGIN SELECT 1; END"
+        )
+    assert guards.missing(connection) == [name]
+    guards.install(connection)
+    refused("UPDATE annotation_answer SET s1 = 1")
+
+
+STANDS = {
+    "gold": "UPDATE tasks_example SET gold = '[]'",
+    "a text": "UPDATE tasks_example SET question = 'Which?'",
+    "an example": "DELETE FROM tasks_example",
+    "a manifest": "UPDATE annotation_study SET manifest = '{}'",
+    "its hash": "UPDATE annotation_study SET manifest_hash = 'abc'",
+    "a study": "DELETE FROM annotation_study",
+    "back to draft, with seats taken": "UPDATE annotation_study"
+    " SET status = 'draft', manifest = '', manifest_hash = ''",
+    "a decision's outcome": "UPDATE annotation_decision SET outcome = NOT outcome",
+    "a decision's reason": "UPDATE annotation_decision SET reason = 'another'",
+    "a decision": "DELETE FROM annotation_decision",
+    "a meeting": "UPDATE annotation_exposure SET task_name = 'another'",
+    "that they met": "DELETE FROM annotation_exposure",
+}
+
+
+@pytest.mark.parametrize("sql", STANDS.values(), ids=STANDS)
+def test_the_database_keeps_what_scores_rest_on(answered, researcher, sql):
+    pay.decide(answered, False, "no answer to the message", researcher)
+    before = [list(model.objects.values()) for model in (Example, Study, Decision, Exposure)]
+    with pytest.raises(DatabaseError, match=r"insert-only|stays"), transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(sql)
+    assert before == [
+        list(model.objects.values()) for model in (Example, Study, Decision, Exposure)
+    ]
+
+
+@pytest.mark.sqlite
+@pytest.mark.parametrize("table", sorted(guards.GUARDED))
+def test_sqlite_replaces_no_guarded_row(answered, researcher, table):
+    pay.decide(answered, False, "no answer to the message", researcher)
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT count(*) FROM {table}")
+        rows = cursor.fetchone()[0]
+    if rows:
+        with pytest.raises(DatabaseError, match=r"insert-only|stays"), transaction.atomic():
+            with connection.cursor() as cursor:
+                cursor.execute(f"INSERT OR REPLACE INTO {table} SELECT * FROM {table}")
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("table", sorted(guards.GUARDED))
+def test_postgresql_truncates_no_guarded_table(db, table):
+    with pytest.raises(DatabaseError, match=r"insert-only|stays"), transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute(f"TRUNCATE {table} CASCADE")
+
+
+def test_the_reason_of_a_decision_can_go_with_the_answers_and_nothing_else_of_it(
+    answered, researcher
+):
+    pay.decide(answered, False, "S1 of 12.5 in the training", researcher)
+    Tombstone.objects.create(participation=answered, turns_erased=4)
+    with pytest.raises(DatabaseError), transaction.atomic():
+        answered.decisions.update(reason="withdrawn", outcome=True)
+    answered.decisions.update(reason="withdrawn")
+    assert answered.decisions.get().reason == "withdrawn"
+    with pytest.raises(DatabaseError), transaction.atomic():
+        answered.decisions.all()._raw_delete(using="default")
+
+
+def test_a_study_goes_back_to_draft_and_its_task_away_while_nobody_took_a_seat(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[2])
+    with pytest.raises(DatabaseError), transaction.atomic():
+        Example.objects.all().delete()
+    design.change_status(study, "draft")
+    assert study.manifest == ""
+    Example.objects.all().delete()
+    study.delete()
+
+
+def test_an_answer_is_never_stored_as_submitted_before_its_example_was_shown(answered):
+    turn = answered.latest_turn()
+    early = Answer(turn=turn, no_answer=True, s1=0, tokeniser="1", active_seconds=0)
+    early.submitted_at = turn.shown_at - timedelta(microseconds=1)
+    with pytest.raises(DatabaseError, match="before it was shown"), transaction.atomic():
+        early.save(force_insert=True)
+    early.submitted_at = turn.shown_at
+    early.save(force_insert=True)
+
+
+def test_a_server_that_lacks_a_guard_says_so_on_the_dashboard_and_in_its_log(ada, caplog):
+    assert "refuses changes" not in ada.get(reverse("studies")).content.decode()
+    guards.lift(connection)
+    page = ada.get(reverse("studies")).content.decode()
+    assert page.count('role="alert"') == 1
+    assert "annotation_answer_no_update" in page
+    guards.say_what_is_missing()
+    assert "annotation_answer_no_update is missing" in caplog.text
