@@ -8,10 +8,10 @@ long, something was pasted) is kept as counts only, and as the page's word, not 
 from collections.abc import Mapping
 
 from django.db import transaction
-from django.utils import timezone
 
 from annotation.answering import lock
 from annotation.models import Activity, Turn
+from tasks.clock import database_now
 
 MOST_PER_PING = 1000
 
@@ -26,7 +26,7 @@ def ping(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
         turn = participation.latest_turn()
         if turn is None or turn.pk != turn_id or not participation.is_live:
             return False
-        now = timezone.now()
+        now = database_now()
         active = turn.active_until(now, participation.scenario.idle_cutoff)
         Activity.objects.update_or_create(
             turn=turn,

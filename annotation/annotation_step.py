@@ -27,7 +27,9 @@ def go_on(participation: Participation, answered: Turn) -> Turn | None:
     answer: there is never an answered test example without what follows it.
     """
     if answered.position + 1 < len(participation.annotation_order):
-        return _show(participation, answered.position + 1, answered)
+        # Shown with the reply to that answer: one moment, asked for once.
+        at = answered.answer.submitted_at
+        return _show(participation, answered.position + 1, answered, shown_at=at)
     participation.status = Participation.Status.COMPLETED
     participation.finished_at = timezone.now()
     participation.signs = behaviour.of_one(participation)._asdict()
@@ -38,9 +40,13 @@ def go_on(participation: Participation, answered: Turn) -> Turn | None:
 
 
 def _show(
-    participation: Participation, position: int, after: Turn, until: datetime | None = None
+    participation: Participation,
+    position: int,
+    after: Turn,
+    until: datetime | None = None,
+    shown_at: datetime | None = None,
 ) -> Turn | None:
     if parts.ends_before(participation, position):
         parts.stop(participation)
         return None
-    return participation.show(Step.ANNOTATION, position, after=after, until=until)
+    return participation.show(Step.ANNOTATION, position, after, until, shown_at)

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from datetime import timedelta
 
 from django.db import transaction
-from django.utils import timezone
 
 from annotation import annotation_step
 from annotation.models import Answer, AnswerSpan, Participation, Step, Turn, scenario_of
 from tasks import spans
+from tasks.clock import database_now
 from tasks.metrics import score
 from tasks.models import Example
 
@@ -105,7 +105,8 @@ def _same_or_conflict(turn: Turn, card, fields: Mapping[str, str]) -> None:
 def store(turn: Turn, given: spans.Answer, gold_rule: str, idle_cutoff: timedelta) -> None:
     """Insert the answer, its spans and its S1. The caller holds the lock and the transaction."""
     result = score(given.texts, turn.example.gold, gold_rule)
-    now = timezone.now()
+    # A clock may have been set back since: nothing is submitted before it was shown.
+    now = max(database_now(), turn.shown_at)
     active = turn.active_until(now, idle_cutoff)
     turn.answer = Answer.objects.create(
         turn=turn,

@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.utils import timezone
 
 from annotation import qualification
 from annotation.answering import lock
 from annotation.models import Participation
+from tasks.clock import database_now
 
 
 class QuestionError(ValueError):
@@ -82,7 +82,7 @@ def answer(token: str, fields: Mapping[str, str]) -> list[int]:
         ]
         participation.comprehension_tries += 1
         if not wrong:
-            participation.comprehended_at = timezone.now()
+            participation.comprehended_at = database_now()
         participation.save(update_fields=["comprehension_tries", "comprehended_at"])
         tries = participation.comprehension_tries
         if wrong and tries >= participation.study.comprehension_attempts:

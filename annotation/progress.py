@@ -27,7 +27,6 @@ from django.db.models import (
     When,
 )
 from django.db.models.functions import Coalesce
-from django.utils import timezone
 
 from annotation import behaviour, pay
 from annotation.models import (
@@ -45,6 +44,7 @@ from annotation.models import (
 )
 from annotation.models.people import AT_WORK_WITHIN
 from annotation.state_page import in_words
+from tasks.clock import database_now
 from tasks.models import Example, Split
 
 Status = Participation.Status
@@ -236,7 +236,7 @@ def of_studies(studies: QuerySet[Study]) -> list[Summary]:
         .annotate(seats=Sum("seats"))
     )
     everybody = Participation.objects.filter(study__in=studies.values("pk"))
-    recent = timezone.now() - AT_WORK_WITHIN
+    recent = database_now() - AT_WORK_WITHIN
     counts = {
         row["study"]: row
         for row in everybody.with_last_active()
@@ -299,7 +299,7 @@ def of_study(study: Study) -> Progress:
         )
         for one in scenarios
     ]
-    active = study.participations.at_work(timezone.now()).filter(kind=Kind.PERSON)
+    active = study.participations.at_work(database_now()).filter(kind=Kind.PERSON)
     return Progress(
         status=study.status,
         seats=rows,
@@ -406,7 +406,7 @@ def _times_of_completed(study: Study) -> dict[int, list[float]]:
 
 def _left(study: Study) -> Counter[int]:
     """Scenario -> people who are idle for longer than they may be: their seats are free."""
-    idle = study.participations.filter(kind=Kind.PERSON).idle(timezone.now(), study)
+    idle = study.participations.filter(kind=Kind.PERSON).idle(database_now(), study)
     return Counter(idle.order_by().values_list("scenario", flat=True))
 
 

@@ -18,6 +18,7 @@ from django.utils import timezone
 from annotation import annotation_step, parts, pay
 from annotation.answering import lock
 from annotation.models import Answer, Decision, Participation, Qualification, Step, Study, Turn
+from tasks.clock import database_now
 
 # How many others a rule needs before it can screen anybody out.
 OTHERS_NEEDED = {Qualification.POINTS_BELOW: 2, Qualification.SDS_BELOW: 5}
@@ -106,7 +107,7 @@ def after_training(participation: Participation, turn: Turn) -> Turn | None:
         return annotation_step.begin(participation, turn)
     if rule == Qualification.RESEARCHER:
         participation.status = Participation.Status.WAITING
-        participation.waiting_since = timezone.now()
+        participation.waiting_since = database_now()
         participation.save(update_fields=["status", "waiting_since"])
         return None
     found = judge(participation)
@@ -129,7 +130,7 @@ def decide(token: str, passes: bool, reason: str, by=None) -> Participation:
         participation = lock(token)
         if participation.status != Participation.Status.WAITING:
             return participation
-        participation.decided_at = timezone.now()
+        participation.decided_at = database_now()
         if not passes:
             screen_out(participation, reason, by)
             return participation
@@ -151,7 +152,7 @@ def move_on(token: str) -> Participation:
     """What the waiting page asks for again and again: go on once the time limit is over."""
     participation = Participation.objects.select_related("study").get(token=token)
     until = end_of_wait(participation)
-    if participation.status != Participation.Status.WAITING or until > timezone.now():
+    if participation.status != Participation.Status.WAITING or until > database_now():
         return participation
     minutes = participation.study.decision_minutes
     return decide(token, True, f"nobody decided within {minutes} minutes")

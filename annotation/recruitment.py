@@ -14,7 +14,6 @@ from datetime import datetime
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import Count, F, Q
-from django.utils import timezone
 
 from annotation import eligibility, identities, parts
 from annotation.identities import worker_key
@@ -32,6 +31,7 @@ from annotation.models import (
 )
 from annotation.recruiters import Door, Identity
 from tasks import jobs
+from tasks.clock import database_now
 
 # Before consent, also where the seat was not held any longer: who declines leaves only a count.
 UNDECIDED = (Participation.Status.ARRIVED, *Participation.MAY_COME_BACK)
@@ -81,12 +81,12 @@ def joinable(
     is offered the same one again: nobody can look through them for the shortest.
     """
     seen = Exposure.objects.filter(worker_key=key).values("task_name")
-    held = Participation.objects.holding_seats(now or timezone.now(), study).filter(kind=kind)
+    held = Participation.objects.holding_seats(now or database_now(), study).filter(kind=kind)
     taken = Count("participations", filter=Q(participations__in=held.order_by().values("pk")))
     scenarios = study.scenarios.exclude(task__name__in=seen).annotate(taken=taken).order_by("pk")
     if among is not None:
         scenarios = scenarios.filter(pk__in=among)
-    declined = DeclinedOffer.objects.fresh(timezone.now()).filter(study=study, worker_key=key)
+    declined = DeclinedOffer.objects.fresh(database_now()).filter(study=study, worker_key=key)
     if declined.exists():
         scenarios = scenarios.filter(pk__in=declined.values("scenario"))
     return [scenario for scenario in scenarios if scenario.taken < scenario.seats]
@@ -199,7 +199,7 @@ def join(
     browser that began it. `refused` is why the door gives no new seat, a code of NO_SEAT.
     Raises RecruitmentError when there is no seat for them.
     """
-    now = timezone.now()
+    now = database_now()
     with transaction.atomic():
         # Two workers (or one, twice) deciding at once would both count the last seat as free:
         # one decision at a time per study.
@@ -304,7 +304,7 @@ def _sit_down_again(participation: Participation) -> Participation:
         raise RecruitmentError("taken")
     participation.status = _state_to_go_on_in(participation)
     participation.seat_number = seat
-    participation.returned_at = timezone.now()
+    participation.returned_at = database_now()
     participation.worked_seconds = None  # it goes on
     participation.save(update_fields=["status", "seat_number", "returned_at", "worked_seconds"])
     return participation
@@ -377,6 +377,7 @@ def take_seat(
         scenario=scenario,
         worker=worker,
         kind=worker.kind,
+        arrived_at=database_now(),
         seat_number=free_seat(scenario, worker.kind),
         pseudonym=_new_name(study),
         completion_code="".join(secrets.choice(PSEUDONYM_ALPHABET) for _ in range(8)),
@@ -395,7 +396,7 @@ def _new_name(study: Study) -> str:
 
 def sweep() -> int:
     """Free the idle seats of all studies, and forget old declined offers; return the seats."""
-    now, freed = timezone.now(), 0
+    now, freed = database_now(), 0
     at_work = Participation.objects.live().values("study")
     for study in Study.objects.filter(pk__in=at_work):
         freed += expire_idle(study, now)
@@ -411,7 +412,7 @@ def expire_idle(study: Study, now: datetime | None = None) -> int:
 
     Only then is a seat that `holding_seats` counts as free without its number.
     """
-    idle = study.participations.idle(now or timezone.now(), study)
+    idle = study.participations.idle(now or database_now(), study)
     with transaction.atomic():
         # Who answers at this very moment holds the lock: look again once it is ours.
         candidates = Participation.objects.filter(pk__in=[one.pk for one in idle])
@@ -428,7 +429,7 @@ def consent(participation: Participation, agree: bool) -> None:
     if agree:
         text = participation.study.consent_texts.order_by("-version").first()
         arrived.update(
-            status=Participation.Status.WORKING, consented_at=timezone.now(), consent_text=text
+            status=Participation.Status.WORKING, consented_at=database_now(), consent_text=text
         )
         return
     with transaction.atomic():
@@ -444,7 +445,7 @@ def consent(participation: Participation, agree: bool) -> None:
         DeclinedOffer.objects.update_or_create(
             study_id=participation.study_id,
             worker_key=participation.worker.key,
-            defaults={"scenario_id": participation.scenario_id, "declined_at": timezone.now()},
+            defaults={"scenario_id": participation.scenario_id, "declined_at": database_now()},
         )
         worker = Worker.objects.filter(pk=participation.worker_id, participations__isnull=True)
         worker.delete()

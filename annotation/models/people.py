@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from annotation.models.answers import LONGEST_COUNTED_GAP, Turn
 from annotation.models.study import Kind, Scenario, Step, Study, new_code, new_token
+from tasks.clock import database_now
 from tasks.models import example_of
 
 if TYPE_CHECKING:
@@ -313,13 +314,16 @@ class Participation(models.Model):
         position: int,
         after: "Turn | None" = None,
         until: datetime | None = None,
+        shown_at: datetime | None = None,
     ) -> "Turn":
         """Put the example at that position of the step before the worker: insert its turn.
 
-        `after` is the turn that the worker comes from, with work counted up to `until` (now, unless
-        it is given). The caller holds the participation's lock.
+        `after` is the turn that the worker comes from, with work counted up to `until`. Both times
+        are now, unless they are given. The caller holds the participation's lock.
         """
-        now = timezone.now()
+        now = shown_at or database_now()
+        if after is not None:  # clocks are set back; what is shown follows what was done
+            now = max(now, after.given.submitted_at if after.given else after.shown_at)
         example = example_of(self.order_of(step)[position])
         turn = self.turns.create(
             example=example,
