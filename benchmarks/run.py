@@ -29,8 +29,8 @@ SHARED = Path(os.environ.get("HANDFUL_SHARED", ROOT.parent / "shared"))
 # As README's deployment section has it. Two workers, as on a machine of two cores.
 SERVERS = {
     "granian": [
-        "granian", "--interface", "wsgi", "--workers", "2", "--blocking-threads", "4", "--no-ws",
-        "--host", "127.0.0.1", "--log-level", "error",
+        "granian", "--interface", "wsgi", "--workers", "2", "--blocking-threads", "4",
+        "--respawn-failed-workers", "--no-ws", "--host", "127.0.0.1", "--log-level", "error",
     ],
     "gunicorn": [
         "gunicorn", "--workers", "2", "--threads", "4", "--worker-class", "gthread",

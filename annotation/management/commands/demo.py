@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import socket
 import sys
 from argparse import ArgumentParser
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import get_user_model
 from django.core.management import call_command
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
 from annotation.management.commands.simulate_workers import free_seats
@@ -27,6 +28,7 @@ class Command(BaseCommand):
         parser.add_argument("--port", type=int, default=8000)
 
     def handle(self, *args: Any, host: str, port: int, **options: Any) -> None:
+        self._check_that_free(host, port)
         self.stdout.write("Preparing the database and the static files ...")
         call_command("migrate", verbosity=0)
         call_command("collectstatic", interactive=False, verbosity=0)
@@ -46,10 +48,21 @@ class Command(BaseCommand):
             granian,
             [
                 str(granian), "--interface", "wsgi", "--host", host, "--port", str(port),
-                "--workers", "2", "--blocking-threads", "4", "--no-ws", "--log-level", "warning",
+                "--workers", "2", "--blocking-threads", "4", "--respawn-failed-workers", "--no-ws",
+                "--log-level", "warning",
                 "config.wsgi:application",
             ],
         )  # fmt: skip
+
+    def _check_that_free(self, host: str, port: int) -> None:
+        """The server shares a port with whoever has it, and each gets half of the requests."""
+        try:
+            socket.create_server((host, port)).close()
+        except OSError as error:
+            raise CommandError(
+                f"Nothing can be served on {host}, port {port} ({error.strerror}): stop what runs"
+                " there, or choose another port (make demo PORT=8123)."
+            ) from None
 
     def _researcher(self) -> str:
         """The account `demo`; its password is kept in var/, to be printed again."""
