@@ -196,6 +196,7 @@ def consent(request: HttpRequest, token: str) -> HttpResponse:
     return redirect("work", token)
 
 
+@never_cache
 @require_GET
 def declined(request: HttpRequest) -> HttpResponse:
     """The same page for everybody who did not consent: nothing of them is kept.

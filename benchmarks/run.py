@@ -130,7 +130,7 @@ def main() -> None:
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {options.server}\n")
     with database("handful_bench") as ours, database("yardstick_bench") as theirs:
         os.environ |= {"DATABASE_URL": ours, "DJANGO_SETTINGS_MODULE": "config.settings"}
-        measured = options.rounds * options.cycles * len(options.people) + 64 * 20
+        measured = 2 * options.rounds * options.cycles * len(options.people) + 64 * 20
         tokens = iter(seats(measured // 200 + 64 * 8))
         subprocess.run(
             [sys.executable, "-m", "benchmarks.yardstick"],
@@ -139,14 +139,21 @@ def main() -> None:
         print("| what | annotators | cycles/s | p50 ms | p95 ms | p99 ms | errors | ratio |")
         print("|---|---|---|---|---|---|---|---|")
         yardstick = "benchmarks.yardstick:application"
+        unchecked = "benchmarks.no_health_checks"
         kept = {"DATABASE_URL": theirs, "KEEP_CONNECTIONS": "1"}
         with (
             served(options.server, "config.wsgi:application", {"DATABASE_URL": ours}) as here,
+            served(
+                options.server,
+                "config.wsgi:application",
+                {"DATABASE_URL": ours, "DJANGO_SETTINGS_MODULE": unchecked},
+            ) as trusting,
             served(options.server, yardstick, {"DATABASE_URL": theirs}) as bare,
             served(options.server, yardstick, kept) as keeping,
         ):
             ports = {"bare Django": bare, "the same, keeping connections": keeping}
-            for person in (*map(load.measure_up, ports.values()), load.annotate(here, tokens)):
+            both = (load.annotate(port, tokens) for port in (here, trusting))
+            for person in (*map(load.measure_up, ports.values()), *both):
                 load.run([person], 100)  # to warm up
             for people in repeat_each(options.people, options.rounds):
                 cycles = options.cycles // max(people, 4)
@@ -155,10 +162,16 @@ def main() -> None:
                     for name, port in ports.items()
                 }
                 mine = load.run([load.annotate(here, tokens) for _ in range(people)], cycles)
+                without = load.run([load.annotate(trusting, tokens) for _ in range(people)], cycles)
                 for name, yard in yards.items():
                     print(row(name, people, yard, ""))
                 ratios = " and ".join(f"{mine.rate / yard.rate:.2f}" for yard in yards.values())
-                print(row("Handful", people, mine, ratios), flush=True)
+                print(row("Handful", people, mine, ratios))
+                checked = f"{mine.rate / without.rate:.2f}"
+                print(
+                    row("the same, kept connections unchecked", people, without, checked),
+                    flush=True,
+                )
             calm = load.run([load.annotate(here, tokens) for _ in range(64)], 20, think=1.0)
             print(row("Handful, thinking 1 s", 64, calm), flush=True)
     print(f"\nIn all {time.perf_counter() - started:.0f} s.")

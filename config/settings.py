@@ -55,7 +55,7 @@ PROLIFIC_URL = os.environ.get("PROLIFIC_URL", "https://api.prolific.com").rstrip
 PROLIFIC_APP_URL = os.environ.get("PROLIFIC_APP_URL", "https://app.prolific.com").rstrip("/")
 PROLIFIC_WORKSPACE = os.environ.get("PROLIFIC_WORKSPACE", "")
 PROLIFIC_WEBHOOK_SECRET = os.environ.get("PROLIFIC_WEBHOOK_SECRET", "")
-ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]", "0.0.0.0"])
+ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS", [])
 
 INSTALLED_APPS = [
@@ -117,13 +117,17 @@ def database() -> dict:
         env="DATABASE_URL",
         default=f"sqlite:///{VAR_DIR / 'handful.sqlite3'}",
         conn_max_age=600,
-        conn_health_checks=False,
+        # A kept connection that a restart of the database has cut is replaced, not a 500.
+        conn_health_checks=True,
+        # Where PgBouncer gives each transaction another connection.
+        disable_server_side_cursors=env_bool("DISABLE_SERVER_SIDE_CURSORS", False),
     )
     if parsed["ENGINE"].endswith("sqlite3"):
         if parsed["NAME"] != ":memory:" and Path(parsed["NAME"]).parent.is_dir():
             keys.private_file(Path(parsed["NAME"]))
         # One writer at a time, decided when the transaction begins: the same code that locks rows
         # on PostgreSQL is then right here too, and nobody meets "database is locked".
+        parsed["CONN_HEALTH_CHECKS"] = False  # a file does not restart
         parsed["OPTIONS"] = {
             "timeout": 30,
             "transaction_mode": "IMMEDIATE",
@@ -133,6 +137,9 @@ def database() -> dict:
         }
     elif not parsed["ENGINE"].endswith("postgresql"):
         raise ImproperlyConfigured("DATABASE_URL must begin with sqlite:/// or postgresql://")
+    else:
+        # Limits of statements and locks are the role's (docs/operating.md): PgBouncer refuses them.
+        parsed.setdefault("OPTIONS", {}).setdefault("connect_timeout", 5)
     return parsed
 
 
@@ -205,6 +212,9 @@ CSRF_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_HTTPONLY = True
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
+# Browsers' own lists are a decision about a whole domain, which is not this server's to take.
+SILENCED_SYSTEM_CHECKS = ["security.W021"]
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"

@@ -11,6 +11,7 @@ from analysis.exports import columns_markdown
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
+OPERATING = (ROOT / "docs" / "operating.md").read_text()
 
 
 def test_the_columns_in_the_readme_are_those_of_the_exports():
@@ -31,13 +32,13 @@ def test_every_command_of_ours_is_in_the_readme_or_behind_make(command):
 
 
 def test_every_command_in_the_readme_exists():
-    for command in re.findall(r"python manage\.py (\w+)", README):
+    for command in re.findall(r"python manage\.py (\w+)", README + OPERATING):
         assert command in get_commands(), command
 
 
 def test_every_file_that_the_docs_name_is_there():
-    for text in (README, (ROOT / "docs" / "architecture.md").read_text()):
-        for name in re.findall(r"`((?:annotation|tasks|analysis|tests|static)/[\w./-]*)`", text):
+    for text in (README, OPERATING, (ROOT / "docs" / "architecture.md").read_text()):
+        for name in re.findall(r"`((?:annotation|tasks|analysis|tests|static|deploy|benchmarks)/[\w./-]*)`", text):
             assert (ROOT / name).exists(), name
 
 

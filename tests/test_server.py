@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.urls import reverse
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -88,6 +89,31 @@ def test_every_place_that_starts_the_server_restarts_workers_and_listens_at_home
         assert "--respawn-failed-workers" in text
         assert "127.0.0.1" in text
         assert "0.0.0.0" not in text
+
+
+def test_a_deployment_with_the_variables_of_the_readme_passes_every_check(tmp_path):
+    secrets = ("SECRET_KEY", "WORKER_KEY", "IDENTITY_KEY")
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
+        cwd=ROOT, capture_output=True, text=True, timeout=100,
+        env=os.environ | {name: name + "-" + "k3y" * 20 for name in secrets} | {
+            "HANDFUL_VAR": str(tmp_path),
+            "DATABASE_URL": f"sqlite:///{tmp_path / 'own.sqlite3'}",
+            "ALLOWED_HOSTS": "annotate.example.org",
+            "HTTPS": "1",
+        },
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "(1 silenced)" in done.stdout + done.stderr
+
+
+def test_no_host_but_this_machine_is_answered_unless_it_is_named(client):
+    assert client.get("/", headers={"host": "localhost"}).status_code == 200
+    assert client.get("/", headers={"host": "0.0.0.0"}).status_code == 400
+
+
+def test_the_page_for_who_declined_is_never_cached(client, db):
+    assert "no-store" in client.get(reverse("declined"))["Cache-Control"]
 
 
 def test_the_demo_refuses_a_port_that_is_taken(port):
