@@ -38,7 +38,9 @@ def test_every_command_in_the_readme_exists():
 
 def test_every_file_that_the_docs_name_is_there():
     for text in (README, OPERATING, (ROOT / "docs" / "architecture.md").read_text()):
-        for name in re.findall(r"`((?:annotation|tasks|analysis|tests|static|deploy|benchmarks)/[\w./-]*)`", text):
+        for name in re.findall(
+            r"`((?:annotation|tasks|analysis|tests|static|deploy|benchmarks)/[\w./-]*)`", text
+        ):
             assert (ROOT / name).exists(), name
 
 

@@ -136,7 +136,7 @@ def test_a_study_opened_before_consent_texts_had_versions_gets_its_first(ada, re
     undecided = factories.join(study)
     Participation.objects.update(consent_text=None)
     study.consent_texts.all().delete()
-    migration = importlib.import_module("annotation.migrations.0016_first_consent_texts")
+    migration = importlib.import_module("annotation.migrations.0017_first_consent_texts")
     for _ in range(2):
         migration.fill(apps, None)
     (text,) = study.consent_texts.all()

@@ -21,6 +21,6 @@ def fill(apps, schema_editor):
 
 class Migration(migrations.Migration):
 
-    dependencies = [("annotation", "0015_signs_of_who_completed")]
+    dependencies = [("annotation", "0016_seats_of_who_left")]
 
     operations = [migrations.RunPython(fill, migrations.RunPython.noop)]
