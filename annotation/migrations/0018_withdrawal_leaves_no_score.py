@@ -18,7 +18,7 @@ def forget(apps, schema_editor):
 class Migration(migrations.Migration):
 
     dependencies = [
-        ("annotation", "0016_seats_of_who_left"),
+        ("annotation", "0017_first_consent_texts"),
         ("tasks", "0004_job"),
     ]
 
