@@ -15,6 +15,7 @@ from datetime import timedelta
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
+from django.db.models import Sum
 from django.utils import timezone
 
 from annotation import identities, pay
@@ -113,7 +114,7 @@ def cancel(batch: PaymentBatch) -> None:
 
 def total(batch: PaymentBatch) -> int:
     """The sum of a batch in cents."""
-    return sum(payment.entry.cents for payment in batch.payments.select_related("entry"))
+    return batch.payments.aggregate(cents=Sum("entry__cents", default=0))["cents"]
 
 
 def pay_batch(batch: PaymentBatch) -> PaymentBatch:

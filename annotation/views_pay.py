@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.db.models import Sum
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
@@ -74,8 +75,10 @@ def _page(request: HttpRequest, study: Study, problem: str = "", status: int = 2
         "median": _hourly(median),
         "too_low": median is not None and median < rate,
         "batches": [
-            {"batch": batch, "amount": pay.in_currency(payment.total(batch))}
-            for batch in study.payment_batches.all()
+            {"batch": batch, "amount": pay.in_currency(batch.cents)}
+            for batch in study.payment_batches.annotate(
+                cents=Sum("payments__entry__cents", default=0)
+            )
         ],
         "due": sum(entry.cents for entry in payment.unpaid(study)),
         "states": PaymentBatch.State,

@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 
 import pytest
-from django.db import DatabaseError, transaction
+from django.db import DatabaseError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
@@ -341,3 +342,25 @@ def test_somebody_elses_money_is_not_found(client, other_researcher, study):
     for name in ("pay", "recruiters", "lists"):
         assert client.get(reverse(name, args=[study.name])).status_code == 404
     assert client.post(reverse("pay", args=[study.name]), {"action": "prepare"}).status_code == 404
+
+
+def test_the_pay_page_asks_the_same_number_of_queries_however_many_batches_there_are(
+    ada, study, researcher, django_assert_num_queries
+):
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat)
+    address = reverse("pay", args=[study.name])
+
+    def batches(number: int) -> None:
+        while study.payment_batches.count() < number:
+            pay.add_bonus(seat, 10 + study.payment_batches.count(), "kind", researcher)
+            payment.prepare(study, researcher)
+
+    batches(3)
+    ada.get(address)
+    with CaptureQueriesContext(connection) as three:
+        ada.get(address)
+    batches(12)
+    with django_assert_num_queries(len(three)):
+        page = ada.get(address).content.decode()
+    assert page.count("CSV of batch") == 12
