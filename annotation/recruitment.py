@@ -108,7 +108,7 @@ def refusal(
         return study.status
     if not eligibility.admits(study, key):
         return "not_eligible"
-    if _tasks_begun(study, key) >= study.tasks_per_worker:
+    if _has_left(study, key) or _tasks_begun(study, key) >= study.tasks_per_worker:
         return "done"
     if browser and not study.shared_computers and _took_part(study, key, browser):
         return "browser"
@@ -120,6 +120,12 @@ def _took_part(study: Study, key: str, browser: str) -> bool:
     done = (Participation.Status.COMPLETED, Participation.Status.SCREENED_OUT)
     others = study.participations.filter(browser=browser).exclude(worker__key=key)
     return others.filter(status__in=(*Participation.LIVE, *done)).exists()
+
+
+def _has_left(study: Study, key: str) -> bool:
+    """Has this worker withdrawn, or been screened out? No other task of the study is theirs then."""
+    left = (Participation.Status.WITHDRAWN, Participation.Status.SCREENED_OUT)
+    return study.participations.filter(worker__key=key, status__in=left).exists()
 
 
 def _tasks_begun(study: Study, key: str) -> int:

@@ -3,6 +3,7 @@
 import pytest
 from django.urls import reverse
 
+from annotation import withdrawal
 from annotation.models import Answer, Exposure, Participation, Step, Turn, Worker
 from annotation.recruitment import worker_key
 from tests import factories
@@ -278,6 +279,29 @@ def test_the_next_task_is_offered_where_the_study_allows_it(client, researcher):
     factories.work_through(second)
     assert client.post(reverse("next_task", args=[second.token])).status_code == 409
     assert client.post(reverse("start", args=[study.link_code])).status_code == 409
+
+
+def screened_out(participation):
+    Participation.objects.filter(pk=participation.pk).update(
+        status=Participation.Status.SCREENED_OUT, seat_number=None
+    )
+
+
+@pytest.mark.parametrize(
+    "leave", [lambda one: withdrawal.withdraw(one.token), screened_out], ids=["withdrew", "out"]
+)
+def test_the_next_task_is_not_for_who_withdrew_or_was_screened_out(client, researcher, leave):
+    tasks = [factories.make_task(), factories.make_task(name="toy-2", labels=factories.LABELS)]
+    study = factories.make_study(researcher, *tasks, shots=[0], tasks_per_worker=2)
+    client.post(reverse("start", args=[study.link_code]))
+    first = study.participations.get()
+    client.post(reverse("consent", args=[first.token]), {"agree": "yes"})
+    client.post(reverse("begin", args=[first.token]))
+    leave(first)
+    assert client.post(reverse("next_task", args=[first.token])).status_code == 409
+    assert "<button" not in client.get(reverse("landing", args=[study.link_code])).content.decode()
+    assert client.post(reverse("start", args=[study.link_code])).status_code == 409
+    assert study.participations.count() == 1
 
 
 def test_somebody_who_met_the_task_elsewhere_loses_the_seat_at_the_first_example(study):
