@@ -43,28 +43,37 @@ def preregistration_file(request: HttpRequest, name: str) -> HttpResponse:
 def report_page(request: HttpRequest, name: str) -> HttpResponse:
     """GET shows the report; POST stores the answers to its checklist (owners alone)."""
     study = study_of(request, name, "own" if request.method == "POST" else "read")
-    sent, problem = {}, ""
+    sent, problem, status = {}, "", 200
+    versions = report_answers.versions(study)
     if request.method == "POST":
         if study.is_draft:
             raise Http404
         fields = {item: f"item-{item}" for item in checklist.ASKED}
         sent = {i: request.POST[field] for i, field in fields.items() if field in request.POST}
-        try:
-            changed = report_answers.save(study, sent, request.user)
-        except report_answers.ReportAnswerError as error:
-            problem = str(error)
+        made_from = request.POST.get("versions", "")
+        sent = report_answers.touched(sent, made_from)
+        if "show_again" in request.POST:
+            versions = made_from
         else:
-            messages.success(request, f"Saved: {preregistration.count(changed, 'answer')} changed.")
-            return redirect("report", study.name)
+            try:
+                changed = report_answers.save(study, sent, request.user, made_from)
+            except report_answers.StaleAnswers as error:
+                problem, status = str(error), 409
+            except report_answers.ReportAnswerError as error:
+                problem, status, versions = str(error), 422, made_from
+            else:
+                said = f"Saved: {preregistration.count(changed, 'answer')} changed."
+                messages.success(request, said)
+                return redirect("report", study.name)
     address = reverse("report", args=[study.name])
     context = {
         "study": study,
         "document": report.of(study, sent),
         "problem": problem,
         "answers_url": address if "own" in study.rights else "",
+        "answers_versions": versions,
         "pictures": reverse("figures", args=[study.name]),
     }
-    status = 422 if problem else 200
     return render(request, "researcher/report.html", context, status=status)
 
 

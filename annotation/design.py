@@ -39,6 +39,44 @@ class DesignError(Exception):
     """A change that the study does not allow now; the text is for people."""
 
 
+class StaleDesign(DesignError):
+    """Somebody else has saved the draft since the form was made."""
+
+
+# What a form of the design changes, in the order of its version.
+FORM_FIELDS = (
+    "name", "title", "tasks", "shots", "split_number", "annotators", "training_order",
+    "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
+    "hourly_rate", "currency", "base_reward", "minimum_pay", "most_paid_hours",
+    "estimated_minutes", "idle_limit_hours", "idle_cutoff_seconds", "computer_only",
+    "comprehension_questions", "comprehension_attempts", "qualification",
+    "qualification_threshold", "decision_minutes", "attention_checks",
+    "exit_questionnaire", "consent_text",
+)  # fmt: skip
+
+
+def values(study: Study) -> dict[str, Any]:
+    """What the draft holds in each field of the form; tasks as their names with versions."""
+    found = {name: getattr(study, name) for name in FORM_FIELDS if name != "tasks"}
+    tasks = study.tasks.order_by("name", "version") if study.pk else []
+    return {**found, "tasks": [str(task) for task in tasks]}
+
+
+def version(study: Study) -> str:
+    """A mark of the draft as it is stored, field by field: equal marks, equal drafts."""
+    found = values(study)
+    marks = [hashlib.sha256(str(found[name]).encode()).hexdigest()[:8] for name in FORM_FIELDS]
+    return "-".join(marks) if study.pk else ""
+
+
+def changed(before: str, now: str) -> list[str]:
+    """The fields that differ between two versions; all of them where one is no version."""
+    first, second = before.split("-"), now.split("-")
+    if len(first) != len(second):
+        return list(FORM_FIELDS)
+    return [name for name, a, b in zip(FORM_FIELDS, first, second, strict=True) if a != b]
+
+
 def check_design(study: Study, tasks: Sequence[Task]) -> None:
     """Raise ValidationError with the reason at each field that breaks a rule."""
     errors: dict[str, list[str]] = {}
@@ -112,10 +150,11 @@ def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
             refuse("attention_checks", f"{task} has {found} attention checks: import them first.")
 
 
-def save_draft(study: Study, tasks: Sequence[Task]) -> None:
+def save_draft(study: Study, tasks: Sequence[Task], made_from: str | None = None) -> None:
     """Check and save a draft, with its scenarios.
 
-    Raises ValidationError (fields) or, when the study is frozen by now, DesignError.
+    `made_from` is the `version` of the draft that the changes were made to. Raises ValidationError
+    (fields), DesignError when the study is frozen by now, StaleDesign when the draft is another.
     """
     check_design(study, tasks)
     with transaction.atomic():
@@ -124,6 +163,8 @@ def save_draft(study: Study, tasks: Sequence[Task]) -> None:
             stored = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
             if not stored.is_draft:
                 raise DesignError(f"The study is {stored.status}: its design is frozen.")
+            if made_from is not None and made_from != version(stored):
+                raise StaleDesign("The draft was changed meanwhile.")
         study.shots = sorted(study.shots)
         study.save()
         study.tasks.set(tasks)

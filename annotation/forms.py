@@ -17,7 +17,11 @@ def task_label(task: Task) -> str:
 
 
 class StudyForm(forms.ModelForm):
-    """Everything that opening freezes."""
+    """Everything that opening freezes.
+
+    `version` says which draft the page was made from, so that a second tab or a second owner
+    cannot write over what the first has saved.
+    """
 
     tasks = forms.ModelMultipleChoiceField(
         Task.objects.none(), widget=forms.CheckboxSelectMultiple, required=False
@@ -25,18 +29,11 @@ class StudyForm(forms.ModelForm):
     shots = forms.CharField(
         help_text="Numbers with blanks between them, such as 0 10 20 30. 0 has no training step."
     )
+    version = forms.CharField(widget=forms.HiddenInput, required=False)
 
     class Meta:
         model = Study
-        fields = [
-            "name", "title", "tasks", "shots", "split_number", "annotators", "training_order",
-            "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
-            "hourly_rate", "currency", "base_reward", "minimum_pay", "most_paid_hours",
-            "estimated_minutes", "idle_limit_hours", "idle_cutoff_seconds", "computer_only",
-            "comprehension_questions", "comprehension_attempts", "qualification",
-            "qualification_threshold", "decision_minutes", "attention_checks",
-            "exit_questionnaire", "consent_text",
-        ]  # fmt: skip
+        fields = design.FORM_FIELDS
         labels = {
             "split_number": "Number of the training file",
             "annotators": "Annotators per scenario",
@@ -79,6 +76,7 @@ class StudyForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         self.fields["tasks"].queryset = self._selectable()
         self.initial["shots"] = " ".join(map(str, self.instance.shots))
+        self.initial["version"] = design.version(self.instance)
         self.fields["tasks"].label_from_instance = task_label
         for name, field in self.fields.items():
             if self.is_bound and name in self.errors:
@@ -124,7 +122,7 @@ class StudyForm(forms.ModelForm):
     def _post_clean(self) -> None:
         """Copy the values onto the study, then let the rules of the design speak at the fields."""
         for name in self.cleaned_data:
-            if name != "tasks":
+            if name not in ("tasks", "version"):
                 setattr(self.instance, name, self.cleaned_data[name])
         try:
             design.check_design(self.instance, list(self.cleaned_data.get("tasks", [])))
@@ -134,6 +132,34 @@ class StudyForm(forms.ModelForm):
                     self.add_error(field if field in self.fields else None, messages)
 
     def save(self, commit: bool = True) -> Study:
-        """Save the draft with its scenarios. Raises design.DesignError if it is frozen by now."""
-        design.save_draft(self.instance, list(self.cleaned_data["tasks"]))
+        """Save the draft with its scenarios.
+
+        Raises design.DesignError if it is frozen by now, StaleDesign if somebody else saved it.
+        """
+        tasks, version = list(self.cleaned_data["tasks"]), self.cleaned_data["version"]
+        design.save_draft(self.instance, tasks, made_from=version)
         return self.instance
+
+    def overtake(self, stored: Study) -> list[tuple[forms.BoundField, str]]:
+        """The fields that differ from the draft as it is `stored` now, each with what it holds now.
+
+        Of those alone that were changed since this form was made. What was typed stays in the
+        form, which is then one of the stored draft: saving it again is meant.
+        """
+        now = design.version(stored)
+        sent = self.data.get("version", "")
+        self.data = self.data.copy()
+        self.data["version"] = now
+        changed = design.changed(sent, now)
+        values = design.values(stored)
+        return [(self[name], _in_words(self.fields[name], values[name])) for name in changed]
+
+
+def _in_words(field: forms.Field, value: Any) -> str:
+    """A stored value as the form would say it."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    choices = dict(getattr(field, "choices", ()))
+    return str(choices.get(value, value)) if value not in (None, "") else "empty"

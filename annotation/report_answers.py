@@ -1,5 +1,7 @@
 """What the researcher answers to the report's checklist: kept, shown, and never guessed."""
 
+import hashlib
+import json
 from collections.abc import Mapping
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -15,26 +17,69 @@ class ReportAnswerError(ValueError):
     """What cannot be stored; the text names the item."""
 
 
-def save(study: Study, answers: Mapping[str, str], by: AbstractBaseUser) -> int:
-    """Store the answers by item, all or none; an empty one takes an earlier one away.
+class StaleAnswers(ReportAnswerError):
+    """Somebody else has answered the same items since the page was made."""
 
-    Returns how many have changed. Raises ReportAnswerError.
+
+def versions(study: Study) -> str:
+    """A mark of each stored answer, as a field of the form: JSON, by item."""
+    stored = study.report_answers.values_list("item", "text")
+    return json.dumps({item: _mark(text) for item, text in stored}, sort_keys=True)
+
+
+def _mark(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8] if text else ""
+
+
+def touched(answers: Mapping[str, str], made_from: str) -> dict[str, str]:
+    """The answers that differ from those of the page that they were typed on.
+
+    `made_from` is what `versions` gave for that page.
+    """
+    before = _read(made_from)
+    sent = {item: text.replace("\r\n", "\n").strip() for item, text in answers.items()}
+    return {item: text for item, text in sent.items() if _mark(text) != before.get(item, "")}
+
+
+def save(
+    study: Study, answers: Mapping[str, str], by: AbstractBaseUser, made_from: str = ""
+) -> int:
+    """Store the answers that were touched, all or none; an empty one takes an earlier one away.
+
+    `made_from` is what `versions` gave for the page; without it, that of a page without answers.
+    Returns how many have changed. Raises ReportAnswerError, StaleAnswers.
     """
     for item, text in answers.items():
         if len(text) > LONGEST or "\0" in text:
             raise ReportAnswerError(f"Item {item}: keep the answer under {LONGEST} characters.")
-    changed = 0
+    before = _read(made_from)
     with transaction.atomic():
+        # Two owners who answer at once: the second sees what the first has stored.
+        Study.objects.select_for_update(no_key=True).get(pk=study.pk)
         stored = dict(study.report_answers.values_list("item", "text"))
-        for item, text in answers.items():
-            text = text.replace("\r\n", "\n").strip()
-            if text == stored.get(item, ""):
-                continue
-            changed += 1
+        sent = touched(answers, made_from).items()
+        changed = {item: text for item, text in sent if text != stored.get(item, "")}
+        stale = [i for i in changed if _mark(stored.get(i, "")) != before.get(i, "")]
+        if stale:
+            raise StaleAnswers(
+                "Answered in another tab, or by another owner, after this page was opened: "
+                + "; ".join(f"item {i}, now “{stored.get(i, '')[:300]}”" for i in stale)
+                + ". Saving again replaces that."
+            )
+        for item, text in changed.items():
             if not text:
                 study.report_answers.filter(item=item).delete()
                 continue
             ReportAnswer.objects.update_or_create(
                 study=study, item=item, defaults={"text": text, "by": by, "at": timezone.now()}
             )
-    return changed
+    return len(changed)
+
+
+def _read(made_from: str) -> dict[str, str]:
+    """The marks by item; none where they cannot be read."""
+    try:
+        marks = json.loads(made_from)
+    except (ValueError, RecursionError):
+        return {}
+    return marks if isinstance(marks, dict) else {}

@@ -38,11 +38,19 @@ def add(study: Study, username: str, role: str, by: AbstractBaseUser) -> Member:
     return member
 
 
-def change(study: Study, pk: int, role: str, by: AbstractBaseUser) -> None:
-    """Give a member another role; the same one changes nothing. Raises TeamError."""
+def change(study: Study, pk: int, role: str, by: AbstractBaseUser, was: str) -> None:
+    """Give a member another role than they had (`was`); the same one changes nothing.
+
+    Raises TeamError, also where somebody else gave them another one meanwhile.
+    """
     _check(role)
     with transaction.atomic():
         member = _member(study, pk)
+        if was != member.role:
+            raise TeamError(
+                f"{member.user} is {member.role} now: somebody changed it after this page was"
+                " opened. Choose again."
+            )
         if member.role == role:
             return
         study.events.create(what=f"{member.user} is {role} now, was {member.role}"[:200], by=by)

@@ -61,14 +61,19 @@ def study_edit(request: HttpRequest, name: str) -> HttpResponse:
 
 def _edit(request: HttpRequest, study: Study) -> HttpResponse:
     form = StudyForm(request.POST or None, instance=study)
-    if request.method == "POST" and form.is_valid():
+    context = {"form": form, "is_new": study.pk is None, "has_tasks": Task.objects.exists()}
+    status = 422 if form.is_bound else 200
+    if "show_again" in request.POST:
+        # What was sent after the session had ended: to be looked at first.
+        status = 200
+    elif form.is_bound and form.is_valid():
         try:
-            saved = form.save()
+            return redirect("study", form.save().name)
+        except design.StaleDesign:
+            context["overtaken"] = form.overtake(Study.objects.get(pk=study.pk))
+            status = 409
         except design.DesignError:
             return render(request, "researcher/frozen.html", {"study": study}, status=409)
-        return redirect("study", saved.name)
-    status = 422 if form.is_bound else 200
-    context = {"form": form, "is_new": study.pk is None, "has_tasks": Task.objects.exists()}
     return render(request, "researcher/study_edit.html", context, status=status)
 
 

@@ -44,7 +44,7 @@ def _act(request: HttpRequest, study: Study) -> None:
         case "add":
             members.add(study, request.POST.get("username", ""), role, request.user)
         case "change":
-            members.change(study, pk, role, request.user)
+            members.change(study, pk, role, request.user, request.POST.get("was", ""))
         case "remove":
             members.remove(study, pk, request.user)
         case _:

@@ -107,11 +107,47 @@ def test_a_second_study_of_the_same_name_is_refused(ada, task):
     assert Study.objects.count() == 1
 
 
+def test_two_tabs_cannot_overwrite_each_others_design(ada, task):
+    ada.post(reverse("study_new"), fields(task))
+    edit = reverse("study_edit", args=["spring"])
+    opened = ada.get(edit).context["form"].initial["version"]
+    assert ada.post(edit, fields(task, hourly_rate="20", version=opened)).status_code == 302
+    reply = ada.post(edit, fields(task, title="Typed here", version=opened))
+    assert reply.status_code == 409
+    page = reply.content.decode()
+    assert "Hourly rate</a> is stored now as: 20" in page
+    assert "Title</a> is stored now" not in page  # the other tab has left it
+    assert 'value="Typed here"' in page
+    stored = Study.objects.get()
+    assert (stored.title, stored.hourly_rate) == ("Spring", 20)
+    again = reply.context["form"]["version"].value()
+    assert ada.post(edit, fields(task, title="Typed here", version=again)).status_code == 302
+    assert Study.objects.get().title == "Typed here"
+
+
+def test_other_tasks_are_another_design_too(ada, task):
+    ada.post(reverse("study_new"), fields(task))
+    edit = reverse("study_edit", args=["spring"])
+    opened = ada.get(edit).context["form"].initial["version"]
+    other = factories.make_task(name="toy-2")
+    ada.post(edit, fields(other, version=opened))
+    reply = ada.post(edit, fields(task, version=opened))
+    assert reply.status_code == 409
+    assert "Tasks</a> is stored now as: toy-2 v1" in reply.content.decode()
+
+
+def test_a_form_that_does_not_say_what_it_was_made_from_changes_nothing(ada, task):
+    ada.post(reverse("study_new"), fields(task))
+    edit = reverse("study_edit", args=["spring"])
+    assert ada.post(edit, fields(task, title="Mine")).status_code == 409
+    assert Study.objects.get().title == "Spring"
+
+
 def test_a_draft_can_be_changed_and_an_open_study_cannot(ada, task):
     ada.post(reverse("study_new"), fields(task))
     edit = reverse("study_edit", args=["spring"])
     assert 'value="0 2"' in ada.get(edit).content.decode()
-    ada.post(edit, fields(task, shots="0"))
+    ada.post(edit, fields(task, shots="0", version=design.version(Study.objects.get())))
     assert Study.objects.get().scenarios.count() == 1
     ada.post(reverse("study_status", args=["spring"]), {"action": "open"})
     reply = ada.post(edit, fields(task, shots="0 2 4"))

@@ -342,7 +342,7 @@ def test_the_log_of_the_team_is_no_deviation_and_unknown_sentences_are_not_repea
     researcher, other_researcher, study
 ):
     team.add(study, "grace", "analyst", researcher)
-    team.change(study, study.members.get().pk, "payer", researcher)
+    team.change(study, study.members.get().pk, "payer", researcher, was="analyst")
     team.remove(study, study.members.get().pk, researcher)
     study.events.create(what="grace looked at the moon", by=researcher)
     (section,) = [s for s in report.of(study).sections if s.title.startswith("Deviations")]
@@ -413,14 +413,40 @@ def test_an_answer_is_stored_shown_and_can_be_changed_and_taken_away(ada, resear
     assert reply.status_code == 302
     stored = ReportAnswer.objects.get()
     assert (stored.item, stored.text, stored.by) == ("1.9", "Board 7, <b>no 12</b>", researcher)
-    page = ada.get(address).content.decode()
+    reply = ada.get(address)
+    page = reply.content.decode()
     assert "Board 7, &lt;b&gt;no 12&lt;/b&gt;" in page
     assert "<b>no 12" not in page
     assert "Board 7" in ada.get(reverse("report_file", args=[study.name])).content.decode()
-    ada.post(address, {"item-1.9": "Board 8"})
+    ada.post(address, {"item-1.9": "Board 8", "versions": reply.context["answers_versions"]})
     assert ReportAnswer.objects.get().text == "Board 8"
-    ada.post(address, {"item-1.9": " "})
+    versions = ada.get(address).context["answers_versions"]
+    ada.post(address, {"item-1.9": " ", "versions": versions})
     assert not ReportAnswer.objects.exists()
+
+
+def test_two_tabs_cannot_overwrite_each_others_answer(ada, study):
+    address = reverse("report", args=[study.name])
+    versions = ada.get(address).context["answers_versions"]
+    ada.post(address, {"item-1.9": "Board 7", "item-2.4": "", "versions": versions})
+    reply = ada.post(address, {"item-1.9": "none", "item-2.4": "No.", "versions": versions})
+    assert reply.status_code == 409
+    page = reply.content.decode()
+    assert "item 1.9, now “Board 7”" in page
+    assert ">none</textarea>" in page
+    assert ReportAnswer.objects.get().text == "Board 7"
+    again = {"item-1.9": "none", "versions": reply.context["answers_versions"]}
+    assert ada.post(address, again).status_code == 302
+    assert ReportAnswer.objects.get().text == "none"
+
+
+def test_an_answer_that_was_not_touched_in_the_other_tab_stays(ada, study):
+    address = reverse("report", args=[study.name])
+    versions = ada.get(address).context["answers_versions"]
+    ada.post(address, {"item-1.9": "Board 7", "item-2.4": "", "versions": versions})
+    ada.post(address, {"item-1.9": "", "item-2.4": "No.", "versions": versions})
+    stored = dict(ReportAnswer.objects.values_list("item", "text"))
+    assert stored == {"1.9": "Board 7", "2.4": "No."}
 
 
 def test_items_that_are_not_asked_are_not_stored(ada, study):

@@ -131,7 +131,7 @@ WITHOUT_A_STUDY = {
 
 
 def researcher_addresses() -> set[str]:
-    """The names of all addresses but workers', the admin's, and signing in and out."""
+    """The names of all addresses but workers', the admin's, and of one's own account."""
 
     def walk(patterns, prefix: str = "") -> set[str]:
         found = set()
@@ -143,7 +143,7 @@ def researcher_addresses() -> set[str]:
                 found |= walk(one.url_patterns, route)
         return found
 
-    return walk(get_resolver().url_patterns) - {"login", "logout"}
+    return walk(get_resolver().url_patterns) - {"login", "logout", "password_change"}
 
 
 WORKERS = ("join/", "work/", "declined/")
@@ -312,7 +312,7 @@ def test_an_owner_takes_somebody_in_and_the_log_knows(client, world):
 def test_a_role_can_be_changed_and_ended(client, world):
     client.force_login(world.people["alice"])
     bob = world.study.members.get(user__username="bob")
-    act(client, world, action="change", member=str(bob.pk), role="payer")
+    act(client, world, action="change", member=str(bob.pk), role="payer", was="analyst")
     assert world.study.events.last().what == "bob is payer now, was analyst"
     client.force_login(world.people["bob"])
     assert client.get(reverse("human_performance", args=["story"])).status_code == 403
@@ -372,3 +372,15 @@ def test_somebody_whose_account_is_closed_is_not_taken_in(client, world):
     client.force_login(world.people["alice"])
     reply = act(client, world, action="add", username="charlie", role="analyst")
     assert reply.status_code == 422
+
+
+def test_two_owners_cannot_change_a_role_without_seeing_each_others_change(client, world):
+    client.force_login(world.people["alice"])
+    bob = world.study.members.get(user__username="bob")
+    form = {"action": "change", "member": str(bob.pk), "was": "analyst"}
+    act(client, world, **form, role="payer")
+    reply = act(client, world, **form, role="owner")
+    assert reply.status_code == 422
+    assert "bob is payer now" in reply.content.decode()
+    bob.refresh_from_db()
+    assert bob.role == "payer"
