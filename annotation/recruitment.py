@@ -123,7 +123,7 @@ def _took_part(study: Study, key: str, browser: str) -> bool:
 
 
 def _has_left(study: Study, key: str) -> bool:
-    """Has this worker withdrawn, or been screened out? No other task of the study is theirs then."""
+    """Has this worker withdrawn, or been screened out? Then no other task here is theirs."""
     left = (Participation.Status.WITHDRAWN, Participation.Status.SCREENED_OUT)
     return study.participations.filter(worker__key=key, status__in=left).exists()
 
