@@ -88,6 +88,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "config.middleware.no_null_in_addresses",
+    "config.logs.with_request_id",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
 ]
@@ -256,8 +257,15 @@ SPECTACULAR_SETTINGS = {
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "handlers": {"console": {"class": "logging.StreamHandler"}},
+    "formatters": {"line": {"()": f"config.logs.{LOG_FORMAT}"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["console"], "level": "WARNING"},
-    # Its warnings name the address of a refused request, and that is somebody's personal link.
-    "loggers": {"django.request": {"level": "ERROR"}},
+    "loggers": {
+        # Django's own handlers know nothing of what has to be cut: everything goes to the root.
+        "django": {"handlers": [], "level": "WARNING"},
+        "django.server": {"handlers": [], "level": "INFO", "propagate": True},
+        # Replies of 4xx are everyday: a second click, an answer that does not fit.
+        "django.request": {"level": "ERROR"},
+    },
 }
+LOG_FORMAT = "Json" if env_bool("LOG_JSON", False) else "Plain"

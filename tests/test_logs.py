@@ -1,0 +1,167 @@
+"""The log: what each line holds, and that no link of an annotator ever stands in it."""
+
+import io
+import json
+import logging
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from django.conf import settings as django_settings
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Participation
+from config.logs import Json, Plain, without_secrets
+from tests import factories
+
+
+@pytest.fixture
+def handler():
+    """The one handler that everything goes to."""
+    (found,) = [h for h in logging.getLogger().handlers if isinstance(h.formatter, (Plain, Json))]
+    return found
+
+
+@pytest.fixture
+def log(handler):
+    """What that handler writes."""
+    text = io.StringIO()
+    before = handler.setStream(text)
+    yield text
+    handler.setStream(before)
+
+
+@pytest.fixture
+def everything():
+    """The log with each reply of 4xx in it."""
+    logger = logging.getLogger("django.request")
+    before = logger.level
+    logger.setLevel(logging.DEBUG)
+    yield
+    logger.setLevel(before)
+
+
+@pytest.fixture
+def seat(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[2])
+    return factories.seat(study.scenarios.get())
+
+
+def browser(**options) -> Client:
+    return Client(raise_request_exception=False, **options)
+
+
+def test_a_form_without_a_token_is_logged_without_the_link(log, seat):
+    strict = browser(enforce_csrf_checks=True)
+    reply = strict.post(reverse("answer", args=[seat.token]), {"turn": "1"})
+    assert reply.status_code == 403
+    (line,) = log.getvalue().splitlines()
+    assert seat.token not in line
+    assert "django.security.csrf: Forbidden (CSRF cookie not set.): /work/…/answer/" in line
+
+
+def test_each_line_has_time_level_and_the_id_that_the_reply_has(log, seat):
+    strict = browser(enforce_csrf_checks=True)
+    reply = strict.post(reverse("answer", args=[seat.token]))
+    moment, level, request, _rest = log.getvalue().split(" ", 3)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00", moment)
+    assert (level, request) == ("WARNING", reply["X-Request-ID"])
+    other = strict.post(reverse("answer", args=[seat.token]))
+    assert other["X-Request-ID"] != reply["X-Request-ID"]
+
+
+def test_a_page_that_is_not_there_is_logged_without_link_and_query(log, everything, seat):
+    code = seat.study.link_code
+    for path in (f"/work/{seat.token}/nothing/", f"/join/{code}/nothing/?PROLIFIC_PID=abc123"):
+        reply = browser().get(path)
+        assert reply.status_code == 404
+        assert reply["X-Request-ID"] in log.getvalue()
+    assert "Not Found: /work/…/nothing/" in log.getvalue()
+    for secret in (seat.token, code, "abc123"):
+        assert secret not in log.getvalue()
+
+
+def test_an_error_is_logged_with_its_traceback_and_without_the_link(log, seat):
+    factories.work_through(seat, limit=1)
+    Participation.objects.update(training_order=5)  # where a list of examples should be
+    reply = browser().post(reverse("continue", args=[seat.token]))
+    assert reply.status_code == 500
+    text = log.getvalue()
+    assert (
+        f"{reply['X-Request-ID']} django.request: Internal Server Error: /work/…/continue/" in text
+    )
+    assert "Traceback (most recent call last)" in text
+    assert "views_worker.py" in text
+    assert seat.token not in text
+
+
+def test_a_row_of_the_database_in_an_error_is_cut():
+    said = f'new row violates "x"\nDETAIL:  Failing row contains (7, {"t" * 24}, working).'
+    assert without_secrets(said) == 'new row violates "x"\nDETAIL: …'
+
+
+@pytest.mark.sqlite
+def test_a_database_that_fails_costs_a_line_a_request_and_no_traceback(log, seat):
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE annotation_participation RENAME TO elsewhere")
+    try:
+        replies = [browser().get(reverse("work", args=[seat.token])) for _ in range(3)]
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE elsewhere RENAME TO annotation_participation")
+    assert {reply.status_code for reply in replies} == {500}
+    lines = log.getvalue().splitlines()
+    assert len(lines) == 3
+    assert all("OperationalError: no such table" in line for line in lines)
+    assert seat.token not in log.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("said", "logged"),
+    [
+        ("GET /work/abc/answer/ 500", "GET /work/…/answer/ 500"),
+        ("https://h.org/join/x-y_z", "https://h.org/join/…"),
+        ("/studies/pilot/?page=2&who=ada", "/studies/pilot/?…"),
+        ("next=%2Fwork%2Fabc%2F", "next=%2Fwork%2F…"),
+        ("Referer 'https://h/work/abc/' is odd", "Referer 'https://h/work/…/' is odd"),
+        ("/declined/?exit=abc:def", "/declined/?…"),
+        ("is this a question? yes", "is this a question? yes"),
+        ('  File "/work/app/x.py", line 3', '  File "/work/app/x.py", line 3'),
+    ],
+)
+def test_links_and_queries_are_cut_wherever_they_stand(said, logged):
+    assert without_secrets(said) == logged
+
+
+def test_no_other_handler_of_django_writes_them(handler):
+    for name in ("django", "django.request", "django.server", "django.security.csrf"):
+        assert logging.getLogger(name).handlers == []
+
+
+def test_json_lines_by_a_variable():
+    code = (
+        "import django, logging; django.setup();"
+        "logging.getLogger('x').warning('GET %s', '/work/abc/')"
+    )
+    env = {**os.environ, "LOG_JSON": "1", "DJANGO_SETTINGS_MODULE": "config.settings"}
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=env,
+        cwd=django_settings.BASE_DIR,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    line = json.loads(done.stderr)
+    assert line.pop("time")
+    assert line == {
+        "level": "WARNING",
+        "request": "-",
+        "logger": "x",
+        "message": "GET /work/…/",
+    }
