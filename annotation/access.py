@@ -133,11 +133,6 @@ def participation_of(token: str) -> Participation:
     )
 
 
-def client_address(request: HttpRequest) -> str:
-    """The address that a request came from."""
-    return request.META.get("REMOTE_ADDR", "")
-
-
 REFUSALS = {
     "read": "Its answers and results are for owners and analysts.",
     "pay": "Money and identities are for its owners and payers.",

@@ -3,8 +3,6 @@
 An address is kept for a minute, as a salted hash, in the cache that all processes share.
 """
 
-import ipaddress
-
 from django.conf import settings
 from django.core.cache import caches
 from django.utils.crypto import salted_hmac
@@ -13,7 +11,7 @@ WINDOW = 60  # seconds
 
 
 def admit(address: str) -> bool:
-    """Count a Start from that address; False where it had its share of the last minute.
+    """Count a Start from that address (`client_address`); False where it had its share of the last minute.
 
     The share is settings.STARTS_PER_MINUTE. Each Start takes one of as many places, which is free
     again a minute later; the cache adds a key only once, also when two processes ask at once.
@@ -25,11 +23,5 @@ def admit(address: str) -> bool:
 
 
 def _name(address: str) -> str:
-    """The salted hash of an address; of IPv6 that of its network, as one customer has all of it."""
-    try:
-        found = ipaddress.ip_address(address)
-    except ValueError:
-        found = None
-    if isinstance(found, ipaddress.IPv6Address):
-        address = str(ipaddress.ip_network((found, 64), strict=False))
+    """The salted hash of an address."""
     return salted_hmac("annotation.start_limit", address, algorithm="sha256").hexdigest()

@@ -29,6 +29,7 @@ from annotation import (
     training_step,
     withdrawal,
 )
+from annotation.client_address import client_address
 from annotation.models import Answer, Participation, Turn
 from annotation.recruiters import Exit, NotAdmitted, exit_of
 from annotation.state_page import around_the_turns, turn_page
@@ -144,7 +145,7 @@ def start(request: HttpRequest, code: str) -> HttpResponse:
     begun = _begun(arrival)
     if arrival.study.computer_only and _is_small(request) and not begun:
         return _landing(request, arrival, refused="device", status=409)
-    address = access.client_address(request)
+    address = client_address(request) or ""
     if arrival.door.anonymous and not begun and not start_limit.admit(address):
         return _busy(request, arrival)
     try:

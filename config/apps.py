@@ -13,6 +13,8 @@ class HandfulConfig(AppConfig):
     verbose_name = "Handful"
 
     def ready(self) -> None:
+        from config import checks, sessions  # noqa: F401
+
         post_migrate.connect(create_cache_table, sender=self)
 
 

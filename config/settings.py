@@ -5,6 +5,7 @@ In production set DATABASE_URL, SECRET_KEY, ALLOWED_HOSTS and HTTPS=1 (`manage.p
 """
 
 import os
+from datetime import timedelta
 from pathlib import Path
 
 import dj_database_url
@@ -28,11 +29,13 @@ def env_bool(name: str, default: bool) -> bool:
     raise ImproperlyConfigured(f"{name} must be 1 or 0, not {value!r}")
 
 
-def env_int(name: str, default: int) -> int:
-    """A whole number of at least 1."""
+def env_int(name: str, default: int, least: int = 1) -> int:
+    """A whole number of at least `least`."""
     value = os.environ.get(name, "").strip() or str(default)
-    if not value.isascii() or not value.isdigit() or int(value) < 1:
-        raise ImproperlyConfigured(f"{name} must be a whole number of at least 1, not {value!r}")
+    if not value.isascii() or not value.isdigit() or int(value) < least:
+        raise ImproperlyConfigured(
+            f"{name} must be a whole number of at least {least}, not {value!r}"
+        )
     return int(value)
 
 
@@ -43,6 +46,8 @@ def env_list(name: str, default: list[str]) -> list[str]:
 
 DEBUG = env_bool("DEBUG", False)
 HTTPS = env_bool("HTTPS", False)
+# Proxies of ours between clients and this server: so many entries of X-Forwarded-For are believed.
+TRUSTED_PROXIES = env_int("TRUSTED_PROXIES", 0, least=0)
 SECRET_KEY = keys.secret("SECRET_KEY", VAR_DIR)
 # Keys the hash of recruiter and id that keeps a person from a task for ever: it must outlive a
 # rotation of SECRET_KEY, so it is a secret of its own.
@@ -77,6 +82,7 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
+    "config.logs.with_request_id",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.gzip.GZipMiddleware",
@@ -88,9 +94,12 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "config.middleware.no_null_in_addresses",
-    "config.logs.with_request_id",
     "django_htmx.middleware.HtmxMiddleware",
+    "config.sessions.sliding_session",
+    "config.kept_forms.keep_forms",
+    "config.middleware.post_alone_leads_up",
     "axes.middleware.AxesMiddleware",
+    "config.sign_in.RefusedSignIns",
 ]
 
 ROOT_URLCONF = "config.urls"
@@ -191,10 +200,10 @@ WHITENOISE_USE_FINDERS = True
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = ["map", "png", "jpg", "gif", "webp", "woff2", "gz", "br"]
 
 AUTHENTICATION_BACKENDS = [
-    "axes.backends.AxesStandaloneBackend",
+    "config.sign_in.Limits",
     "django.contrib.auth.backends.ModelBackend",
 ]
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+PASSWORD_HASHERS = ["config.sign_in.LimitedArgon2"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
@@ -202,15 +211,23 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "studies"
 LOGOUT_REDIRECT_URL = "home"
-AXES_FAILURE_LIMIT = 8
-AXES_COOLOFF_TIME = 0.25  # hours
+# axes keeps the attempts that failed, for so long, and nothing of those that did not; what follows
+# from them is in config/sign_in.py.
+AXES_COOLOFF_TIME = timedelta(minutes=15)
+AXES_LOCK_OUT_AT_FAILURE = False
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_DISABLE_ACCESS_LOG = True
+AXES_CLIENT_IP_CALLABLE = "annotation.client_address.client_address"
+AXES_USERNAME_CALLABLE = "config.sign_in.name_tried"
+AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "kept"]
 AXES_VERBOSE = False
 
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "config.kept_forms.csrf_failure"
 SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
@@ -254,6 +271,7 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }
 
+LOG_FORMAT = "Json" if env_bool("LOG_JSON", False) else "Plain"
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -268,4 +286,3 @@ LOGGING = {
         "django.request": {"level": "ERROR"},
     },
 }
-LOG_FORMAT = "Json" if env_bool("LOG_JSON", False) else "Plain"

@@ -2,16 +2,23 @@
 
 from django.contrib import admin
 from django.contrib.auth import views as auth_views
-from django.urls import include, path
+from django.contrib.messages.views import SuccessMessageMixin
+from django.urls import include, path, reverse_lazy
+
+from config.kept_forms import SignIn
+
+
+class PasswordChange(SuccessMessageMixin, auth_views.PasswordChangeView):
+    template_name = "researcher/password_change.html"
+    success_url = reverse_lazy("studies")
+    success_message = "The password was changed."
+
 
 urlpatterns = [
     path("", include("annotation.urls")),
     path("", include("analysis.urls")),
-    path(
-        "sign-in/",
-        auth_views.LoginView.as_view(template_name="researcher/sign_in.html"),
-        name="login",
-    ),
+    path("sign-in/", SignIn.as_view(), name="login"),
     path("sign-out/", auth_views.LogoutView.as_view(), name="logout"),
+    path("password/", PasswordChange.as_view(), name="password_change"),
     path("admin/", admin.site.urls),
 ]

@@ -161,7 +161,8 @@ def test_get_stores_nothing_and_confirms_nothing(ada):
     page = settle(ada, send(ada, GOOD))
     upload = page.context["upload"]
     for name in ("files", "run", "confirm", "discard"):
-        assert ada.get(reverse(f"task_upload_{name}", args=[upload.pk])).status_code == 405
+        reply = ada.get(reverse(f"task_upload_{name}", args=[upload.pk]))
+        assert reply["Location"] == reverse("task_upload", args=[upload.pk])
     before = list(Job.objects.values()), list(Upload.objects.values())
     ada.get(reverse("task_upload", args=[upload.pk]))
     ada.get(reverse("task_import"))

@@ -1,0 +1,28 @@
+"""Whose pages an address belongs to, and which page stands above it."""
+
+from django.urls import Resolver404, get_script_prefix, resolve
+
+ANNOTATORS = ("/join/", "/work/", "/declined/")
+RESEARCHERS = ("/studies/", "/new-study/", "/tasks/", "/models/", "/sign-out/", "/password/")
+
+
+def is_of_annotators(path: str) -> bool:
+    return path.startswith(ANNOTATORS)
+
+
+def is_of_researchers(path: str) -> bool:
+    return path.startswith(RESEARCHERS)
+
+
+def page_above(path: str) -> str:
+    """The nearest address above: "/studies/pilot/status/" -> "/studies/pilot/"."""
+    parts = path.strip("/").split("/")
+    while parts:
+        parts.pop()
+        above = "/".join(["", *parts, ""])
+        try:
+            resolve(above)
+        except Resolver404:
+            continue
+        return get_script_prefix().rstrip("/") + above
+    return get_script_prefix()

@@ -1,0 +1,21 @@
+"""What `manage.py check --deploy` says of a set-up that works but is not meant."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.checks import Tags, Warning, register
+
+
+@register(Tags.security, deploy=True)
+def proxies_are_counted(**_options: Any) -> list[Warning]:
+    """HTTPS=1 says that there is a proxy; without its number all clients have its address."""
+    if not settings.HTTPS or settings.TRUSTED_PROXIES:
+        return []
+    return [
+        Warning(
+            "HTTPS=1 is for a server behind a proxy, but TRUSTED_PROXIES is 0.",
+            hint="Set TRUSTED_PROXIES=1 (or the number of proxies): else whoever tries passwords"
+            " locks everybody out, as all clients have the proxy's address.",
+            id="config.W001",
+        )
+    ]

@@ -1,0 +1,158 @@
+"""A form that is sent after the session has ended: nothing is done, and nothing typed is lost.
+
+The reply is the page to sign in on, with what was sent, signed, in the page itself: the server
+stores nothing of people whom it does not know. After signing in it is shown again, to be looked at
+and sent, or opened in its form; nothing is ever sent by itself. The same page answers a form that
+was opened before somebody signed in anew in another tab. Annotators' pages have no part in this.
+"""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.forms import AuthenticationForm
+from django.contrib.auth.views import LoginView, redirect_to_login
+from django.core import signing
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render, resolve_url
+from django.urls import Resolver404, resolve
+from django.views.csrf import csrf_failure as django_csrf_failure
+from django_htmx.http import HttpResponseClientRedirect
+
+from config.addresses import is_of_researchers, page_above
+
+MOST = 200_000  # characters that are kept
+SALT = "kept form"
+# Their POST with `show_again` shows the form filled, and stores nothing.
+SHOWN_AGAIN = {"study_new", "study_edit", "report"}
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What was sent, and where to; of files the names alone."""
+
+    address: str
+    fields: list[tuple[str, str]]
+    files: list[str]
+
+    @property
+    def page(self) -> str:
+        """The page that the form stands on, or one above it."""
+        return page_above(self.address.partition("?")[0])
+
+    @property
+    def is_shown_again(self) -> bool:
+        try:
+            return resolve(self.address.partition("?")[0]).url_name in SHOWN_AGAIN
+        except Resolver404:
+            return False
+
+
+def keep(request: HttpRequest) -> Kept | None:
+    """What this POST sent; None where it is nothing, or more than is kept."""
+    fields = [
+        (name, value)
+        for name, values in request.POST.lists()
+        for value in values
+        if name not in ("csrfmiddlewaretoken", "kept", "show_again") and "password" not in name
+    ]
+    files = [file.name or "" for _field, sent in request.FILES.lists() for file in sent]
+    length = sum(len(name) + len(value) for name, value in fields) + sum(map(len, files))
+    if not (fields or files) or length > MOST:
+        return None
+    return Kept(request.get_full_path(), fields, files)
+
+
+def pack(kept: Kept | None) -> str:
+    """As a field of a page that only this server can have written; "" for None."""
+    return signing.dumps(asdict(kept), salt=SALT, compress=True) if kept else ""
+
+
+def unpack(text: str) -> Kept | None:
+    """What `pack` made; None for anything else, or after a day."""
+    try:
+        found = signing.loads(text, salt=SALT, max_age=24 * 3600)
+    except signing.BadSignature:
+        return None
+    return Kept(found["address"], [tuple(pair) for pair in found["fields"]], found["files"])
+
+
+class SignIn(LoginView):
+    """Signs in, and then shows what was kept, if anything was."""
+
+    template_name = "researcher/sign_in.html"
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(**{"kept": self.request.POST.get("kept", "")} | kwargs)
+
+    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+        response = super().form_valid(form)
+        kept = unpack(self.request.POST.get("kept", ""))
+        return response if kept is None else _to_send_again(self.request, kept, 200)
+
+
+def sign_in_page(request: HttpRequest, status: int, **context: Any) -> HttpResponse:
+    """The page to sign in on, as the reply to whatever was asked for."""
+    view = SignIn()
+    view.setup(request)
+    form = AuthenticationForm(request, initial={"username": request.POST.get("username", "")})
+    context = view.get_context_data(form=form, **context)
+    return render(request, SignIn.template_name, context, status=status)
+
+
+def _to_send_again(request: HttpRequest, kept: Kept, status: int) -> HttpResponse:
+    return render(request, "researcher/kept_form.html", {"kept": kept}, status=status)
+
+
+def keep_forms(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Where a page would send somebody away to sign in, keep what they sent."""
+
+    def ask(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        sign_in = resolve_url(settings.LOGIN_URL)
+        is_sent_away = response.status_code == 302 and response["Location"].startswith(sign_in)
+        if not is_sent_away or not is_of_researchers(request.path_info):
+            return response
+        if request.htmx:
+            # A part of a page cannot be signed in on.
+            to = redirect_to_login(request.htmx.current_url_abs_path or request.path)
+            return HttpResponseClientRedirect(to["Location"])
+        kept = keep(request) if request.method == "POST" else None
+        return _asked_to_sign_in(request, kept) if kept else response
+
+    return ask
+
+
+def _asked_to_sign_in(request: HttpRequest, kept: Kept) -> HttpResponse:
+    response = sign_in_page(request, 401, kept=pack(kept), next=kept.page)
+    # 401 has to say how; no browser asks for a password by itself for a scheme that it lacks.
+    response["WWW-Authenticate"] = 'Form realm="Handful"'
+    return response
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """A form with an old token, from a page of ours: show it again with a new one."""
+    origin = f"{request.scheme}://{request.get_host()}"
+    if request.htmx or request.headers.get("Origin") != origin:
+        return django_csrf_failure(request, reason)
+    if request.path == resolve_url(settings.LOGIN_URL):
+        return _signed_in_twice(request)
+    kept = keep(request) if is_of_researchers(request.path_info) else None
+    if kept is None:
+        return django_csrf_failure(request, reason)
+    if request.user.is_authenticated:
+        return _to_send_again(request, kept, 403)
+    return _asked_to_sign_in(request, kept)
+
+
+def _signed_in_twice(request: HttpRequest) -> HttpResponse:
+    """The page to sign in on was opened before somebody signed in, or out, in another tab."""
+    kept = unpack(request.POST.get("kept", ""))
+    if not request.user.is_authenticated:
+        return sign_in_page(request, 403, is_stale=True)
+    if kept is not None:
+        return _to_send_again(request, kept, 403)
+    return render(request, "researcher/signed_in_already.html", status=403)

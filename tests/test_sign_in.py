@@ -1,0 +1,266 @@
+"""Signing in: limits that lock nobody else out, few hashes at once, what is kept of researchers."""
+
+import base64
+import threading
+from datetime import timedelta
+
+import pytest
+from axes.models import AccessAttempt, AccessLog
+from django.contrib.auth.hashers import Argon2PasswordHasher, make_password
+from django.contrib.sessions.models import Session
+from django.db.models import F, Sum
+from django.test import Client, RequestFactory
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.client_address import client_address
+from config.checks import proxies_are_counted
+from config.sign_in import TooManyAttempts
+
+RIGHT, WRONG = "right horse", "wrong horse"
+HERE, ELSEWHERE = "10.0.0.1", "10.0.0.2"
+
+
+def sign_in(name="ada", password=WRONG, address=HERE, times=1, **headers):
+    """The reply to the last of so many attempts, each in a new browser."""
+    for _ in range(times):
+        fields = {"username": name, "password": password}
+        reply = Client().post(reverse("login"), fields, REMOTE_ADDR=address, headers=headers)
+    return reply
+
+
+def by_basic(name="ada", password=WRONG, address=HERE):
+    secret = base64.b64encode(f"{name}:{password}".encode()).decode()
+    headers = {"Authorization": f"Basic {secret}"}
+    return Client().get(reverse("api_studies"), REMOTE_ADDR=address, headers=headers)
+
+
+def let_pass(**time) -> None:
+    AccessAttempt.objects.update(attempt_time=F("attempt_time") - timedelta(**time))
+
+
+# Limits -------------------------------------------------------------------------------------------
+
+
+def test_eight_wrong_passwords_refuse_the_right_one_at_that_address_and_nowhere_else(researcher):
+    assert sign_in(times=8).status_code == 200
+    refused = sign_in(password=RIGHT)
+    assert refused.status_code == 429
+    assert 0 < int(refused["Retry-After"]) <= 15 * 60
+    page = refused.content.decode()
+    assert "Try again in 15 minutes" in page
+    assert 'href="#main"' in page  # one of our own pages
+    assert sign_in(password=RIGHT, address=ELSEWHERE).status_code == 302
+
+
+def test_the_api_refuses_with_429_and_json(researcher):
+    for _ in range(8):
+        assert by_basic().status_code == 401
+    refused = by_basic(password=RIGHT)
+    assert refused.status_code == 429
+    assert int(refused["Retry-After"]) > 0
+    assert "Try again in" in refused.json()["detail"]
+    assert by_basic(password=RIGHT, address=ELSEWHERE).status_code == 200
+
+
+def test_the_admin_the_pages_and_the_api_count_together(researcher):
+    for _ in range(3):
+        by_basic()
+        sign_in()
+        fields = {"username": "ada", "password": WRONG}
+        Client().post(reverse("admin:login"), fields, REMOTE_ADDR=HERE)
+    fields["password"] = RIGHT
+    reply = Client().post(reverse("admin:login"), fields, REMOTE_ADDR=HERE)
+    assert reply.status_code == by_basic().status_code == sign_in().status_code == 429
+
+
+def test_attempts_while_refused_do_not_prolong_it(researcher):
+    sign_in(times=8)
+    let_pass(minutes=14, seconds=30)
+    before = AccessAttempt.objects.get().attempt_time
+    refused = sign_in(times=3)
+    assert int(refused["Retry-After"]) <= 30
+    kept = AccessAttempt.objects.get()
+    assert (kept.attempt_time, kept.failures_since_start) == (before, 8)
+    let_pass(seconds=31)
+    assert sign_in(password=RIGHT).status_code == 302
+
+
+def test_the_right_password_begins_the_count_anew(researcher):
+    sign_in(times=7)
+    assert sign_in(password=RIGHT).status_code == 302
+    sign_in(times=7)
+    assert sign_in(password=RIGHT).status_code == 302
+
+
+def test_one_password_on_many_names_is_refused_and_only_at_its_address(researcher):
+    for number in range(40):
+        assert sign_in(name=f"name-{number}").status_code == 200
+    assert sign_in(password=RIGHT).status_code == 429
+    assert sign_in(password=RIGHT, address=ELSEWHERE).status_code == 302
+
+
+def test_a_name_that_is_tried_from_everywhere_is_slowed_down_and_never_locked(researcher):
+    for number in range(3):
+        sign_in(address=f"10.1.0.{number}", times=8)
+    refused = sign_in(password=RIGHT, address=ELSEWHERE)
+    assert refused.status_code == 429
+    assert int(refused["Retry-After"]) <= 2
+    let_pass(seconds=2)
+    assert sign_in(password=RIGHT, address=ELSEWHERE).status_code == 302
+
+
+def test_behind_a_proxy_each_client_has_its_own_limit(researcher, settings):
+    settings.TRUSTED_PROXIES = 1
+    sign_in(times=8, x_forwarded_for=ELSEWHERE)
+    assert sign_in(password=RIGHT, x_forwarded_for=ELSEWHERE).status_code == 429
+    assert sign_in(password=RIGHT, x_forwarded_for="10.0.0.3").status_code == 302
+
+
+def test_a_client_cannot_write_itself_another_address(researcher, settings):
+    for number in range(8):
+        sign_in(x_forwarded_for=f"10.2.0.{number}")
+    assert sign_in(x_forwarded_for="10.2.0.99").status_code == 429
+    settings.TRUSTED_PROXIES = 1
+    for number in range(8):
+        sign_in(x_forwarded_for=f"10.2.0.{number}, {ELSEWHERE}")
+    assert sign_in(x_forwarded_for=f"10.2.0.99, {ELSEWHERE}").status_code == 429
+
+
+@pytest.mark.parametrize(
+    ("proxies", "forwarded", "sender", "expected"),
+    [
+        (0, "1.1.1.1", "9.9.9.9", "9.9.9.9"),
+        (1, "1.1.1.1", "9.9.9.9", "1.1.1.1"),
+        (1, "6.6.6.6, 1.1.1.1", "9.9.9.9", "1.1.1.1"),
+        (2, "6.6.6.6, 1.1.1.1, 8.8.8.8", "9.9.9.9", "1.1.1.1"),
+        (2, "1.1.1.1", "9.9.9.9", "9.9.9.9"),
+        (1, "", "9.9.9.9", "9.9.9.9"),
+        (1, "unknown", "9.9.9.9", "9.9.9.9"),
+        (0, "", "2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+        (0, "", "::ffff:9.9.9.9", "9.9.9.9"),
+        (0, "", "", None),
+    ],
+)
+def test_as_many_addresses_are_believed_as_there_are_proxies(
+    settings, proxies, forwarded, sender, expected
+):
+    settings.TRUSTED_PROXIES = proxies
+    meta = {"REMOTE_ADDR": sender, "HTTP_X_FORWARDED_FOR": forwarded}
+    assert client_address(RequestFactory().get("/", **meta)) == expected
+
+
+def test_a_server_behind_an_uncounted_proxy_is_warned_of(settings):
+    settings.HTTPS, settings.TRUSTED_PROXIES = True, 0
+    assert [warning.id for warning in proxies_are_counted()] == ["config.W001"]
+    settings.TRUSTED_PROXIES = 1
+    assert proxies_are_counted() == []
+
+
+@pytest.mark.parametrize("name", ["a\0b", "x" * 400])
+def test_a_name_that_nobody_can_have_is_a_wrong_name(db, name):
+    assert sign_in(name=name).status_code == 200
+    assert by_basic(name=name).status_code == 401
+    assert AccessAttempt.objects.aggregate(n=Sum("failures_since_start"))["n"] >= 1
+
+
+# Hashes -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def argon2(settings):
+    """The hasher of the product, where tests have a cheap one."""
+    settings.PASSWORD_HASHERS = ["config.sign_in.LimitedArgon2"]
+
+
+@pytest.fixture
+def busy(argon2, researcher, monkeypatch):
+    """Three passwords at once, whose hashes take until the test is over."""
+    done, began, lock = threading.Event(), threading.Semaphore(0), threading.Lock()
+    running, at_once, hashed = [], [], []
+
+    def slow(self, password, salt):
+        with lock:
+            running.append(password)
+            at_once.append(len(running))
+        began.release()
+        done.wait(30)
+        with lock:
+            running.remove(password)
+        return f"argon2$of {password}"
+
+    monkeypatch.setattr(Argon2PasswordHasher, "encode", slow)
+    threads = [
+        threading.Thread(target=lambda: hashed.append(make_password("a password")))
+        for _ in range(3)
+    ]
+    for thread in threads:
+        thread.start()
+    assert began.acquire(timeout=30)
+    assert began.acquire(timeout=30)
+    assert not began.acquire(timeout=0.5)  # the third waits
+    yield
+    done.set()
+    for thread in threads:
+        thread.join(30)
+    assert len(hashed) == 3  # who waited had a turn
+    assert max(at_once) == 2
+
+
+def test_two_passwords_are_hashed_at_once_one_waits_and_more_are_refused(busy):
+    with pytest.raises(TooManyAttempts):
+        make_password("a fourth")
+
+
+def test_whoever_comes_then_is_told_to_come_again(busy):
+    for name in ("ada", "nobody"):
+        reply = sign_in(name=name, password=RIGHT)
+        assert (reply.status_code, reply["Retry-After"]) == (429, "1")
+        assert "Try again in 1 second" in reply.content.decode()
+        reply = by_basic(name=name, password=RIGHT)
+        assert (reply.status_code, reply["Retry-After"]) == (429, "1")
+    assert not AccessAttempt.objects.exists()
+
+
+# What is kept -------------------------------------------------------------------------------------
+
+
+def test_signing_in_leaves_no_address_behind(researcher):
+    sign_in(password=RIGHT)
+    assert not AccessLog.objects.exists()
+    assert not AccessAttempt.objects.exists()
+
+
+def test_failed_attempts_are_forgotten_at_the_next_sign_in_after_fifteen_minutes(researcher):
+    sign_in(name="somebody")
+    let_pass(minutes=16)
+    sign_in(password=RIGHT)
+    assert not AccessAttempt.objects.exists()
+
+
+def test_sessions_that_have_ended_are_cleared_at_the_next_sign_in(researcher):
+    sign_in(password=RIGHT)
+    Session.objects.update(expire_date=timezone.now() - timedelta(seconds=1))
+    sign_in(password=RIGHT)
+    assert Session.objects.count() == 1
+
+
+# The password -------------------------------------------------------------------------------------
+
+
+def test_a_researcher_who_is_not_staff_changes_the_password_by_a_link(ada, researcher):
+    address = reverse("password_change")
+    assert f'href="{address}"' in ada.get(reverse("studies")).content.decode()
+    assert ada.get(address).status_code == 200
+    new = "a better horse"
+    fields = {"old_password": RIGHT, "new_password1": new, "new_password2": new}
+    reply = ada.post(address, fields | {"old_password": WRONG})
+    assert "The password was not changed" in reply.content.decode()
+    reply = ada.post(address, fields, follow=True)
+    assert "The password was changed." in reply.content.decode()
+    researcher.refresh_from_db()
+    assert researcher.check_password(new)
+
+
+def test_nobody_changes_a_password_without_signing_in(client, db):
+    assert client.get(reverse("password_change"))["Location"].startswith(reverse("login"))
