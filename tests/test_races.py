@@ -19,7 +19,15 @@ from django.db.models import QuerySet
 from django.test import Client
 from django.urls import reverse
 
-from annotation import answering, guards, recruitment, start_limit, training_step, withdrawal
+from annotation import (
+    answering,
+    design,
+    guards,
+    recruitment,
+    start_limit,
+    training_step,
+    withdrawal,
+)
 from annotation.models import Allocation, Answer, Exposure, Participation, Study, Turn
 from tasks.models import Prediction, PredictionFile
 from tasks.prediction_files import PredictionsError
@@ -436,3 +444,46 @@ def test_control_without_the_constraint_several_uploads_are_stored(researcher):
         assert PredictionFile.objects.filter(shots=2).count() > 1
     finally:
         restore_constraint(PredictionFile, ONCE)
+
+
+# Two owners save one draft ------------------------------------------------------------------------
+
+
+def save_while_saving(researcher) -> tuple[object, Study]:
+    """What becomes of a save that begins while another, made from the same draft, ends."""
+    task = factories.make_task()
+    draft = factories.make_study(researcher, task, shots=[2], status="draft")
+    draft.refresh_from_db()
+    opened, saved = design.version(draft), threading.Event()
+
+    def save(title: str) -> None:
+        study = Study.objects.get(pk=draft.pk)
+        study.title = title
+        design.save_draft(study, [task], made_from=opened)
+
+    def first() -> None:
+        with transaction.atomic():
+            save("first")
+            saved.set()
+            time.sleep(0.5)
+
+    def second() -> None:
+        saved.wait(5)
+        save("second")
+
+    ended, result = race([first, second])
+    assert ended is None
+    draft.refresh_from_db()
+    return result, draft
+
+
+def test_a_draft_that_is_being_saved_is_not_overwritten(researcher):
+    result, draft = save_while_saving(researcher)
+    assert isinstance(result, design.StaleDesign)
+    assert draft.title == "first"
+
+
+def test_control_without_the_lock_the_second_save_overwrites_the_first(researcher, no_locks):
+    result, draft = save_while_saving(researcher)
+    assert not isinstance(result, design.StaleDesign)
+    assert draft.title == "second" or isinstance(result, IntegrityError)
