@@ -106,8 +106,8 @@ class Watched:
         self.context.on("console", self.hear)
 
     def hear(self, message: Any) -> None:
-        # A refused answer (409, 422) is logged by the browser as a failed resource.
-        if message.type == "error" and not re.search(r"status of 4(09|22)", message.text):
+        # A refused form (401, 409, 422) is logged by the browser as a failed resource.
+        if message.type == "error" and not re.search(r"status of 4(01|09|22)", message.text):
             self.errors.append(message.text)
 
 

@@ -1,0 +1,48 @@
+"""A session that ends while a design is typed, in a real browser: the form is there again."""
+
+from playwright.sync_api import expect
+
+from tests import factories
+from tests.browser.test_accessibility import signed_in, violations
+
+
+def test_a_design_typed_through_the_night_is_filled_in_again(page, researcher):
+    task = factories.make_task()
+    draft = factories.make_study(researcher, task, shots=[2], name="draft", status="draft")
+    signed_in(page, "/studies/draft/edit/")
+    page.get_by_label("Title").fill("Typed at night")
+    page.get_by_label("Consent text").fill("Line one\n\nLine <two>")
+    page.context.clear_cookies(name="sessionid")
+    page.get_by_role("button", name="Save the draft").click()
+    expect(page.get_by_text("nothing is lost")).to_be_visible()
+    assert violations(page) == []
+    page.get_by_label("Name", exact=True).fill("ada")
+    page.get_by_label("Password").fill("right horse")
+    page.locator("main form button").click()
+    expect(page.get_by_role("heading", name="Not sent yet")).to_be_visible()
+    assert violations(page) == []
+    page.get_by_role("button", name="Open the form again").click()
+    expect(page.get_by_label("Title")).to_have_value("Typed at night")
+    expect(page.get_by_label("Consent text")).to_have_value("Line one\n\nLine <two>")
+    page.get_by_role("button", name="Save the draft").click()
+    page.wait_for_url("**/studies/draft/")
+    draft.refresh_from_db()
+    assert draft.title == "Typed at night"
+
+
+def test_two_tabs_say_what_the_other_has_saved(page, researcher):
+    task = factories.make_task()
+    draft = factories.make_study(researcher, task, shots=[2], name="draft", status="draft")
+    signed_in(page, "/studies/draft/edit/")
+    other = page.context.new_page()
+    other.goto("/studies/draft/edit/")
+    other.get_by_label("Hourly rate").fill("20")
+    other.get_by_role("button", name="Save the draft").click()
+    other.wait_for_url("**/studies/draft/")
+    page.get_by_label("Title").fill("Typed here")
+    page.get_by_role("button", name="Save the draft").click()
+    expect(page.get_by_text("Hourly rate is stored now as: 20.00")).to_be_visible()
+    expect(page.get_by_label("Title")).to_have_value("Typed here")
+    assert violations(page) == []
+    draft.refresh_from_db()
+    assert draft.hourly_rate == 20
