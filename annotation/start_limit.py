@@ -11,7 +11,7 @@ WINDOW = 60  # seconds
 
 
 def admit(address: str) -> bool:
-    """Count a Start from that address (`client_address`); False where it had its share of the last minute.
+    """Count a Start from that address; False where it had its share of the last minute.
 
     The share is settings.STARTS_PER_MINUTE. Each Start takes one of as many places, which is free
     again a minute later; the cache adds a key only once, also when two processes ask at once.
