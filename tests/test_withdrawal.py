@@ -140,8 +140,8 @@ def test_the_reason_for_which_a_seat_was_freed_goes_too(study, seats, researcher
 # What is left, everywhere ------------------------------------------------------------------------
 
 QUESTIONS = "Which one?\n* this\n- that"
-# 4 of 7 in both steps: a score that nothing else here has.
-SCORE = ("57.1", "0.571")
+# 4 of 7 in both steps, as a number and as in a reason: nothing else here has it, no time either.
+SCORE = ("57.142857", "0.571428", "S1 57.1", "57.1 is")
 TOLD = "a remark of nobody else"
 
 
