@@ -296,7 +296,7 @@ def test_who_withdrew_before_leaves_as_little_after_the_migration(gone, research
     Participation.objects.filter(pk=gone.pk).update(
         qualified=True, comprehension_tries=2, browser="b"
     )
-    module = "annotation.migrations.0017_withdrawal_leaves_no_score"
+    module = "annotation.migrations.0018_withdrawal_leaves_no_score"
     import_module(module).forget(apps, None)
     gone.refresh_from_db()
     assert (gone.qualified, gone.comprehension_tries, gone.browser) == (None, 0, "")
