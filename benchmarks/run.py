@@ -12,6 +12,7 @@ import secrets
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from itertools import repeat
@@ -51,7 +52,9 @@ def database(name: str) -> Iterator[str]:
     with connection.cursor() as cursor:
         cursor.execute(f"CREATE DATABASE {name}")
         try:
-            yield urlunsplit(address._replace(path=f"/{name}"))
+            with tempfile.TemporaryDirectory(prefix="handful-var-") as var:
+                os.environ["HANDFUL_VAR"] = var  # each database has a folder of its own
+                yield urlunsplit(address._replace(path=f"/{name}"))
         finally:
             cursor.execute(f"DROP DATABASE {name} WITH (FORCE)")
     connection.close()

@@ -372,3 +372,19 @@ class Upload(models.Model):
 
     def __str__(self) -> str:
         return f"upload of {self.made_at:%Y-%m-%d %H:%M} UTC"
+
+
+class Installation(models.Model):
+    """This database, in its one row: the folder var/ that belongs to it holds the same id."""
+
+    # True in the one row that there is.
+    only = models.BooleanField(default=True, unique=True, editable=False)
+    folder_id = models.UUIDField(default=uuid.uuid4, editable=False)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(only=True), name="there_is_one_installation")
+        ]
+
+    def __str__(self) -> str:
+        return f"installation {self.folder_id}"

@@ -4,9 +4,11 @@ Files lie in var/uploads/<upload>/ under the names of the published layout and n
 is unpacked there; no path in it is ever used. Checking and importing are jobs (tasks/jobs.py).
 """
 
+import contextlib
 import lzma
 import shutil
 import struct
+import time
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -404,8 +406,10 @@ def drop_old() -> None:
     folders = list(root.iterdir()) if root.is_dir() else []
     known = {str(pk) for pk in Upload.objects.values_list("pk", flat=True)}
     for folder in folders:
-        if folder.name not in known:
-            shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):  # another sweep was there first
+            # Not those of the last hour: their row may not be committed yet.
+            if folder.name not in known and folder.stat().st_mtime < time.time() - 3600:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _jobs(upload: Upload):

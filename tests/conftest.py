@@ -14,6 +14,7 @@ from django.db import connection
 
 from annotation import guards
 from annotation.models import _frozen_scenario
+from tasks import installation
 from tasks.models import example_of
 
 FLAGS = [
@@ -35,11 +36,13 @@ CLUES = SHARED / "data" / "clues"
 hypothesis.settings.load_profile("ci")
 
 _static_root = tempfile.TemporaryDirectory(prefix="handful-static-")
+_var = tempfile.TemporaryDirectory(prefix="handful-var-")
 
 
 def pytest_configure() -> None:
-    """What an earlier `collectstatic` left in this clone must not decide any test."""
+    """What lies in this clone (static files, var/) must not decide any test, nor be touched."""
     django_settings.STATIC_ROOT = _static_root.name
+    django_settings.VAR_DIR = Path(_var.name)
 
 
 def pytest_report_header() -> str:
@@ -93,6 +96,8 @@ def _lift_guards_before_the_flush(request):
     if transactional:
         guards.lift(connection)
         caches["shared"].clear()  # no model's table, so no flush empties it
+        # The flush empties the database, which is a new one then: the folder is free for it.
+        (Path(django_settings.VAR_DIR) / installation.FILE).unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,9 @@
 
 import io
 import json
+import os
 import re
+import time
 import zipfile
 from datetime import timedelta
 from pathlib import Path
@@ -202,11 +204,13 @@ def test_an_upload_is_nobody_elses(ada, other_researcher):
 def test_an_upload_is_gone_after_a_day(ada, var):
     upload = settle(ada, send(ada, GOOD)).context["upload"]
     Upload.objects.update(made_at=timezone.now() - timedelta(hours=25))
-    (var / "uploads" / "of-nobody").mkdir()
+    for name, hours in (("of-nobody", 2), ("of-nobody-yet", 0)):
+        (var / "uploads" / name).mkdir()
+        os.utime(var / "uploads" / name, (time.time() - hours * 3600,) * 2)
     call_command("run_jobs")
     assert not Upload.objects.filter(pk=upload.pk).exists()
     assert not Job.objects.exists()
-    assert stored_folders(var) == []
+    assert stored_folders(var) == ["of-nobody-yet"]
 
 
 def test_what_is_large_is_read_part_by_part(ada, monkeypatch):

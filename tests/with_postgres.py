@@ -20,7 +20,10 @@ if __name__ == "__main__":
         try:
             # Durability is what the crash tests look at: fsync stays on.
             environment = os.environ | {"DATABASE_URL": server.get_uri()}
-            code = subprocess.call(sys.argv[1:], env=environment)
+            # A database of its own has a folder of its own.
+            with tempfile.TemporaryDirectory(prefix="handful-var-") as var:
+                environment.setdefault("HANDFUL_VAR", var)
+                code = subprocess.call(sys.argv[1:], env=environment)
         finally:
             server.cleanup()
     sys.exit(code)

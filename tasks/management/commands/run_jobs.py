@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from tasks import jobs, uploads
+from tasks import installation, jobs, uploads
 from tasks.models import Job
 
 
@@ -17,6 +17,8 @@ class Command(BaseCommand):
     help = "Run all jobs that wait until none does, then stop; what is at work elsewhere stays."
 
     def handle(self, *args: Any, **options: Any) -> None:
+        if sentence := installation.conflict():
+            raise CommandError(sentence)
         # The pages register the kinds of the jobs that they start.
         import_module(settings.ROOT_URLCONF)
         failed = 0
