@@ -283,6 +283,8 @@ class HumansAndModels(APIView):
 class Docs(SpectacularSwaggerSplitView):
     """The one page with styles inside: Swagger writes them; its scripts are files as elsewhere."""
 
+    http_method_names = ("get", "head")  # what it says of OPTIONS has no template
+
 
 def _rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{key: _number(value) for key, value in row.items()} for row in rows]

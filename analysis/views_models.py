@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Iterable
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -16,13 +17,14 @@ from analysis import differences, machine_performance, published, tables
 from analysis.forms import UploadForm
 from annotation.access import own_model, study_of
 from annotation.models import Study
-from tasks import prediction_files, prediction_uploads
+from tasks import checking, prediction_files, prediction_uploads, uploads
 from tasks.models import Job, Model, PredictionFile
 from tasks.polling import poll
 
 SHOWN = 20  # examples where human and model differ most
 
 
+@uploads.takes_files(uploads.MOST_BYTES)
 @login_required
 @require_http_methods(["GET", "POST"])
 def models(request: HttpRequest) -> HttpResponse:
@@ -50,9 +52,11 @@ def _taken(form: UploadForm, request: HttpRequest) -> str:
     details = {key: data[key] for key in prediction_files.DETAILS}
     try:
         if prediction_uploads.is_large(data["uploads"]):
-            job = prediction_uploads.begin(data["name"], data["uploads"], request.user, **details)
-            return reverse("model_upload", args=[job.pk])
-        files = prediction_files.add(data["name"], data["uploads"], request.user, **details)
+            return _begun(data, request, details)
+        try:
+            files = prediction_files.add(data["name"], data["uploads"], request.user, **details)
+        except checking.Busy:  # then it waits for its turn as a large one does
+            return _begun(data, request, details)
         messages.success(request, f"{len(files)} file{'s' if files[1:] else ''} stored.")
         return reverse("model", args=[files[0].model.name])
     except prediction_files.PredictionsError as error:
@@ -60,6 +64,11 @@ def _taken(form: UploadForm, request: HttpRequest) -> str:
     except ValidationError as error:
         form.add_error(None, error)
     return ""
+
+
+def _begun(data: dict[str, Any], request: HttpRequest, details: dict[str, Any]) -> str:
+    job = prediction_uploads.begin(data["name"], data["uploads"], request.user, **details)
+    return reverse("model_upload", args=[job.pk])
 
 
 def _own_upload(request: HttpRequest, pk: int) -> Job:

@@ -10,7 +10,8 @@ from pathlib import Path
 from django.db import transaction
 
 from annotation.models import Answer, Participation, Step
-from tasks.formats import FormatError, read_records
+from tasks import checking
+from tasks.formats import FormatError, Record
 from tasks.importing import examples_of
 from tasks.models import Example, Split, Task
 
@@ -18,9 +19,19 @@ from tasks.models import Example, Split, Task
 def import_checks(task: Task, path: Path) -> Split:
     """Attach the checks of a JSON Lines file to that version of the task.
 
-    Raises FormatError, also where the task has checks already: what was asked never changes.
+    Raises FormatError, also where the task has checks already: what was asked never changes. Raises
+    checking.Busy where another upload is being checked for a while.
     """
-    records = read_records(path, task.card)
+    try:
+        reply = checking.run("records", waits=True, path=str(path), card=task.card.as_dict())
+    except checking.TooComplex as error:
+        raise FormatError(path.name, None, None, str(error)) from None
+    if "error" in reply:
+        raise FormatError(*reply["error"])
+    records = [
+        Record(key, tuple(context), question, tuple(gold), None if at is None else tuple(at))
+        for key, context, question, gold, at in reply["records"]
+    ]
     if task.splits.filter(kind=Split.Kind.CHECK).exists():
         raise FormatError(path.name, None, None, f"{task} has attention checks already")
     for number, record in enumerate(records, start=1):

@@ -28,6 +28,7 @@ def upload_of(request: HttpRequest, pk: UUID) -> Upload:
     return get_object_or_404(Upload.objects.select_related("job"), pk=pk, owner=request.user)
 
 
+@uploads.takes_files(uploads.MOST_BYTES)
 @never_cache
 @login_required
 @require_http_methods(["GET", "POST"])
@@ -65,10 +66,7 @@ def _form(request: HttpRequest, upload: Upload, refused: list[str] | None = None
 
 def _amiss(request: HttpRequest) -> str:
     """What is wrong with the request as a whole, before any file is looked at."""
-    # Reading the fields reads the request, and so finds out how large it is.
     card = request.POST.get("card", "")
-    if getattr(request, "is_too_large", False):
-        return f"Nothing was taken. {uploads.TOO_LARGE}"
     return "" if not card or card in CLUES else "Choose one of the cards in the list."
 
 
@@ -91,15 +89,14 @@ def task_upload(request: HttpRequest, pk: UUID) -> HttpResponse:
 def _page(request: HttpRequest, upload: Upload, refused: list[str] | None = None) -> HttpResponse:
     job, seen = upload.job, uploads.checked(upload)
     is_check = job is not None and job.kind == uploads.CHECK
-    read = {part["file"]: part for part in job.result if "file" in part} if is_check else {}
+    read = {part["file"]: part for part in uploads.parts(upload) if "file" in part}
     context: dict[str, Any] = {
         "upload": upload,
         "job": None if job is None or job.is_done else job,
         "is_check": is_check,
         "may_change": _may_change(upload),
         "files": [{"file": name, **read.get(name, {})} for name in uploads.names(upload)],
-        "problems": uploads.problems(upload)
-        + [part["error"] for part in read.values() if part["error"]],
+        "problems": uploads.problems(upload),
         "not_taken": upload.refused,
         "refused": refused,
         "cards": list(CLUES),
@@ -126,6 +123,7 @@ def _may_change(upload: Upload) -> bool:
     return job is None or job.kind == uploads.CHECK or job.has_failed
 
 
+@uploads.takes_files(uploads.MOST_BYTES)
 @login_required
 @require_POST
 def task_upload_files(request: HttpRequest, pk: UUID) -> HttpResponse:

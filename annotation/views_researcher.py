@@ -18,7 +18,7 @@ from annotation import checks, design, guards, progress
 from annotation.access import study_of
 from annotation.forms import StudyForm
 from annotation.models import Study
-from tasks import report
+from tasks import checking, report, uploads
 from tasks.formats import FormatError
 from tasks.models import Split, Task
 
@@ -157,6 +157,7 @@ def _task_page(
     return render(request, "researcher/task.html", context, status=status)
 
 
+@uploads.takes_files(10 * LARGEST_CHECKS)  # what is a little too large is told at its field
 @login_required
 @require_POST
 def task_checks(request: HttpRequest, name: str, version: int) -> HttpResponse:
@@ -176,4 +177,6 @@ def task_checks(request: HttpRequest, name: str, version: int) -> HttpResponse:
             checks.import_checks(one, path)
         except FormatError as error:
             return _task_page(request, one, problem=str(error), status=422)
+        except checking.Busy as error:
+            return _task_page(request, one, problem=str(error), status=503)
     return redirect("task", name, version)

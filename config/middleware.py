@@ -1,24 +1,133 @@
-"""What is answered whatever the page: addresses of nothing, and those that take POST alone."""
+"""What is answered whatever the page: what is refused before it is on a disk, and POST alone."""
 
+import base64
+import binascii
+import codecs
 from collections.abc import Callable
+from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import redirect
+from django.conf import settings
+from django.contrib.auth.models import AbstractUser
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http.request import UnreadablePostError
+from django.shortcuts import redirect, render
 
 from config.addresses import is_of_researchers, page_above
+from tasks import disk
+
+Answer = Callable[[HttpRequest], HttpResponseBase]
+LONGEST_NAME = AbstractUser._meta.get_field("username").max_length
 
 
-def no_null_in_addresses(
-    get_response: Callable[[HttpRequest], HttpResponse],
-) -> Callable[[HttpRequest], HttpResponse]:
-    """404 for U+0000 in a path: nothing has such a name, and PostgreSQL cannot be asked for it."""
+def head_is_get(get_response: Answer) -> Answer:
+    """HEAD is what GET says, without the body: for monitors and link checkers, at every address."""
 
-    def refuse(request: HttpRequest) -> HttpResponse:
+    def answer(request: HttpRequest) -> HttpResponseBase:
+        if request.method != "HEAD":
+            return get_response(request)
+        request.method = "GET"
+        response = get_response(request)
+        request.method = "HEAD"
+        if response.streaming:
+            response.streaming_content = []
+        else:
+            response.content = b""
+        return response
+
+    return answer
+
+
+def refuse_odd_requests(get_response: Answer) -> Answer:
+    """404, 400, 401 or 415 for what no browser sends and a database or Django would stumble over.
+
+    U+0000 in a path, a query, a cookie or a name; names longer than any account's; a body in
+    another charset than UTF-8.
+    """
+
+    def refuse(request: HttpRequest) -> HttpResponseBase:
         if "\0" in request.path_info:
             raise Http404
+        if "%00" in request.META.get("QUERY_STRING", "") or any(
+            "\0" in text for cookie in request.COOKIES.items() for text in cookie
+        ):
+            return _refused(request, 400, "The address or a cookie has a sign that is none.")
+        if not _is_utf_8(request.content_params.get("charset", "utf-8")):
+            return _refused(request, 415, "Handful reads UTF-8 only: send the request in UTF-8.")
+        name = _basic_name(request)
+        if "\0" in name or len(name) > LONGEST_NAME:
+            return JsonResponse(
+                {"detail": "Invalid username/password."},
+                status=401,
+                headers={"WWW-Authenticate": 'Basic realm="api"'},
+            )
         return get_response(request)
 
     return refuse
+
+
+def _is_utf_8(charset: str) -> bool:
+    try:
+        return codecs.lookup(charset.strip("\"'")).name == "utf-8"
+    except (LookupError, ValueError):
+        return False
+
+
+def _basic_name(request: HttpRequest) -> str:
+    """The name of HTTP Basic, or "" where there is none that can be read (the API says so then)."""
+    scheme, _, encoded = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
+    if scheme.lower() != "basic":
+        return ""
+    try:
+        return base64.b64decode(encoded).decode("utf-8", "replace").partition(":")[0]
+    except (binascii.Error, ValueError):
+        return ""
+
+
+def limit_bodies(get_response: Answer) -> Answer:
+    """413 for a body that its address does not take, before a byte of it is read.
+
+    Files are taken by the views that say so (tasks.uploads.takes_files), from people who are signed
+    in; everything else takes a form of MAX_FORM bytes, which is never written to a disk. 507 where
+    the disk has no room for files that are taken.
+    """
+
+    def process_view(
+        request: HttpRequest, view: Callable[..., Any], args: Any, kwargs: Any
+    ) -> HttpResponse | None:
+        length = int(request.META.get("CONTENT_LENGTH") or 0)
+        if length <= settings.MAX_FORM:
+            return None
+        takes = getattr(view, "max_body", 0)
+        if takes and not request.user.is_authenticated:
+            return _refused(request, 413, "Nothing was taken: sign in first, then send the files.")
+        most = max(takes, settings.MAX_FORM)
+        if length > most:
+            return _refused(
+                request, 413,
+                f"Nothing was taken: this address takes at most {most // 1_000_000} MB in all.",
+            )  # fmt: skip
+        try:
+            request.POST  # noqa: B018
+        except UnreadablePostError:
+            raise
+        except OSError as error:
+            if not disk.is_full(error):
+                raise
+            return _refused(request, 507, f"Nothing was taken. {disk.sentence()}")
+        return None
+
+    def answer(request: HttpRequest) -> HttpResponseBase:
+        return get_response(request)
+
+    answer.process_view = process_view
+    return answer
+
+
+def _refused(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
+    """The sentence as a page for people, and as plain text where a script shows it."""
+    if request.headers.get("HX-Request") or request.path_info.startswith("/api/"):
+        return HttpResponse(sentence, content_type="text/plain; charset=utf-8", status=status)
+    return render(request, "refused.html", {"sentence": sentence}, status=status)
 
 
 def post_alone_leads_up(

@@ -83,17 +83,19 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "config.logs.with_request_id",
+    "config.middleware.head_is_get",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.gzip.GZipMiddleware",
     "csp.middleware.CSPMiddleware",
+    "config.middleware.refuse_odd_requests",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "config.middleware.limit_bodies",  # before CSRF reads the body
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
-    "config.middleware.no_null_in_addresses",
     "django_htmx.middleware.HtmxMiddleware",
     "config.sessions.sliding_session",
     "config.kept_forms.keep_forms",
@@ -181,12 +183,8 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 USE_I18N = False
 
-# A request larger than a task may be is never written to a disk.
-FILE_UPLOAD_HANDLERS = [
-    "tasks.uploads.LimitedUpload",
-    "django.core.files.uploadhandler.MemoryFileUploadHandler",
-    "django.core.files.uploadhandler.TemporaryFileUploadHandler",
-]
+# Bytes of a request, but for files where they are taken: it is never written to a disk.
+MAX_FORM = DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
 
 STATIC_URL = "static/"
 STATIC_ROOT = Path(os.environ.get("STATIC_ROOT", BASE_DIR / "staticfiles"))

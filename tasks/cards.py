@@ -14,6 +14,7 @@ FAMILIES = ("classification", "sequence_labelling", "reading_comprehension")
 GOLD_RULES = ("set", "any_of")
 DIRECTIONS = ("ltr", "rtl")
 LONGEST_LABEL = 100  # characters
+MAX_BYTES = 100_000  # of a task.toml; the longest that ships has 2,231
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
 
 
@@ -129,14 +130,20 @@ OPTIONAL = ("question", "max_spans", "question_selectable", *PARTS)
 
 def load_card(path: Path) -> Card:
     """Read a task.toml. Raises CardError naming the file, and the line or the key."""
+    with path.open("rb") as file:
+        content = file.read(MAX_BYTES + 1)
+    if len(content) > MAX_BYTES:
+        raise CardError(f"{path.name}: larger than {MAX_BYTES // 1000} kB, which no card needs")
     try:
-        text = path.read_bytes().decode("utf-8")
+        data = tomllib.loads(content.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise CardError(f"{path.name}: not UTF-8 (byte {error.start})") from None
-    try:
-        data = tomllib.loads(text)
+        raise CardError(
+            f"{path.name}: not UTF-8 (byte {error.start + 1}): save the file as UTF-8"
+        ) from None
     except tomllib.TOMLDecodeError as error:
         raise CardError(f"{path.name}: not valid TOML: {error}") from None
+    except RecursionError:
+        raise CardError(f"{path.name}: nested too deeply; expected a table of plain keys") from None
     return parse_card(data, path.name)
 
 

@@ -19,6 +19,7 @@ FILE_NAME = re.compile(
     r"(?P<prefix>.+?)_(?:train_(?P<shots>[1-9]\d{0,4})_(?P<number>[1-9]\d{0,3})|test)\.jsonl"
 )
 LONGEST_LINE = 1_000_000  # bytes; the longest published line has 9,000
+MAX_ANSWERS = 200  # golds of one example; the most that is published is 32
 REQUIRED = ("id", "context", "question", "answer")
 # Published beside what is asked; read past, never shown.
 EXTRAS = ("genre", "is_impossible", "plausible_answers", "entities")
@@ -66,6 +67,19 @@ def canonical(value: Any) -> bytes:
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     ).encode()
+
+
+def content_hash(card: Card, files: list[SplitFile]) -> str:
+    """SHA-256 over the card and every record of every file."""
+    ordered = sorted(files, key=lambda file: (file.kind, file.shots or 0, file.number or 0))
+    content = [
+        [
+            [file.kind, file.shots, file.number, file.filename],
+            [[r.id, r.context, r.question, r.gold, r.gold_starts] for r in file.records],
+        ]
+        for file in ordered
+    ]
+    return hashlib.sha256(canonical([card.as_dict(), content])).hexdigest()
 
 
 def read_folder(folder: Path, card: Card) -> list[SplitFile]:
@@ -163,8 +177,9 @@ def json_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
             text = line.decode("utf-8")
         except UnicodeDecodeError as error:
             raise FormatError(
-                name, number, None, f"not valid UTF-8 (byte {error.start + 1} of the line)"
-            ) from None
+                name, number, None,
+                f"not valid UTF-8 (byte {error.start + 1} of the line): save the file as UTF-8",
+            ) from None  # fmt: skip
         if number == 1 and text.startswith("\ufeff"):
             raise FormatError(name, 1, None, "begins with a byte order mark; expected none")
         if text.strip():
@@ -180,11 +195,12 @@ def json_object(
         raise FormatError(file, line, None, f"{name} is not valid JSON")
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        keys = [key for key, _value in items]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise FormatError(file, line, key, "the field is there twice")
-        return dict(items)
+        found: dict[str, Any] = {}
+        for key, value in items:
+            if key in found:
+                raise FormatError(file, line, key[:100], "the field is there twice")
+            found[key] = value
+        return found
 
     try:
         data = json.loads(text, parse_constant=refuse, object_pairs_hook=pairs)
@@ -205,7 +221,9 @@ def json_object(
             raise FormatError(file, line, field, "the field is missing")
     for field in data:
         if field not in required and field not in optional:
-            raise FormatError(file, line, field, f"unknown field; expected {', '.join(required)}")
+            raise FormatError(
+                file, line, field[:100], f"unknown field; expected {', '.join(required)}"
+            )
     return data
 
 
@@ -249,6 +267,8 @@ def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
     answer = data["answer"]
     if not isinstance(answer, list):
         refuse("answer", f"expected a list, found {type(answer).__name__}")
+    if len(answer) > MAX_ANSWERS:
+        refuse("answer", f"expected at most {MAX_ANSWERS} answers, found {len(answer):,}")
     gold, starts = _gold(answer, segments, text, refuse)
     if data.get("is_impossible") is True and gold:
         refuse("is_impossible", "true, but there are answers")

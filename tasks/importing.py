@@ -4,8 +4,7 @@ The same content again changes nothing; changed content makes a new version besi
 that no answer ever loses the example it was given for.
 """
 
-import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from django.db import transaction
 
 from tasks import report
 from tasks.cards import Card, load_card
-from tasks.formats import FormatError, Record, SplitFile, canonical, read_folder
+from tasks.formats import FormatError, Record, SplitFile, content_hash, read_folder
 from tasks.models import Example, Split, Task
 
 CARDS = Path(__file__).parent / "clues"
@@ -50,34 +49,7 @@ def read_clues(root: Path, name: str, rechain: bool = False) -> tuple[Card, list
     files = read_folder(root / folder, card)
     if not files[0].filename.startswith(f"{prefix}_"):
         raise FormatError(files[0].filename, None, None, f"expected files named {prefix}_...")
-    return card, rechained(files) if rechain else files
-
-
-def rechained(files: list[SplitFile]) -> list[SplitFile]:
-    """Renumber training files so that equal numbers nest; as they are where that cannot be."""
-    chains = report.renumbering([file for file in files if file.kind == "train"])
-    numbers = {
-        (int(size), published): int(number)
-        for number, chain in chains.items()
-        for size, published in chain.items()
-    }
-    return [
-        replace(file, number=numbers.get((file.shots or 0, file.number or 0), file.number))
-        for file in files
-    ]
-
-
-def content_hash(card: Card, files: list[SplitFile]) -> str:
-    """SHA-256 over the card and every record of every file."""
-    ordered = sorted(files, key=lambda file: (file.kind, file.shots or 0, file.number or 0))
-    content = [
-        [
-            [file.kind, file.shots, file.number, file.filename],
-            [[r.id, r.context, r.question, r.gold, r.gold_starts] for r in file.records],
-        ]
-        for file in ordered
-    ]
-    return hashlib.sha256(canonical([card.as_dict(), content])).hexdigest()
+    return card, report.rechained(files) if rechain else files
 
 
 def import_task(card: Card, files: list[SplitFile], rechain: bool = False) -> ImportResult:

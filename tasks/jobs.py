@@ -27,6 +27,7 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
+from tasks import checking
 from tasks.formats import canonical
 from tasks.models import Job
 
@@ -163,6 +164,10 @@ def _run_chunk(job: Job) -> bool:
                 " then try again."
             )
         part = kind.chunk(job, job.done)
+    except checking.Busy:
+        own.update(state=Job.State.WAITING, tries=0, touched_at=timezone.now(), **free)
+        job.refresh_from_db()
+        return False
     except Exception as error:
         if not isinstance(error, JobError):
             logger.exception("%s failed", job)

@@ -1,5 +1,6 @@
 """Storing predictions of models: scored like any answer, all files of an upload or none."""
 
+import base64
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,12 +10,13 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
+from tasks import checking
 from tasks.formats import FormatError
-from tasks.metrics import score
 from tasks.models import Example, Model, Prediction, PredictionFile, Task
-from tasks.predictions import disobedient, not_in_context, parse, place_of
+from tasks.predictions import place_of
 
 DETAILS = ("title", "link", "parameters")
+PART = 200_000  # bytes that are read together, or one file where it is larger
 
 
 class PredictionsError(ValueError):
@@ -161,45 +163,79 @@ def _misplaced(uploads: Sequence[Upload]) -> dict[int, str]:
 
 
 def scored(uploads: Sequence[Upload]) -> list[Scored]:
-    """Read, hold against the card and score each file. Raises PredictionsError."""
+    """Read, hold against the card and score each file.
+
+    In processes of their own (tasks/checking.py). Raises PredictionsError, checking.Busy.
+    """
     misplaced = _misplaced(uploads)
-    problems: list[str] = []
-    found: list[Scored] = []
-    examples: dict[int, dict[str, Example]] = {}
-    for number, upload in enumerate(uploads):
-        if number in misplaced:
-            problems.append(misplaced[number])
-            continue
-        task, card = upload.task, upload.task.card
-        if task.pk not in examples:
-            tested = task.test_split.examples.only("source_id", "gold", "context", "question")
-            examples[task.pk] = {example.source_id: example for example in tested}
-        known = examples[task.pk]
-        try:
-            predicted = parse(upload.data, upload.filename, known)
-        except FormatError as error:
-            problems.append(str(error))
-            continue
-        if errors := disobedient(card, predicted.values(), upload.filename):
-            problems += map(str, errors)
-            continue
-        rows = [
-            Prediction(
-                example=known[identity],
-                predicted=one.texts,
-                s1=score(one.texts, known[identity].gold, card.gold_rule).s1,
-            )
-            for identity, one in predicted.items()
-        ]
-        places = {
-            identity: [*example.context, card.selectable_question(example.question) or ""]
-            for identity, example in known.items()
-        }
-        remark = not_in_context(card, predicted, places)
-        found.append(Scored(rows, [remark] if remark else []))
+    placed = [number for number in range(len(uploads)) if number not in misplaced]
+    replies: dict[int, dict[str, Any]] = {}
+    known: dict[int, dict[str, Example]] = {}
+    for part in in_parts([len(uploads[number].data) for number in placed]):
+        numbers = [placed[place] for place in part]
+        chosen = [uploads[number] for number in numbers]
+        for upload in chosen:
+            if upload.task.pk not in known:
+                tested = upload.task.test_split.examples
+                tested = tested.only("source_id", "gold", "context", "question")
+                known[upload.task.pk] = {example.source_id: example for example in tested}
+        replies |= zip(numbers, _read(chosen, known), strict=True)
+    problems = {number: [sentence] for number, sentence in misplaced.items()}
+    problems |= {n: reply["errors"] for n, reply in replies.items() if "errors" in reply}
     if problems:
-        raise PredictionsError(problems)
-    return found
+        raise PredictionsError([one for number in sorted(problems) for one in problems[number]])
+    return [
+        Scored(
+            [
+                Prediction(example=known[uploads[number].task.pk][key], predicted=texts, s1=s1)
+                for key, texts, s1 in replies[number]["rows"]
+            ],
+            replies[number]["remarks"],
+        )
+        for number in placed
+    ]
+
+
+def in_parts(sizes: Sequence[int]) -> list[list[int]]:
+    """The numbers of the files, in order, that are read together."""
+    parts: list[list[int]] = []
+    left = 0
+    for number, size in enumerate(sizes):
+        if not parts or size > left:
+            parts.append([])
+            left = PART
+        parts[-1].append(number)
+        left -= size
+    return parts
+
+
+def _read(uploads: Sequence[Upload], known: dict[int, dict[str, Example]]) -> list[dict[str, Any]]:
+    """What the check says of each: {rows, remarks}, rows of [id, texts, S1]; or {errors}."""
+    tasks = list({upload.task.pk: upload.task for upload in uploads}.values())
+    numbers = {task.pk: number for number, task in enumerate(tasks)}
+    told = [
+        {
+            "card": task.card.as_dict(),
+            "examples": {
+                key: [one.gold, one.context, one.question] for key, one in known[task.pk].items()
+            },
+        }
+        for task in tasks
+    ]
+    files = [
+        {
+            "filename": upload.filename,
+            "data": base64.b64encode(upload.data).decode("ascii"),
+            "task": numbers[upload.task.pk],
+        }
+        for upload in uploads
+    ]
+    try:
+        return checking.run("predictions", waits=True, files=files, tasks=told)["files"]
+    except checking.TooComplex as error:
+        if len(uploads) > 1:  # which of them?
+            return [_read([upload], known)[0] for upload in uploads]
+        return [{"errors": [f"{uploads[0].filename}: {error}"]}]
 
 
 def _model(name: str, by: AbstractBaseUser, details: dict[str, Any]) -> Model:

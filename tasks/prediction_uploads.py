@@ -22,7 +22,6 @@ from tasks.prediction_files import PredictionsError, Scored, Upload
 
 KIND = "predictions"
 SMALL = 500_000  # bytes of predictions that are scored and stored in less than a second
-PART = 200_000  # bytes that a chunk scores, or one file where it is larger
 KEPT = timedelta(days=1)
 
 
@@ -51,7 +50,7 @@ def begin(name: str, uploads: Sequence[Upload], by: Any, **details: Any) -> Job:
         "model": name,
         "details": details,
         "files": files,
-        "parts": _parts([len(upload.data) for upload in uploads]),
+        "parts": prediction_files.in_parts([len(upload.data) for upload in uploads]),
     }
     with transaction.atomic():  # nobody sees the job before its files are there
         job = jobs.start(KIND, parameters, total=len(parameters["parts"]) + 1, owner=by)
@@ -59,19 +58,6 @@ def begin(name: str, uploads: Sequence[Upload], by: Any, **details: Any) -> Job:
         for number, upload in enumerate(uploads):
             (jobs.folder_of(job) / f"{number}.jsonl").write_bytes(upload.data)
     return job
-
-
-def _parts(sizes: Sequence[int]) -> list[list[int]]:
-    """The numbers of the files, in order, of each chunk."""
-    parts: list[list[int]] = []
-    left = 0
-    for number, size in enumerate(sizes):
-        if not parts or size > left:
-            parts.append([])
-            left = PART
-        parts[-1].append(number)
-        left -= size
-    return parts
 
 
 def outcome(job: Job) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from tasks.cards import Card
 from tasks.formats import FormatError, example_id, json_lines, json_object, storable_text
 
 FIELDS = ("id", "predicted")
+MAX_TEXTS = 1000  # predicted for one example
 LARGEST_FILE = 20_000_000  # bytes; one of 600 test examples has some 50,000
 FILE_NAME = re.compile(
     r"(?P<task>[^@]+)(?:@(?P<version>[1-9]\d{0,4}))?"
@@ -94,6 +95,11 @@ def _texts(value: object, filename: str, line: int) -> list[str]:
         )  # fmt: skip
     if value == [""]:
         return []
+    if len(value) > MAX_TEXTS:
+        raise FormatError(
+            filename, line, "predicted",
+            f"expected at most {MAX_TEXTS:,} texts, found {len(value):,}",
+        )  # fmt: skip
     for text in value:
         if not storable_text(text, filename, line, "predicted"):
             raise FormatError(

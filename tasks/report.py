@@ -6,6 +6,7 @@ Built from the records at import and stored with the task. It names what is odd;
 import itertools
 import math
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 from tasks.cards import Card
@@ -118,6 +119,20 @@ def renumbering(trains: list[SplitFile]) -> dict[str, dict[str, int]]:
         if len({chain[str(size)] for chain in chains.values()}) < len(chains):
             return {}
     return chains
+
+
+def rechained(files: list[SplitFile]) -> list[SplitFile]:
+    """Renumber training files so that equal numbers nest; as they are where that cannot be."""
+    chains = renumbering([file for file in files if file.kind == "train"])
+    numbers = {
+        (int(size), published): int(number)
+        for number, chain in chains.items()
+        for size, published in chain.items()
+    }
+    return [
+        replace(file, number=numbers.get((file.shots or 0, file.number or 0), file.number))
+        for file in files
+    ]
 
 
 def _duplicates(files: list[SplitFile]) -> list[dict[str, Any]]:

@@ -123,35 +123,33 @@ def anywhere(text: str, segments: Sequence[str], question: str | None = None) ->
             start = segment.find(text, start + 1)
 
 
+def _reachable(text: str, segments: Sequence[str], question: str | None = None) -> Iterator[Span]:
+    for place in anywhere(text, segments, question):
+        whole = question or "" if place.segment == QUESTION else segments[place.segment]
+        if on_boundaries(whole, place.start, place.end):
+            yield place
+
+
 def occurrences(text: str, segments: Sequence[str], question: str | None = None) -> list[Span]:
     """Every place where that text can be highlighted, in order; overlapping ones included.
 
     `question` is the question's text where the task lets it be highlighted, else None.
     """
-    return [
-        place
-        for place in anywhere(text, segments, question)
-        if on_boundaries(
-            question or "" if place.segment == QUESTION else segments[place.segment],
-            place.start,
-            place.end,
-        )
-    ]
+    return list(_reachable(text, segments, question))
 
 
 def is_reachable(text: str, segments: Sequence[str], question: str | None = None) -> bool:
-    """Can that text be highlighted at all?"""
-    return bool(occurrences(text, segments, question))
+    """Can that text be highlighted at all? Looked up no further than its first place."""
+    return next(_reachable(text, segments, question), None) is not None
 
 
 def ceiling(
     gold: Sequence[str], segments: Sequence[str], gold_rule: str, question: str | None = None
 ) -> float:
     """The best S1 that highlighting can reach for that gold, each text taken for itself."""
-    reachable = [text for text in gold if is_reachable(text, segments, question)]
-    if gold_rule == "any_of":
-        reachable = reachable[:1]
-    return score(reachable, gold, gold_rule).s1
+    reachable = (text for text in dict.fromkeys(gold) if is_reachable(text, segments, question))
+    best = itertools.islice(reachable, 1) if gold_rule == "any_of" else reachable
+    return score(list(best), gold, gold_rule).s1
 
 
 # --- Labels ------------------------------------------------------------------------------------

@@ -7,36 +7,36 @@ is unpacked there; no path in it is ever used. Checking and importing are jobs (
 import contextlib
 import lzma
 import shutil
+import stat
 import struct
 import time
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from pathlib import Path, PurePosixPath
-from typing import IO, Any
+from typing import IO, Any, TypeVar
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.core.files.uploadhandler import FileUploadHandler, StopUpload
 from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from tasks import jobs, report
-from tasks.cards import Card, CardError, load_card
-from tasks.formats import FILE_NAME, FormatError, Record, SplitFile, is_beside, layout, read_folder
-from tasks.formats import read_split as read_file
-from tasks.importing import CARDS, CLUES, content_hash, import_task, rechained
+from tasks import checking, jobs, report
+from tasks.cards import Card, CardError, load_card, parse_card
+from tasks.formats import FILE_NAME, FormatError, content_hash, is_beside, layout, read_folder
+from tasks.importing import CARDS, CLUES, import_task
 from tasks.models import Job, Upload
 
 MOST_BYTES = 200_000_000  # of all files of an upload together, unpacked
 SMALL = 3_000_000  # bytes that are checked, or imported, in about a second
 DIRECTORY = 1_000_000  # bytes that the table of contents of a ZIP may have
+MAX_FILES = 500  # of an upload, or in a ZIP; a task of CLUES has 16
 KEPT = timedelta(days=1)
-SHOWN = 10  # examples of the preview
 TOO_LARGE = "The files are larger than 200 MB in all. Handful takes tasks up to that size."
 MOST_SAID = 20  # files that are not taken, each with its sentence
+View = TypeVar("View", bound=Callable[..., Any])
 CHECK, IMPORT = "check_upload", "import_upload"
 # What the reading of a broken ZIP raises, beside BadZipFile.
 BROKEN = (
@@ -49,26 +49,17 @@ class UploadError(ValueError):
     """A file that cannot be taken: a sentence that names it and says what was expected."""
 
 
-class LimitedUpload(FileUploadHandler):
-    """Stores nothing of a request that is larger than all files of a task may be.
+def takes_files(most: int) -> Callable[[View], View]:
+    """A view that takes files of so many bytes in all, from people who are signed in.
 
-    The request is then marked (`is_too_large`), and its page says so.
+    Everywhere else config/middleware.py refuses what is larger than a form.
     """
 
-    def handle_raw_input(self, input_data, META, content_length, boundary, encoding=None):
-        # Room for the other fields and for the lines between the files.
-        self.request.is_too_large = content_length > MOST_BYTES + 1_000_000
+    def mark(view: View) -> View:
+        view.max_body = most + 1_000_000  # the other fields, and the lines between the files
+        return view
 
-    def new_file(self, *args: Any, **kwargs: Any) -> None:
-        super().new_file(*args, **kwargs)
-        if self.request.is_too_large:
-            raise StopUpload(connection_reset=False)
-
-    def receive_data_chunk(self, raw_data: bytes, start: int) -> bytes:
-        return raw_data
-
-    def file_complete(self, file_size: int) -> None:
-        return None
+    return mark
 
 
 # Files ----------------------------------------------------------------------------------------
@@ -86,7 +77,13 @@ def names(upload: Upload) -> list[str]:
 
 
 def size(upload: Upload) -> int:
-    return sum((folder_of(upload) / name).stat().st_size for name in names(upload))
+    """Bytes of all its files."""
+    return sum(_sizes(upload).values())
+
+
+def _sizes(upload: Upload) -> dict[str, int]:
+    folder = folder_of(upload)
+    return {name: (folder / name).stat().st_size for name in names(upload)}
 
 
 def add(upload: Upload, files: Iterable[UploadedFile]) -> None:
@@ -98,11 +95,12 @@ def add(upload: Upload, files: Iterable[UploadedFile]) -> None:
     folder_of(upload).mkdir(parents=True, exist_ok=True)
     refused: list[str] = []
     taken: set[str] = set()
+    sizes = _sizes(upload)
     for file in files:
         try:
             for name, content in _parts(file):
                 try:
-                    _store(upload, name, content, taken)
+                    _store(upload, name, content, taken, sizes)
                 except UploadError as error:
                     refused.append(str(error))
         except UploadError as error:
@@ -129,8 +127,10 @@ def _changed(upload: Upload) -> None:
     upload.refresh_from_db()
 
 
-def _store(upload: Upload, name: str, content: Iterable[bytes], taken: set[str]) -> None:
-    """Write one file, whole or not at all. Raises UploadError."""
+def _store(
+    upload: Upload, name: str, content: Iterable[bytes], taken: set[str], sizes: dict[str, int]
+) -> None:
+    """Write one file, whole or not at all; `sizes` are those of the upload. Raises UploadError."""
     if is_beside(name):
         return
     if not (FILE_NAME.fullmatch(name) or name == "task.toml") or not _is_plain(name):
@@ -140,8 +140,11 @@ def _store(upload: Upload, name: str, content: Iterable[bytes], taken: set[str])
         )
     if name in taken:
         raise UploadError(f"{name}: there are two files of this name; the first was taken.")
+    if name not in sizes and len(sizes) >= MAX_FILES:
+        raise UploadError(f"{name}: not taken; an upload holds at most {MAX_FILES} files.")
     place = folder_of(upload) / name
-    left = MOST_BYTES - size(upload) + (place.stat().st_size if place.exists() else 0)
+    before = sum(sizes.values()) - sizes.get(name, 0)
+    left = MOST_BYTES - before
     part = place.with_name(f".{name}.part")
     try:
         with part.open("wb") as file:
@@ -154,6 +157,7 @@ def _store(upload: Upload, name: str, content: Iterable[bytes], taken: set[str])
     finally:
         part.unlink(missing_ok=True)
     taken.add(name)
+    sizes[name] = MOST_BYTES - before - left
 
 
 def _is_plain(name: str) -> bool:
@@ -178,6 +182,11 @@ def _parts(file: UploadedFile) -> Iterator[tuple[str, Iterable[bytes]]]:
         raise UploadError(f"{name}: cannot be unpacked ({error}); make it anew.") from None
     with archive:
         # All names are looked at before the first byte is unpacked.
+        if len(archive.infolist()) > MAX_FILES:
+            raise UploadError(
+                f"{name}: not taken; it holds {len(archive.infolist()):,} files, and at most"
+                f" {MAX_FILES} are taken."
+            )
         members = [one for one in archive.infolist() if _is_wanted(one, name)]
         if sum(one.file_size for one in members) > MOST_BYTES:
             raise UploadError(f"{name}: not taken; it would unpack to more than that. {TOO_LARGE}")
@@ -195,6 +204,11 @@ def _is_wanted(member: zipfile.ZipInfo, archive: str) -> bool:
         )
     if member.flag_bits & 1:
         raise UploadError(f"{archive}: not taken; {member.filename!r} in it is encrypted.")
+    if stat.S_ISLNK(member.external_attr >> 16):
+        raise UploadError(
+            f"{archive}: not taken; {member.filename!r} in it is a link to another file. Put the"
+            " file itself in."
+        )
     return not (member.is_dir() or "__MACOSX" in path.parts)
 
 
@@ -227,18 +241,18 @@ def _has_long_directory(file: IO[bytes] | UploadedFile) -> bool:
 # Checking -------------------------------------------------------------------------------------
 
 
-def card_of(upload: Upload) -> Card:
-    """The chosen card, or that among the files. Raises CardError."""
+def _own_card(upload: Upload) -> Path | None:
+    """The task.toml among the files, or None where a card of CLUES was chosen. Raises CardError."""
     own = folder_of(upload) / "task.toml"
     if upload.card_name and own.exists():
         raise CardError(
             f"task.toml: you chose the card of {upload.card_name} as well; take one of them away"
         )
     if upload.card_name:
-        return load_card(CARDS / f"{upload.card_name.lower()}.toml")
+        return None
     if not own.exists():
         raise CardError("task.toml: missing; choose a card of CLUES, or add your own card")
-    return load_card(own)
+    return own
 
 
 def files_of(upload: Upload) -> list[Path]:
@@ -255,10 +269,10 @@ def files_of(upload: Upload) -> list[Path]:
 
 
 def problems(upload: Upload) -> list[str]:
-    """What is wrong with the card or the list of files, before any file is read."""
+    """What is wrong with the list of files before any is read, and what the check found in them."""
     found = []
     try:
-        card_of(upload)
+        _own_card(upload)
     except CardError as error:
         found.append(str(error))
     try:
@@ -266,18 +280,24 @@ def problems(upload: Upload) -> list[str]:
     except FormatError as error:
         # The folder has no name that anybody gave it.
         found.append(str(error).removeprefix(f"{upload.pk}: "))
-    return found
+    return found + [part["error"] for part in parts(upload) if part.get("error")]
+
+
+def parts(upload: Upload) -> list[dict[str, Any]]:
+    """What the check has given so far, as `_check` says."""
+    job = upload.job
+    return job.result if job and job.kind == CHECK else []
 
 
 def start_check(upload: Upload, owner: Any) -> None:
-    """Begin to read the files: one chunk each, and the report of all of them."""
+    """Begin to read the files: the card, each of them, and the report of all of them."""
     total = len([name for name in names(upload) if name != "task.toml"])
     try:
-        card_of(upload)
+        _own_card(upload)
     except CardError:
         return
     if total:
-        _begin(upload, CHECK, {}, total + 1, owner)
+        _begin(upload, CHECK, {}, total + 2, owner)
 
 
 def _begin(upload: Upload, kind: str, more: dict[str, Any], total: int, owner: Any) -> None:
@@ -305,56 +325,42 @@ def _upload_of(job: Job) -> Upload:
 
 @jobs.job(CHECK, limit=timedelta(minutes=10))
 def _check(job: Job, number: int) -> dict[str, Any]:
-    """What is wrong with one file, {file, examples, error}; as the last chunk, the report.
+    """What was found in the card, then in each file, then in all: each {error} or what is right.
 
-    That is {report, hash, rechained_hash, shown}: the hashes tell whether the task is stored
-    already; `shown` are the examples of the preview. {} where a file is wrong.
+    The card: {file, card}. A file: {file, examples}. All: {report, hash, rechained_hash, shown};
+    the hashes tell whether the task is stored already, `shown` are the examples of the preview.
+    {} where something before it is wrong.
     """
     upload = _upload_of(job)
-    card = card_of(upload)
-    if number < job.total - 1:
-        name = [name for name in names(upload) if name != "task.toml"][number]
-        try:
-            split = read_file(folder_of(upload) / name, card)
-        except FormatError as error:
-            return {"file": name, "examples": None, "error": str(error)}
-        return {"file": name, "examples": len(split.records), "error": ""}
-    if any(part["error"] for part in job.result) or problems(upload):
+    if number == 0:
+        return _check_card(upload)
+    card = job.result[0].get("card")
+    if not card:
         return {}
-    files = read_folder(folder_of(upload), card)
-    built = report.build(card, files)
-    return {
-        "report": built,
-        "hash": content_hash(card, files),
-        "rechained_hash": content_hash(card, rechained(files)) if built["renumbering"] else "",
-        "shown": _shown(files),
-    }
+    if number < job.total - 1:
+        name = [name for name in names(upload) if name != "task.toml"][number - 1]
+        path = folder_of(upload) / name
+        return {"file": name, **_checked(name, "split", path=str(path), card=card)}
+    if any(part.get("error") for part in job.result) or problems(upload):
+        return {}
+    return _checked("The task as a whole", "task", folder=str(folder_of(upload)), card=card)
 
 
-def _shown(files: list[SplitFile]) -> list[dict[str, Any]]:
-    """Ten examples from all over the files: half of the first training file, half of the test."""
-    test = next(file for file in files if file.kind == "test")
-    train = next((file for file in files if file.kind == "train"), None)
-    first = _spread(train.records, SHOWN // 2) if train else []
-    rest = _spread(test.records, SHOWN - len(first))
-    return [
-        {
-            "step": step,
-            "file": file.filename,
-            "id": record.id,
-            "context": list(record.context),
-            "question": record.question,
-            "gold": list(record.gold),
-        }
-        for step, file, records in (("training", train, first), ("annotation", test, rest))
-        for record in records
-        if file
-    ]
+def _check_card(upload: Upload) -> dict[str, Any]:
+    try:
+        own = _own_card(upload)
+    except CardError as error:
+        return {"error": str(error)}
+    if own is None:
+        return {"card": load_card(CARDS / f"{upload.card_name.lower()}.toml").as_dict()}
+    return {"file": own.name, **_checked(own.name, "card", path=str(own))}
 
 
-def _spread(records: list[Record], number: int) -> list[Record]:
-    number = min(number, len(records))
-    return [records[index * len(records) // number] for index in range(number)]
+def _checked(name: str, what: str, **request: Any) -> dict[str, Any]:
+    try:
+        return checking.run(what, **request)
+    except checking.TooComplex as error:
+        return {"error": f"{name}: {error}"}
 
 
 # Importing ------------------------------------------------------------------------------------
@@ -362,30 +368,37 @@ def _spread(records: list[Record], number: int) -> list[Record]:
 
 def checked(upload: Upload) -> dict[str, Any]:
     """What the check found where everything is right, as `_check` says; {} before that."""
-    job = upload.job
-    return job.result[-1] if job and job.kind == CHECK and job.is_done else {}
+    job, last = upload.job, parts(upload)[-1:]
+    return last[0] if job and job.is_done and last and "hash" in last[0] else {}
+
+
+def card_of(upload: Upload) -> Card:
+    """The card of an upload in which everything is right."""
+    return parse_card(parts(upload)[0]["card"], "task.toml")
 
 
 def confirm(upload: Upload, owner: Any, rechain: bool) -> None:
     """Begin to make it a task, where the check found nothing wrong; else nothing happens."""
     seen = checked(upload)
     if seen:
-        _begin(upload, IMPORT, {"rechain": rechain, "hash": seen["hash"]}, 1, owner)
+        card = parts(upload)[0]["card"]
+        more = {"rechain": rechain, "hash": seen["hash"], "card": card}
+        _begin(upload, IMPORT, more, 1, owner)
 
 
 @jobs.job(IMPORT, limit=timedelta(minutes=30))
 def _import(job: Job, number: int) -> dict[str, Any]:
-    """Make it a task, in one transaction: {name, version, created}."""
+    """Make it a task, all or nothing: {name, version, created}."""
     upload = _upload_of(job)
     rechain = job.parameters["rechain"]
+    card = parse_card(job.parameters["card"], "task.toml")
     try:
-        card = card_of(upload)
         files = read_folder(folder_of(upload), card)
-    except (CardError, FormatError) as error:
+    except FormatError as error:
         raise jobs.JobError(f"Nothing was imported: {error}") from None
     if content_hash(card, files) != job.parameters["hash"]:
         raise jobs.JobError("The files are not those that were checked. Nothing was imported.")
-    done = import_task(card, rechained(files) if rechain else files, rechain)
+    done = import_task(card, report.rechained(files) if rechain else files, rechain)
     return {"name": done.task.name, "version": done.task.version, "created": done.created}
 
 

@@ -13,7 +13,7 @@ from tests import factories
 def var(settings, tmp_path, monkeypatch):
     """Every upload is large, each file a part, and each press does one part."""
     monkeypatch.setattr(prediction_uploads, "SMALL", 0)
-    monkeypatch.setattr(prediction_uploads, "PART", 0)
+    monkeypatch.setattr(prediction_files, "PART", 0)
     monkeypatch.setattr(jobs, "POLL", 0)
     settings.VAR_DIR = tmp_path
     return tmp_path
@@ -92,7 +92,7 @@ def test_a_large_upload_against_the_card_is_refused_whole(ada):
 
 def test_small_files_are_scored_together_and_each_bad_one_named(ada, task, monkeypatch):
     sent = files(task, 1, 2, 3, 4, n2=b"x", n3=b"y")
-    monkeypatch.setattr(prediction_uploads, "PART", sent[0].size + 1)
+    monkeypatch.setattr(prediction_files, "PART", sent[0].size + 1)
     send(ada, sent)
     assert Job.objects.get().parameters["parts"] == [[0, 1], [2, 3]]
     while not go_on(ada).is_done:

@@ -30,7 +30,9 @@ for (const failure of ["htmx:sendError", "htmx:responseError"]) {
   document.addEventListener(failure, (event) => {
     if (!form(event)) return;
     form(event).querySelector("[data-sending]").hidden = true;
-    say(form(event), "The files did not arrive. They are still chosen: try again.");
+    // What the server refuses as a whole it says in a sentence.
+    const refused = [413, 415, 507].includes(event.detail.xhr?.status) && event.detail.xhr.responseText;
+    say(form(event), refused || "The files did not arrive. They are still chosen: try again.");
   });
 }
 

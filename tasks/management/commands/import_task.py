@@ -6,9 +6,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from tasks import report
 from tasks.cards import CardError, load_card
 from tasks.formats import FormatError, read_folder
-from tasks.importing import import_task, rechained
+from tasks.importing import import_task
 from tasks.management.commands.import_clues import tell
 
 
@@ -31,4 +32,4 @@ class Command(BaseCommand):
             files = read_folder(folder, card)
         except (CardError, FormatError) as error:
             raise CommandError(f"Nothing was imported: {error}") from None
-        tell(self, import_task(card, rechained(files) if rechain else files, rechain))
+        tell(self, import_task(card, report.rechained(files) if rechain else files, rechain))

@@ -1,0 +1,159 @@
+"""What an uploaded file is read in: a process of its own, with little time and memory.
+
+`python -m tasks.check_process SECONDS BYTES` (of processor time and of address space) reads one
+request from its standard input and writes one reply, both JSON. It imports the pure core alone, so
+it is there in some 50 ms, and nothing of the request is ever executed. tasks/checking.py starts it.
+"""
+
+import base64
+import json
+import os
+import resource
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tasks import report
+from tasks.cards import Card, CardError, load_card, parse_card
+from tasks.formats import (
+    FormatError,
+    Record,
+    SplitFile,
+    content_hash,
+    read_folder,
+    read_records,
+    read_split,
+)
+from tasks.metrics import score
+from tasks.predictions import disobedient, not_in_context, parse
+
+TOO_MUCH = 3  # exit status where the memory did not do
+SHOWN = 10  # examples of the preview
+
+
+def main() -> None:
+    """Answer the one request; the limits hold before its first byte is read."""
+    for limit, value in zip((resource.RLIMIT_CPU, resource.RLIMIT_AS), sys.argv[1:], strict=True):
+        resource.setrlimit(limit, (int(value), int(value)))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.nice(10)  # annotators' pages come first
+    try:
+        request = json.load(sys.stdin.buffer)
+        reply = json.dumps(WORK[request.pop("what")](**request))
+    except MemoryError:
+        os._exit(TOO_MUCH)
+    sys.stdout.write(reply)
+
+
+def card(path: str) -> dict[str, Any]:
+    """{card} as JSON knows it, or {error}."""
+    try:
+        return {"card": load_card(Path(path)).as_dict()}
+    except CardError as error:
+        return {"error": str(error)}
+
+
+def split(path: str, card: dict[str, Any]) -> dict[str, Any]:
+    """{examples}: how many the file of a task holds; or {error}."""
+    try:
+        return {"examples": len(read_split(Path(path), _card(card)).records)}
+    except FormatError as error:
+        return {"error": str(error)}
+
+
+def task(folder: str, card: dict[str, Any]) -> dict[str, Any]:
+    """The data report of all files of a task, its hashes and ten examples; or {error}.
+
+    That is {report, hash, rechained_hash, shown}; the second hash is "" where nothing can be
+    renumbered.
+    """
+    parsed = _card(card)
+    try:
+        files = read_folder(Path(folder), parsed)
+    except FormatError as error:
+        return {"error": str(error)}
+    built = report.build(parsed, files)
+    rechained = content_hash(parsed, report.rechained(files)) if built["renumbering"] else ""
+    return {
+        "report": built,
+        "hash": content_hash(parsed, files),
+        "rechained_hash": rechained,
+        "shown": _shown(files),
+    }
+
+
+def records(path: str, card: dict[str, Any]) -> dict[str, Any]:
+    """{records}: each as [id, context, question, gold, gold_starts]; or {error}, in its parts."""
+    try:
+        found = read_records(Path(path), _card(card))
+    except FormatError as error:
+        return {"error": [error.file, error.line, error.field, error.expected]}
+    return {"records": [[r.id, r.context, r.question, r.gold, r.gold_starts] for r in found]}
+
+
+def predictions(files: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> dict[str, Any]:
+    """{files}: for each {rows, remarks}, rows of [id, texts, S1]; or {errors}.
+
+    A file is {filename, data (base64), task}, where `task` is a place in `tasks`, each {card,
+    examples: {id: [gold, context, question]}}.
+    """
+    return {"files": [_predictions(one, tasks[one["task"]]) for one in files]}
+
+
+def _predictions(file: dict[str, Any], task: dict[str, Any]) -> dict[str, Any]:
+    card, examples, name = _card(task["card"]), task["examples"], file["filename"]
+    try:
+        predicted = parse(base64.b64decode(file["data"]), name, examples)
+    except FormatError as error:
+        return {"errors": [str(error)]}
+    if errors := disobedient(card, predicted.values(), name):
+        return {"errors": [str(error) for error in errors]}
+    rows = [
+        [key, one.texts, score(one.texts, examples[key][0], card.gold_rule).s1]
+        for key, one in predicted.items()
+    ]
+    places = {
+        key: [*context, card.selectable_question(question) or ""]
+        for key, (_gold, context, question) in examples.items()
+    }
+    remark = not_in_context(card, predicted, places)
+    return {"rows": rows, "remarks": [remark] if remark else []}
+
+
+def _card(data: dict[str, Any]) -> Card:
+    return parse_card(data, "task.toml")
+
+
+def _shown(files: list[SplitFile]) -> list[dict[str, Any]]:
+    """Ten examples from all over the files: half of the first training file, half of the test."""
+    test = next(file for file in files if file.kind == "test")
+    train = next((file for file in files if file.kind == "train"), None)
+    first = _spread(train.records, SHOWN // 2) if train else []
+    rest = _spread(test.records, SHOWN - len(first))
+    return [
+        {
+            "step": step,
+            "file": file.filename,
+            "id": record.id,
+            "context": list(record.context),
+            "question": record.question,
+            "gold": list(record.gold),
+        }
+        for step, file, chosen in (("training", train, first), ("annotation", test, rest))
+        for record in chosen
+        if file
+    ]
+
+
+def _spread(records: list[Record], number: int) -> list[Record]:
+    number = min(number, len(records))
+    return [records[index * len(records) // number] for index in range(number)]
+
+
+WORK: dict[str, Callable[..., dict[str, Any]]] = {
+    "card": card, "split": split, "task": task, "records": records, "predictions": predictions,
+}  # fmt: skip
+
+if __name__ == "__main__":
+    main()

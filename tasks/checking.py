@@ -1,0 +1,65 @@
+"""Reading what somebody uploaded, where it can stop nobody: in a process with limits.
+
+What is uploaded may be made to keep a processor busy for hours, and Python runs one thread at a
+time: an annotator's page would wait for it. So each check is a process (tasks/check_process.py) of
+low priority, and a server process runs one at a time: its other threads answer annotators.
+"""
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+from tasks.check_process import TOO_MUCH
+
+ROOT = Path(__file__).parents[1]
+SECONDS = 20  # of processor time
+MEMORY = 1_000_000_000  # bytes of address space
+PATIENCE = 5  # seconds that a request waits for its turn
+LIMIT = 300  # seconds by the clock, on a machine that is busy with other things
+# The flags keep the environment and site-packages out, which the pure core does not need.
+COMMAND = [sys.executable, "-E", "-S", "-X", "utf8", "-m", "tasks.check_process"]
+_one_at_a_time = threading.BoundedSemaphore(1)
+
+
+class TooComplex(Exception):
+    """A check needed more time or memory than it may have: a sentence without the file's name."""
+
+
+class Busy(Exception):
+    """Another upload is being checked by this server process: come again in a moment."""
+
+
+def run(what: str, *, waits: bool = False, **request: Any) -> dict[str, Any]:
+    """The reply of a check of that name (check_process.WORK).
+
+    Raises TooComplex; Busy where another check is being run, and is still after PATIENCE if it
+    `waits` for it.
+    """
+    if not _one_at_a_time.acquire(timeout=PATIENCE if waits else 0):
+        raise Busy("Another upload is being checked at this moment. Send it again, please.")
+    try:
+        done = subprocess.run(
+            [*COMMAND, str(SECONDS), str(MEMORY)],
+            cwd=ROOT, input=json.dumps({"what": what, **request}).encode(), capture_output=True,
+            timeout=LIMIT, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise _too_complex() from None
+    finally:
+        _one_at_a_time.release()
+    if done.returncode in (TOO_MUCH, -signal.SIGXCPU, -signal.SIGKILL, -signal.SIGSEGV):
+        raise _too_complex()
+    if done.returncode:
+        raise RuntimeError(f"the check of {what} broke: {done.stderr.decode(errors='replace')}")
+    return json.loads(done.stdout)
+
+
+def _too_complex() -> TooComplex:
+    return TooComplex(
+        f"too complex: reading it takes more than {SECONDS} s of processor time, or more than"
+        f" {MEMORY / 10**9:g} GB of memory"
+    )

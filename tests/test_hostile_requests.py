@@ -1,0 +1,203 @@
+"""Whatever anybody sends to any address is answered, with a 4xx where it makes no sense."""
+
+import base64
+import re
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlencode
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.template import engines
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from annotation.models import PersonalLink
+from tests import factories
+
+ADMIN = ("/admin/", "/admin/login/", "/admin/auth/user/")
+LONG = "x" * 400
+NUL = "a\0b"
+
+
+def patterns(found, prefix: str = "/") -> list[str]:
+    """Every address of the project, as it is written in the URL conf; of Django's admin a few."""
+    every = []
+    for one in found:
+        route = prefix + str(one.pattern)
+        if isinstance(one, URLResolver):
+            every += patterns(one.url_patterns, route)
+        elif isinstance(one, URLPattern) and (prefix[:7] != "/admin/" or route in ADMIN):
+            every.append(route)
+    return every
+
+
+ADDRESSES = sorted(set(patterns(get_resolver().url_patterns)))
+
+
+@pytest.fixture(autouse=True)
+def var(settings, tmp_path):
+    settings.VAR_DIR = tmp_path / "var"
+
+
+@pytest.fixture
+def values(researcher):
+    """What stands in an address -> a value for which there is something."""
+    task = factories.make_task()
+    study = factories.make_study(researcher, task, shots=[2])
+    seat = factories.seat(study.scenarios.get())
+    PersonalLink.objects.create(study=study, name="one")
+    named = {"code": study.link_code, "token": seat.token, "version": "1", "number": "1"}
+    named |= {"pseudonym": seat.pseudonym, "pk": "1", "upload": str(uuid.uuid4())}
+    return named, study, task
+
+
+def filled(route: str, values) -> str:
+    named, study, task = values
+
+    def value(found: re.Match) -> str:
+        kind, name = found[1] or "str", found[2]
+        if kind == "uuid":
+            return named["upload"]
+        if name == "name":
+            return task.name if route.startswith("/tasks/") else study.name
+        return named.get(name, "1" if kind == "int" else "x")
+
+    return re.sub(r"<(?:(\w+):)?(\w+)>", value, route)
+
+
+FIELDS = sorted(
+    {
+        name
+        for folder in engines["django"].engine.dirs
+        for path in Path(folder).rglob("*.html")
+        for name in re.findall(r'\bname="([\w-]+)"', path.read_text())
+    }
+    | {"username", "password", "title", "consent_text", "shots", "reason", "participant"}
+)
+
+
+def requests(address: str) -> Iterator[tuple[str, dict]]:
+    """What is sent, and how: arguments of Client.generic, or `data` of an ordinary form."""
+    for method in ("GET", "HEAD", "OPTIONS", "DELETE"):
+        yield method, {"method": method}
+    for value in (LONG, NUL):
+        query = urlencode({"kind": value, "page": value, "next": value})
+        yield "query", {"method": "GET", "QUERY_STRING": query}
+        yield "form", {"data": dict.fromkeys(FIELDS, value)}
+    for kind in (
+        "application/x-www-form-urlencoded; charset=utf-7",
+        "application/x-www-form-urlencoded; charset=rot13",
+        "multipart/form-data; boundary=x; charset=latin-1",
+        "multipart/form-data; boundary=x",
+        "multipart/form-data",
+    ):
+        yield kind, {"method": "POST", "data": b"card=%FF+AGE-", "content_type": kind}
+    file = SimpleUploadedFile(LONG + ".jsonl", b"{}")
+    yield "long file name", {"data": {"files": file, "checks": file, "name": "m"}}
+    for name in (NUL, LONG):
+        basic = "Basic " + base64.b64encode(f"{name}:p".encode()).decode()
+        yield "basic", {"method": "GET", "headers": {"Authorization": basic}}
+    cookie = 'sessionid="\\000abcdefgh"; handful_worker="\\000a"'
+    yield "cookie", {"method": "GET", "headers": {"Cookie": cookie}}
+
+
+@pytest.mark.parametrize("route", ADDRESSES)
+def test_nothing_that_is_sent_to_any_address_is_a_server_error(route, values, researcher):
+    address = filled(route, values)
+    for signed_in in (False, True):
+        client = Client(raise_request_exception=False)
+        for what, sent in requests(address):
+            if signed_in and what != "cookie":
+                client.force_login(researcher)
+            send = client.generic if "method" in sent else client.post
+            reply = send(path=address, **sent)
+            assert reply.status_code < 500, (what, signed_in, reply.status_code)
+
+
+def test_head_is_what_get_says_without_the_body(client, db):
+    got, head = client.get("/"), client.head("/")
+    assert (head.status_code, head.content) == (200, b"")
+    assert head["Content-Type"] == got["Content-Type"]
+    assert client.head("/join/nobody/").status_code == 404
+
+
+def test_head_of_a_page_with_a_form_is_its_page_and_sends_no_form(ada):
+    assert ada.head(reverse("task_import")).status_code == 200
+    assert ada.head(reverse("study_new")).status_code == 200
+
+
+@pytest.mark.parametrize("charset", ["utf-7", "latin-1"])
+def test_another_charset_than_utf_8_is_refused_in_a_sentence(client, db, charset):
+    kind = f"application/x-www-form-urlencoded; charset={charset}"
+    reply = client.post(reverse("login"), b"username=ada", content_type=kind)
+    assert reply.status_code == 415
+    assert "Handful reads UTF-8 only" in reply.content.decode()
+
+
+def test_a_name_that_nobody_can_have_is_an_ordinary_failure_to_sign_in(client, db):
+    reply = client.post(reverse("login"), {"username": LONG, "password": "wrong"})
+    assert reply.status_code == 200
+    assert "Location" not in reply
+    basic = "Basic " + base64.b64encode(f"{LONG}:p".encode()).decode()
+    assert client.get("/api/studies/", headers={"Authorization": basic}).status_code == 401
+
+
+# Bodies ------------------------------------------------------------------------------------------
+
+
+class Unread:
+    """The body of a request of so many bytes: whoever reads it fails."""
+
+    def read(self, *_size):
+        raise AssertionError("the body was read")
+
+    readline = read
+
+
+def large(client: Client, address: str, size: int, **headers):
+    """The reply to a POST that announces so many bytes, sent from a browser with a CSRF cookie."""
+    return client.post(
+        address,
+        content_type="multipart/form-data; boundary=x",
+        headers=headers,
+        CONTENT_LENGTH=str(size),
+        **{"wsgi.input": Unread()},
+    )
+
+
+TAKE_FILES = {"/tasks/import/", "/models/", "/tasks/<str:name>/<int:version>/checks/",
+              "/tasks/import/<uuid:pk>/files/"}  # fmt: skip
+
+
+def marked(found, prefix: str = "/"):
+    for one in found:
+        if isinstance(one, URLResolver):
+            yield from marked(one.url_patterns, prefix + str(one.pattern))
+        elif hasattr(one.callback, "max_body"):
+            yield prefix + str(one.pattern)
+
+
+def test_four_addresses_take_files():
+    assert set(marked(get_resolver().url_patterns)) == TAKE_FILES
+
+
+@pytest.mark.parametrize("route", [one for one in ADDRESSES if not one.startswith("/admin")])
+def test_a_large_body_of_a_stranger_is_refused_before_it_is_read(route, values, db):
+    reply = large(Client(enforce_csrf_checks=True), filled(route, values), 190_000_000)
+    assert reply.status_code in (413, 404)
+    if reply.status_code == 413:
+        assert "Nothing was taken" in reply.content.decode()
+
+
+def test_who_is_signed_in_sends_large_bodies_where_files_are_taken_alone(ada, values):
+    assert large(ada, reverse("study_new"), 1_000_001).status_code == 413
+    assert large(ada, reverse("task_import"), 300_000_000).status_code == 413
+    with pytest.raises(AssertionError, match="the body was read"):
+        large(ada, reverse("task_import"), 190_000_000)
+
+
+def test_a_script_gets_the_sentence_alone(client, db):
+    reply = large(client, reverse("task_import"), 190_000_000, **{"HX-Request": "true"})
+    assert reply.content.decode() == "Nothing was taken: sign in first, then send the files."
