@@ -13,7 +13,7 @@ from datetime import datetime
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
-from django.db.models import Count, F, Q
+from django.db.models import Count, F, ProtectedError, Q
 
 from annotation import eligibility, identities, parts
 from annotation.identities import worker_key
@@ -27,6 +27,7 @@ from annotation.models import (
     Step,
     Study,
     Submission,
+    Tombstone,
     Worker,
 )
 from annotation.recruiters import Door, Identity
@@ -211,9 +212,7 @@ def join(
         # one decision at a time per study.
         study = Study.objects.select_for_update(no_key=True).get(pk=study_id)
         expire_idle(study, now)
-        worker, _created = Worker.objects.get_or_create(
-            key=key, defaults={"recruiter": recruiter, "kind": kind}
-        )
+        worker = _worker(key, recruiter, kind)
         theirs = study.participations.filter(worker=worker)
         if not verified and theirs.live().exclude(browser=browser).exists():
             raise RecruitmentError("elsewhere")
@@ -237,6 +236,15 @@ def join(
             raise RecruitmentError(code)
         scenario = _allocate(study, key, kind, among, now)
         return take_seat(study, scenario, worker, part=part, browser=browser)
+
+
+def _worker(key: str, recruiter: str, kind: str) -> Worker:
+    """The worker of that key, locked: a "no" in another study deletes who has nothing else."""
+    while True:
+        Worker.objects.get_or_create(key=key, defaults={"recruiter": recruiter, "kind": kind})
+        worker = Worker.objects.select_for_update(no_key=True).filter(key=key).first()
+        if worker is not None:
+            return worker
 
 
 def _too_many_unconsented(study: Study) -> bool:
@@ -430,7 +438,10 @@ def expire_idle(study: Study, now: datetime | None = None) -> int:
 
 
 def consent(participation: Participation, agree: bool) -> None:
-    """Record consent, or leave nothing but a count. Does nothing once the question was answered."""
+    """Record consent, or leave nothing but a count. Does nothing once the question was answered.
+
+    Of who says no after a bonus or a decision that row stays, as withdrawn.
+    """
     arrived = Participation.objects.filter(pk=participation.pk, status=Participation.Status.ARRIVED)
     if agree:
         text = participation.study.consent_texts.order_by("-version").first()
@@ -439,22 +450,42 @@ def consent(participation: Participation, agree: bool) -> None:
         )
         return
     with transaction.atomic():
+        # The study and the worker first, as in `join`: they may start something at this very moment.
+        Study.objects.select_for_update(no_key=True).get(pk=participation.study_id)
+        worker = Worker.objects.select_for_update().filter(pk=participation.worker_id)
+        list(worker)
         # Who agreed in another tab has work to lose: then this "no" says nothing any more.
         undecided = Participation.objects.select_for_update().filter(
             pk=participation.pk, status__in=UNDECIDED, consented_at=None
         )
-        if undecided.first() is None:
+        one = undecided.first()
+        if one is None:
             return
-        Submission.objects.filter(participation=participation).delete()
-        Participation.objects.filter(pk=participation.pk).delete()
+        try:
+            with transaction.atomic():
+                Submission.objects.filter(participation=one).delete()
+                Participation.objects.filter(pk=one.pk).delete()
+        except ProtectedError:
+            _end_before_consent(one)
+            return
         Scenario.objects.filter(pk=participation.scenario_id).update(declined=F("declined") + 1)
         DeclinedOffer.objects.update_or_create(
             study_id=participation.study_id,
             worker_key=participation.worker.key,
             defaults={"scenario_id": participation.scenario_id, "declined_at": database_now()},
         )
-        worker = Worker.objects.filter(pk=participation.worker_id, participations__isnull=True)
-        worker.delete()
+        worker.filter(participations__isnull=True).delete()
+
+
+def _end_before_consent(participation: Participation) -> None:
+    """What was earned or decided already stays: a bonus is owed to somebody. Nothing else does."""
+    Tombstone.objects.create(participation=participation, turns_erased=0)
+    participation.status, participation.seat_number = Participation.Status.WITHDRAWN, None
+    participation.in_analysis, participation.browser = False, ""
+    participation.finished_at = database_now()
+    participation.save(
+        update_fields=["status", "seat_number", "in_analysis", "browser", "finished_at"]
+    )
 
 
 def next_task_is_offered(participation: Participation) -> bool:

@@ -187,7 +187,7 @@ def consent(request: HttpRequest, token: str) -> HttpResponse:
         for one in Participation.objects.filter(token=token).select_related("study"):
             way_out = exit_of(one, "no_consent")
             recruitment.consent(one, agree=False)
-        if Participation.objects.filter(token=token).exists():
+        if Participation.objects.filter(token=token, consented_at__isnull=False).exists():
             return redirect("work", token)  # they agreed in another tab, and that counts
         address = reverse("declined")
         if way_out is not None:

@@ -319,6 +319,49 @@ def test_control_without_the_lock_a_completed_participation_expires(researcher, 
     assert complete_while_expiring(researcher).status == "expired"
 
 
+# "No" in one study, Start in another -------------------------------------------------------------
+
+
+def decline_here_and_start_there(researcher, number: int) -> list[object]:
+    """The same worker in two tabs, at the same moment."""
+    studies = [
+        factories.make_study(researcher, factories.make_task(name=f"t{number}{x}"), shots=[0])
+        for x in "ab"
+    ]
+    who = f"ida-{number}"
+    seat = factories.join(studies[0], identity=who)
+    found = race(
+        [
+            lambda: recruitment.consent(seat, agree=False),
+            lambda: factories.join(studies[1], identity=who),
+        ]
+    )
+    assert not Participation.objects.filter(pk=seat.pk).exists() or any(
+        isinstance(one, Exception) for one in found
+    )
+    return found
+
+
+def test_declining_while_one_starts_another_study_never_fails(researcher):
+    for number in range(10):
+        declined, seat = decline_here_and_start_there(researcher, number)
+        assert declined is None, declined
+        assert isinstance(seat, Participation), seat
+        assert Participation.objects.get(pk=seat.pk).worker.participations.count() == 1
+
+
+def test_control_without_the_lock_on_the_worker_one_of_the_two_fails(researcher, no_locks):
+    failed = 0
+    for number in range(40):
+        failed += any(
+            isinstance(one, IntegrityError)
+            for one in decline_here_and_start_there(researcher, number)
+        )
+        if failed:
+            break
+    assert failed
+
+
 # The same worker into two scenarios of a task ----------------------------------------------------
 
 

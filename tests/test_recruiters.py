@@ -168,6 +168,10 @@ def test_a_preview_with_the_placeholder_takes_no_seat(panel):
         ("id_parameter", "a b", "parameter&#x27;s name alone"),
         ("completed_url", "connect.example.org", "begins with https"),
         ("completed_url", "https://x.org/{who}", "can stand in braces"),
+        ("completed_url", "https://{id}/", "only after the host"),
+        ("other_url", "https://x.{id}.org/", "only after the host"),
+        ("completed_url", "https://x.org@{id}/", "only after the host"),
+        ("completed_url", "https://{code}?x=/", "only after the host"),
         ("completed_url", "https://x.org/PROJECT/complete", "words in capitals"),
         ("name", "", "name"),
     ],
@@ -415,6 +419,13 @@ def test_a_no_after_a_yes_in_another_tab_takes_nothing_away(panel):
     reply = Client().post(reverse("consent", args=[seat.token]), {"agree": "no"})
     assert reply.url == reverse("work", args=[seat.token])
     assert Submission.objects.get().participation == seat
+
+
+def test_the_id_of_a_worker_never_decides_where_they_are_sent(panel, study):
+    Panel.objects.update(completed_url="https://{id}/done")
+    seat = complete(arrive(panel, "participantId=evil.example&assignmentId=a1"))
+    page = Client().get(reverse("work", args=[seat.token])).content.decode()
+    assert "https://evil.example" not in page
 
 
 def test_declining_after_the_seat_was_given_up_leaves_nothing_but_a_count_too(study, panel):

@@ -7,7 +7,7 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation import design, recruitment, training_step
+from annotation import design, pay, recruitment, training_step
 from annotation.models import Answer, Kind, Participation, Study
 from tests import factories
 
@@ -186,6 +186,30 @@ def test_a_second_click_on_no_is_thanked_like_the_first(client, study):
         reply = client.post(reverse("consent", args=[seat.token]), {"agree": "no"})
         assert (reply.status_code, reply.url) == (302, reverse("declined"))
     assert sum(scenario.declined for scenario in study.scenarios.all()) == 1
+
+
+@pytest.mark.parametrize("about", ["bonus", "decision"])
+def test_declining_after_a_bonus_or_a_decision_keeps_that_and_frees_the_seat(
+    client, study, researcher, about
+):
+    seat = factories.join(study)
+    if about == "bonus":
+        pay.add_bonus(seat, 100, "for the trouble", researcher)
+    else:
+        pay.decide(seat, False, "a test of ours", researcher)
+    for _click in range(2):
+        reply = client.post(reverse("consent", args=[seat.token]), {"agree": "no"})
+        assert (reply.status_code, reply.url) == (302, reverse("declined"))
+    seat.refresh_from_db()
+    assert (seat.status, seat.seat_number, seat.consented_at) == ("withdrawn", None, None)
+    assert (seat.in_analysis, seat.browser) == (False, "")
+    assert [entry.cents for entry in seat.ledger.all()] == ([100] if about == "bonus" else [])
+    assert client.get(reverse("work", args=[seat.token])).status_code == 200
+    client.force_login(researcher)
+    for name in ("study", "pay", "export_zip"):
+        assert client.get(reverse(name, args=[study.name])).status_code == 200
+    address = reverse("participation", args=[study.name, seat.pseudonym])
+    assert client.get(address).status_code == 200
 
 
 def test_every_choice_of_a_scenario_can_be_made_again_from_its_log(researcher):

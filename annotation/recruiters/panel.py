@@ -17,6 +17,7 @@ CODES = ("completed_code", "other_code", "turned_away_code")
 URLS = ("completed_url", "other_url", "turned_away_url")
 PLACEHOLDERS = ("{id}", "{submission}", "{code}")
 LONGEST_ID = 200
+HOST_OF_THEIRS = re.compile(r"https?://[^/?#]*[{}@\\]")
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,8 @@ def check(panel: Panel) -> None:
             bare = bare.replace(placeholder, "")
         if not re.match(r"https?://[^\s/]+", template):
             errors[field] = "Write a whole address that begins with https://"
+        elif HOST_OF_THEIRS.match(template):
+            errors[field] = "Placeholders can stand only after the host: who answers is not theirs."
         elif "{" in bare or "}" in bare:
             errors[field] = f"Only {', '.join(PLACEHOLDERS)} can stand in braces."
         elif re.search(r"\b(PROJECT|SCHOOL|TOKEN)\b", template):
@@ -132,6 +135,8 @@ class PanelDoor:
             code, url = self.panel.turned_away_code, self.panel.turned_away_url
         if identity is None and ("{id}" in url or "{submission}" in url):
             url = ""  # it would lead nowhere
+        if HOST_OF_THEIRS.match(url):
+            url = ""  # stored before that was refused: a worker's id must not decide the host
         values = (identity.person, identity.submission, code) if identity else ("", "", code)
         for placeholder, value in zip(PLACEHOLDERS, values, strict=True):
             url = url.replace(placeholder, quote(value, safe=""))
