@@ -125,15 +125,21 @@ def _chunk(job: Job, number: int) -> dict[str, str]:
 
 
 def _data(study: Study, job: Job) -> dict[str, str]:
+    # What an earlier try left is nobody's, and may be what fills the disk.
+    shutil.rmtree(jobs.folder_of(job), ignore_errors=True)
     # A name of its own: whoever begins this part again does not write into the same folder.
     name = secrets.token_hex(8)
     folder = jobs.folder_of(job) / name / study.name
-    folder.mkdir(parents=True)
-    with exports.snapshot():
-        study.refresh_from_db()
-        at, found = timezone.now(), state(study)
-        release.write_data(study, folder)
-    release.write_readme(folder)
+    try:
+        folder.mkdir(parents=True)
+        with exports.snapshot():
+            study.refresh_from_db()
+            at, found = timezone.now(), state(study)
+            release.write_data(study, folder)
+        release.write_readme(folder)
+    except OSError:
+        shutil.rmtree(folder.parent, ignore_errors=True)
+        raise
     return {"folder": name, "state": found, "at": at.isoformat()}
 
 
@@ -147,8 +153,11 @@ def _further(part: str, study: Study, job: Job) -> dict[str, str]:
         release.verify(folder)
     elif part == "zip":
         building = folder.with_name(f"{secrets.token_hex(8)}.part")
-        exports.zip_folder(folder, building)
-        building.replace(_archive(job))
+        try:
+            exports.zip_folder(folder, building)
+            building.replace(_archive(job))
+        finally:
+            building.unlink(missing_ok=True)
         for one in jobs.folder_of(job).iterdir():
             if one.is_dir():
                 shutil.rmtree(one, ignore_errors=True)

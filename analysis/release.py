@@ -138,8 +138,11 @@ def write_parquet(folder: Path, name: str) -> None:
     (folder / "parquet").mkdir(exist_ok=True)
     target = folder / "parquet" / f"{name.removesuffix('.csv')}.parquet"
     part = target.with_suffix(".part")
-    parquet.write(folder / name, part)
-    part.replace(target)
+    try:
+        parquet.write(folder / name, part)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def verify(folder: Path) -> str:

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotation.models import Step
 from annotation.preview import show
 from annotation.turn_page import TurnPage
-from tasks import report, uploads
+from tasks import disk, report, uploads
 from tasks.importing import CLUES
 from tasks.models import Example, Task, Upload
 from tasks.polling import go_to, poll
@@ -44,7 +44,11 @@ def task_import(request: HttpRequest) -> HttpResponse:
     if problem:
         return _form(request, upload, [problem])
     upload.save()
-    uploads.add(upload, request.FILES.getlist("files"))
+    try:
+        uploads.add(upload, request.FILES.getlist("files"))
+    except disk.DiskFull as error:
+        uploads.drop(upload)
+        return _form(request, upload, [str(error)])
     if not uploads.names(upload):
         refused = upload.refused or ["None of these files is part of a task."]
         uploads.drop(upload)
@@ -140,7 +144,10 @@ def task_upload_files(request: HttpRequest, pk: UUID) -> HttpResponse:
         return _page(request, upload, [problem or "Choose files to add, or another card."])
     else:
         upload.card_name = card
-        uploads.add(upload, files)
+        try:
+            uploads.add(upload, files)
+        except disk.DiskFull as error:
+            return _page(request, upload, [str(error)])
     uploads.start_check(upload, request.user)
     return go_to(request, _address(upload))
 

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import codecs
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -113,6 +114,9 @@ def limit_bodies(get_response: Answer) -> Answer:
         except OSError as error:
             if not disk.is_full(error):
                 raise
+            for handler in request.upload_handlers:
+                with contextlib.suppress(OSError):  # closing it finds no room either
+                    handler.upload_interrupted()
             return _refused(request, 507, f"Nothing was taken. {disk.sentence()}")
         return None
 

@@ -1,10 +1,27 @@
 """A full disk, named: what to do about it is known, so it is no error that nobody foresaw."""
 
+import contextlib
 import errno
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 from django.conf import settings
+
+
+class DiskFull(Exception):
+    """There is no room: a sentence that says what to do."""
+
+
+@contextlib.contextmanager
+def named() -> Iterator[None]:
+    """Raise DiskFull for what a full disk raises in the block."""
+    try:
+        yield
+    except OSError as error:
+        if not is_full(error):
+            raise
+        raise DiskFull(sentence()) from None
 
 
 def is_full(error: BaseException) -> bool:

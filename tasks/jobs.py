@@ -5,7 +5,8 @@ A job is cut into numbered chunks, done one after the other. Each poll of the pa
 queue server: a job that nobody looks at waits.
 
 A chunk is claimed before it is run, by one conditional update, so that of two polls at once only
-one runs it. A killed process leaves its claim behind; when that runs out, the chunk is taken up
+one runs it. The claim holds for half a minute and is renewed while the chunk is run, up to its
+kind's limit. A killed process leaves its claim behind; when that runs out, the chunk is taken up
 again. So a chunk must give the same when it is run again, and must end within its kind's limit.
 """
 
@@ -14,8 +15,9 @@ import hashlib
 import logging
 import secrets
 import shutil
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -23,17 +25,19 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import DatabaseError, connection, transaction
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
-from tasks import checking
+from tasks import checking, disk
 from tasks.formats import canonical
 from tasks.models import Job
 
 logger = logging.getLogger(__name__)
 
 POLL = 1.0  # seconds that one request works on a job
+CLAIM = timedelta(seconds=30)  # that a claim is believed without being renewed
+BEAT = 10.0  # seconds between two renewals
 MOST_TRIES = 3  # of one chunk whose process was killed each time
 
 
@@ -43,7 +47,7 @@ class JobError(Exception):
 
 @dataclass(frozen=True)
 class Kind:
-    """How one chunk of such a job is done, and for how long a claim on it is believed."""
+    """How one chunk of such a job is done, and for how long its claim is renewed at most."""
 
     chunk: Callable[[Job, int], Any]
     limit: timedelta
@@ -151,7 +155,7 @@ def run_chunk(job: Job) -> bool:
 
 def _run_chunk(job: Job) -> bool:
     kind = KINDS[job.kind]
-    claim = _claim(job, kind.limit)
+    claim = _claim(job)
     if not claim:
         return False
     own = Job.objects.filter(pk=job.pk, claim=claim)
@@ -163,13 +167,14 @@ def _run_chunk(job: Job) -> bool:
                 " was stopped each time, or it takes too long. Look at the memory of the server,"
                 " then try again."
             )
-        part = kind.chunk(job, job.done)
+        with _renewed(job, claim, kind.limit):
+            part = kind.chunk(job, job.done)
     except checking.Busy:
         own.update(state=Job.State.WAITING, tries=0, touched_at=timezone.now(), **free)
         job.refresh_from_db()
         return False
     except Exception as error:
-        if not isinstance(error, JobError):
+        if not isinstance(error, JobError) and not disk.is_full(error):
             logger.exception("%s failed", job)
         own.update(
             state=Job.State.FAILED, error=_sentence(error), touched_at=timezone.now(), **free
@@ -194,14 +199,56 @@ def _run_chunk(job: Job) -> bool:
     return bool(stored) and not is_last
 
 
-def _claim(job: Job, limit: timedelta) -> str:
+@contextlib.contextmanager
+def _renewed(job: Job, claim: str, limit: timedelta) -> Iterator[None]:
+    """Renew the claim meanwhile, from a thread with a connection of its own."""
+    ended = threading.Event()
+
+    def beat() -> None:
+        last = time.monotonic() + limit.total_seconds()
+        try:
+            while not ended.wait(BEAT) and time.monotonic() < last:
+                # A database that cannot be asked now is asked again at the next beat.
+                with contextlib.suppress(DatabaseError):
+                    own = Job.objects.filter(pk=job.pk, claim=claim)
+                    own.update(claimed_until=timezone.now() + CLAIM)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=beat, name=f"claim on job {job.pk}", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def wait_for_claim(job: Job) -> bool:
+    """Is its chunk free once the claim that stands on it now has run out?
+
+    False where it is renewed, which a killed process cannot. Waits for half a minute at most.
+    """
+    until = job.claimed_until
+    while until is not None and timezone.now() <= until:
+        time.sleep(1)
+        try:
+            job.refresh_from_db()
+        except Job.DoesNotExist:
+            return False
+        if job.claimed_until != until:
+            break
+    return job.claimed_until in (None, until)
+
+
+def _claim(job: Job) -> str:
     """Take the next chunk; the name of the claim, or "" where it is taken or there is none."""
     claim, now = secrets.token_hex(16), timezone.now()
     unfinished = Q(state__in=(Job.State.WAITING, Job.State.RUNNING))
     claimed = Job.objects.filter(unfinished & _free(now), pk=job.pk).update(
         state=Job.State.RUNNING,
         claim=claim,
-        claimed_until=now + limit,
+        claimed_until=now + CLAIM,
         tries=F("tries") + 1,
         touched_at=now,
     )
@@ -217,6 +264,8 @@ def _free(now: datetime) -> Q:
 def _sentence(error: Exception) -> str:
     if isinstance(error, JobError):
         return str(error)
+    if disk.is_full(error):
+        return disk.sentence()
     return (
         f"Something went wrong that was not foreseen ({type(error).__name__}). Try again; if it"
         " fails again, the server's log says where."

@@ -16,7 +16,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils import timezone
 
-from tasks import jobs, prediction_files
+from tasks import disk, jobs, prediction_files
 from tasks.models import Job, Prediction, PredictionFile, Task
 from tasks.prediction_files import PredictionsError, Scored, Upload
 
@@ -54,9 +54,14 @@ def begin(name: str, uploads: Sequence[Upload], by: Any, **details: Any) -> Job:
     }
     with transaction.atomic():  # nobody sees the job before its files are there
         job = jobs.start(KIND, parameters, total=len(parameters["parts"]) + 1, owner=by)
-        jobs.folder_of(job).mkdir(parents=True)
-        for number, upload in enumerate(uploads):
-            (jobs.folder_of(job) / f"{number}.jsonl").write_bytes(upload.data)
+        try:
+            with disk.named():
+                jobs.folder_of(job).mkdir(parents=True)
+                for number, upload in enumerate(uploads):
+                    (jobs.folder_of(job) / f"{number}.jsonl").write_bytes(upload.data)
+        except disk.DiskFull as error:
+            shutil.rmtree(jobs.folder_of(job), ignore_errors=True)
+            raise PredictionsError([str(error)]) from None
     return job
 
 

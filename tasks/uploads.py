@@ -23,7 +23,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from tasks import checking, jobs, report
+from tasks import checking, disk, jobs, report
 from tasks.cards import Card, CardError, load_card, parse_card
 from tasks.formats import FILE_NAME, FormatError, content_hash, is_beside, layout, read_folder
 from tasks.importing import CARDS, CLUES, import_task
@@ -90,24 +90,29 @@ def add(upload: Upload, files: Iterable[UploadedFile]) -> None:
     """Store these files, each beside or instead of those that are there; ZIPs are unpacked.
 
     A file that cannot be taken keeps no other out: it is named in `upload.refused`. Whatever was
-    found out about the files before holds no longer.
+    found out about the files before holds no longer. Raises DiskFull; the file that did not fit and
+    those after it are not there then.
     """
-    folder_of(upload).mkdir(parents=True, exist_ok=True)
     refused: list[str] = []
     taken: set[str] = set()
-    sizes = _sizes(upload)
-    for file in files:
-        try:
-            for name, content in _parts(file):
+    try:
+        with disk.named():
+            folder_of(upload).mkdir(parents=True, exist_ok=True)
+            sizes = _sizes(upload)
+            for file in files:
                 try:
-                    _store(upload, name, content, taken, sizes)
+                    for name, content in _parts(file):
+                        try:
+                            _store(upload, name, content, taken, sizes)
+                        except UploadError as error:
+                            refused.append(str(error))
                 except UploadError as error:
                     refused.append(str(error))
-        except UploadError as error:
-            refused.append(str(error))
-    more = len(refused) - MOST_SAID
-    upload.refused = refused[:MOST_SAID] + ([f"{more} more files: not taken."] if more > 0 else [])
-    _changed(upload)
+    finally:
+        more = len(refused) - MOST_SAID
+        last = [f"{more} more files: not taken."] if more > 0 else []
+        upload.refused = refused[:MOST_SAID] + last
+        _changed(upload)
 
 
 def remove(upload: Upload, name: str) -> None:

@@ -1,7 +1,9 @@
 """Fixtures named as the domain, built on one another: task -> study -> participation."""
 
+import functools
 import os
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -45,9 +47,24 @@ def pytest_configure() -> None:
     django_settings.VAR_DIR = Path(_var.name)
 
 
-def pytest_report_header() -> str:
+def pytest_report_header() -> list[str]:
     state = "found" if CLUES.is_dir() else "ABSENT: the tests marked real_data are left out"
-    return f"published CLUES files (HANDFUL_SHARED): {state}; database: {connection.vendor}"
+    disk = "can be made" if _can_mount() else "NEEDS root: the tests marked small_disk are left out"
+    return [
+        f"published CLUES files (HANDFUL_SHARED): {state}; database: {connection.vendor}",
+        f"a small disk: {disk}",
+    ]
+
+
+@functools.cache
+def _can_mount() -> bool:
+    """May this run mount a small file system?"""
+    with tempfile.TemporaryDirectory() as folder:
+        mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder]
+        if os.geteuid() or subprocess.run(mount, capture_output=True, check=False).returncode:
+            return False
+        subprocess.run(["umount", folder], check=True)
+        return True
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -56,6 +73,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if os.environ.get("CI"):
             raise pytest.UsageError("CI runs the tests on the real data: set HANDFUL_SHARED")
         _deselect(config, items, "real_data")
+    if not _can_mount():
+        _deselect(config, items, "small_disk")
     # `make test` runs everything on both engines, so nothing that is left out here stays out.
     _deselect(config, items, "postgres" if connection.vendor == "sqlite" else "sqlite")
 

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from datetime import timedelta
 
@@ -148,7 +149,8 @@ def test_a_chunk_that_kills_its_process_each_time_fails_at_last(db, ran):
     job = squares()
     for _ in range(jobs.MOST_TRIES):
         Job.objects.filter(pk=job.pk).update(claimed_until=None, claim="", state="waiting")
-        assert jobs._claim(job, timedelta(seconds=-1))
+        assert jobs._claim(job)
+    Job.objects.filter(pk=job.pk).update(claimed_until=timezone.now() - timedelta(seconds=1))
     jobs.advance(job)
     assert job.has_failed
     assert "Part 1 was begun 3 times and never ended" in job.error
@@ -195,13 +197,35 @@ def test_the_database_refuses_what_no_job_can_be(db, ran, wrong):
         Job.objects.filter(pk=job.pk).update(**wrong)
 
 
+def renewing(job: Job, *, times: int):
+    """Whoever is at that chunk renews the claim so often, once a look at the job."""
+    left = [times]
+
+    def look(execute, sql, *arguments):
+        if sql.startswith("SELECT") and "tasks_job" in sql and left[0]:
+            left[0] -= 1
+            Job.objects.filter(pk=job.pk).update(claimed_until=timezone.now() + jobs.CLAIM)
+        return execute(sql, *arguments)
+
+    return connection.execute_wrapper(look)
+
+
+def test_the_command_takes_up_what_a_killed_process_was_at(db, ran, capsys):
+    job = squares(total=2)
+    abandoned(job, timedelta(seconds=2))
+    call_command("run_jobs")
+    job.refresh_from_db()
+    assert (job.state, ran) == ("done", [0, 1])
+
+
 def test_the_command_does_what_waits_and_leaves_what_is_claimed(db, ran, capsys):
     waiting, claimed = squares(total=2), squares(total=4)
     claimed.parameters = {"other": 1}
     claimed.key, claimed.pk = "k", None
     claimed.save(force_insert=True)
     abandoned(claimed, timedelta(seconds=30))
-    call_command("run_jobs")
+    with renewing(claimed, times=100):
+        call_command("run_jobs")
     waiting.refresh_from_db()
     claimed.refresh_from_db()
     assert (waiting.state, claimed.state) == ("done", "running")
@@ -255,6 +279,45 @@ def test_many_who_ask_for_the_same_work_at_once_get_one_job(ran):
     assert {job.pk for job in found} == {Job.objects.get().pk}
 
 
+def held_until(job: Job, condition) -> None:
+    """Return once the claim in the database is as wanted; the limit of a test ends it otherwise."""
+    while not condition(Job.objects.get(pk=job.pk).claimed_until):
+        time.sleep(0.01)
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_the_claim_of_whoever_is_still_at_a_chunk_is_renewed_up_to_its_limit(ran, monkeypatch):
+    monkeypatch.setattr(jobs, "BEAT", 0.01)
+    job = squares(total=1)
+    seen = []
+
+    def slow(job, number):
+        first = job.claimed_until
+        held_until(job, lambda until: until > first + timedelta(milliseconds=100))
+        seen.append(first)
+
+    monkeypatch.setitem(jobs.KINDS, "squares", jobs.Kind(slow, timedelta(minutes=1)))
+    jobs.advance(job)
+    assert seen
+    assert job.state == "done"
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_a_claim_is_renewed_no_longer_than_a_chunk_may_last(ran, monkeypatch):
+    monkeypatch.setattr(jobs, "BEAT", 0.01)
+    job = squares(total=1)
+
+    def endless(job, number):
+        while any(one.name == f"claim on job {job.pk}" for one in threading.enumerate()):
+            time.sleep(0.01)
+
+    monkeypatch.setitem(jobs.KINDS, "squares", jobs.Kind(endless, timedelta(seconds=0.1)))
+    jobs.advance(job)
+    assert job.state == "done"
+
+
 WORK_AND_DIE = """
 import os, signal, sys
 import django
@@ -286,6 +349,8 @@ def test_a_killed_process_leaves_its_chunk_to_whoever_comes_after_the_claim(ran)
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
     jobs.advance(job)
     assert (job.state, job.done, ran) == ("running", 1, [])
+    # Its limit is a minute, and yet nobody waits for longer than this.
+    assert job.claimed_until <= timezone.now() + jobs.CLAIM
     Job.objects.filter(pk=job.pk).update(claimed_until=timezone.now())
     finish(job)
     assert (job.state, job.result, ran) == ("done", [0, 1, 4], [1, 2])

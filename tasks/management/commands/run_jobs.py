@@ -14,7 +14,10 @@ from tasks.models import Job
 
 
 class Command(BaseCommand):
-    help = "Run all jobs that wait until none does, then stop; what is at work elsewhere stays."
+    help = (
+        "Run all jobs that wait until none does, then stop. What is at work elsewhere stays; what a"
+        " killed process was at is taken up again within half a minute."
+    )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if sentence := installation.conflict():
@@ -24,7 +27,7 @@ class Command(BaseCommand):
         failed = 0
         waiting = (Job.State.WAITING, Job.State.RUNNING)
         for job in Job.objects.filter(state__in=waiting, kind__in=jobs.KINDS):
-            while jobs.run_chunk(job):
+            while jobs.run_chunk(job) or (job.claim and jobs.wait_for_claim(job)):
                 self.stdout.write(str(job))
             self.stdout.write(f"{job}, {job.state}" + (f": {job.error}" if job.error else ""))
             failed += job.has_failed
