@@ -23,10 +23,11 @@ lint: .venv/dev
 	$(BIN)/lint-imports
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
-bench: .venv/dev  ## the load with its yardstick in the same run, then tables and files of a replication, then the dashboard
+bench: .venv/dev  ## the load with its yardstick in the same run, then tables and files of a replication, the dashboard, and uploads beside annotators
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/run.py
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/results.py
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/dashboard.py
+	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/uploads.py
 
 bench-million: .venv/dev  ## a million answers, and a tenth: export, table, pages, verify.py, bundle; on SQLite
 	$(BIN)/python benchmarks/million.py

@@ -4,17 +4,21 @@ The same content again changes nothing; changed content makes a new version besi
 that no answer ever loses the example it was given for.
 """
 
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from tasks import report
 from tasks.cards import Card, load_card
 from tasks.formats import FormatError, Record, SplitFile, content_hash, read_folder
-from tasks.models import Example, Split, Task
+from tasks.models import Example, Split, Task, UnfinishedImport
 
+PIECE = 1_000_000  # characters of examples that are stored in one transaction
 CARDS = Path(__file__).parent / "clues"
 
 # Name of the task -> folder and prefix of its files in the published layout.
@@ -53,15 +57,44 @@ def read_clues(root: Path, name: str, rechain: bool = False) -> tuple[Card, list
 
 
 def import_task(card: Card, files: list[SplitFile], rechain: bool = False) -> ImportResult:
-    """Store the task, or find that it is stored already."""
+    """Store the task, or find that it is stored already.
+
+    Its examples are stored in pieces, so that nobody who answers at this moment waits for all of
+    them on SQLite; before the last one it is no task (`Task.objects` leaves it out). What a killed
+    process left is gone on with when the same content comes again.
+    """
     digest = content_hash(card, files)
-    built = report.build(card, files)
+    stored = Task.objects.filter(name=card.name, content_hash=digest).first()
+    if stored is not None:
+        return ImportResult(stored, False, stored.report)
+    task = _begin(card, digest, report.build(card, files), rechain)
+    try:
+        for number, piece in enumerate(_pieces(task, files)):
+            if number:
+                _let_others_write()
+            with transaction.atomic():
+                Example.objects.bulk_create(piece, ignore_conflicts=True)
+        with transaction.atomic():
+            wanted = sum(len(file.records) for file in files)
+            if Example.objects.filter(split__task=task).count() != wanted:
+                raise RuntimeError(f"{task} has not all of its {wanted} examples")
+            finished, _ = UnfinishedImport.objects.filter(task=task).delete()
+    except Exception:
+        with transaction.atomic():
+            Task.with_unfinished.filter(pk=task.pk, unfinished__isnull=False).delete()
+        raise
+    return ImportResult(task, bool(finished), task.report)
+
+
+def _begin(card: Card, digest: str, built: dict[str, Any], rechain: bool) -> Task:
+    """The row of that content, with the mark that it is not whole yet."""
     with transaction.atomic():
-        stored = Task.objects.filter(name=card.name, content_hash=digest).first()
-        if stored is not None:
-            return ImportResult(stored, False, stored.report)
-        newest = Task.objects.filter(name=card.name).order_by("-version").first()
-        task = Task.objects.create(
+        versions = Task.with_unfinished.filter(name=card.name)
+        found = versions.filter(content_hash=digest).first()
+        if found is not None:
+            return found
+        newest = versions.order_by("-version").first()
+        task = Task.with_unfinished.create(
             name=card.name,
             version=newest.version + 1 if newest else 1,
             content_hash=digest,
@@ -69,16 +102,41 @@ def import_task(card: Card, files: list[SplitFile], rechain: bool = False) -> Im
             rechained=rechain,
             report=built,
         )
-        for file in files:
-            split = Split.objects.create(
-                task=task,
-                kind=file.kind,
-                shots=file.shots,
-                number=file.number,
-                filename=file.filename,
-            )
-            Example.objects.bulk_create(examples_of(split, file.records))
-    return ImportResult(task, True, built)
+        UnfinishedImport.objects.create(task=task)
+        return task
+
+
+def _pieces(task: Task, files: list[SplitFile]) -> Iterator[list[Example]]:
+    """The examples that are not stored yet, about PIECE characters at a time."""
+    piece: list[Example] = []
+    size = 0
+    for file in files:
+        split, _made = Split.objects.get_or_create(
+            task=task, kind=file.kind, shots=file.shots, number=file.number,
+            defaults={"filename": file.filename},
+        )  # fmt: skip
+        stored = set(split.examples.values_list("position", flat=True))
+        for example in examples_of(split, file.records):
+            if example.position in stored:
+                continue
+            piece.append(example)
+            size += sum(map(len, (*example.context, example.question, *example.gold))) + 500
+            if size > PIECE:
+                yield piece
+                piece, size = [], 0
+    if piece:
+        yield piece
+
+
+def _let_others_write() -> None:
+    """SQLite has one writer, and who waits for it looks again every 0.1 s."""
+    if connection.vendor == "sqlite":
+        time.sleep(0.11)
+
+
+def drop_unfinished(before: datetime) -> None:
+    """Forget what a killed process began to import before then, and nobody went on with."""
+    Task.with_unfinished.filter(unfinished__begun_at__lt=before).delete()
 
 
 def examples_of(split: Split, records: list[Record]) -> list[Example]:

@@ -32,6 +32,14 @@ class TaskQuerySet(models.QuerySet["Task"]):
         return self.filter(version=models.Subquery(newest)).order_by("name")
 
 
+class TaskManager(models.Manager.from_queryset(TaskQuerySet)):  # type: ignore[misc]
+    """Tasks that are imported as a whole: one whose examples still come in is no task yet."""
+
+    def get_queryset(self) -> TaskQuerySet:
+        unfinished = UnfinishedImport.objects.filter(task=models.OuterRef("pk"))
+        return super().get_queryset().filter(~models.Exists(unfinished))
+
+
 class Task(models.Model):
     """One version of a task: its card and the splits that were imported with it."""
 
@@ -43,7 +51,8 @@ class Task(models.Model):
     report = models.JSONField()
     imported_at = models.DateTimeField(auto_now_add=True)
 
-    objects = TaskQuerySet.as_manager()
+    objects = TaskManager()
+    with_unfinished = models.Manager()  # noqa: DJ012 (a manager too)
 
     class Meta:
         ordering = ["name", "-version"]
@@ -94,6 +103,18 @@ class Task(models.Model):
         """The numbers of the training files of that size, ascending."""
         splits = self.splits.filter(kind=Split.Kind.TRAIN, shots=shots)
         return sorted(splits.values_list("number", flat=True))
+
+
+class UnfinishedImport(models.Model):
+    """Stands beside a task as long as its examples come in, piece by piece; tasks/importing.py."""
+
+    task = models.OneToOneField(
+        Task, on_delete=models.CASCADE, primary_key=True, related_name="unfinished"
+    )
+    begun_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"unfinished {self.task}"
 
 
 class Split(models.Model):

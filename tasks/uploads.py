@@ -26,7 +26,7 @@ from django.utils import timezone
 from tasks import checking, disk, jobs, report
 from tasks.cards import Card, CardError, load_card, parse_card
 from tasks.formats import FILE_NAME, FormatError, content_hash, is_beside, layout, read_folder
-from tasks.importing import CARDS, CLUES, import_task
+from tasks.importing import CARDS, CLUES, drop_unfinished, import_task
 from tasks.models import Job, Upload
 
 MOST_BYTES = 200_000_000  # of all files of an upload together, unpacked
@@ -419,6 +419,7 @@ def drop_old() -> None:
     """Forget what was neither confirmed nor discarded within a day, and folders of nobody."""
     for upload in Upload.objects.filter(made_at__lt=timezone.now() - KEPT):
         drop(upload)
+    drop_unfinished(timezone.now() - KEPT)
     root = Path(settings.VAR_DIR) / "uploads"
     # Looked at before the rows: a folder that comes after them belongs to somebody.
     folders = list(root.iterdir()) if root.is_dir() else []

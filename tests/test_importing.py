@@ -1,13 +1,17 @@
 """Import of the real files, what the report says of them, and everything that must be refused."""
 
 import json
+from datetime import timedelta
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
+from django.utils import timezone
 
+from tasks import importing, uploads
 from tasks.cards import CardError, load_card, parse_card
 from tasks.importing import CARDS, CLUES
-from tasks.models import Example, Split, Task
+from tasks.models import Example, Split, Task, UnfinishedImport
 from tests import factories
 
 RECORD = {"id": "1", "context": "We saw Oslo.", "question": "Which places?", "answer": ["Oslo"]}
@@ -126,6 +130,58 @@ def test_changed_content_makes_a_new_version_and_keeps_the_old_one(tmp_path, db)
         (1, "Which places?"),
         (2, "Where?"),
     ]
+
+
+def test_a_task_is_none_before_its_last_piece_is_stored(tmp_path, db, monkeypatch):
+    monkeypatch.setattr(importing, "PIECE", 0)
+    seen = []
+
+    def look(execute, sql, *arguments):
+        if sql.startswith("INSERT") and '"tasks_example"' in sql:
+            seen.append((Task.objects.exists(), Example.objects.count()))
+        return execute(sql, *arguments)
+
+    test = "".join(line(id=str(number)) for number in range(3))
+    with connection.execute_wrapper(look):
+        call_command("import_task", str(folder_of(tmp_path, test)), verbosity=0)
+    assert seen == [(False, 0), (False, 1), (False, 2)]
+    assert Task.objects.get().test_split.examples.count() == 3
+    assert not UnfinishedImport.objects.exists()
+
+
+@pytest.mark.parametrize("how", ["stopped", "broken"])
+def test_an_import_that_ends_early_is_no_task_and_is_gone_on_with(tmp_path, db, monkeypatch, how):
+    monkeypatch.setattr(importing, "PIECE", 0)
+    ends = KeyboardInterrupt if how == "stopped" else OSError
+    left = [2]
+
+    def end(execute, sql, *arguments):
+        if sql.startswith("INSERT") and '"tasks_example"' in sql:
+            left[0] -= 1
+            if not left[0]:
+                raise ends
+        return execute(sql, *arguments)
+
+    folder = folder_of(tmp_path, "".join(line(id=str(number)) for number in range(3)))
+    with pytest.raises(ends), connection.execute_wrapper(end):
+        call_command("import_task", str(folder), verbosity=0)
+    assert not Task.objects.exists()
+    assert Example.objects.count() == (1 if how == "stopped" else 0)
+    call_command("import_task", str(folder), verbosity=0)
+    assert [example.position for example in Example.objects.all()] == [0, 1, 2]
+    assert (Task.objects.get().version, UnfinishedImport.objects.count()) == (1, 0)
+
+
+def test_what_was_left_unfinished_is_forgotten_after_a_day(tmp_path, db, settings):
+    settings.VAR_DIR = tmp_path / "var"
+    task = factories.make_task()
+    UnfinishedImport.objects.create(task=task)
+    uploads.drop_old()
+    assert Task.with_unfinished.exists()
+    UnfinishedImport.objects.update(begun_at=timezone.now() - timedelta(hours=25))
+    uploads.drop_old()
+    assert not Task.with_unfinished.exists()
+    assert not Example.objects.exists()
 
 
 def test_every_spelling_of_no_answer_is_the_empty_set(tmp_path, db):
