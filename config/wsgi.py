@@ -12,14 +12,13 @@ from django.db import connections  # noqa: E402
 from django.urls import get_resolver  # noqa: E402
 
 from annotation import guards, key_check  # noqa: E402
-
-# Keys that do not fit the data do harm that nobody sees.
-key_check.require()
-guards.say_what_is_missing()
 from tasks import installation  # noqa: E402
 
 # A folder of another database is refused before anything of it can be deleted.
 installation.require()
+# Keys that do not fit the data do harm that nobody sees.
+key_check.require()
+guards.say_what_is_missing()
 connections.close_all()
 
 # Load all views now rather than in the first request, while others wait for it.
