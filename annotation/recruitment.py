@@ -450,7 +450,7 @@ def consent(participation: Participation, agree: bool) -> None:
         )
         return
     with transaction.atomic():
-        # The study and the worker first, as in `join`: they may start something at this very moment.
+        # Study and worker first, as in `join`: they may be starting something at this moment.
         Study.objects.select_for_update(no_key=True).get(pk=participation.study_id)
         worker = Worker.objects.select_for_update().filter(pk=participation.worker_id)
         list(worker)
