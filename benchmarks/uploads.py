@@ -195,9 +195,10 @@ def hostile_uploads() -> None:
         print(
             f"\nThe median page took {1000 * more:+.0f} ms, the longest {1000 * max(busy):.0f} ms."
         )
-        for what in uploads:
-            took = dict(done).get(what)
-            print(f"{what}: " + ("still being checked" if took is None else f"{took:.1f} s"))
+        for thread in threads:
+            thread.join()
+        for what, took in done:
+            print(f"{what}: answered after {took:.1f} s")
 
 
 def import_on_sqlite() -> None:
@@ -230,18 +231,28 @@ def import_on_sqlite() -> None:
                 time.sleep(0.02)
             return waits
 
-        before = writes(lambda: True)
-        command = [*manage, "import_task", str(place), "-v0"]
-        start = time.perf_counter()
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
-        during = writes(lambda: process.poll() is not None)
-        took = time.perf_counter() - start
-        assert process.returncode == 0
-        connection.close()
         print("\n| a writer beside, on SQLite | writes | median ms | p95 ms | longest ms |")
         print("|---|---|---|---|---|")
-        said("nobody imports", before)
-        said(f"30 MB are imported in {took:.0f} s", during)
+        said("nobody imports", writes(lambda: True))
+        for what, pieces in (
+            ("in one transaction", "importing.PIECE = 10**12; "),
+            ("in pieces", ""),
+        ):
+            (place / "task.toml").write_bytes(toml(name=what.replace(" ", "-")))
+            code = f"import django; django.setup(); from tasks import importing; {pieces}"
+            code += "from django.core.management import call_command; import sys; "
+            code += "call_command('import_task', sys.argv[1], verbosity=0)"
+            start = time.perf_counter()
+            process = subprocess.Popen(
+                [sys.executable, "-c", code, str(place)],
+                cwd=ROOT, env=environment | {"DJANGO_SETTINGS_MODULE": "config.settings"},
+                stdout=subprocess.DEVNULL,
+            )  # fmt: skip
+            during = writes(lambda process=process: process.poll() is not None)
+            took = time.perf_counter() - start
+            assert process.returncode == 0
+            said(f"30 MB are imported {what}, {took:.0f} s", during)
+        connection.close()
 
 
 if __name__ == "__main__":
