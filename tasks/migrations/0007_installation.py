@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('tasks', '0005_upload'),
+        ('tasks', '0006_remarks_on_predictions'),
     ]
 
     operations = [

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('tasks', '0006_installation'),
+        ('tasks', '0007_installation'),
     ]
 
     operations = [
