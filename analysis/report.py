@@ -204,6 +204,7 @@ WAYS_OUT = {
     "returned": "gave the place back",
     "expired": "idle for longer than allowed",
     "withdrawn": "withdrew their answers",
+    "rejected": "rejected on the platform",
     "at_work": "still there",
 }
 

@@ -35,7 +35,7 @@ FILES = (
 KINDS = ("person", "simulated", "model")
 STATUSES = (
     "arrived", "working", "waiting", "between", "completed", "screened_out", "returned", "expired",
-    "refused", "withdrawn",
+    "refused", "withdrawn", "rejected",
 )  # fmt: skip
 PAY_KINDS = ("base", "screen_out", "top_up", "partial", "waiting", "bonus")
 PSEUDONYM = re.compile(r"A-[A-Z2-9]{5}")

@@ -28,6 +28,7 @@ STATES = {
     Participation.Status.EXPIRED: "expired",
     Participation.Status.REFUSED: "had done the task before",
     Participation.Status.WITHDRAWN: "withdrawn",
+    Participation.Status.REJECTED: "rejected",
 }
 
 

@@ -59,7 +59,7 @@ class Funnel:
     """How many came how far, of one kind, in one scenario or in all.
 
     `arrived` = `declined` + `at_work` + `completed` + `screened_out` + `returned` + `expired` +
-    `refused` + `withdrawn`.
+    `refused` + `withdrawn` + `rejected`.
     """
 
     arrived: int = 0
@@ -75,6 +75,7 @@ class Funnel:
     expired: int = 0
     refused: int = 0
     withdrawn: int = 0
+    rejected: int = 0
 
     def __add__(self, other: "Funnel") -> "Funnel":
         names = [field.name for field in fields(self)]
@@ -384,6 +385,7 @@ def _funnels(study: Study, scenarios: list[Scenario]) -> dict[tuple[int, str], F
                 expired=row["n_expired"],
                 refused=row["n_refused"],
                 withdrawn=row["n_withdrawn"],
+                rejected=row["n_rejected"],
             )
             for row in rows
         },

@@ -67,6 +67,8 @@ NO_SEAT = {
     " interest.",
     "device": "This study asks for a computer: highlighting words on a small screen would be"
     " tedious. You can come again with the same link on one.",
+    "rejected": "Your submission to this study was rejected on the platform that you came from, so"
+    " you cannot go on with it.",
     "taken": "Your place was given to somebody else in the meantime, so you cannot go on with this"
     " task. Your answers so far are kept.",
 }
@@ -107,6 +109,8 @@ def refusal(
     """
     if study.status != Study.Status.OPEN:
         return study.status
+    if is_rejected(study, key):
+        return "rejected"
     if not eligibility.admits(study, key):
         return "not_eligible"
     if _has_left(study, key) or _tasks_begun(study, key) >= study.tasks_per_worker:
@@ -127,6 +131,11 @@ def _has_left(study: Study, key: str) -> bool:
     """Has this worker withdrawn, or been screened out? Then no other task here is theirs."""
     left = (Participation.Status.WITHDRAWN, Participation.Status.SCREENED_OUT)
     return study.participations.filter(worker__key=key, status__in=left).exists()
+
+
+def is_rejected(study: Study, key: str) -> bool:
+    """Does the platform show work of this worker in the study as rejected? No more work then."""
+    return study.submissions.filter(worker__key=key, status="REJECTED").exists()
 
 
 def _tasks_begun(study: Study, key: str) -> int:
@@ -181,6 +190,7 @@ def _note_submission(door: Door, who: Identity, participation: Participation) ->
             "prolific_study": getattr(door, "prolific_study", None),
             "panel": getattr(door, "panel", None),
             "person": identities.hide(who.person),
+            "verified": True if who.verified else None,
             "reference": identities.hide(who.submission),
         },
     )
@@ -313,6 +323,8 @@ def _sit_down_again(participation: Participation) -> Participation:
     participation = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
     if participation.status not in Participation.MAY_COME_BACK:
         return participation  # withdrawn while this was decided
+    if is_rejected(participation.study, participation.worker.key):
+        raise RecruitmentError("rejected")
     seat = free_seat(participation.scenario, participation.kind)
     if seat is None:
         raise RecruitmentError("taken")

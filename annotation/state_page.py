@@ -22,6 +22,9 @@ GONE = {
     Status.REFUSED: training_step.ALREADY_DONE,
     Status.WITHDRAWN: "You have withdrawn: all of your answers were erased. What you have earned so"
     " far is not affected. If a platform sent you here, give the task back there.",
+    Status.REJECTED: "The platform that you came from shows your submission as rejected. You cannot"
+    " go on with this study, and this work is not paid. If you think that this is wrong, write to"
+    " the researcher there.",
     Status.SCREENED_OUT: "Thank you for your work. This study asks for certain answers in its first"
     " part, and your place goes to somebody else. That is no judgement of you, and you are paid for"
     " the time that you worked.",
@@ -48,6 +51,8 @@ def around_the_turns(participation: Participation) -> dict:
         }
     if participation.status == Status.BETWEEN:
         return {"stage": "between", "exit": exit_of(participation, "completed")}
+    if _is_rejected(participation):
+        return {"stage": "gone", "reason": GONE[Status.REJECTED]}
     earned = {"pay": earned_in_words(participation)}
     if participation.status == Status.COMPLETED:
         return earned | _finished(participation)
@@ -64,6 +69,14 @@ def around_the_turns(participation: Participation) -> dict:
         # Withdrawing does not touch what was earned: the code must still be there to be entered.
         gone["exit"] = exit_of(participation, "completed")
     return earned | gone
+
+
+def _is_rejected(participation: Participation) -> bool:
+    """Is that what the platform says of this work, however it ended here?"""
+    latest = participation.submissions.order_by("-pk").first()
+    return participation.status == Status.REJECTED or (
+        latest is not None and latest.status == "REJECTED" and not participation.is_paid
+    )
 
 
 def _had_completed(participation: Participation) -> bool:

@@ -39,6 +39,7 @@ HAVE_ENDED = (
     Participation.Status.COMPLETED,
     Participation.Status.SCREENED_OUT,
     Participation.Status.WITHDRAWN,
+    Participation.Status.REJECTED,
 )
 
 

@@ -44,7 +44,7 @@ def funnel(study: Study, shots: int = 2) -> dict[str, int]:
     found = next(row.funnel for row in rows if row.scenario.shots == shots)
     assert found.arrived == (
         found.declined + found.at_work + found.completed + found.screened_out + found.returned
-        + found.expired + found.refused + found.withdrawn
+        + found.expired + found.refused + found.withdrawn + found.rejected
     )  # fmt: skip
     return {name: number for name, number in vars(found).items() if number}
 

@@ -189,6 +189,7 @@ class Participation(models.Model):
         EXPIRED = "expired", "idle for longer than allowed"
         REFUSED = "refused", "had done this task before"
         WITHDRAWN = "withdrawn", "withdrew their answers"
+        REJECTED = "rejected", "rejected on the platform"
 
     LIVE = (Status.ARRIVED, Status.WORKING, Status.WAITING, Status.BETWEEN)
     MAY_COME_BACK = (Status.EXPIRED, Status.RETURNED)
@@ -276,6 +277,7 @@ class Participation(models.Model):
                         "expired",
                         "refused",
                         "withdrawn",
+                        "rejected",
                     ]
                 ),
                 name="a_participation_has_a_known_status",

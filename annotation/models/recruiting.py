@@ -56,11 +56,21 @@ class ProlificStudy(models.Model):
     most_minutes = models.PositiveIntegerField()
     places = models.PositiveIntegerField()
     codes = models.JSONField(default=dict)  # outcome (recruiters.OUTCOMES) -> completion code
-    signed = models.BooleanField(default=True)
+    # Signed addresses exist in certain workspaces only.
+    signed = models.BooleanField(default=False)
+    signing_keys = models.JSONField(default=dict)  # as Prolific publishes them (JWKS)
     qualified_group = models.CharField(max_length=40, blank=True)
     barred_group = models.CharField(max_length=40, blank=True)
     barred_count = models.PositiveIntegerField(default=0)
     synced_at = models.DateTimeField(null=True)
+    # Why it is paused there, and whether Handful paused it: only then Handful starts it again.
+    pause_reason = models.CharField(max_length=200, blank=True)
+    paused_here = models.BooleanField(default=False)
+    # Submissions whose return was asked for and that are not returned, and when the first of them
+    # is approved by itself; and what was approved there of people who have no work here.
+    returns_open = models.PositiveIntegerField(default=0)
+    returns_until = models.DateTimeField(null=True)
+    approved_unknown = models.PositiveIntegerField(default=0)
 
     class Meta:
         ordering = ["study", "part", "pk"]
@@ -96,6 +106,11 @@ class Submission(models.Model):
     reference = models.TextField(blank=True)
     status = models.CharField(max_length=20, blank=True)
     outcome = models.CharField(max_length=20, blank=True)
+    # Whether the recruiter confirms that this is this person's: null where nobody has asked yet.
+    verified = models.BooleanField(null=True)
+    return_requested_at = models.DateTimeField(null=True)
+    # What the participation was before a rejection; a rejection that is taken back restores it.
+    status_before_rejection = models.CharField(max_length=12, blank=True)
     arrived_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
@@ -106,10 +121,16 @@ class Submission(models.Model):
 
 
 class WebhookEvent(models.Model):
-    """An event that a recruiter has sent: taken once, however often it is sent."""
+    """An event that a recruiter has sent: stored at once, dealt with by `sync_prolific`.
+
+    `event_id` is the signature of the request: the id in its header is not part of what is signed,
+    so that a replay could carry another one.
+    """
 
     event_id = models.CharField(max_length=100, unique=True)
+    resource = models.CharField(max_length=100, blank=True)  # the submission that it tells of
     received_at = models.DateTimeField(default=timezone.now)
+    handled_at = models.DateTimeField(null=True)
 
     class Meta:
         constraints = [models.CheckConstraint(condition=~Q(event_id=""), name="an_event_has_an_id")]
