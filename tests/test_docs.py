@@ -23,8 +23,8 @@ def test_the_columns_in_the_readme_are_those_of_the_exports():
     "command",
     ["import_clues", "import_task", "create_study", "simulate_workers", "export_study",
      "replicate_clues", "import_predictions", "fake_prolific", "demo",
-     "rehearse", "subscribe_prolific", "sync_prolific", "pay_study", "purge_identities",
-     "import_checks", "run_jobs", "release_study"],
+     "rehearse", "subscribe_prolific", "prolific_check", "sync_prolific", "pay_study",
+     "purge_identities", "import_checks", "run_jobs", "release_study"],
 )  # fmt: skip
 def test_every_command_of_ours_is_in_the_readme_or_behind_make(command):
     assert command in get_commands()

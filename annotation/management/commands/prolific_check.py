@@ -1,0 +1,169 @@
+"""Find out on the real Prolific what its documents leave open, before the first paid study.
+
+Reads, and one small draft that is never published and deleted again. What only a participant can
+show (the audience of a token, what REQUEST_RETURN does) is read from a study that has run.
+"""
+
+import json
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import jwt
+from django.core.management.base import BaseCommand, CommandError
+
+from annotation.recruiters.prolific import studies
+from annotation.recruiters.prolific.client import Client, ProlificError, status_of
+from annotation.recruiters.prolific.sync import Row
+
+ESTIMATE = 3  # minutes: the documented least for the longest time is 12
+
+
+class Command(BaseCommand):
+    help = (
+        "Settle on Prolific itself what the documents leave open. Reads, creates one draft that is"
+        " never published, and deletes it. Costs nothing."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "--address",
+            help="an address with prolific_token, copied from the browser of a test participant",
+        )
+        parser.add_argument("--study", help="id of a study there: what return requests became")
+        parser.add_argument(
+            "--read-only", action="store_true", help="create no draft; say only what can be read"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            client = Client(patient=True)
+            project = self._account(client)
+            if options["address"]:
+                self._token(client, options["address"])
+            if options["study"]:
+                self._returns(client, options["study"])
+            if not options["read_only"]:
+                self._draft(client, project)
+        except ProlificError as error:
+            raise CommandError(str(error)) from None
+        if not options["address"]:
+            self._say("audience of a token", "not looked at (--address)")
+        if not options["study"]:
+            self._say("what REQUEST_RETURN does", "not looked at (--study)")
+
+    def _say(self, what: str, found: object) -> None:
+        self.stdout.write(f"{what}: {found}")
+
+    def _account(self, client: Client) -> str:
+        """Which workspace, project and currency everything happens in; the project."""
+        workspace = client.workspace()
+        project = client.project(workspace)
+        currency = client.currency(workspace)
+        self._say("workspace", workspace)
+        self._say("project", project)
+        self._say("currency", currency)
+        try:
+            least = client.minimum_hourly(workspace, currency)
+            self._say("least hourly reward in cents", least or "not said")
+        except ProlificError as error:
+            self._say("least hourly reward in cents", error)
+        self._say("webhook secret", "there is one" if client.secret(workspace) else "none yet")
+        return project
+
+    def _token(self, client: Client, address: str) -> None:
+        """What a signed address really claims; only the ids' names are shown."""
+        token = parse_qs(urlsplit(address).query).get("prolific_token", [""])[0]
+        try:
+            header = jwt.get_unverified_header(token)
+            claims = jwt.decode(token, options={"verify_signature": False})
+        except jwt.PyJWTError as error:
+            raise CommandError(f"The address has no token that can be read: {error}") from None
+        keys = [key.get("kid") for key in client.signing_keys().get("keys", [])]
+        own = urlsplit(address)
+        audience = claims.get("aud")
+        said = audience if isinstance(audience, list) else [audience]
+        kinds = {
+            "whole address" if urlsplit(str(one)).query else "origin"
+            for one in said
+            if urlsplit(str(one)).netloc == own.netloc
+        }
+        self._say("audience of a token", ", ".join(sorted(kinds)) or f"another: {audience}")
+        self._say("key of the token is published", header.get("kid") in keys)
+        self._say("issuer", claims.get("iss"))
+        self._say("life in seconds", int(claims.get("exp", 0)) - int(claims.get("iat", 0)))
+        self._say("names in the claim", ", ".join(sorted(claims.get("prolific") or {})))
+        session = parse_qs(own.query).get("SESSION_ID", [""])[0]
+        self._say("subject is the submission", claims.get("sub") == session)
+
+    def _returns(self, client: Client, study: str) -> None:
+        """What became of submissions whose return was asked for."""
+        found: dict[str, int] = {}
+        for told in client.submissions(study):
+            row = Row.read(told)
+            if row.return_requested_at is not None:
+                found[row.status] = found.get(row.status, 0) + 1
+        self._say("what REQUEST_RETURN does", json.dumps(found) if found else "nobody was asked")
+
+    def _draft(self, client: Client, project: str) -> None:
+        """What creation accepts: a longest time that is too short, signing, a paid screen-out."""
+        shortest = studies.shortest_maximum(ESTIMATE)
+        with self._created(client, project, maximum_allowed_time=shortest) as made:
+            self._say(f"longest time of {shortest} minutes", made["maximum_allowed_time"])
+        with self._created(client, project, maximum_allowed_time=shortest - 2) as made:
+            raised = made.get("maximum_allowed_time", made.get("refused"))
+            self._say(f"longest time of {shortest - 2} minutes (too short)", raised)
+        with self._created(client, project, is_external_study_url_secure=True) as made:
+            signed = made.get("is_external_study_url_secure", made.get("refused"))
+            self._say("signed addresses", signed)
+        screen_out = {
+            "action": "FIXED_SCREEN_OUT_PAYMENT", "fixed_screen_out_reward": 20, "slots": 1,
+        }  # fmt: skip
+        codes = [_code("CHECKDONE", "MANUALLY_REVIEW"), _code("CHECKOUT", screen_out)]
+        with self._created(client, project, completion_codes=codes) as made:
+            self._say("paid screen-out", made.get("refused", "accepted"))
+
+    @contextmanager
+    def _created(self, client: Client, project: str, **fields: Any) -> Iterator[dict[str, Any]]:
+        """A draft with these fields for a moment; what Prolific made of it, or refused."""
+        asked = {**_study(project), **fields}
+        try:
+            made = client.create_study(asked)
+        except ProlificError as error:
+            if not error.refused:
+                raise
+            yield {"refused": str(error), "maximum_allowed_time": f"refused ({error})"}
+            return
+        try:
+            yield made
+        finally:
+            if status_of(made.get("status") or "UNPUBLISHED") == "UNPUBLISHED":
+                client.delete_study(made["id"])
+                self._say("draft deleted again", made["id"])
+
+
+def _study(project: str) -> dict[str, Any]:
+    """The smallest draft that shows something; it leads nowhere."""
+    return {
+        "project": project,
+        "name": "Handful's check (a draft, deleted at once)",
+        "description": "A draft that a program makes and deletes; nobody ever sees it.",
+        "external_study_url": "https://example.org/?PROLIFIC_PID={{%PROLIFIC_PID%}}"
+        "&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}",
+        "prolific_id_option": "url_parameters",
+        "completion_codes": [_code("CHECKDONE", "MANUALLY_REVIEW")],
+        "total_available_places": 1,
+        "estimated_completion_time": ESTIMATE,
+        "maximum_allowed_time": studies.shortest_maximum(ESTIMATE),
+        "reward": 100,
+        "device_compatibility": ["desktop"],
+        "peripheral_requirements": [],
+        "filters": [],
+    }
+
+
+def _code(code: str, action: str | dict[str, Any]) -> dict[str, Any]:
+    actions = [action if isinstance(action, dict) else {"action": action}]
+    return {"code": code, "code_type": "OTHER", "actor": "participant", "actions": actions}
