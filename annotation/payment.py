@@ -3,7 +3,8 @@
 Approving a submission pays its reward and can be asked for again and again. Paying a batch of
 bonuses cannot: Prolific pays again when it is asked again. So a batch is marked as "paying" before
 it is asked for, and one that is found so later (a crash, a lost reply) is first looked up: what
-Prolific shows with the submissions says whether the money has arrived.
+Prolific shows with the submissions says whether the money has arrived. Only a refusal of Prolific's
+own (`ProlificError.refused`) says that no money moved.
 """
 
 import csv
@@ -28,7 +29,7 @@ from annotation.models import (
     Submission,
 )
 from annotation.recruiters.prolific.client import Client, ProlificError
-from annotation.recruiters.prolific.sync import sync_submission
+from annotation.recruiters.prolific.sync import Row, sync_submission
 
 Method, State, Kind = PaymentBatch.Method, PaymentBatch.State, LedgerEntry.Kind
 
@@ -36,6 +37,10 @@ Method, State, Kind = PaymentBatch.Method, PaymentBatch.State, LedgerEntry.Kind
 SETTLING = timedelta(hours=1)
 SOMEBODY_ELSE = "Somebody else is paying this batch at this moment."
 APPROVABLE = {"ACTIVE", "AWAITING_REVIEW", "APPROVED", ""}
+# Of what waits to be approved: these are, or can be. Others were returned, rejected, timed out.
+TO_APPROVE = {"RESERVED", "ACTIVE", "PROCESSING", "AWAITING_REVIEW"}
+MAX_APPROVALS = 1000  # in one request, as Prolific recommends
+MAX_BONUSES = 200  # lines of one batch, likewise
 
 
 class PaymentError(Exception):
@@ -57,6 +62,12 @@ def way(entry: LedgerEntry) -> tuple[str, int | None]:
     own = entry.submission
     if not entry.participation.is_paid:
         return "", None
+    came_by = own or entry.participation.latest_submission()
+    if came_by is not None and came_by.prolific_study_id is not None:
+        if came_by.verified is None and came_by.reference:
+            return "", None  # nobody has asked Prolific yet whether it is theirs
+        if not came_by.verified or not came_by.person:
+            return Method.HAND, None  # Prolific cannot pay whom it does not know
     if entry.kind == Kind.SCREEN_OUT and own is not None:
         if own.status == "SCREENED_OUT":
             return Method.EXIT, own.prolific_study_id
@@ -65,9 +76,8 @@ def way(entry: LedgerEntry) -> tuple[str, int | None]:
         return (Method.BONUS if gone else ""), own.prolific_study_id
     if entry.kind == Kind.BASE and own is not None and own.status in APPROVABLE:
         return Method.APPROVAL, own.prolific_study_id
-    latest = own or entry.participation.latest_submission()
-    if latest is not None and latest.prolific_study_id is not None:
-        return Method.BONUS, latest.prolific_study_id
+    if came_by is not None and came_by.prolific_study_id is not None:
+        return Method.BONUS, came_by.prolific_study_id
     return Method.HAND, None
 
 
@@ -84,21 +94,34 @@ def prepare(study: Study, by: AbstractBaseUser | None) -> list[PaymentBatch]:
         for entry in unpaid(study):
             groups[way(entry)].append(entry)
         made = []
-        for (method, prolific_study), entries in sorted(groups.items(), key=str):
+        for (method, prolific_study), due in sorted(groups.items(), key=str):
             if not method:
                 continue
             by_exit = method == Method.EXIT
-            batch = PaymentBatch.objects.create(
-                study=study,
-                method=method,
-                prolific_study_id=prolific_study,
-                made_by=by,
-                state=State.PAID if by_exit else State.PREPARED,
-                paid_at=timezone.now() if by_exit else None,
-            )
-            Payment.objects.bulk_create(Payment(batch=batch, entry=entry) for entry in entries)
-            made.append(batch)
+            for entries in _portions(due) if method == Method.BONUS else [due]:
+                batch = PaymentBatch.objects.create(
+                    study=study,
+                    method=method,
+                    prolific_study_id=prolific_study,
+                    made_by=by,
+                    state=State.PAID if by_exit else State.PREPARED,
+                    paid_at=timezone.now() if by_exit else None,
+                )
+                Payment.objects.bulk_create(Payment(batch=batch, entry=entry) for entry in entries)
+                made.append(batch)
     return made
+
+
+def _portions(entries: list[LedgerEntry]) -> list[list[LedgerEntry]]:
+    """The entries in portions of at most MAX_BONUSES people, all of one person together."""
+    by_worker: dict[int, list[LedgerEntry]] = defaultdict(list)
+    for entry in entries:
+        by_worker[entry.participation.worker_id].append(entry)
+    people = list(by_worker.values())
+    return [
+        [entry for theirs in people[first : first + MAX_BONUSES] for entry in theirs]
+        for first in range(0, len(people), MAX_BONUSES)
+    ]
 
 
 def cancel(batch: PaymentBatch) -> None:
@@ -117,7 +140,7 @@ def total(batch: PaymentBatch) -> int:
     return batch.payments.aggregate(cents=Sum("entry__cents", default=0))["cents"]
 
 
-def pay_batch(batch: PaymentBatch) -> PaymentBatch:
+def pay_batch(batch: PaymentBatch, client: Client | None = None) -> PaymentBatch:
     """Pay a prepared batch through Prolific, or find out what became of one that was begun.
 
     Raises PaymentError or ProlificError; the batch then says how far it has come, and calling
@@ -128,7 +151,7 @@ def pay_batch(batch: PaymentBatch) -> PaymentBatch:
         return batch
     if batch.state == State.CANCELLED or batch.method in (Method.HAND, Method.EXIT):
         raise PaymentError("This batch is not paid through Prolific.")
-    client = Client()
+    client = client or Client()
     if batch.method == Method.APPROVAL:
         _claim(batch, State.PREPARED, State.PAYING)
         return _approve(batch, client)
@@ -136,34 +159,89 @@ def pay_batch(batch: PaymentBatch) -> PaymentBatch:
 
 
 def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
-    """Approve every submission; what Prolific refuses leaves the batch and is due again."""
-    refused = {}
-    for submission in _submissions(batch):
-        reference = identities.show(submission.reference)
-        try:
-            client.approve(reference)
-        except ProlificError as error:
-            if error.status not in (400, 404):
-                raise
-            # A plain refusal: given back or timed out meanwhile, so no money has moved.
-            batch.payments.filter(entry__submission=submission).delete()
-            refused[reference] = f"{submission.participation} ({error})"
+    """Approve every submission; what cannot be approved leaves the batch and is due again.
+
+    Prolific approves many at once some time after it was asked: what it shows of each decides.
+    """
+    waiting = {identities.show(one.reference): one for one in _submissions(batch)}
+    shown = _statuses(batch, client)
+    due = [one for one in waiting if shown.get(one, "ACTIVE") in TO_APPROVE]
+    refused: dict[str, str] = {}
+    for first in range(0, len(due), MAX_APPROVALS):
+        refused |= _ask_for(due[first : first + MAX_APPROVALS], client)
+    shown = _statuses(batch, client) if due else shown
+    gone = []
+    for reference, one in list(waiting.items()):
+        status = shown.get(reference, "")
+        if status == "APPROVED":
+            Submission.objects.filter(pk=one.pk).update(status=status)
+        elif reference in refused or (status and status not in TO_APPROVE):
+            # Given back, timed out or refused: no money has moved for it.
+            batch.payments.filter(entry__submission=one).delete()
+            why = refused.get(reference) or status.lower().replace("_", " ")
+            gone.append(f"{one.participation} ({why})")
+            with suppress(ProlificError):  # then the next run brings over what became of it
+                sync_submission(reference, client)
         else:
-            Submission.objects.filter(pk=submission.pk).update(status="APPROVED")
+            continue
+        del waiting[reference]
     if not batch.payments.exists():
         batch.state = State.CANCELLED
         batch.save(update_fields=["state"])
-    else:
+    elif not waiting:
         _paid(batch)
-    for reference in refused:
-        with suppress(ProlificError):  # then the next run brings over what became of it
-            sync_submission(reference)
-    if refused:
-        raise PaymentError(
-            f"Some submissions were not approved: {'; '.join(refused.values())}. The others are"
-            " paid. Prepare a payment again for these."
-        )
+    _tell(gone, list(waiting.values()))
     return batch
+
+
+def _tell(gone: list[str], waiting: list[Submission]) -> None:
+    """Raise PaymentError where not all of a batch of approvals is done."""
+    said = []
+    if gone:
+        said.append(
+            f"Some submissions were not approved: {'; '.join(gone)}. Prepare a payment again for"
+            " these."
+        )
+    if waiting:
+        names = ", ".join(str(one.participation) for one in waiting[:10])
+        said.append(
+            f"Prolific has not yet approved {len(waiting)} ({names}): ask again in a minute. Nobody"
+            " is paid twice."
+        )
+    if said:
+        raise PaymentError(f"{' '.join(said)} The others are paid.")
+
+
+def _ask_for(references: list[str], client: Client) -> dict[str, str]:
+    """Ask for these approvals; what Prolific refused, and why.
+
+    Together or, where it refuses that, one by one: one that cannot be approved holds up no other.
+    """
+    refused = {}
+    try:
+        client.approve_all(references)
+    except ProlificError as error:
+        if not error.refused:
+            raise
+        for reference in references:
+            try:
+                client.approve(reference)
+            except ProlificError as own:
+                if own.unreachable:
+                    raise
+                if own.refused:
+                    refused[reference] = str(own)
+    return refused
+
+
+def _statuses(batch: PaymentBatch, client: Client) -> dict[str, str]:
+    """What Prolific shows of each submission of the batch's study; odd rows are left out."""
+    shown = {}
+    for told in client.submissions(batch.prolific_study.external_id):
+        with suppress(ProlificError):
+            row = Row.read(told)
+            shown[row.session] = row.status
+    return shown
 
 
 def _pay_bonuses(batch: PaymentBatch, client: Client) -> PaymentBatch:
@@ -181,8 +259,7 @@ def _pay_bonuses(batch: PaymentBatch, client: Client) -> PaymentBatch:
     try:
         client.pay_bonuses(batch.external_id)
     except ProlificError as error:
-        if 400 <= error.status < 500:
-            # A plain refusal (no funds, say): no money has moved.
+        if error.refused:  # no funds, say
             _claim(batch, State.PAYING, State.PREPARED)
         raise
     return _paid(batch)
@@ -226,6 +303,8 @@ def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
 def _has_arrived(one: Submission, cents: int, batch: PaymentBatch, client: Client) -> bool:
     """Does Prolific show this bonus beside those that were paid before?"""
     shown = client.submission(identities.show(one.reference)).get("bonus_payments") or []
+    if not isinstance(shown, list) or not all(isinstance(each, int | float) for each in shown):
+        raise ProlificError(f"Prolific's bonuses of {one} are no amounts: {str(shown)[:80]!r}")
     earlier = PaymentBatch.objects.filter(
         study=batch.study, method=Method.BONUS, state=State.PAID,
         prolific_study=batch.prolific_study,
@@ -322,7 +401,7 @@ def _link_names(study: Study) -> dict[str, str]:
     return {identities.worker_key("personal", link.code): link.name for link in links}
 
 
-def pay_all(study: Study, by: AbstractBaseUser | None) -> list[str]:
+def pay_all(study: Study, by: AbstractBaseUser | None, client: Client | None = None) -> list[str]:
     """Prepare and pay everything that goes through Prolific; sentences of what was done.
 
     One batch that fails does not keep the others from being paid.
@@ -336,7 +415,7 @@ def pay_all(study: Study, by: AbstractBaseUser | None) -> list[str]:
         amount = f"{pay.in_currency(total(batch))} {study.currency}"
         words = f"batch {batch.pk}, {batch.get_method_display()}, {amount}"
         try:
-            pay_batch(batch)
+            pay_batch(batch, client)
         except (PaymentError, ProlificError) as error:
             said.append(f"{words}: NOT PAID. {error}")
         else:

@@ -95,7 +95,7 @@ def review(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
     try:
         if request.POST.get("action") == "return":
             prolific_review.ask_to_return(one, message)
-            messages.success(request, "Prolific asks them to return it.")
+            messages.success(request, "Prolific asks them to return it; whether they do is theirs.")
         else:
             category = request.POST.get("category", "")
             prolific_review.reject(one, message, category, request.user)
@@ -147,6 +147,7 @@ def _page(
         "entries": one.ledger.all() if may_pay else [],
         "checks": checks.results(one) if may_read else (0, 0),
         "reviewable": prolific_review.reviewable(one),
+        "on_prolific": one.submissions.exclude(prolific_study=None).last(),
         "categories": prolific_review.CATEGORIES.items(),
         "problem": problem,
     }

@@ -36,7 +36,8 @@ def _act(request: HttpRequest, study: Study) -> str:
     action, pk = request.POST.get("action"), request.POST.get("batch", "")
     if action == "prepare":
         if study.prolific_studies.exclude(external_id=None).exists():
-            sync(study)
+            for problem in sync(study).problems[:10]:
+                messages.warning(request, f"Not brought over from Prolific: {problem}")
         made = payment.prepare(study, request.user)
         return f"{len(made)} batches were prepared." if made else "Nothing new is due."
     batch = get_object_or_404(study.payment_batches, pk=int(pk[:18]) if pk.isdecimal() else 0)

@@ -1,6 +1,7 @@
 """The researcher's page of recruiters: links, panels, and studies on Prolific."""
 
-from decimal import Decimal, InvalidOperation
+import re
+from decimal import Decimal
 
 from django.conf import settings
 from django.contrib import messages
@@ -17,8 +18,8 @@ from annotation.access import study_of
 from annotation.models import Panel, ProlificStudy, Study
 from annotation.recruiters import NotAdmitted, panel
 from annotation.recruiters.prolific import studies
-from annotation.recruiters.prolific.client import ProlificError
-from annotation.recruiters.prolific.sync import sync
+from annotation.recruiters.prolific.client import Client, ProlificError
+from annotation.recruiters.prolific.sync import start, sync
 
 PANEL_FIELDS = (
     "name", "id_parameter", "submission_parameter", "completed_url", "completed_code", "other_url",
@@ -47,6 +48,8 @@ def _page(request: HttpRequest, study: Study, status: int = 200, **said: object)
         "preset": preset,
         "on_prolific": [_prolific_row(one) for one in study.prolific_studies.all()],
         "has_token": bool(settings.PROLIFIC_TOKEN),
+        "may_draft": study.status == "open"
+        and not study.prolific_studies.exclude(external_id=None).exists(),
         "webhook": request.build_absolute_uri(reverse("prolific_webhook")),
         "sent": request.POST.dict() if said else {},
     }
@@ -61,6 +64,8 @@ def _prolific_row(one: ProlificStudy) -> dict:
         "screen_out": pay.in_currency(one.screen_out_cents),
         "submissions": one.submissions.count(),
         "free": studies.free_seats(one),
+        "not_confirmed": one.submissions.filter(verified=False).select_related("participation"),
+        "not_asked": one.submissions.filter(verified=None).count(),
     }
 
 
@@ -142,6 +147,11 @@ def prolific_study(request: HttpRequest, name: str, pk: int) -> HttpResponse:
             root = request.build_absolute_uri("/")
             studies.create(draft, root)
             messages.success(request, f"{draft.name} is published on Prolific.")
+        elif request.POST.get("action") == "start":
+            if not draft.external_id or draft.status != "PAUSED":
+                raise studies.PlanError(f"{draft.name} is not paused on Prolific.")
+            start(draft, Client())
+            messages.success(request, f"{draft.name} is started again on Prolific.")
         else:
             studies.change(draft, _draft_fields(request))
             messages.success(request, f"{draft.name} was changed.")
@@ -158,17 +168,14 @@ def _draft_fields(request: HttpRequest) -> dict[str, int | str | bool]:
     }
     for name in DRAFT_NUMBERS:
         text = request.POST.get(name, "")
-        if not text.isdecimal() or len(text) > 6:
+        if not text.isascii() or not text.isdecimal() or len(text) > 6:
             raise studies.PlanError(f"{name.replace('_', ' ')}: write a whole number.")
         fields[name] = int(text)
     for name in ("reward", "screen_out"):
-        try:
-            amount = Decimal(request.POST.get(name, "").strip())
-        except InvalidOperation:
-            amount = Decimal(-1)
-        if not 0 <= amount < 100_000:
+        text = request.POST.get(name, "").strip()
+        if not re.fullmatch(r"[0-9]{1,5}(\.[0-9]{1,2})?", text):
             raise studies.PlanError(f"{name.replace('_', ' ')}: write an amount such as 1.50.")
-        fields[f"{name}_cents"] = pay.cents(amount)
+        fields[f"{name}_cents"] = pay.cents(Decimal(text))
     return fields
 
 
@@ -181,9 +188,7 @@ def prolific_sync(request: HttpRequest, name: str) -> HttpResponse:
         done = sync(study)
     except ProlificError as error:
         return _page(request, study, status=409, problem=str(error))
-    messages.success(
-        request,
-        f"{done.submissions} submissions, {done.changed} changed, {done.freed} seats freed,"
-        f" {done.places_added} places added, {done.barred} people barred.",
-    )
+    messages.success(request, f"{done}.")
+    for problem in done.problems[:10]:
+        messages.warning(request, f"Not brought over: {problem}")
     return redirect("recruiters", study.name)

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation import pay, payment
 from annotation.models import Study
-from annotation.recruiters.prolific.client import ProlificError
+from annotation.recruiters.prolific.client import Client, ProlificError
 from annotation.recruiters.prolific.sync import sync
 
 
@@ -25,14 +25,18 @@ class Command(BaseCommand):
         if options["dry_run"]:
             self._dry_run(study)
             return
+        client, problems = None, []
         if study.prolific_studies.exclude(external_id=None).exists():
             try:
-                sync(study)
+                client = Client(patient=True)
+                problems = sync(study, client).problems
             except ProlificError as error:
                 raise CommandError(f"Nothing was paid: {error}") from None
-        said = payment.pay_all(study, None)
+        said = payment.pay_all(study, None, client)
         for sentence in said or ["Nothing to pay through Prolific."]:
             self.stdout.write(sentence)
+        for problem in problems:
+            self.stderr.write(problem)
         by_hand = study.payment_batches.filter(method="hand", state="prepared")
         for batch in by_hand:
             amount = pay.in_currency(payment.total(batch))

@@ -3,7 +3,6 @@
 from argparse import ArgumentParser
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
@@ -17,11 +16,27 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("root", help="Handful's address, such as https://annotate.example.org")
+        parser.add_argument(
+            "--replace-secret",
+            action="store_true",
+            help="make a new secret: every other program of the workspace then goes deaf",
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         target = options["root"].rstrip("/") + reverse("prolific_webhook")
         try:
-            secret = Client().subscribe(settings.PROLIFIC_WORKSPACE or "default", EVENT, target)
+            client = Client(patient=True)
+            workspace = client.workspace()
+            # The workspace has one secret for all of its programs: the one that is there stays.
+            secret = "" if options["replace_secret"] else client.secret(workspace)
+            if secret:
+                self.stderr.write("The workspace's own secret is used, as others may rely on it.")
+            else:
+                secret = client.replace_secret(workspace)
+            if client.is_subscribed(workspace, EVENT, target):
+                self.stderr.write(f"Events are sent to {target} already.")
+            else:
+                client.subscribe(workspace, EVENT, target)
         except ProlificError as error:
             raise CommandError(str(error)) from None
         self.stdout.write(f"export PROLIFIC_WEBHOOK_SECRET={secret}")

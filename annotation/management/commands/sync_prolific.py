@@ -6,15 +6,22 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from annotation.models import Study
-from annotation.recruiters.prolific.client import ProlificError
-from annotation.recruiters.prolific.sync import sync
+from annotation.recruiters.prolific.client import Client, ProlificError
+from annotation.recruiters.prolific.sync import Synced, sync
+from annotation.recruiters.prolific.webhook import handle_events
 
 
 class Command(BaseCommand):
-    help = "Take over statuses from Prolific, free seats, add missing places, bar who may not come."
+    help = (
+        "Deal with the events that Prolific sent, take over statuses, free seats, confirm arrivals,"
+        " add missing places, pause and start, bar who may not come."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", nargs="*", help="names; without: all studies on Prolific")
+        parser.add_argument(
+            "--events", action="store_true", help="only what webhooks told of: fit for each minute"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         studies = Study.objects.filter(prolific_studies__external_id__isnull=False).distinct()
@@ -23,18 +30,20 @@ class Command(BaseCommand):
             missing = set(options["study"]) - set(studies.values_list("name", flat=True))
             if missing:
                 raise CommandError(f"Not on Prolific: {', '.join(sorted(missing))}")
-        failed = False
-        for study in studies:
-            try:
-                done = sync(study)
-            except ProlificError as error:
-                failed = True
-                self.stderr.write(f"{study}: {error}")
-                continue
-            self.stdout.write(
-                f"{study}: {done.submissions} submissions, {done.changed} changed,"
-                f" {done.freed} seats freed, {done.places_added} places added,"
-                f" {done.barred} people barred"
-            )
+        failed = self._run("events", lambda: handle_events())
+        for study in () if options["events"] else studies:
+            failed |= self._run(study, lambda study=study: sync(study, Client(patient=True)))
         if failed:
             raise CommandError("Not everything could be brought over; run it again.")
+
+    def _run(self, what: object, work: Any) -> bool:
+        """Do it, say what was done and what not; whether something could not be done."""
+        try:
+            done: Synced = work()
+        except ProlificError as error:
+            self.stderr.write(f"{what}: {error}")
+            return True
+        self.stdout.write(f"{what}: {done}")
+        for problem in done.problems:
+            self.stderr.write(f"{what}: {problem}")
+        return bool(done.problems)

@@ -2,49 +2,69 @@
 
 Units: a reward is in cents, the amounts of a bonus CSV are in currency. Statuses are spelt in
 several ways there and in one way here: APPROVED, AWAITING_REVIEW, TIMED_OUT, SCREENED_OUT.
+
+Whatever Prolific does that the documents do not foresee (no JSON, null, another type, an error, a
+time-out) is one ProlificError, and says whether it is a refusal: only then nothing was done.
 """
 
-import time
+import threading
 from collections.abc import Iterable, Iterator
 from typing import Any
+from urllib.parse import urlsplit
 
 import requests
 from django.conf import settings
 from requests.adapters import HTTPAdapter
 from urllib3.util.retry import Retry
 
-TIMEOUT = 30  # seconds
+# Seconds until a connection stands, and between two pieces of a reply.
+HURRIED = (3, 10)  # somebody waits for a page
+PATIENT = (10, 30)  # a command of the server
 PAGE_SIZE = 100
-# An approval may be faster than the participant's way back; then it is asked for again.
-APPROVAL_WAITS = (0.5, 1, 2, 4)  # seconds
+MAX_STATUS = 20  # characters; the longest documented one has 18
+# What Prolific documents as "no", with its own body. Anything else may have been done all the same.
+REFUSALS = {400, 402, 403, 404, 422}
+# One call at a time: a slow Prolific holds up one thread of this process, not all of them.
+_TURN = threading.Lock()
 
 Json = dict[str, Any]
 
 
 class ProlificError(Exception):
-    """Prolific refused, or could not be reached; the text says what and why."""
+    """Prolific refused, answered oddly or could not be reached; the text says what and why.
 
-    def __init__(self, sentence: str, status: int = 0):
+    `status` is that of HTTP, 0 for none. `refused`: Prolific itself said no, in its own words, so
+    nothing was done. `unreachable`: there was no reply, nor will there be one to the next question.
+    """
+
+    def __init__(
+        self, sentence: str, status: int = 0, *, refused: bool = False, unreachable: bool = False
+    ):
         super().__init__(sentence)
-        self.status = status
+        self.status, self.refused, self.unreachable = status, refused, unreachable
 
 
-def status_of(text: str) -> str:
-    """One spelling for every status."""
-    return text.strip().upper().replace(" ", "_").replace("-", "_")
+def status_of(text: object) -> str:
+    """One spelling for every status, never longer than is stored. Raises ProlificError."""
+    if not isinstance(text, str) or not text.strip():
+        raise ProlificError(f"Prolific gave a status that is none: {str(text)[:40]!r}")
+    return text.strip().upper().replace(" ", "_").replace("-", "_")[:MAX_STATUS]
 
 
 class Client:
     """One researcher's access. Reads are tried again when Prolific stumbles, writes are not."""
 
-    def __init__(self) -> None:
+    def __init__(self, patient: bool = False) -> None:
+        """`patient` is for commands; without it a page waits for the reply."""
         if not settings.PROLIFIC_TOKEN:
             raise ProlificError("Set PROLIFIC_TOKEN to an API token of your Prolific workspace.")
         self.root = f"{settings.PROLIFIC_URL}/api/v1"
+        self.timeout = PATIENT if patient else HURRIED
         self.session = requests.Session()
         self.session.headers["Authorization"] = f"Token {settings.PROLIFIC_TOKEN}"
         again = Retry(
-            total=4,
+            total=4 if patient else 1,
+            read=4 if patient else 0,
             backoff_factor=0.3,
             status_forcelist=(429, 500, 502, 503, 504),
             allowed_methods=("GET",),
@@ -53,86 +73,176 @@ class Client:
         for scheme in ("http://", "https://"):
             self.session.mount(scheme, HTTPAdapter(max_retries=again))
 
-    def _call(self, method: str, path: str, json: Any = None, **parameters: Any) -> Any:
+    def _call(
+        self, method: str, path: str, json: Any = None, shape: type = dict, **parameters: Any
+    ) -> Any:
+        """The JSON of a reply, which is of that shape. Raises ProlificError for all else."""
         reply = self._send(method, path, json, parameters)
-        return reply.json() if reply.content else {}
+        try:
+            told = reply.json()
+        except (ValueError, RecursionError):
+            raise ProlificError(
+                f"Prolific answered {reply.status_code} to {method} {path}, but with something that"
+                f" is not JSON: {reply.text[:80]!r}",
+                reply.status_code,
+            ) from None
+        if not isinstance(told, shape):
+            raise ProlificError(
+                f"Prolific answered {reply.status_code} to {method} {path}, but with"
+                f" {str(told)[:80]!r}.",
+                reply.status_code,
+            )
+        return told
 
     def _send(
         self, method: str, path: str, json: Any = None, parameters: Json | None = None
     ) -> requests.Response:
-        address = path if path.startswith("http") else f"{self.root}/{path}"
+        if not _TURN.acquire(timeout=sum(self.timeout)):
+            raise ProlificError(
+                "Prolific is slow, and somebody else waits for it: try again.", unreachable=True
+            )
+        root = settings.PROLIFIC_URL if path.startswith(".well-known/") else self.root
         try:
             reply = self.session.request(
-                method, address, json=json, params=parameters or None, timeout=TIMEOUT
+                method,
+                f"{root}/{path}",
+                json=json,
+                params=parameters or None,
+                timeout=self.timeout,
+                allow_redirects=False,  # what would become of a POST, and of the token?
             )
-        except requests.RequestException as error:
-            raise ProlificError(f"Prolific could not be reached: {error}") from None
-        if not reply.ok:
-            raise ProlificError(_complaint(reply), reply.status_code)
+        except (requests.RequestException, ValueError) as error:
+            raise ProlificError(
+                f"Prolific could not be reached: {error}", unreachable=True
+            ) from None
+        finally:
+            _TURN.release()
+        if not 200 <= reply.status_code < 300:
+            raise _complaint(reply)
         return reply
 
-    # Studies -------------------------------------------------------------------------------------
+    # Account -------------------------------------------------------------------------------------
 
     def me(self) -> Json:
         """Whose token this is."""
         return self._call("GET", "users/me/")
 
+    def workspace(self) -> str:
+        """The workspace to work in: PROLIFIC_WORKSPACE, or the only one. Raises ProlificError."""
+        return _chosen(
+            "PROLIFIC_WORKSPACE", settings.PROLIFIC_WORKSPACE, self._listed("workspaces/")
+        )
+
+    def project(self, workspace: str) -> str:
+        """The project that studies belong to: PROLIFIC_PROJECT, or the only one of the workspace.
+
+        Raises ProlificError.
+        """
+        known = self._listed(f"workspaces/{workspace}/projects/")
+        return _chosen("PROLIFIC_PROJECT", settings.PROLIFIC_PROJECT, known)
+
+    def _listed(self, path: str) -> dict[str, str]:
+        """Ids and titles of a list of Prolific's."""
+        rows = _rows(self._call("GET", path), path)
+        return {str(row["id"]): str(row.get("title", "")) for row in rows if row.get("id")}
+
+    def currency(self, workspace: str) -> str:
+        """The currency that everything is paid in there, such as GBP. Raises ProlificError."""
+        told = self._call("GET", f"workspaces/{workspace}/balance/")
+        return _text(told, "currency_code").upper()
+
+    def minimum_hourly(self, workspace: str, currency: str) -> int | None:
+        """The lowest hourly reward that Prolific recommends, in cents; None where it says none."""
+        told = self._call(
+            "GET",
+            "reward-recommendations/",
+            shape=list,
+            workspace_id=workspace,
+            currency=currency,
+        )
+        for row in told[:1]:  # the first is the newest
+            amount = row.get("min_reward_per_hour") if isinstance(row, dict) else None
+            if isinstance(amount, int) and not isinstance(amount, bool) and amount > 0:
+                return amount
+        return None
+
+    def signing_keys(self) -> Json:
+        """The public keys of signed addresses, as they are published."""
+        return self._call("GET", ".well-known/study/jwks.json")
+
+    # Studies -------------------------------------------------------------------------------------
+
     def create_study(self, study: Json) -> Json:
-        return self._call("POST", "studies/", study)
+        made = self._call("POST", "studies/", study)
+        _text(made, "id")
+        return made
 
     def study(self, study: str) -> Json:
-        return self._call("GET", f"studies/{study}/")
+        found = self._call("GET", f"studies/{study}/")
+        status_of(found.get("status"))
+        return found
 
-    def publish(self, study: str) -> Json:
-        return self._call("POST", f"studies/{study}/transition/", {"action": "PUBLISH"})
+    def delete_study(self, study: str) -> None:
+        """Delete a draft; what was published cannot be deleted."""
+        self._send("DELETE", f"studies/{study}/")
 
-    def set_places(self, study: str, places: int) -> Json:
+    def transition(self, study: str, action: str) -> Json:
+        """PUBLISH a draft, PAUSE or STOP an active study, START a paused one."""
+        return self._call("POST", f"studies/{study}/transition/", {"action": action})
+
+    def set_places(self, study: str, places: int) -> None:
         """Places can only grow once a study is published."""
-        return self._call("PATCH", f"studies/{study}/", {"total_available_places": places})
+        self._send("PATCH", f"studies/{study}/", {"total_available_places": places})
 
     # Submissions ---------------------------------------------------------------------------------
 
-    def submissions(self, study: str) -> Iterator[Json]:
-        """All submissions of a study. A page past the end is 404 there: the list has ended."""
-        page: Json | None = None
-        address = "submissions/"
+    def submissions(self, study: str) -> Iterator[Any]:
+        """All submissions of a study. A page past the end is 404 there: the list has ended.
+
+        Rows are as they came: what a row says is checked by whoever uses it.
+        """
         parameters: Json = {
             "study": study, "ordering": "started_at", "page": 1, "page_size": PAGE_SIZE,
         }  # fmt: skip
-        while address:
+        path, seen = "submissions/", set[str]()
+        while path not in seen:
+            seen.add(path)
             try:
-                page = self._call("GET", address, **parameters)
+                page = self._call("GET", path, **parameters)
             except ProlificError as error:
-                if error.status == 404 and page is not None:
+                if error.status == 404 and len(seen) > 1:
                     return
                 raise
-            yield from page["results"]
-            address = ((page.get("_links") or {}).get("next") or {}).get("href") or ""
-            parameters = {}
+            results = page.get("results")
+            if not isinstance(results, list):
+                raise ProlificError(f"Prolific's list of submissions is none: {str(page)[:80]!r}")
+            yield from results
+            path, parameters = _next_page(page), {}
+            if not path:
+                return
+        raise ProlificError("Prolific's list of submissions leads round in a circle.")
 
     def submission(self, submission: str) -> Json:
-        return self._call("GET", f"submissions/{submission}/")
+        found = self._call("GET", f"submissions/{submission}/")
+        status_of(found.get("status"))
+        return found
 
     def approve(self, submission: str) -> None:
         """Approve and so pay the reward. Asking again changes nothing."""
-        for wait in (*APPROVAL_WAITS, None):
-            try:
-                self._call("POST", f"submissions/{submission}/transition/", {"action": "APPROVE"})
-            except ProlificError as error:
-                if wait is None or error.status not in (0, 400, 429, 500, 502, 503, 504):
-                    raise
-                time.sleep(wait)
-            else:
-                return
+        self._send("POST", f"submissions/{submission}/transition/", {"action": "APPROVE"})
+
+    def approve_all(self, submissions: list[str]) -> None:
+        """Approve many (at most 1000); it is done some time later, so look what became of it."""
+        self._send("POST", "submissions/bulk-approve/", {"submission_ids": submissions})
 
     def ask_to_return(self, submission: str, reason: str) -> None:
         body = {"request_return_reasons": [reason]}
-        self._call("POST", f"submissions/{submission}/request-return/", body)
+        self._send("POST", f"submissions/{submission}/request-return/", body)
 
     def reject(self, submission: str, message: str, category: str) -> None:
         """Reject: no pay. Prolific wants a message of 100 characters or more, and a category."""
         body = {"action": "REJECT", "message": message, "rejection_category": category}
-        self._call("POST", f"submissions/{submission}/transition/", body)
+        self._send("POST", f"submissions/{submission}/transition/", body)
 
     # Money ---------------------------------------------------------------------------------------
 
@@ -140,41 +250,115 @@ class Client:
         """Set up bonuses of (participant, amount such as "1.50"); nothing is paid. Its id."""
         text = "\n".join(f"{person},{amount}" for person, amount in lines)
         body = {"study_id": study, "csv_bonuses": text}
-        return str(self._call("POST", "submissions/bonus-payments/", body)["id"])
+        return _text(self._call("POST", "submissions/bonus-payments/", body), "id")
 
     def pay_bonuses(self, batch: str) -> None:
-        """Pay bonuses that were set up. NOT safe to repeat: a second call may pay again."""
-        self._call("POST", f"bulk-bonus-payments/{batch}/pay/")
+        """Pay bonuses that were set up. NOT safe to repeat: a second call pays again.
+
+        A ProlificError that is no refusal leaves open whether they are paid.
+        """
+        self._call("POST", f"bulk-bonus-payments/{batch}/pay/", shape=object)
 
     # Groups and webhooks -------------------------------------------------------------------------
 
-    def create_group(self, name: str) -> str:
-        body = {"name": name, "workspace_id": settings.PROLIFIC_WORKSPACE or "default"}
-        return str(self._call("POST", "participant-groups/", body)["id"])
+    def create_group(self, name: str, workspace: str) -> str:
+        body = {"name": name, "workspace_id": workspace}
+        return _text(self._call("POST", "participant-groups/", body), "id")
 
     def add_to_group(self, group: str, people: Iterable[str]) -> None:
         body = {"participant_ids": list(people)}
-        self._call("POST", f"participant-groups/{group}/participants/", body)
+        self._send("POST", f"participant-groups/{group}/participants/", body)
 
     def group(self, group: str) -> set[str]:
-        found = self._call("GET", f"participant-groups/{group}/participants/")
-        return {one["participant_id"] for one in found["results"]}
+        path = f"participant-groups/{group}/participants/"
+        return {str(row.get("participant_id")) for row in _rows(self._call("GET", path), path)}
 
-    def subscribe(self, workspace: str, event: str, target: str) -> str:
-        """Have events sent to an address, and confirm it; the secret that signs them."""
-        made = self._call("POST", "hooks/secrets/", {"workspace_id": workspace})
+    def secret(self, workspace: str) -> str:
+        """What signs the webhooks of that workspace; "" where nobody has asked for any."""
+        path = "hooks/secrets/"
+        for row in _rows(self._call("GET", path, workspace_id=workspace), path):
+            if row.get("workspace_id", workspace) == workspace and row.get("value"):
+                return str(row["value"])
+        return ""
+
+    def replace_secret(self, workspace: str) -> str:
+        """A new secret. The old one is deleted, for every program of the workspace."""
+        return _text(self._call("POST", "hooks/secrets/", {"workspace_id": workspace}), "value")
+
+    def is_subscribed(self, workspace: str, event: str, target: str) -> bool:
+        """Is there a subscription that sends these events to that address?"""
+        path = "hooks/subscriptions/"
+        return any(
+            row.get("event_type") == event
+            and row.get("target_url") == target
+            and row.get("is_enabled", True)
+            for row in _rows(self._call("GET", path, workspace_id=workspace), path)
+        )
+
+    def subscribe(self, workspace: str, event: str, target: str) -> None:
+        """Have events sent to an address, and confirm it."""
         body = {"workspace_id": workspace, "event_type": event, "target_url": target}
         reply = self._send("POST", "hooks/subscriptions/", body)
+        try:
+            told = reply.json()
+        except (ValueError, RecursionError):
+            told = None
+        if not isinstance(told, dict):
+            raise ProlificError(f"Prolific's subscription is none: {reply.text[:80]!r}")
         confirmation = {"secret": reply.headers.get("X-Hook-Secret", "")}
-        self._call("POST", f"hooks/subscriptions/{reply.json()['id']}/", confirmation)
-        return str(made["value"])
+        self._send("POST", f"hooks/subscriptions/{_text(told, 'id')}/", confirmation)
 
 
-def _complaint(reply: requests.Response) -> str:
-    """What Prolific says is wrong, in one line."""
+def _rows(page: Json, path: str) -> list[Json]:
+    """The rows of a list of Prolific's. Raises ProlificError."""
+    rows = page.get("results")
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise ProlificError(f"Prolific's {path} holds no list: {str(page)[:80]!r}")
+    return rows
+
+
+def _text(told: Json, name: str) -> str:
+    """A text that must be there. Raises ProlificError."""
+    value = told.get(name)
+    if not isinstance(value, str) or not value:
+        raise ProlificError(f"Prolific's reply lacks {name}: {str(told)[:80]!r}")
+    return value
+
+
+def _next_page(page: Json) -> str:
+    """Path and query of the next page on our own root, wherever the link says it is; "" for none.
+
+    The token goes to no other host.
+    """
+    link: Any = page.get("_links")
+    for name in ("next", "href"):
+        link = link.get(name) if isinstance(link, dict) else None
+    if not isinstance(link, str) or not link:
+        return ""
+    address = urlsplit(link)
+    path = address.path.partition("/api/v1/")[2]
+    return f"{path}?{address.query}" if path.startswith("submissions/") else ""
+
+
+def _chosen(setting: str, wanted: str, known: dict[str, str]) -> str:
+    """The wanted id if it is among the known ones, or the only one there is."""
+    if wanted in known:
+        return wanted
+    if not wanted and len(known) == 1:
+        return next(iter(known))
+    listed = ", ".join(f"{pk} ({title})" for pk, title in known.items()) or "none"
+    fault = f"{setting} is {wanted}, which your token does not see" if wanted else "There are many"
+    raise ProlificError(f"{fault}: set {setting} to one of {listed}.")
+
+
+def _complaint(reply: requests.Response) -> ProlificError:
+    """What Prolific says is wrong, in one line, and whether it is a refusal of its own."""
     try:
         error = reply.json()["error"]
         detail = error.get("detail") or error.get("title")
-    except (ValueError, KeyError, TypeError, AttributeError):
-        detail = reply.text[:200]
-    return f"Prolific answered {reply.status_code}: {detail}"
+        is_own = bool(detail)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        detail, is_own = reply.text[:200], False
+    sentence = f"Prolific answered {reply.status_code}: {str(detail)[:400]}"
+    refused = is_own and reply.status_code in REFUSALS
+    return ProlificError(sentence, reply.status_code, refused=refused)

@@ -1,11 +1,13 @@
 """Arrivals from Prolific: the ids in the address, signed or plain, and the ways back.
 
 SESSION_ID is what Prolific calls the submission: the same one resumes, another one of the same
-person finds their stored state, as a worker is the keyed hash of PROLIFIC_PID.
+person finds their stored state, as a worker is the keyed hash of PROLIFIC_PID. Plain ids are
+believed for the moment: `sync.verify` asks Prolific afterwards whether there is such a submission.
 """
 
 import re
 from typing import Any
+from urllib.parse import urlsplit
 
 import jwt
 from django.conf import settings
@@ -13,10 +15,13 @@ from django.http import HttpRequest
 
 from annotation.models import Kind, ProlificStudy
 from annotation.recruiters import Exit, Identity, NotAdmitted
-from annotation.recruiters.prolific.keys import signing_key
+from annotation.recruiters.prolific.keys import UnknownKey, signing_key
+from annotation.recruiters.prolific.studies import PARAMETERS
 
 AGAIN = "Please open the study from Prolific again."
-ID = re.compile(r"[0-9a-fA-F]{24}")
+ID = re.compile(r"[0-9a-f]{24}")
+ISSUER = "https://www.prolific.com"
+LEEWAY = 30  # seconds that two clocks may differ
 
 
 class ProlificDoor:
@@ -31,23 +36,30 @@ class ProlificDoor:
         self.anonymous = not prolific_study.signed
 
     def identity(self, request: HttpRequest) -> Identity | None:
-        names = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
-        person, study, session = (request.GET.get(name, "") for name in names)
-        if not all(ID.fullmatch(value) for value in (person, study, session)):
+        # One spelling for each id, or a person who writes it otherwise would be somebody else.
+        ids = {name: request.GET.get(name, "").lower() for name in PARAMETERS}
+        if not all(ID.fullmatch(value) for value in ids.values()) or len({*ids.values()}) < 3:
             raise NotAdmitted(
                 f"The address does not hold the ids that Prolific puts there. {AGAIN}"
             )
-        if study != self.prolific_study.external_id:
+        if ids["STUDY_ID"] != self.prolific_study.external_id:
             raise NotAdmitted(f"The address belongs to another study. {AGAIN}")
         if self.prolific_study.signed:
-            self._check_signature(request, person, study, session)
-        return Identity(person, session, verified=self.prolific_study.signed)
+            self._check_signature(request, ids)
+        return Identity(ids["PROLIFIC_PID"], ids["SESSION_ID"], verified=self.prolific_study.signed)
 
-    def _check_signature(self, request: HttpRequest, *expected: str) -> None:
-        claim = verified(request.GET.get("prolific_token", ""), request)
-        # The names of the ids inside the claim differ between Prolific's texts: compare values.
-        if not set(expected) <= {str(value) for value in claim.values()}:
-            raise NotAdmitted(f"The signature belongs to another address. {AGAIN}")
+    def _check_signature(self, request: HttpRequest, ids: dict[str, str]) -> None:
+        """Raise NotAdmitted unless Prolific signed exactly these ids for this server, just now."""
+        token = request.GET.get("prolific_token", "")
+        claims = verified(token, self.prolific_study.signing_keys, request)
+        claim = claims["prolific"]
+        for name, value in ids.items():
+            # By its name, and once: a value that stands for another one would be a new person.
+            said = [held for key, held in claim.items() if key.upper() == name]
+            if len(said) != 1 or str(said[0]).lower() != value:
+                raise NotAdmitted(f"The signature belongs to another address. {AGAIN}")
+        if str(claims["sub"]).lower() != ids["SESSION_ID"]:
+            raise NotAdmitted(f"The signature belongs to another submission. {AGAIN}")
 
     def is_preview(self, request: HttpRequest) -> bool:
         # A researcher's preview leaves Prolific's placeholders as they are.
@@ -67,25 +79,40 @@ class ProlificDoor:
         return Exit(code, url, "Prolific")
 
 
-def verified(token: str, request: HttpRequest) -> dict[str, Any]:
-    """The `prolific` claim of a signed address. Raises NotAdmitted for a forged or stale one."""
+def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str, Any]:
+    """The claims of a signed address. Raises NotAdmitted for a forged, foreign or stale one."""
     try:
         claims = jwt.decode(
             token,
-            signing_key(token),
+            signing_key(token, keys),
             algorithms=["RS256"],
-            audience=f"{request.scheme}://{request.get_host()}",
-            options={"require": ["exp", "aud"]},
+            issuer=ISSUER,
+            leeway=LEEWAY,
+            # The audience is the whole address of the study: see _is_for.
+            options={"require": ["exp", "aud", "iss", "sub"], "verify_aud": False},
         )
     except jwt.ExpiredSignatureError:
         raise NotAdmitted(f"This address is too old. {AGAIN}") from None
-    except jwt.PyJWKClientConnectionError:
+    except UnknownKey:
         raise NotAdmitted(
             "Prolific's signature cannot be checked at the moment. Please try again in a minute."
         ) from None
     except jwt.PyJWTError:
         raise NotAdmitted(f"The signature of this address is missing or wrong. {AGAIN}") from None
-    claim = claims.get("prolific")
-    if not isinstance(claim, dict):
+    if not _is_for(claims["aud"], f"{request.scheme}://{request.get_host()}"):
+        raise NotAdmitted(f"The signature of this address is for another server. {AGAIN}")
+    if not isinstance(claims.get("prolific"), dict):
         raise NotAdmitted(f"The signature of this address says nothing. {AGAIN}")
-    return claim
+    return claims
+
+
+def _is_for(audience: object, own: str) -> bool:
+    """Does the audience name this server? It is an address, or a list of them."""
+    for said in audience if isinstance(audience, list) else [audience]:
+        try:
+            address = urlsplit(said) if isinstance(said, str) else None
+        except ValueError:
+            address = None
+        if address and f"{address.scheme}://{address.netloc}".lower() == own.lower():
+            return True
+    return False

@@ -1,21 +1,21 @@
-"""Prolific's published keys, fetched at most once a day, and once more for an unknown key."""
+"""Prolific's published keys: kept with the study, so that no arrival has to wait for Prolific.
 
-from functools import lru_cache
+They are fetched when a signed study is created and with every `sync_prolific`.
+"""
+
 from typing import Any
 
 import jwt
-from django.conf import settings
-
-A_DAY = 24 * 3600  # seconds
 
 
-@lru_cache(maxsize=4)
-def _client(url: str) -> jwt.PyJWKClient:
-    # It asks again for a key id that it does not know, so a new key is found at once.
-    return jwt.PyJWKClient(url, cache_jwk_set=True, lifespan=A_DAY, timeout=10)
+class UnknownKey(Exception):
+    """The token names a key that was not there when the keys were last fetched."""
 
 
-def signing_key(token: str) -> Any:
-    """The public key that this token names. Raises jwt.PyJWTError where there is none."""
-    url = f"{settings.PROLIFIC_URL}/.well-known/study/jwks.json"
-    return _client(url).get_signing_key_from_jwt(token).key
+def signing_key(token: str, published: dict[str, Any]) -> Any:
+    """The public key that this token names. Raises jwt.PyJWTError, UnknownKey."""
+    wanted = jwt.get_unverified_header(token).get("kid")
+    for one in published.get("keys", []):
+        if isinstance(one, dict) and one.get("kid") == wanted:
+            return jwt.PyJWK(one).key
+    raise UnknownKey(str(wanted))

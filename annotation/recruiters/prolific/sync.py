@@ -1,14 +1,19 @@
-"""What Prolific knows, brought over: statuses, freed seats, missing places, who is barred.
+"""What Prolific knows, brought over: statuses, freed seats, places, who is barred, who is real.
 
 Run by `manage.py sync_prolific` (fit for cron), by a button, and for one submission by its webhook.
 The API is the truth: an event only says where to look, so events may come late, twice or in any
-order.
+order. One odd row holds up nobody else: it is told of in `Synced.problems`.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.dateparse import parse_datetime
 
 from annotation import eligibility, exclusion, identities, pay, qualification, recruitment
 from annotation.models import (
@@ -20,113 +25,358 @@ from annotation.models import (
     Submission,
     Worker,
 )
-from annotation.recruiters.prolific.client import Client, status_of
+from annotation.recruiters.prolific.client import Client, ProlificError, status_of
 from annotation.recruiters.prolific.door import ProlificDoor
 from annotation.recruiters.prolific.studies import free_seats
 
 # Submissions that hold one of the study's places on Prolific.
-TAKE_A_PLACE = {"RESERVED", "ACTIVE", "AWAITING_REVIEW", "APPROVED", "PROCESSING"}
+TAKE_A_PLACE = {
+    "RESERVED", "ACTIVE", "AWAITING_REVIEW", "APPROVED", "PARTIALLY_APPROVED", "PROCESSING",
+}  # fmt: skip
+UNDER_WAY = {"RESERVED", "ACTIVE"}
+RECRUITING = {"ACTIVE", "PAUSED", "AWAITING_REVIEW", "COMPLETED"}
+# What waits for review is approved by itself, in full, after so long.
+AUTO_APPROVAL = timedelta(days=21)
+
+REJECTED = "rejected on Prolific"
+NOT_CONFIRMED = "Prolific does not confirm that this submission is this person's"
+NO_SEAT_FREE = "Handful paused it: no seat is free here"
+NOT_OPEN = "Handful paused it: the study here gives out no seats"
 
 
 @dataclass
 class Synced:
-    """What one run did."""
+    """What one run did, and what it could not do."""
 
     submissions: int = 0
     changed: int = 0
     freed: int = 0
     barred: int = 0
     places_added: int = 0
+    paused: int = 0
+    started: int = 0
+    not_confirmed: int = 0
+    problems: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return (
+            f"{self.submissions} submissions, {self.changed} changed, {self.freed} seats freed,"
+            f" {self.places_added} places added, {self.barred} people barred,"
+            f" {self.paused} paused, {self.started} started, {self.not_confirmed} not confirmed"
+        )
+
+    @contextmanager
+    def noting(self, what: object) -> Iterator[None]:
+        """Whatever is odd about this one is told of, and the others go on.
+
+        Raises ProlificError only where Prolific cannot be reached at all.
+        """
+        try:
+            yield
+        except ProlificError as error:
+            if error.unreachable:
+                raise
+            self.problems.append(f"{what}: {error}"[:400])
 
 
-def sync(study: Study) -> Synced:
-    """Bring over everything of a study. Raises client.ProlificError; what was done stays done."""
-    client, done = Client(), Synced()
+def sync(study: Study, client: Client | None = None) -> Synced:
+    """Bring over everything of a study.
+
+    What is odd is in `problems`. Raises client.ProlificError where Prolific cannot be reached; what
+    was done stays done.
+    """
+    client, done = client or Client(), Synced()
     recruitment.expire_idle(study)
     for waiting in study.participations.filter(status=Participation.Status.WAITING):
         qualification.move_on(waiting.token)
-    for one in study.prolific_studies.exclude(external_id=None):
-        found = list(client.submissions(one.external_id))
-        for row in found:
-            done.submissions += 1
-            _take_over(row["id"], row["status"], done)
-        one.status = str(client.study(one.external_id)["status"])
-        one.synced_at = timezone.now()
-        one.save(update_fields=["status", "synced_at"])
-        _add_places(one, found, client, done)
-    _bar(study, client, done)
+    verify(study, client, done)
+    for one in study.prolific_studies.exclude(external_id=None).select_related("study"):
+        with done.noting(one):
+            _sync_one(one, client, done)
+    with done.noting("the exclusion list"):
+        _bar(study, client, done)
     return done
 
 
-def sync_submission(session: str) -> bool:
+@dataclass(frozen=True)
+class Row:
+    """A submission as Prolific tells of it, checked."""
+
+    session: str
+    status: str
+    return_requested_at: datetime | None
+    completed_at: datetime | None
+
+    @classmethod
+    def read(cls, told: Any) -> "Row":
+        """Raises ProlificError for what is no submission."""
+        if not isinstance(told, dict) or not isinstance(told.get("id"), str):
+            raise ProlificError(f"a submission without an id: {str(told)[:80]!r}")
+        return cls(
+            told["id"].lower(),
+            status_of(told.get("status")),
+            _moment(told.get("return_requested")),
+            _moment(told.get("completed_at")),
+        )
+
+    @property
+    def key(self) -> str:
+        return recruitment.submission_key(ProlificDoor.recruiter, self.session)
+
+    @property
+    def return_is_open(self) -> bool:
+        """The return was asked for, and the participant has not returned it."""
+        return self.status == "AWAITING_REVIEW" and self.return_requested_at is not None
+
+
+def _moment(text: Any) -> datetime | None:
+    """A time of Prolific's; None for none, and for what is no time."""
+    try:
+        found = parse_datetime(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    return found.replace(tzinfo=UTC) if found and timezone.is_naive(found) else found
+
+
+def _sync_one(one: ProlificStudy, client: Client, done: Synced) -> None:
+    rows = []
+    for told in client.submissions(one.external_id):
+        done.submissions += 1
+        with done.noting(f"{one}, a submission"):
+            rows.append(Row.read(told))
+            _take_over(rows[-1], done)
+    _note_what_costs(one, rows)
+    before, there = status_of(one.status), client.study(one.external_id)
+    one.status = str(there["status"])[:20]
+    one.synced_at = timezone.now()
+    if one.signed:
+        one.signing_keys = client.signing_keys()
+    one.save(
+        update_fields=[
+            "status", "synced_at", "signing_keys", "returns_open", "returns_until",
+            "approved_unknown",
+        ]
+    )  # fmt: skip
+    _fit_places(one, rows, client, done, before, there)
+
+
+def sync_submission(session: str, client: Client | None = None) -> bool:
     """Bring over one submission; False where it is not of a study here. Raises ProlificError."""
-    key = recruitment.submission_key(ProlificDoor.recruiter, session)
+    key = recruitment.submission_key(ProlificDoor.recruiter, session.lower())
     if not Submission.objects.filter(key=key).exists():
         return False
-    return _take_over(session, Client().submission(session)["status"], Synced())
+    told = (client or Client()).submission(session)
+    # It is the one that was asked for, whatever it calls itself.
+    return _take_over(Row.read({**told, "id": session}), Synced())
 
 
-def _take_over(session: str, text: str, done: Synced) -> bool:
+def _take_over(row: Row, done: Synced) -> bool:
     """Store a submission's status and do what follows from it, once: both or neither."""
-    key = recruitment.submission_key(ProlificDoor.recruiter, session)
-    status = status_of(text)
     with transaction.atomic():
-        one = Submission.objects.filter(key=key).first()
-        if one is None or one.status == status:
+        one = Submission.objects.filter(key=row.key).first()
+        if one is None or not _is_news(one, row):
             return one is not None
         # The order of all locks: study, participation, and its submission last.
         Study.objects.select_for_update(no_key=True).get(pk=one.study_id)
         locked = Participation.objects.select_for_update(no_key=True)
         participation = locked.filter(pk=one.participation_id).first()
         one = Submission.objects.select_for_update(no_key=True).filter(pk=one.pk).first()
-        if one is None or one.status == status:
+        if one is None or not _is_news(one, row):
             return one is not None
-        one.status = status
-        one.save(update_fields=["status"])
-        _follow(one, participation, done)
+        before, one.status = one.status, row.status
+        one.return_requested_at = row.return_requested_at
+        one.save(update_fields=["status", "return_requested_at"])
+        if before == row.status:
+            return True
+        _follow(one, before, participation, done)
     done.changed += 1
     return True
 
 
-def _follow(one: Submission, participation: Participation | None, done: Synced) -> None:
+def _is_news(one: Submission, row: Row) -> bool:
+    return (one.status, one.return_requested_at) != (row.status, row.return_requested_at)
+
+
+def _follow(
+    one: Submission, before: str, participation: Participation | None, done: Synced
+) -> None:
     """What a new status leads to; the caller holds the locks."""
     if participation is None or participation.submissions.order_by("-pk").first() != one:
         return  # a later submission of the same person speaks for their work
-    status = one.status
-    if status == "RETURNED":
+    if before == "REJECTED":
+        _rejection_taken_back(one, participation)
+    if one.status == "RETURNED":
         done.freed += recruitment.give_back(participation, Participation.Status.RETURNED)
-    elif status == "TIMED_OUT":
+    elif one.status == "TIMED_OUT":
         done.freed += recruitment.give_back(participation, Participation.Status.EXPIRED)
-    elif status == "REJECTED":
-        done.freed += recruitment.give_back(participation, Participation.Status.RETURNED)
-        _was_rejected(participation)
+    elif one.status == "REJECTED":
+        done.freed += participation.is_live
+        _was_rejected(one, participation)
 
 
-def _was_rejected(participation: Participation) -> None:
-    """Rejected on Prolific: not paid, and not in the analysis; two facts, each logged."""
-    reason = "rejected on Prolific"
+def _was_rejected(one: Submission, participation: Participation) -> None:
+    """Rejected on Prolific: no more work, not paid, and not in the analysis; each logged.
+
+    Who has ended keeps the state in which they ended.
+    """
+    Status = Participation.Status
+    one.status_before_rejection = participation.status
+    one.save(update_fields=["status_before_rejection"])
+    if participation.is_live or participation.status in Participation.MAY_COME_BACK:
+        participation.status, participation.seat_number = Status.REJECTED, None
+        participation.save(update_fields=["status", "seat_number"])
+    elif participation.status == Status.COMPLETED:
+        exclusion.decide(participation, False, REJECTED, None)
     participation.refresh_from_db()
-    if participation.status == Participation.Status.COMPLETED:
-        exclusion.decide(participation, False, reason, None)
-    if participation.is_paid and not participation.decisions.filter(
-        about=Decision.About.PAY
-    ).exists():  # fmt: skip
-        pay.decide(participation, False, reason, None)
+    pay.decide(participation, False, REJECTED, None)
 
 
-def _add_places(one: ProlificStudy, found: list[dict], client: Client, done: Synced) -> None:
-    """Seats that are free here and have no place there: places can only grow."""
-    if one.status not in ("ACTIVE", "PAUSED", "AWAITING REVIEW", "AWAITING_REVIEW", "COMPLETED"):
+def _rejection_taken_back(one: Submission, participation: Participation) -> None:
+    """Give back what the rejection took, as far as nobody has decided otherwise since."""
+    reason = "the rejection on Prolific was taken back"
+    about = Decision.About
+    if participation.status == Participation.Status.REJECTED:
+        ended = one.status_before_rejection
+        # Their seat was free from then on: they go on if one still is, by the page that offers it.
+        back = ended if ended in Participation.MAY_COME_BACK else Participation.Status.RETURNED
+        participation.status = back
+        participation.save(update_fields=["status"])
+    if not participation.in_analysis and _was_ours(participation, about.ANALYSIS):
+        try:
+            exclusion.decide(participation, True, reason, None)
+        except exclusion.ExclusionError as error:
+            participation.study.events.create(
+                what=f"{reason}, {participation} stays excluded: {error}"[:200]
+            )
+    participation.refresh_from_db()
+    if not participation.is_paid and _was_ours(participation, about.PAY):
+        pay.decide(participation, True, reason, None)
+
+
+def _was_ours(participation: Participation, about: str) -> bool:
+    """Was the last decision about this the one that followed from the rejection?"""
+    last = participation.decisions.filter(about=about).order_by("pk").last()
+    return last is not None and last.by_id is None and last.reason == REJECTED
+
+
+def verify(study: Study, client: Client, done: Synced) -> None:
+    """Ask Prolific about each arrival with plain ids: is this submission this person's, here?
+
+    Who is not confirmed is not paid until a payer says so; the study's pages tell of them.
+    """
+    unknown = study.submissions.filter(verified=None, prolific_study__external_id__isnull=False)
+    for one in unknown.exclude(reference="").select_related("prolific_study", "participation"):
+        with done.noting(f"{one.participation or one}"):
+            one.verified = _is_confirmed(one, client)
+            with transaction.atomic():
+                if not one.verified and one.participation is not None:
+                    pay.decide(one.participation, False, NOT_CONFIRMED, None)
+                one.save(update_fields=["verified"])
+            done.not_confirmed += not one.verified
+
+
+def _is_confirmed(one: Submission, client: Client) -> bool:
+    """Does Prolific know this submission, of this person and this study?"""
+    try:
+        found = client.submission(identities.show(one.reference))
+    except ProlificError as error:
+        if error.refused and error.status in (400, 404):
+            return False
+        raise
+    person = str(found.get("participant") or found.get("participant_id") or "").lower()
+    return person == identities.show(one.person).lower() and (
+        str(found.get("study_id", "")).lower() == one.prolific_study.external_id
+    )
+
+
+def _note_what_costs(one: ProlificStudy, rows: list[Row]) -> None:
+    """What Prolific will pay, or has paid, without there being work here."""
+    open_yet = [row for row in rows if row.return_is_open]
+    since = [row.completed_at or row.return_requested_at for row in open_yet]
+    one.returns_open = len(open_yet)
+    one.returns_until = min(since) + AUTO_APPROVAL if since else None
+    approved = {row.key for row in rows if row.status == "APPROVED"}
+    known = Submission.objects.filter(key__in=approved).values_list("key", flat=True)
+    one.approved_unknown = len(approved) - len(known)
+
+
+def _fit_places(
+    one: ProlificStudy, rows: list[Row], client: Client, done: Synced, before: str, there: dict
+) -> None:
+    """Places there for the seats that are free here: more of them, a pause, or a new start.
+
+    A place whose return was asked for is not bought again: it comes back, or it is approved. Who
+    has a place there and no seat yet is on the way to a free one.
+    """
+    status = status_of(one.status)
+    if status == "PAUSED" and not one.paused_here:
+        _note_pause(one, rows, before, there)
+    if status not in RECRUITING or one.part > 1:
         return
-    if one.study.status != Study.Status.OPEN or one.part > 1:
-        return
-    held = sum(status_of(row["status"]) in TAKE_A_PLACE for row in found)
-    wanted = held + free_seats(one)
-    if wanted > one.places:
-        client.set_places(one.external_id, wanted)
-        done.places_added += wanted - one.places
-        one.places = wanted
+    held = [row for row in rows if row.status in TAKE_A_PLACE]
+    known = Submission.objects.filter(key__in=[row.key for row in held])
+    seated = set(known.values_list("key", flat=True))
+    coming = sum(row.status in UNDER_WAY and row.key not in seated for row in held)
+    is_open = one.study.status == Study.Status.OPEN
+    wanted = max(free_seats(one) - coming, 0) if is_open else 0
+    places_for_it = sum(not row.return_is_open for row in held) + wanted
+    if wanted and places_for_it > one.places:
+        client.set_places(one.external_id, places_for_it)
+        done.places_added += places_for_it - one.places
+        one.places = places_for_it
         one.save(update_fields=["places"])
+        # That alone sets a study that had ended going again.
+        one.status = status = str(client.study(one.external_id)["status"])[:20]
+        one.save(update_fields=["status"])
+    if wanted and status == "PAUSED" and one.paused_here:
+        start(one, client)
+        done.started += 1
+    elif not wanted and status == "ACTIVE" and one.places > len(held):
+        _pause(one, client, NO_SEAT_FREE if is_open else NOT_OPEN)
+        done.paused += 1
+
+
+def _pause(one: ProlificStudy, client: Client, reason: str) -> None:
+    """Let nobody in who would find no seat: they would have to return it, unpaid."""
+    client.transition(one.external_id, "PAUSE")
+    one.status, one.pause_reason, one.paused_here = "PAUSED", reason, True
+    one.save(update_fields=["status", "pause_reason", "paused_here"])
+
+
+def start(one: ProlificStudy, client: Client) -> None:
+    """Set a paused study going again. Raises ProlificError."""
+    client.transition(one.external_id, "START")
+    one.status, one.pause_reason, one.paused_here = "ACTIVE", "", False
+    one.save(update_fields=["status", "pause_reason", "paused_here"])
+
+
+def _note_pause(one: ProlificStudy, rows: list[Row], before: str, there: dict) -> None:
+    """Why it is paused though Handful did not ask for it."""
+    slots = _slots(there)
+    screened_out = sum(row.status == "SCREENED_OUT" for row in rows)
+    if slots is not None and screened_out >= slots:
+        one.pause_reason = (
+            f"Prolific paused it: its {slots} paid screen-outs are used up. Raise the slots of the"
+            " completion code there, then start it"
+        )
+    elif before == "AWAITING_REVIEW":
+        # Prolific does so when a place is freed after all of them were filled.
+        one.pause_reason, one.paused_here = "Prolific paused it: a place was freed", True
+    else:
+        one.pause_reason = "It was paused on Prolific, not by Handful"
+    one.save(update_fields=["pause_reason", "paused_here"])
+
+
+def _slots(there: dict) -> int | None:
+    """How many paid screen-outs the study allows; None where it has none, or says nothing."""
+    codes = there.get("completion_codes")
+    for code in codes if isinstance(codes, list) else []:
+        actions = code.get("actions") if isinstance(code, dict) else None
+        for action in actions if isinstance(actions, list) else []:
+            slots = action.get("slots") if isinstance(action, dict) else None
+            if isinstance(slots, int) and action.get("action") == "FIXED_SCREEN_OUT_PAYMENT":
+                return slots
+    return None
 
 
 def _bar(study: Study, client: Client, done: Synced) -> None:
@@ -148,6 +398,7 @@ def _bar(study: Study, client: Client, done: Synced) -> None:
     if study.tasks_per_worker > 1:
         workers = workers.exclude(participations__study=study)
     known = Submission.objects.filter(recruiter=ProlificDoor.recruiter).exclude(person="")
+    known = known.exclude(verified=False)
     barred = set(workers.values_list("pk", flat=True))
     if study.access_rules.filter(ended_at=None).exists():
         theirs = Worker.objects.filter(submissions__in=known).distinct()

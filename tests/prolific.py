@@ -1,0 +1,120 @@
+"""A Prolific to speak with over real HTTP, and people who arrive from it."""
+
+import json
+import re
+import time
+from urllib.parse import urlsplit
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation import recruitment, training_step
+from annotation.models import Participation
+from annotation.recruiters.prolific import client as prolific_client
+from annotation.recruiters.prolific import studies, sync, webhook
+from annotation.recruiters.prolific.fake import FakeProlific
+from tests import factories
+
+IDA, BO = "a" * 24, "b" * 24
+HOST = "http://testserver"
+
+
+@pytest.fixture
+def fake(settings):
+    made = FakeProlific(token="t")
+    server = made.serve()
+    settings.PROLIFIC_URL = settings.PROLIFIC_APP_URL = server.url
+    settings.PROLIFIC_TOKEN = "t"
+    settings.PROLIFIC_WEBHOOK_SECRET = "whisper"
+    yield made
+    server.close()
+
+
+@pytest.fixture
+def study(researcher):
+    return factories.make_study(
+        researcher,
+        factories.make_task(),
+        shots=[2],
+        annotators=2,
+        currency="GBP",
+        hourly_rate=60,
+        estimated_minutes=10,
+        qualification="minimum",
+        qualification_threshold=50,
+    )
+
+
+@pytest.fixture
+def published(fake, study, researcher):
+    (draft,) = studies.plan(study, 0, researcher)
+    studies.create(draft, HOST)
+    return draft
+
+
+def arrive(fake, on_prolific, person=IDA, **options):
+    """Somebody takes a place and presses Start; session id and participation."""
+    found = fake.arrive(on_prolific.external_id, person, **options)
+    address = urlsplit(found["url"])
+    reply = Client().post(f"{address.path}start/?{address.query}")
+    assert reply.status_code == 302, reply.content.decode()
+    seat = Participation.objects.get(token=reply.url.split("/")[2])
+    sync.verify(seat.study, prolific_client.Client(), sync.Synced())
+    return found["session_id"], seat
+
+
+def begin(seat):
+    recruitment.consent(seat, agree=True)
+    training_step.begin(seat.token)
+
+
+def complete(fake, on_prolific, person=IDA) -> Participation:
+    session, seat = arrive(fake, on_prolific, person)
+    begin(seat)
+    factories.work_through(seat)
+    fake.complete(session, on_prolific.codes["completed"])
+    seat.refresh_from_db()
+    return seat
+
+
+def status(fake, session) -> str:
+    return fake._submission(session)["status"]
+
+
+def landing_and_ticket(address: str) -> tuple[str, str]:
+    """The landing page of a signed address, and the field that says who stands there."""
+    page = Client().get(address.replace(HOST, "")).content.decode()
+    return page, re.search(r'name="arrival" value="([^"]+)"', page)[1]
+
+
+@pytest.fixture
+def signed(fake, study, researcher):
+    """A published study whose addresses Prolific signs, as some workspaces have it."""
+    fake.mode(signing="on")
+    (draft,) = studies.plan(study, 0, researcher)
+    draft.signed = True
+    draft.save()
+    studies.create(draft, HOST)
+    return draft
+
+
+def event(body: object, secret="whisper", stamp=None, **headers):
+    """A webhook as Prolific sends it; `body` is JSON, or the bytes themselves."""
+    raw = body if isinstance(body, bytes) else json.dumps(body).encode()
+    stamp = stamp or str(int(time.time()))
+    return Client().post(
+        reverse("prolific_webhook"),
+        raw,
+        content_type="application/json",
+        headers={
+            "X-Event-Id": "e1",
+            "X-Prolific-Request-Timestamp": stamp,
+            "X-Prolific-Request-Signature": webhook.signature(secret, stamp, raw),
+            **headers,
+        },
+    )
+
+
+def changed(session, told="RETURNED"):
+    return {"event_type": "submission.status.change", "resource_id": session, "status": told}
