@@ -38,7 +38,7 @@ def masked(reply) -> tuple[int, bytes, dict[str, str]]:
     headers = {
         name: re.sub(r"(?<=/work/)[\w-]{20,}", "TOKEN", value)
         for name, value in reply.headers.items()
-        if name not in ("Content-Length", "Expires", "Last-Modified")
+        if name not in ("Content-Length", "Expires", "Last-Modified", "X-Request-ID")
     }
     return reply.status_code, body, headers
 
