@@ -41,7 +41,8 @@ RECRUITERS = {
 }
 # Sentences of the log (StudyEvent.what).
 NAMES_NOBODY = re.compile(
-    r"(Pause|Reopen|Close for good): |\d+ seats? added to |list entry (made|ended): "
+    r"(Pause|Reopen|Close for good|Paused by itself): |budget raised from "
+    r"|\d+ seats? added to |list entry (made|ended): "
     r"|\d+ stud(y|ies) on Prolific drafted|rejected on Prolific \([^)]*\): A-[A-Z2-9]{5}$"
 )
 ABOUT_THE_TEAM = re.compile(r" joined the team as | left the team, was | is \w+ now, was ")

@@ -277,7 +277,7 @@ def _rules(manifest: Manifest) -> list:
         " sensitivity table shows them under other rules.",
         "Being paid and being in the analysis are two facts; neither follows from the other.",
     ]
-    found.append(Bullets(items))
+    found.append(Bullets(items[:1] + pausing(manifest) + items[1:]))
     if questions:
         found.append(Quote("The questions (* marks the right option)", _questions(questions)))
     return found
@@ -322,7 +322,29 @@ def least_and_most(manifest: Manifest) -> list[str]:
         )
     if pay["most_paid_hours"] is not None:
         found.append(f"Paid are at most {float(pay['most_paid_hours']):g} h.")
+    # A study that opened before there were caps and budgets does not tell of them.
+    if pay.get("cap") is not None and float(pay["cap"]):
+        found.append(
+            f"One participation earns at most {pay['cap']} {currency}, waiting and top-ups"
+            " included, bonuses left aside."
+        )
+    if pay.get("budget") is not None:
+        found.append(
+            f"The budget for all annotators is {pay['budget']} {currency}: a seat is given out only"
+            " while what is earned, what those at work may still earn and one more cap fit into it."
+        )
     return found
+
+
+def pausing(manifest: Manifest) -> list[str]:
+    """When the study pauses by itself for people who are screened out, as sentences."""
+    number = manifest.get("max_screen_outs_in_a_row")
+    if number is None:
+        return []
+    return [
+        f"The study pauses by itself once {number} people in a row are screened out, until a"
+        " researcher has looked and reopens it."
+    ]
 
 
 def _pay(manifest: Manifest) -> list:

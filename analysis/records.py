@@ -38,7 +38,8 @@ COLUMNS: dict[str, dict[str, str]] = {
     "decisions.csv": STUDY
     | {
         "annotator": "pseudonym of the participation",
-        "about": "analysis (in it or not), pay (paid or not), qualification (goes on or not)",
+        "about": "analysis (in it or not), pay (paid or not), qualification (goes on or not),"
+        " release (an unusually high amount may be paid)",
         "outcome": "1 for yes, 0 for no; in the analysis and paid is everybody to begin with",
         "reason": "the reason, as it was written; read it before you publish",
         "role": "researcher, or rule (nobody by hand: the design's rule, or the recruiter)",

@@ -833,7 +833,7 @@ def check_decisions(export, check):
     """Each decision changes something, and the last one about the analysis is what counts."""
     before, last, time = defaultdict(lambda: "1"), {}, ""
     for row in export.rows("decisions.csv", check):
-        check.one_of(row, "about", ("analysis", "pay", "qualification"))
+        check.one_of(row, "about", ("analysis", "pay", "qualification", "release"))
         check.one_of(row, "outcome", ("0", "1"))
         check.one_of(row, "role", ("researcher", "rule"))
         if row["annotator"] not in export.annotators:
@@ -845,7 +845,7 @@ def check_decisions(export, check):
         if row["at"] < time:
             check.out_of_order(row.file, row.number)
         key, time = (row["annotator"], row["about"]), row["at"]
-        if row["about"] != "qualification" and before[key] == row["outcome"]:
+        if row["about"] in ("analysis", "pay") and before[key] == row["outcome"]:
             check.wrong(row, "outcome", "a change")
         before[key], last[key] = row["outcome"], row
     for (name, about), row in last.items():

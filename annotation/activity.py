@@ -1,8 +1,10 @@
 """Signs of work: the page tells that somebody is there, the server counts by its own clock.
 
 A page pings while it is visible and was used lately. Each ping adds the time since the last sign of
-work, at most the study's cut-off (FACTS 3.7). What the page tells beside that (it was left, for how
-long, something was pasted) is kept as counts only, and as the page's word, not as a fact.
+work, at most the study's cut-off (FACTS 3.7). Only who is at work is counted: the wait for a
+decision is paid by itself (annotation/pay.py), and a break between two parts is no work. What the
+page tells beside that (it was left, for how long, something was pasted) is kept as counts only, and
+as the page's word, not as a fact.
 """
 
 from collections.abc import Mapping
@@ -10,7 +12,7 @@ from collections.abc import Mapping
 from django.db import transaction
 
 from annotation.answering import lock
-from annotation.models import Activity, Turn
+from annotation.models import Activity, Participation, Turn
 from tasks.clock import database_now
 
 MOST_PER_PING = 1000
@@ -19,12 +21,15 @@ MOST_PER_PING = 1000
 def ping(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
     """Note a sign of work on that turn; False where it is not the current one (any more).
 
+    False also while the worker waits for a decision or is between two parts.
     Raises Participation.DoesNotExist.
     """
     with transaction.atomic():
         participation = lock(token)
         turn = participation.latest_turn()
-        if turn is None or turn.pk != turn_id or not participation.is_live:
+        if participation.status != Participation.Status.WORKING:
+            return False
+        if turn is None or turn.pk != turn_id:
             return False
         now = database_now()
         active = turn.active_until(now, participation.scenario.idle_cutoff)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.utils import timezone
 
-from annotation import behaviour, parts, pay
+from annotation import behaviour, budget, parts, pay
 from annotation.models import Participation, Step, Turn
 
 
@@ -36,6 +36,7 @@ def go_on(participation: Participation, answered: Turn) -> Turn | None:
     participation.save(update_fields=["status", "finished_at", "signs"])
     parts.leave(participation, "completed")
     pay.settle(participation)
+    budget.watch(participation.study_id)
     return None
 
 

@@ -5,17 +5,19 @@ canonical JSON of everything that decides what annotators see and what counts) a
 and closing are no part of the design and change neither.
 """
 
+import copy
 import hashlib
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, Sum
 from django.utils import timezone
 
-from annotation import comprehension, consent_text
+from annotation import budget, comprehension, consent_text, pay
 from annotation.models import Qualification, Scenario, Study
 from annotation.qualification import OTHERS_NEEDED
 from tasks.formats import canonical
@@ -32,7 +34,18 @@ TRANSITIONS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "draft": (("open", "paused"), "draft", "Back to draft"),
 }
 # More than anybody can mean, and so little that a date can be worked out from it.
-MOST = {"idle_limit_hours": 365 * 24, "estimated_minutes": 10_000}
+MOST = {
+    "idle_limit_hours": 365 * 24,
+    "estimated_minutes": 10_000,
+    "max_screen_outs_in_a_row": 1000,
+}
+# What a threshold is measured in: its largest value, and how it is told.
+SCALES = {
+    Qualification.MINIMUM: (100, "0 to 100, such as 60"),
+    Qualification.POINTS_BELOW: (100, "0 to 100 points, such as 20"),
+    Qualification.SDS_BELOW: (10, "0 to 10 standard deviations, such as 2"),
+}
+SUGGESTED_TIMES = 3  # the estimate: what is suggested as the cap of one person
 
 
 class DesignError(Exception):
@@ -47,10 +60,10 @@ class StaleDesign(DesignError):
 FORM_FIELDS = (
     "name", "title", "tasks", "shots", "split_number", "annotators", "training_order",
     "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
-    "hourly_rate", "currency", "base_reward", "minimum_pay", "most_paid_hours",
+    "hourly_rate", "currency", "base_reward", "minimum_pay", "most_paid_hours", "budget",
     "estimated_minutes", "idle_limit_hours", "idle_cutoff_seconds", "computer_only",
     "comprehension_questions", "comprehension_attempts", "qualification",
-    "qualification_threshold", "decision_minutes", "attention_checks",
+    "qualification_threshold", "max_screen_outs_in_a_row", "decision_minutes", "attention_checks",
     "exit_questionnaire", "consent_text",
 )  # fmt: skip
 
@@ -139,15 +152,78 @@ def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
         comprehension.parse(study.comprehension_questions)
     except comprehension.QuestionError as error:
         refuse("comprehension_questions", str(error))
-    needs = study.qualification not in (Qualification.NONE, Qualification.RESEARCHER)
-    if needs and study.qualification_threshold is None:
-        refuse("qualification_threshold", "This rule needs a threshold.")
+    threshold = study.qualification_threshold
+    if study.qualification in SCALES:
+        most, words = SCALES[Qualification(study.qualification)]
+        if threshold is None:
+            refuse("qualification_threshold", f"This rule needs a threshold: {words}.")
+        elif not threshold <= most:
+            refuse("qualification_threshold", f"The threshold of this rule is {words}.")
+        elif study.qualification == Qualification.MINIMUM and 0 < threshold <= 1:
+            percent = f"{100 * threshold:g}"
+            refuse(
+                "qualification_threshold",
+                f"The threshold of this rule is {words}: write {percent} for {percent} %.",
+            )
+    elif threshold is not None and not threshold <= 100:
+        refuse("qualification_threshold", "At most 100.")
     if study.qualification != Qualification.NONE and not any(study.shots or []):
         refuse("qualification", "Without a training step there is nothing to judge by.")
     for task in tasks if study.attention_checks else []:
         found = Example.objects.filter(split__task=task, split__kind=Split.Kind.CHECK).count()
         if found < study.attention_checks:
             refuse("attention_checks", f"{task} has {found} attention checks: import them first.")
+
+
+def suggested_hours(study: Study) -> Decimal:
+    """Three times the estimate, in hours with one decimal: a cap for everybody who is slow."""
+    hours = Decimal(SUGGESTED_TIMES * (study.estimated_minutes or 0)) / 60
+    return max(hours.quantize(Decimal("0.1"), ROUND_CEILING), Decimal("0.1"))
+
+
+def suggested_budget(study: Study, seats: int) -> Decimal | None:
+    """The cap for that many seats and a fifth more, for who is screened out or leaves early.
+
+    In currency; with the suggested cap where the study has none yet. None for volunteers.
+    """
+    capped = copy.copy(study)
+    capped.most_paid_hours = study.most_paid_hours or suggested_hours(study)
+    most = pay.cap(capped) or 0
+    places = seats + -(-seats // 5)
+    return Decimal(pay.in_currency(places * most)) if study.is_paid else None
+
+
+def suggest_limits(study: Study, tasks: Sequence[Task]) -> None:
+    """Set the cap and the budget of a paid draft to what is suggested, where they are empty."""
+    if study.hourly_rate and study.most_paid_hours is None:
+        study.most_paid_hours = suggested_hours(study)
+    if study.budget is None:
+        seats = len(tasks) * len(study.shots) * study.annotators
+        study.budget = suggested_budget(study, seats)
+
+
+def missing(study: Study) -> list[str]:
+    """What a draft lacks to be opened, in sentences."""
+    found = []
+    if study.hourly_rate and study.most_paid_hours is None:
+        found.append(
+            "Set the most paid hours per task: the cap of what one person can earn. Suggested:"
+            f" {suggested_hours(study)}, {SUGGESTED_TIMES} times the estimate."
+        )
+    if study.is_paid and study.budget is None:
+        seats = study.scenarios.aggregate(n=Sum("seats", default=0))["n"]
+        found.append(
+            f"Set the budget of the study. Suggested: {suggested_budget(study, seats)}"
+            f" {study.currency}, the cap for each of its {seats} seats and a fifth more."
+        )
+    if study.is_paid and study.budget is not None:
+        most = pay.cap(study)
+        if most is not None and pay.cents(study.budget) < most:
+            found.append(
+                f"The budget, {study.budget} {study.currency}, has no room for one person, who may"
+                f" earn {pay.in_currency(most)}."
+            )
+    return found
 
 
 def save_draft(study: Study, tasks: Sequence[Task], made_from: str | None = None) -> None:
@@ -218,6 +294,9 @@ def build_manifest(study: Study) -> dict[str, Any]:
             "most_paid_hours": (
                 None if study.most_paid_hours is None else str(study.most_paid_hours)
             ),
+            # What one person earns at most besides bonuses, and all people together.
+            "cap": None if (most := pay.cap(study)) is None else pay.in_currency(most),
+            "budget": None if study.budget is None else str(study.budget),
             "active_time": f"sum of min(gap, {study.idle_cutoff_seconds} s) between signs of work",
         },
         "comprehension_questions": study.comprehension_questions,
@@ -228,6 +307,7 @@ def build_manifest(study: Study) -> dict[str, Any]:
             "others_needed": OTHERS_NEEDED.get(study.qualification, 0),
             "decision_minutes": study.decision_minutes,
         },
+        "max_screen_outs_in_a_row": study.max_screen_outs_in_a_row,
         "attention_checks": study.attention_checks,
         "attention_check_hashes": {
             task.name: list(
@@ -257,7 +337,8 @@ def allowed_actions(study: Study) -> list[tuple[str, str]]:
 def change_status(study: Study, action: str, by: AbstractBaseUser | None = None) -> None:
     """Open, pause, reopen, close, or go back to draft; `study` carries the new state afterwards.
 
-    Raises DesignError where the study does not allow it now.
+    Raises DesignError where the study does not allow it now, and PermissionDenied for a budget
+    above the limit of who may not spend.
     """
     if action not in TRANSITIONS:
         raise DesignError("There is no such change.")
@@ -272,8 +353,19 @@ def change_status(study: Study, action: str, by: AbstractBaseUser | None = None)
                 raise DesignError("Somebody has taken a seat: the design stays frozen.")
             locked.manifest = locked.manifest_hash = ""
             locked.opened_at = None
+            if (locked.qualification_threshold or 0) > 100:  # opened before it was bounded
+                locked.qualification_threshold = None
+        if action == "reopen" and budget.is_reached(locked):
+            raise DesignError(f"Raise the budget first: {budget.is_reached(locked)}.")
         if action == "open":
-            check_design(locked, list(locked.tasks.all()))
+            budget.check_limit(locked, by)
+            lacks = missing(locked)
+            if lacks:
+                raise DesignError(" ".join(lacks))
+            try:
+                check_design(locked, list(locked.tasks.all()))
+            except ValidationError as error:
+                raise DesignError(" ".join(error.messages)) from None
             manifest = canonical(build_manifest(locked))
             locked.manifest = manifest.decode()
             locked.manifest_hash = hashlib.sha256(manifest).hexdigest()
@@ -317,4 +409,29 @@ def add_seats(scenario: Scenario, number: int, by: AbstractBaseUser) -> None:
         study.scenarios.filter(pk=scenario.pk).update(seats=F("seats") + number)
         study.events.create(
             what=f"{number} seat{'' if number == 1 else 's'} added to {scenario}", by=by
+        )
+
+
+def raise_budget(study: Study, amount: Decimal, by: AbstractBaseUser) -> None:
+    """Give an open or paused study a larger budget; the log keeps it, the design stays.
+
+    Raises DesignError, and PermissionDenied above the limit for who may not spend.
+    """
+    with transaction.atomic():
+        locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        if locked.status not in (Study.Status.OPEN, Study.Status.PAUSED):
+            raise DesignError(f"The study is {locked.status}: its budget stays as it is.")
+        if pay.cap(locked) is None:
+            raise DesignError(
+                "This study was opened without a limit of what one person can earn: no budget can"
+                " be kept for it."
+            )
+        before = locked.budget
+        if before is not None and amount <= before:
+            raise DesignError(f"The budget is {before} {locked.currency} already: write more.")
+        locked.budget = amount
+        budget.check_limit(locked, by)
+        locked.save(update_fields=["budget"])
+        locked.events.create(
+            what=f"budget raised from {before or 'none'} to {amount} {locked.currency}", by=by
         )

@@ -4,9 +4,12 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 
 from annotation import design
-from annotation.models import Study
+from annotation.amounts import AmountField
+from annotation.design import SCALES
+from annotation.models import Qualification, Study
 from tasks.models import Task
 
 
@@ -34,6 +37,9 @@ class StudyForm(forms.ModelForm):
     class Meta:
         model = Study
         fields = design.FORM_FIELDS
+        field_classes: ClassVar[dict[str, type[forms.Field]]] = dict.fromkeys(
+            ("hourly_rate", "base_reward", "minimum_pay", "most_paid_hours", "budget"), AmountField
+        )
         labels = {
             "split_number": "Number of the training file",
             "annotators": "Annotators per scenario",
@@ -43,6 +49,8 @@ class StudyForm(forms.ModelForm):
             "idle_limit_hours": "Idle limit in hours",
             "idle_cutoff_seconds": "Longest gap that counts as work, in seconds",
             "most_paid_hours": "Most paid hours per task",
+            "budget": "Budget of the study",
+            "max_screen_outs_in_a_row": "Pause after so many screened out in a row",
             "computer_only": "For computers only, not for phones",
             "comprehension_attempts": "Attempts at the questions",
             "qualification": "After the training step",
@@ -59,14 +67,21 @@ class StudyForm(forms.ModelForm):
             " early. 0 for volunteers.",
             "base_reward": "Who completes earns at least this.",
             "minimum_pay": "Who saw an example earns at least this.",
-            "most_paid_hours": "Empty: no limit. Tell workers of it in the consent text.",
+            "most_paid_hours": "The cap of what one person earns, waiting and top-ups included;"
+            " workers are told. Needed to open a study that pays by the hour.",
+            "budget": "A place is given out only while everybody seated and one more can earn the"
+            " cap within it. Needed to open a paid study; fees of a platform come on top.",
             "idle_cutoff_seconds": "Between two signs of work (the page gives one every 20 seconds"
             " while it is used).",
             "comprehension_questions": "Optional, asked before the first example: a question, then"
             " its options, each on a line that begins with - or, for the right one, with *. A"
             " blank line between two questions.",
             "qualification": "Declared before the study opens. Screening out is a paid exit.",
-            "qualification_threshold": "A mean training S1, or points, or SDs below the others.",
+            "qualification_threshold": "; ".join(
+                f"{Qualification(rule).label}: {words}" for rule, (_most, words) in SCALES.items()
+            ),
+            "max_screen_outs_in_a_row": "The study then pauses by itself until you look and reopen"
+            " it. Empty: never.",
             "attention_checks": "Taken from the task's file of checks; never in S1.",
             "consent_text": "Markdown. A changed text is a new version.",
             "seed": "Decides ties between scenarios and the orders of examples.",
@@ -77,7 +92,8 @@ class StudyForm(forms.ModelForm):
         self.fields["tasks"].queryset = self._selectable()
         self.initial["shots"] = " ".join(map(str, self.instance.shots))
         self.initial["version"] = design.version(self.instance)
-        self.fields["tasks"].label_from_instance = task_label
+        self.fields["tasks"].label_from_instance = self._task_label
+        self._suggest()
         for name, field in self.fields.items():
             if self.is_bound and name in self.errors:
                 field.widget.attrs |= {"aria-invalid": "true", "aria-describedby": f"error-{name}"}
@@ -89,12 +105,13 @@ class StudyForm(forms.ModelForm):
             "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
         ],
         "Time and pay": [
-            "hourly_rate", "currency", "base_reward", "minimum_pay", "most_paid_hours",
+            "hourly_rate", "currency", "base_reward", "minimum_pay", "most_paid_hours", "budget",
             "estimated_minutes", "idle_limit_hours", "idle_cutoff_seconds",
         ],
         "Who goes on": [
             "computer_only", "comprehension_questions", "comprehension_attempts", "qualification",
-            "qualification_threshold", "decision_minutes", "attention_checks",
+            "qualification_threshold", "max_screen_outs_in_a_row", "decision_minutes",
+            "attention_checks",
         ],
         "Consent and the end": ["consent_text", "exit_questionnaire"],
     }  # fmt: skip
@@ -103,13 +120,31 @@ class StudyForm(forms.ModelForm):
         """The fields under their headings."""
         return [(title, [self[name] for name in names]) for title, names in self.GROUPS.items()]
 
-    def _selectable(self):
-        newest = Task.objects.latest_versions()
-        if not self.instance.pk:
-            return newest
-        chosen = [*newest.values_list("pk", flat=True)]
-        chosen += self.instance.tasks.values_list("pk", flat=True)
-        return Task.objects.filter(pk__in=chosen)
+    def _selectable(self) -> QuerySet[Task]:
+        """Every version: which one is asked is the researcher's choice, and no later import's."""
+        tasks = Task.objects.order_by("name", "-version")
+        self._newest = set(Task.objects.latest_versions().values_list("pk", flat=True))
+        return tasks
+
+    def _task_label(self, task: Task) -> str:
+        return task_label(task) + ("" if task.pk in self._newest else ", older version")
+
+    def _suggest(self) -> None:
+        """Suggest the cap, and for a saved draft the budget, where they are empty."""
+        study = self.instance
+        if study.hourly_rate and study.most_paid_hours is None:
+            self.initial["most_paid_hours"] = design.suggested_hours(study)
+        suggested = None
+        if study.pk and study.is_paid:
+            suggested = design.suggested_budget(study, sum(s.seats for s in study.scenarios.all()))
+        if suggested is not None and study.budget is None:
+            self.initial["budget"] = suggested
+        said = "the cap for each seat and a fifth more" + (
+            f", {suggested} {study.currency}" if suggested else ""
+        )
+        times = f"{design.SUGGESTED_TIMES} times the estimate"
+        self.fields["most_paid_hours"].help_text += f" Suggested: {times}."
+        self.fields["budget"].help_text += f" Suggested: {said}."
 
     def clean_shots(self) -> list[int]:
         words = self.cleaned_data["shots"].replace(",", " ").split()

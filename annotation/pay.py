@@ -2,7 +2,9 @@
 
 Who completes earns the larger of the base reward and the hourly rate times the active time; who
 ends earlier (screened out, returned, expired, withdrawn) earns the rate for the time worked; and
-whoever saw an example at least the study's minimum. Waiting for a decision is paid by the rate too.
+whoever saw an example at least the study's minimum. Who ends before the first example earns
+nothing, unless the questions about the instructions screened them out. Waiting for a decision is
+paid by the rate too. Bonuses left aside, nobody earns more than the study's cap (`cap`).
 Amounts are integer cents, rounded up. The ledger only grows: `settle` enters what is due and not
 yet entered.
 """
@@ -10,7 +12,7 @@ yet entered.
 import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import ROUND_CEILING, Decimal
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -18,7 +20,15 @@ from django.db import transaction
 from django.db.models import QuerySet, Sum
 from django.utils import timezone
 
-from annotation.models import Decision, LedgerEntry, Participation, Study, Submission
+from annotation.models import (
+    Decision,
+    LedgerEntry,
+    Participation,
+    Step,
+    Study,
+    Submission,
+    Turn,
+)
 from annotation.models import Kind as WorkerKind
 
 Kind = LedgerEntry.Kind
@@ -40,8 +50,36 @@ def for_time(study: Study, time: timedelta) -> int:
     return cents(study.hourly_rate * seconds / 3600)
 
 
+def cap(study: Study) -> int | None:
+    """The most that one participation earns besides bonuses, in cents; None where nothing says.
+
+    Time worked and waited, top-ups and the base reward are all within it.
+    """
+    if not study.hourly_rate:
+        by_time = 0
+    elif study.most_paid_hours is None:
+        return None
+    else:
+        by_time = cents(study.hourly_rate * study.most_paid_hours)
+    return max(by_time, cents(study.base_reward), cents(study.minimum_pay))
+
+
+def promise(study: Study) -> str:
+    """What is paid, in words for workers: the rate, the cap, and what completing earns at least."""
+    words, most = f"{study.hourly_rate} {study.currency} per hour", cap(study)
+    if study.hourly_rate and most is not None:
+        words += f", for at most {study.most_paid_hours.normalize():f} hours"
+        words += f" ({in_currency(most)} {study.currency}) per task"
+    if study.base_reward:
+        words += f"; at least {study.base_reward} {study.currency} for completing a task"
+    return words
+
+
 def active_time(participation: Participation) -> timedelta:
-    """Time worked from arrival to the last sign of work, by the study's rule."""
+    """Time worked from arrival to the last sign of work, by the study's rule.
+
+    The clock stops where the wait for a decision begins, and at the end of a part.
+    """
     if participation.worked_seconds is not None and not participation.is_live:
         return timedelta(seconds=participation.worked_seconds)
     last = participation.latest_turn()
@@ -54,7 +92,20 @@ def active_time(participation: Participation) -> timedelta:
     marks += [last.given.submitted_at] if last.given else []
     marks += [last.activity.last_at] if getattr(last, "activity", None) else []
     cutoff = timedelta(seconds=participation.study.idle_cutoff_seconds)
-    return last.worked_until(max(marks), cutoff)
+    stopped = _stopped_at(participation, last)
+    if stopped is None:
+        return last.worked_until(max(marks), cutoff)
+    # Signs that were taken after it, before they were refused there, count no longer.
+    by_clock = last.worked_before + max(stopped - last.shown_at, timedelta())
+    return min(last.worked_until(stopped, cutoff), by_clock)
+
+
+def _stopped_at(participation: Participation, last: Turn) -> datetime | None:
+    """When work on the latest turn was over though nothing was shown after it; None while not."""
+    if last.given is not None and last.step != Step.TRAINING:
+        return last.given.submitted_at
+    since = participation.waiting_since
+    return since if since is not None and since >= last.shown_at else None
 
 
 def waiting_time(participation: Participation) -> timedelta:
@@ -68,14 +119,21 @@ def waiting_time(participation: Participation) -> timedelta:
 
 def target(participation: Participation, worked: timedelta) -> int:
     """What the work of this participation is worth, in cents, without waiting and bonuses."""
-    study = participation.study
-    earned = for_time(study, worked)
-    if participation.consented_at is None:
+    study, has_begun = participation.study, participation.turns_begun()
+    # Consenting alone is no work, and can be done again and again; failing the questions cannot.
+    if not has_begun and participation.status != Participation.Status.SCREENED_OUT:
         return 0
-    least = cents(study.minimum_pay) if participation.turns_begun() else 0
+    least = cents(study.minimum_pay) if has_begun else 0
     if participation.status == Participation.Status.COMPLETED:
         least = max(least, cents(study.base_reward))
-    return max(earned, least)
+    return max(for_time(study, worked), least)
+
+
+def for_waiting(participation: Participation, besides: int) -> int:
+    """What the wait for a decision is worth, in cents, where that much is earned besides."""
+    waited = for_time(participation.study, waiting_time(participation))
+    most = cap(participation.study)
+    return waited if most is None else min(waited, max(most - besides, 0))
 
 
 def settle(participation: Participation) -> list[LedgerEntry]:
@@ -120,9 +178,9 @@ def settle(participation: Participation) -> list[LedgerEntry]:
         enter(Kind.BASE, min(base, whole - had), "completed")
         had += max(min(base, whole - had), 0)
     enter(Kind.TOP_UP if completed else Kind.PARTIAL, whole - had, hours)
-    waited = waiting_time(participation)
-    words = f"{waited.total_seconds():.0f} s of waiting"
-    enter(Kind.WAITING, for_time(study, waited) - entered.get(Kind.WAITING, 0), words)
+    words = f"{waiting_time(participation).total_seconds():.0f} s of waiting"
+    waited = for_waiting(participation, max(whole, had))
+    enter(Kind.WAITING, waited - entered.get(Kind.WAITING, 0), words)
     return made
 
 
@@ -179,7 +237,12 @@ def decide(participation: Participation, is_paid: bool, reason: str, by: Abstrac
 
 
 def add_bonus(participation: Participation, amount: int, reason: str, by) -> LedgerEntry:
-    """Enter a bonus of so many cents. Raises ValueError without amount or reason."""
+    """Enter a bonus of so many cents; budget.give_bonus asks the study's budget first.
+
+    Raises ValueError without amount or reason, and for a robot.
+    """
+    if participation.kind != WorkerKind.PERSON:
+        raise ValueError("Only people are paid: this annotator is none.")
     if amount <= 0 or not reason.strip():
         raise ValueError("A bonus is an amount above zero, with its reason.")
     reason = reason.strip()[:200]

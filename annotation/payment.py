@@ -19,7 +19,7 @@ from django.db import transaction
 from django.db.models import Sum
 from django.utils import timezone
 
-from annotation import identities, pay
+from annotation import holds, identities, pay
 from annotation.models import (
     LedgerEntry,
     Payment,
@@ -35,6 +35,7 @@ Method, State, Kind = PaymentBatch.Method, PaymentBatch.State, LedgerEntry.Kind
 
 # Prolific pays bonuses some time after it was asked: only then does their absence say something.
 SETTLING = timedelta(hours=1)
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
 SOMEBODY_ELSE = "Somebody else is paying this batch at this moment."
 APPROVABLE = {"ACTIVE", "AWAITING_REVIEW", "APPROVED", ""}
 # Of what waits to be approved: these are, or can be. Others were returned, rejected, timed out.
@@ -81,17 +82,24 @@ def way(entry: LedgerEntry) -> tuple[str, int | None]:
     return Method.HAND, None
 
 
+def payable(study: Study) -> list[LedgerEntry]:
+    """The unpaid entries but those that wait for a payer's word (annotation/holds.py)."""
+    held = {entry.pk for hold in holds.holds(study) for entry in hold.entries}
+    return [entry for entry in unpaid(study) if entry.pk not in held]
+
+
 def prepare(study: Study, by: AbstractBaseUser | None) -> list[PaymentBatch]:
     """Settle everybody who has ended and put what is not yet in a batch into one.
 
-    What Prolific has paid for an exit by itself is entered as paid. Nothing else is paid here.
+    What Prolific has paid for an exit by itself is entered as paid. Nothing else is paid here, and
+    what waits for a payer's word stays out.
     """
     pay.settle_ended(study)
     with transaction.atomic():
         # Two clicks: the second finds nothing left.
         Study.objects.select_for_update(no_key=True).get(pk=study.pk)
         groups: dict[tuple[str, int | None], list[LedgerEntry]] = defaultdict(list)
-        for entry in unpaid(study):
+        for entry in payable(study):
             groups[way(entry)].append(entry)
         made = []
         for (method, prolific_study), due in sorted(groups.items(), key=str):
@@ -374,12 +382,12 @@ def batch_csv(batch: PaymentBatch) -> str:
     """A batch to be paid by hand.
 
     Bonuses of Prolific in its own format (participant,amount, no header); all others with a header:
-    recruiter, id, annotator, amount, currency, kind, reason.
+    recruiter, id, annotator, amount, currency, kind, reason. No cell is a formula to a spreadsheet.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
     if batch.method == Method.BONUS:
-        writer.writerows(bonus_lines(batch))
+        writer.writerows(map(_as_text, line) for line in bonus_lines(batch))
         return file.getvalue()
     writer.writerow(["recruiter", "id", "annotator", "amount", "currency", "kind", "reason"])
     names = _link_names(batch.study)
@@ -388,11 +396,17 @@ def batch_csv(batch: PaymentBatch) -> str:
         entry, worker = payment.entry, payment.entry.participation.worker
         latest = entry.participation.latest_submission()
         person = identities.show(latest.person) if latest else names.get(worker.key, "")
-        writer.writerow(
-            [worker.recruiter, person, entry.participation.pseudonym, entry.amount,
-             entry.currency, entry.get_kind_display(), entry.reason]
-        )  # fmt: skip
+        row = [
+            worker.recruiter, person, entry.participation.pseudonym, entry.amount,
+            entry.currency, entry.get_kind_display(), entry.reason,
+        ]  # fmt: skip
+        writer.writerow(map(_as_text, row))
     return file.getvalue()
+
+
+def _as_text(cell: str) -> str:
+    """The cell, with an apostrophe before what a spreadsheet would take for a formula."""
+    return f"'{cell}" if cell.startswith(FORMULA) else cell
 
 
 def _link_names(study: Study) -> dict[str, str]:
@@ -420,4 +434,10 @@ def pay_all(study: Study, by: AbstractBaseUser | None, client: Client | None = N
             said.append(f"{words}: NOT PAID. {error}")
         else:
             said.append(f"{words}: paid")
+    for hold in holds.holds(study):
+        amount = f"{pay.in_currency(hold.waiting)} {study.currency}"
+        said.append(
+            f"{amount} of {hold.participation}: HELD, NOT PAID. It is far above what is usual: look"
+            " at it on the page Pay."
+        )
     return said

@@ -15,7 +15,7 @@ from django.db import transaction
 from django.db.models import Avg, Count
 from django.utils import timezone
 
-from annotation import annotation_step, parts, pay
+from annotation import annotation_step, budget, parts, pay
 from annotation.answering import lock
 from annotation.models import Answer, Decision, Participation, Qualification, Step, Study, Turn
 from tasks.clock import database_now
@@ -173,6 +173,7 @@ def screen_out(participation: Participation, reason: str, by=None) -> None:
     )
     parts.leave(participation, "not_qualified")
     pay.settle(participation)
+    budget.watch(participation.study_id)
 
 
 def _note(participation: Participation, passes: bool, reason: str, by) -> None:

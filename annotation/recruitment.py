@@ -15,7 +15,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import Count, F, ProtectedError, Q
 
-from annotation import eligibility, identities, parts
+from annotation import budget, eligibility, identities, parts
 from annotation.identities import worker_key
 from annotation.models import (
     Allocation,
@@ -57,6 +57,8 @@ NO_SEAT = {
     "browser": "Somebody has taken part in this study from this browser already, and each person"
     " can do so once. If you share a computer, please tell who invited you.",
     "full": "All places in this study are taken at the moment. Thank you for your interest.",
+    "budget": "The budget of this study is taken at the moment, so it gives out no more places now."
+    " Thank you for your interest.",
     "closed": "This study is closed. Thank you for your interest.",
     "paused": "This study is paused. Please try again later with the same link.",
     "draft": "This study is not open yet. Please try again later with the same link.",
@@ -117,7 +119,9 @@ def refusal(
         return "done"
     if browser and not study.shared_computers and _took_part(study, key, browser):
         return "browser"
-    return "" if joinable(study, key, kind, among, now) else "full"
+    if not joinable(study, key, kind, among, now):
+        return "full"
+    return "" if budget.has_room(study, kind, now=now) else "budget"
 
 
 def _took_part(study: Study, key: str, browser: str) -> bool:
@@ -222,6 +226,7 @@ def join(
         # one decision at a time per study.
         study = Study.objects.select_for_update(no_key=True).get(pk=study_id)
         expire_idle(study, now)
+        budget.settle_left(study)
         worker = _worker(key, recruiter, kind)
         theirs = study.participations.filter(worker=worker)
         if not verified and theirs.live().exclude(browser=browser).exists():
@@ -328,6 +333,8 @@ def _sit_down_again(participation: Participation) -> Participation:
     seat = free_seat(participation.scenario, participation.kind)
     if seat is None:
         raise RecruitmentError("taken")
+    if not budget.has_room(participation.study, participation.kind, returning=participation):
+        raise RecruitmentError("budget")
     participation.status = _state_to_go_on_in(participation)
     participation.seat_number = seat
     participation.returned_at = database_now()

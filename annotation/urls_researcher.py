@@ -84,12 +84,14 @@ urlpatterns = [
     path("studies/<str:name>/lists/", views_lists.lists, name="lists"),
     path("studies/<str:name>/seats/", views_lists.seats, name="seats"),
     path("studies/<str:name>/switches/", views_lists.switches, name="switches"),
+    path("studies/<str:name>/budget/", views_lists.raise_budget, name="budget"),
     path("studies/<str:name>/team/", views_team.team, name="team"),
     path("tasks/", views_researcher.tasks, name="tasks"),
     path("tasks/<str:name>/<int:version>/", views_researcher.task, name="task"),
     path(
         "tasks/<str:name>/<int:version>/checks/", views_researcher.task_checks, name="task_checks"
     ),
+    path("tasks/<str:name>/<int:version>/team/", views_researcher.task_team, name="task_team"),
     path("tasks/import/", views_import.task_import, name="task_import"),
     path("tasks/import/<uuid:pk>/", views_import.task_upload, name="task_upload"),
     path("tasks/import/<uuid:pk>/files/", views_import.task_upload_files, name="task_upload_files"),

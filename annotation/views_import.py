@@ -17,7 +17,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from annotation.models import Step
 from annotation.preview import show
 from annotation.turn_page import TurnPage
-from tasks import disk, report, uploads
+from tasks import disk, report, teams, uploads
 from tasks.importing import CLUES
 from tasks.models import Example, Task, Upload
 from tasks.polling import go_to, poll
@@ -90,7 +90,9 @@ def task_upload(request: HttpRequest, pk: UUID) -> HttpResponse:
     return _page(request, upload)
 
 
-def _page(request: HttpRequest, upload: Upload, refused: list[str] | None = None) -> HttpResponse:
+def _page(
+    request: HttpRequest, upload: Upload, refused: list[str] | None = None, status: int = 422
+) -> HttpResponse:
     job, seen = upload.job, uploads.checked(upload)
     is_check = job is not None and job.kind == uploads.CHECK
     read = {part["file"]: part for part in uploads.parts(upload) if "file" in part}
@@ -114,11 +116,14 @@ def _page(request: HttpRequest, upload: Upload, refused: list[str] | None = None
             "report_lines": report.lines(seen["report"]),
             "may_rechain": bool(seen["report"]["renumbering"]),
             "stored": stored.filter(content_hash=seen["hash"]).first(),
+            "not_yours": (
+                "" if teams.may_change(card.name, upload.owner) else teams.NotInTeam(card.name)
+            ),
             "newest": stored.first(),
             "shown": seen["shown"],
         }
     template = "researcher/import_upload.html"
-    return render(request, template, context, status=422 if refused else 200)
+    return render(request, template, context, status=status if refused else 200)
 
 
 def _may_change(upload: Upload) -> bool:
@@ -168,6 +173,13 @@ def task_upload_run(request: HttpRequest, pk: UUID) -> HttpResponse:
 def task_upload_confirm(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Make it a task: at once where it is small, else the page shows how far it is."""
     upload = upload_of(request, pk)
+    seen = uploads.checked(upload)
+    # Content that is stored already changes nothing: then whose it is does not matter.
+    if seen and not Task.objects.filter(content_hash=seen["hash"]).exists():
+        try:
+            teams.check(uploads.card_of(upload).name, request.user)
+        except teams.NotInTeam as error:
+            return _page(request, upload, [str(error)], status=403)
     uploads.confirm(upload, request.user, rechain="rechain" in request.POST)
     return _imported(request, upload) or go_to(request, _address(upload))
 

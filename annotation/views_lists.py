@@ -2,12 +2,14 @@
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation import design, eligibility
+from annotation import budget, design, eligibility, pay
 from annotation.access import study_of
+from annotation.amounts import AmountField
 from annotation.models import AccessRule, Study
 
 
@@ -62,7 +64,24 @@ def switches(request: HttpRequest, name: str) -> HttpResponse:
     return redirect("lists", study.name)
 
 
-def _page(request: HttpRequest, study: Study, problem: str = "", status: int = 200) -> HttpResponse:
+@login_required
+@require_POST
+def raise_budget(request: HttpRequest, name: str) -> HttpResponse:
+    """Give the study a larger budget."""
+    study = study_of(request, name, "own")
+    try:
+        amount = AmountField(max_digits=9, decimal_places=2).clean(request.POST.get("amount", ""))
+        design.raise_budget(study, amount, request.user)
+    except ValidationError as error:
+        return _page(request, study, status=422, budget_problem=" ".join(error.messages))
+    except design.DesignError as error:
+        return _page(request, study, status=422, budget_problem=str(error))
+    return redirect("lists", study.name)
+
+
+def _page(
+    request: HttpRequest, study: Study, problem: str = "", status: int = 200, **said: str
+) -> HttpResponse:
     context = {
         "study": study,
         "switches": [
@@ -80,6 +99,9 @@ def _page(request: HttpRequest, study: Study, problem: str = "", status: int = 2
         "scenarios": study.scenarios.select_related("task"),
         "events": study.events.select_related("by"),
         "problem": problem,
-        "sent": request.POST.dict() if problem else {},
+        "spent": pay.in_currency(budget.spent(study)),
+        "reserved": pay.in_currency(budget.reserved(study)),
+        "room": budget.room(study),
+        "sent": request.POST.dict() if status != 200 else {},
     }
-    return render(request, "researcher/lists.html", context, status=status)
+    return render(request, "researcher/lists.html", context | said, status=status)

@@ -1,8 +1,5 @@
 """The researcher's page of one annotator: answers beside the gold, in the analysis or not."""
 
-from decimal import Decimal as Amount
-from decimal import InvalidOperation
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -11,8 +8,17 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from annotation import behaviour, checks, exclusion, pay, qualification, recruitment
+from annotation import (
+    behaviour,
+    budget,
+    checks,
+    exclusion,
+    pay,
+    qualification,
+    recruitment,
+)
 from annotation.access import study_of
+from annotation.amounts import read_amount
 from annotation.models import Decision, Participation, Turn
 from annotation.recruiters.prolific import review as prolific_review
 from annotation.recruiters.prolific.client import ProlificError
@@ -62,13 +68,11 @@ def bonus(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
     """A bonus with its reason."""
     one = _one(request, name, pseudonym, "pay")
     try:
-        amount = Amount(request.POST.get("amount", "").strip())
-        # Before it is worked with: 1e999999 is an amount too.
-        if not amount <= pay.MOST_BONUS:
+        amount = read_amount(request.POST.get("amount", ""))
+        if amount > pay.MOST_BONUS:
             raise ValueError(f"A bonus is at most {pay.MOST_BONUS} {one.study.currency}.")
-        pay.add_bonus(one, pay.cents(amount), request.POST.get("reason", ""), request.user)
-    except InvalidOperation:
-        return _page(request, one, problem="Write an amount such as 1.50.", status=422)
+        reason = request.POST.get("reason", "")
+        budget.give_bonus(one, pay.cents(amount), reason, request.user)
     except ValueError as error:
         return _page(request, one, problem=str(error), status=422)
     return redirect("participation", name, pseudonym)
@@ -156,7 +160,7 @@ def _page(
 
 def _decisions(one: Participation, may_read: bool, may_pay: bool) -> QuerySet[Decision]:
     """What was decided; on pay for who may pay, the rest, which tells scores, for who may read."""
-    on_pay = Q(about=Decision.About.PAY)
+    on_pay = Q(about__in=[Decision.About.PAY, Decision.About.RELEASE])
     seen = (on_pay if may_pay else Q(pk=None)) | (~on_pay if may_read else Q(pk=None))
     return one.decisions.select_related("by").filter(seen)
 

@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
-from annotation import pay, payment
+from annotation import budget, holds, pay, payment
 from annotation.access import study_of
 from annotation.models import PaymentBatch, Study
 from annotation.recruiters.prolific.client import ProlificError
@@ -28,11 +28,16 @@ def pay_page(request: HttpRequest, name: str) -> HttpResponse:
         messages.success(request, _act(request, study))
     except (payment.PaymentError, ProlificError) as error:
         return _page(request, study, problem=str(error), status=409)
+    except ValueError as error:
+        return _page(request, study, problem=str(error), status=422)
     return redirect("pay", study.name)
 
 
 def _act(request: HttpRequest, study: Study) -> str:
-    """Do what was pressed; a sentence of what was done. Raises PaymentError, ProlificError."""
+    """Do what was pressed; a sentence of what was done.
+
+    Raises PaymentError, ProlificError, and ValueError for a release without a reason.
+    """
     action, pk = request.POST.get("action"), request.POST.get("batch", "")
     if action == "prepare":
         if study.prolific_studies.exclude(external_id=None).exists():
@@ -40,8 +45,14 @@ def _act(request: HttpRequest, study: Study) -> str:
                 messages.warning(request, f"Not brought over from Prolific: {problem}")
         made = payment.prepare(study, request.user)
         return f"{len(made)} batches were prepared." if made else "Nothing new is due."
+    if action == "release":
+        pseudonym = request.POST.get("annotator", "")
+        one = get_object_or_404(study.participations, pseudonym=pseudonym.replace("\0", ""))
+        holds.release(one, request.POST.get("reason", ""), request.user)
+        return f"What {one} earned can be paid."
     batch = get_object_or_404(study.payment_batches, pk=int(pk[:18]) if pk.isdecimal() else 0)
     if action == "pay":
+        budget.check_may_spend(request.user)
         payment.pay_batch(batch)
         return f"Batch {batch.pk} is paid."
     if action == "mark":
@@ -75,13 +86,24 @@ def _page(request: HttpRequest, study: Study, problem: str = "", status: int = 2
         "paid": pay.in_currency(sum(wage.paid for wage in wages)),
         "median": _hourly(median),
         "too_low": median is not None and median < rate,
+        "holds": [
+            {
+                "annotator": hold.participation,
+                "worked": in_words(pay.active_time(hold.participation)),
+                "earned": pay.in_currency(hold.earned),
+                "usual": pay.in_currency(round(hold.usual)),
+                "waiting": pay.in_currency(hold.waiting),
+            }
+            for hold in holds.holds(study)
+        ],
+        "times": holds.TIMES,
         "batches": [
             {"batch": batch, "amount": pay.in_currency(batch.cents)}
             for batch in study.payment_batches.annotate(
                 cents=Sum("payments__entry__cents", default=0)
             )
         ],
-        "due": sum(entry.cents for entry in payment.unpaid(study)),
+        "due": sum(entry.cents for entry in payment.payable(study)),
         "states": PaymentBatch.State,
     }
     context["due"] = pay.in_currency(context["due"])

@@ -1,8 +1,5 @@
 """The researcher's page of recruiters: links, panels, and studies on Prolific."""
 
-import re
-from decimal import Decimal
-
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -13,8 +10,9 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from annotation import pay
+from annotation import budget, pay
 from annotation.access import study_of
+from annotation.amounts import read_amount
 from annotation.models import Panel, ProlificStudy, Study
 from annotation.recruiters import NotAdmitted, panel
 from annotation.recruiters.prolific import studies
@@ -144,6 +142,8 @@ def prolific_study(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     draft = get_object_or_404(study.prolific_studies, pk=pk)
     try:
         if request.POST.get("action") == "publish":
+            budget.check_may_spend(request.user)
+            budget.check_publication(study, studies.rewards(draft), draft.places)
             root = request.build_absolute_uri("/")
             studies.create(draft, root)
             messages.success(request, f"{draft.name} is published on Prolific.")
@@ -153,9 +153,13 @@ def prolific_study(request: HttpRequest, name: str, pk: int) -> HttpResponse:
             start(draft, Client())
             messages.success(request, f"{draft.name} is started again on Prolific.")
         else:
-            studies.change(draft, _draft_fields(request))
+            try:
+                fields = _draft_fields(request)
+            except studies.PlanError as error:
+                return _page(request, study, status=422, problem=str(error))
+            studies.change(draft, fields)
             messages.success(request, f"{draft.name} was changed.")
-    except (studies.PlanError, ProlificError) as error:
+    except (studies.PlanError, budget.BudgetError, ProlificError) as error:
         return _page(request, study, status=409, problem=str(error))
     return redirect("recruiters", study.name)
 
@@ -172,10 +176,10 @@ def _draft_fields(request: HttpRequest) -> dict[str, int | str | bool]:
             raise studies.PlanError(f"{name.replace('_', ' ')}: write a whole number.")
         fields[name] = int(text)
     for name in ("reward", "screen_out"):
-        text = request.POST.get(name, "").strip()
-        if not re.fullmatch(r"[0-9]{1,5}(\.[0-9]{1,2})?", text):
-            raise studies.PlanError(f"{name.replace('_', ' ')}: write an amount such as 1.50.")
-        fields[f"{name}_cents"] = pay.cents(Decimal(text))
+        try:
+            fields[f"{name}_cents"] = pay.cents(read_amount(request.POST.get(name, "")))
+        except ValueError as error:
+            raise studies.PlanError(f"{name.replace('_', ' ')}: {error}") from None
     return fields
 
 

@@ -14,13 +14,13 @@ from django.urls import reverse
 from django.utils.text import get_valid_filename
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation import checks, design, guards, progress
+from annotation import budget, checks, design, guards, progress
 from annotation.access import study_of
 from annotation.forms import StudyForm
 from annotation.models import Study
-from tasks import checking, report, uploads
+from tasks import checking, report, teams, uploads
 from tasks.formats import FormatError
-from tasks.models import Split, Task
+from tasks.models import Split, Task, TaskMember
 
 LARGEST_CHECKS = 1_000_000  # bytes
 LONGEST_NAME = 200  # bytes; file systems take 255
@@ -96,6 +96,8 @@ def study_page(request: HttpRequest, one: Study) -> dict:
     return {
         "study": one,
         "actions": design.allowed_actions(one),
+        "missing": design.missing(one) if one.is_draft else [],
+        "notice": budget.notice(one),
         "link": request.build_absolute_uri(reverse("landing", args=[one.link_code])),
         "progress": progress.of_study(one),
         "page": page,
@@ -145,14 +147,19 @@ def task(request: HttpRequest, name: str, version: int) -> HttpResponse:
 
 
 def _task_page(
-    request: HttpRequest, one: Task, problem: str = "", status: int = 200
+    request: HttpRequest, one: Task, problem: str = "", team_problem: str = "", status: int = 200
 ) -> HttpResponse:
     context = {
         "task": one,
         "splits": one.splits.annotate(size=Count("examples")),
         "report_lines": report.lines(one.report),
         "has_checks": one.splits.filter(kind=Split.Kind.CHECK).exists(),
+        "versions": Task.objects.filter(name=one.name).exclude(pk=one.pk),
+        "owner": teams.owner(one.name),
+        "members": TaskMember.objects.filter(task_name=one.name).select_related("user"),
+        "may_change": teams.may_change(one.name, request.user),
         "problem": problem,
+        "team_problem": team_problem,
     }
     return render(request, "researcher/task.html", context, status=status)
 
@@ -160,9 +167,25 @@ def _task_page(
 @uploads.takes_files(10 * LARGEST_CHECKS)  # what is a little too large is told at its field
 @login_required
 @require_POST
+def task_team(request: HttpRequest, name: str, version: int) -> HttpResponse:
+    """Take somebody into the team of a task."""
+    one = get_object_or_404(Task, name=name, version=version)
+    try:
+        teams.add(one.name, request.POST.get("username", ""), request.user)
+    except teams.NotInTeam as error:
+        return _task_page(request, one, team_problem=str(error), status=403)
+    except teams.TeamError as error:
+        return _task_page(request, one, team_problem=str(error), status=422)
+    return redirect("task", name, version)
+
+
+@login_required
+@require_POST
 def task_checks(request: HttpRequest, name: str, version: int) -> HttpResponse:
     """Attach a file of attention checks to a task."""
     one = get_object_or_404(Task, name=name, version=version)
+    if not teams.may_change(name, request.user):
+        return _task_page(request, one, problem=str(teams.NotInTeam(name)), status=403)
     sent = request.FILES.get("checks")
     if sent is None or sent.size > LARGEST_CHECKS:
         return _task_page(request, one, problem="Choose a file of at most 1 MB.", status=422)

@@ -9,7 +9,7 @@ keyed hash, so that nobody meets its examples twice; what was earned and what wa
 from django.db import transaction
 from django.utils import timezone
 
-from annotation import parts, pay, recruitment
+from annotation import budget, parts, pay, recruitment
 from annotation.answering import lock
 from annotation.models import Answer, AnswerSpan, ExitAnswers, Participation, Tombstone
 from tasks import jobs
@@ -59,6 +59,7 @@ def withdraw(token: str) -> Participation:
         jobs.drop(Job.objects.filter(pk__in=_jobs_that_hold(participation)))
         parts.leave(participation, "withdrawn")
         pay.settle(participation)
+        budget.watch(participation.study_id)
         return participation
 
 

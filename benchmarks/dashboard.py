@@ -63,6 +63,7 @@ def make() -> int:
     study = Study(
         owner=owner, name="large", title="Large", shots=list(SHOTS), annotators=SEATS, seed=1
     )
+    design.suggest_limits(study, tasks)
     design.save_draft(study, tasks)
     design.change_status(study, "open")
     return sum(_fill(scenario) for scenario in study.scenarios.select_related("task"))

@@ -102,6 +102,7 @@ def fill(answers: int) -> None:
     rounds = -(-answers // each)
     owner = get_user_model().objects.create_user("bench")
     study = Study(owner=owner, name=NAME, title="Bench", shots=shots, annotators=rounds, seed=1)
+    design.suggest_limits(study, tasks)
     design.save_draft(study, tasks)
     design.change_status(study, "open")
     scenarios = list(study.scenarios.select_related("task"))

@@ -104,6 +104,7 @@ def seats(number: int) -> list[str]:
     task = import_task(parse_card(data, "the benchmark's card"), files).task
     owner = get_user_model().objects.create_user("bench")
     study = Study(owner=owner, name="bench", title="Bench", shots=[0], annotators=number, seed=1)
+    design.suggest_limits(study, [task])
     design.save_draft(study, [task])
     design.change_status(study, "open")
     scenario = study.scenarios.get()

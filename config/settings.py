@@ -5,7 +5,9 @@ In production set DATABASE_URL, SECRET_KEY, ALLOWED_HOSTS and HTTPS=1 (`manage.p
 """
 
 import os
+import re
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import dj_database_url
@@ -44,6 +46,14 @@ def env_list(name: str, default: list[str]) -> list[str]:
     return [part.strip() for part in value.split(",") if part.strip()] or default
 
 
+def env_amount(name: str, default: str) -> Decimal:
+    """An amount of money, such as 1000 or 250.50."""
+    text = os.environ.get(name, "").strip() or default
+    if not re.fullmatch(r"[0-9]{1,7}(\.[0-9]{1,2})?", text):
+        raise ImproperlyConfigured(f"{name} must be an amount such as 1000, not {text!r}")
+    return Decimal(text)
+
+
 DEBUG = env_bool("DEBUG", False)
 HTTPS = env_bool("HTTPS", False)
 # Proxies of ours between clients and this server: so many entries of X-Forwarded-For are believed.
@@ -61,6 +71,8 @@ PROLIFIC_APP_URL = os.environ.get("PROLIFIC_APP_URL", "https://app.prolific.com"
 PROLIFIC_WORKSPACE = os.environ.get("PROLIFIC_WORKSPACE", "")
 PROLIFIC_PROJECT = os.environ.get("PROLIFIC_PROJECT", "")
 PROLIFIC_WEBHOOK_SECRET = os.environ.get("PROLIFIC_WEBHOOK_SECRET", "")
+# Of one study, in its currency: above it somebody with the permission "May spend" has to decide.
+STUDY_BUDGET_LIMIT = env_amount("HANDFUL_STUDY_BUDGET_LIMIT", "1000")
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS", [])
 

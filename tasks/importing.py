@@ -11,9 +11,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from django.contrib.auth.models import AbstractBaseUser
 from django.db import connection, transaction
 
-from tasks import report
+from tasks import report, teams
 from tasks.cards import Card, load_card
 from tasks.formats import FormatError, Record, SplitFile, content_hash, read_folder
 from tasks.models import Example, Split, Task, UnfinishedImport
@@ -56,18 +57,27 @@ def read_clues(root: Path, name: str, rechain: bool = False) -> tuple[Card, list
     return card, report.rechained(files) if rechain else files
 
 
-def import_task(card: Card, files: list[SplitFile], rechain: bool = False) -> ImportResult:
+def import_task(
+    card: Card,
+    files: list[SplitFile],
+    rechain: bool = False,
+    by: AbstractBaseUser | None = None,
+    owner: AbstractBaseUser | None = None,
+) -> ImportResult:
     """Store the task, or find that it is stored already.
 
     Its examples are stored in pieces, so that nobody who answers at this moment waits for all of
     them on SQLite; before the last one it is no task (`Task.objects` leaves it out). What a killed
     process left is gone on with when the same content comes again.
+
+    `by` is who imports it; None is the command line, which may import for an `owner`. Raises
+    teams.NotInTeam where it would be a new version of somebody else's task.
     """
     digest = content_hash(card, files)
     stored = Task.objects.filter(name=card.name, content_hash=digest).first()
     if stored is not None:
         return ImportResult(stored, False, stored.report)
-    task = _begin(card, digest, report.build(card, files), rechain)
+    task = _begin(card, digest, report.build(card, files), rechain, by, owner)
     try:
         for number, piece in enumerate(_pieces(task, files)):
             if number:
@@ -86,13 +96,21 @@ def import_task(card: Card, files: list[SplitFile], rechain: bool = False) -> Im
     return ImportResult(task, bool(finished), task.report)
 
 
-def _begin(card: Card, digest: str, built: dict[str, Any], rechain: bool) -> Task:
+def _begin(
+    card: Card,
+    digest: str,
+    built: dict[str, Any],
+    rechain: bool,
+    by: AbstractBaseUser | None,
+    owner: AbstractBaseUser | None,
+) -> Task:
     """The row of that content, with the mark that it is not whole yet."""
     with transaction.atomic():
         versions = Task.with_unfinished.filter(name=card.name)
         found = versions.filter(content_hash=digest).first()
         if found is not None:
             return found
+        teams.check(card.name, by)
         newest = versions.order_by("-version").first()
         task = Task.with_unfinished.create(
             name=card.name,
@@ -101,6 +119,7 @@ def _begin(card: Card, digest: str, built: dict[str, Any], rechain: bool) -> Tas
             card_data=card.as_dict(),
             rechained=rechain,
             report=built,
+            imported_by=by or owner,
         )
         UnfinishedImport.objects.create(task=task)
         return task

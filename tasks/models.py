@@ -50,6 +50,10 @@ class Task(models.Model):
     rechained = models.BooleanField(default=False)
     report = models.JSONField()
     imported_at = models.DateTimeField(auto_now_add=True)
+    # None: from the command line without --owner, or before tasks had teams.
+    imported_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
 
     objects = TaskManager()
     with_unfinished = models.Manager()  # noqa: DJ012 (a manager too)
@@ -115,6 +119,30 @@ class UnfinishedImport(models.Model):
 
     def __str__(self) -> str:
         return f"unfinished {self.task}"
+
+
+class TaskMember(models.Model):
+    """Somebody in the team of a task, beside who imported its first version (tasks/teams.py)."""
+
+    task_name = models.CharField(max_length=40)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="task_memberships"
+    )
+    added_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    added_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["task_name", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["task_name", "user"], name="somebody_is_in_the_team_of_a_task_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user}, team of {self.task_name}"
 
 
 class Split(models.Model):

@@ -6,6 +6,8 @@ import secrets
 from collections.abc import Sequence
 from typing import Any
 
+from django.contrib.auth.models import Permission
+
 from annotation import answering, recruitment, training_step
 from annotation.models import Kind, Participation, Scenario, Study, Turn, Worker
 from tasks.cards import parse_card
@@ -83,9 +85,13 @@ def make_task(
     shots: Sequence[int] = (2, 4),
     test_size: int = 4,
     splits: int = 1,
+    by: Any = None,
     **card: Any,
 ) -> Task:
-    """Import a task: nested training files of these sizes (numbers 1 to `splits`), a test file."""
+    """Import a task: nested training files of these sizes (numbers 1 to `splits`), a test file.
+
+    `by` is who imports it; None is the command line.
+    """
     data = card_data(**card)
     make = label_records if "labels" in data else place_records
     pool = make("train", max(shots, default=0))
@@ -95,7 +101,7 @@ def make_task(
         for number in range(1, splits + 1)
     ]
     files.append(SplitFile("test", None, None, "toy_test.jsonl", test or make("test", test_size)))
-    return import_task(parse_card(data, "test card"), files).task
+    return import_task(parse_card(data, "test card"), files, by=by).task
 
 
 def make_study(owner, *tasks: Task, status: str = "open", **fields: Any) -> Study:
@@ -112,6 +118,8 @@ def make_study(owner, *tasks: Task, status: str = "open", **fields: Any) -> Stud
     study = Study(owner=owner, **(defaults | fields))
     design.save_draft(study, list(tasks))
     if status != "draft":
+        design.suggest_limits(study, tasks)
+        study.save()
         design.change_status(study, "open")
     return study
 
@@ -124,6 +132,11 @@ def join(study: Study, kind: str = Kind.PERSON, identity: str = "") -> Participa
     recruiter = "link" if kind == Kind.PERSON else "simulated"
     identity = identity or f"somebody-{next(_identities)}-{secrets.token_hex(4)}"
     return recruitment.join(study.pk, recruitment.worker_key(recruiter, identity), recruiter, kind)
+
+
+def may_spend(user) -> None:
+    """Give an account the permission to spend."""
+    user.user_permissions.add(Permission.objects.get(codename="spend"))
 
 
 def seat(scenario: Scenario, kind: str = Kind.PERSON) -> Participation:

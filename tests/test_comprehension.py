@@ -214,7 +214,7 @@ def test_the_exit_questions_are_optional_and_their_first_answers_count(client, r
 
 
 def test_checks_are_attached_on_the_tasks_page(client, researcher, tmp_path):
-    task = factories.make_task()
+    task = factories.make_task(by=researcher)
     client.force_login(researcher)
     address = reverse("task_checks", args=[task.name, task.version])
     assert client.post(address).status_code == 422

@@ -11,7 +11,16 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation import activity, pay, payment, personal_links, training_step, withdrawal
+from annotation import (
+    activity,
+    pay,
+    payment,
+    personal_links,
+    qualification,
+    recruitment,
+    training_step,
+    withdrawal,
+)
 from annotation.models import (
     Activity,
     Answer,
@@ -20,6 +29,7 @@ from annotation.models import (
     PaymentBatch,
     Turn,
 )
+from annotation.recruiters.prolific import studies
 from tests import factories
 
 START = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
@@ -206,7 +216,7 @@ def test_who_expired_is_settled_only_when_a_payment_is_prepared(study):
 
 
 def test_who_comes_back_and_completes_is_paid_for_all_of_it_once(study):
-    study.base_reward = 3
+    study.base_reward = Decimal(3)
     study.save()
     seat = factories.seat(study.scenarios.get())
     Participation.objects.filter(pk=seat.pk).update(status="expired", seat_number=None)
@@ -364,3 +374,98 @@ def test_the_pay_page_asks_the_same_number_of_queries_however_many_batches_there
     with django_assert_num_queries(len(three)):
         page = ada.get(address).content.decode()
     assert page.count("CSV of batch") == 12
+
+
+# Waiting and breaks ------------------------------------------------------------------------------
+
+
+def pings_each_minute(client, monkeypatch, seat, minutes: int) -> None:
+    """The page that is left open gives a sign of work every minute; the clock stands at the end."""
+    turn, base = seat.latest_turn(), timezone.now()
+    for minute in range(1, minutes):
+        monkeypatch.setattr(timezone, "now", lambda m=minute: base + timedelta(minutes=m))
+        client.post(reverse("ping", args=[seat.token]), {"turn": turn.pk})
+
+
+def test_waiting_is_paid_once(client, researcher, monkeypatch):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[2], qualification="researcher",
+        decision_minutes=60, hourly_rate=60,
+    )  # fmt: skip
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat, limit=2)
+    training_step.go_on(seat.token)
+    seat.refresh_from_db()
+    pings_each_minute(client, monkeypatch, seat, 60)
+    qualification.decide(seat.token, False, "no", researcher)
+    assert sum(entry.cents for entry in seat.ledger.all()) < 6100
+    assert not Activity.objects.exists()
+
+
+def test_signs_taken_while_somebody_waited_before_the_upgrade_count_no_longer(
+    researcher, monkeypatch
+):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[2], qualification="researcher",
+        decision_minutes=60, hourly_rate=60,
+    )  # fmt: skip
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat, limit=2)
+    training_step.go_on(seat.token)
+    seat.refresh_from_db()
+    later = timezone.now() + timedelta(minutes=59)
+    Activity.objects.create(turn=seat.latest_turn(), seconds=59 * 60, last_at=later)
+    monkeypatch.setattr(timezone, "now", lambda: later)
+    qualification.decide(seat.token, False, "no", researcher)
+    assert earned(seat)["partial"] < 10
+
+
+def test_a_break_between_two_parts_is_not_paid(client, researcher, study, monkeypatch):
+    studies.plan(study, 1, researcher)
+    seat = factories.seat(study.scenarios.get())
+    Participation.objects.filter(pk=seat.pk).update(part=1)
+    factories.work_through(seat, limit=2)
+    training_step.go_on(seat.token)
+    seat.refresh_from_db()
+    assert seat.status == "between"
+    pings_each_minute(client, monkeypatch, seat, 120)
+    withdrawal.withdraw(seat.token)
+    assert not Activity.objects.exists()
+    assert sum(earned(seat).values()) < 10
+
+
+def test_ten_hours_of_signs_earn_no_more_than_the_cap(client, researcher, monkeypatch):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[2], annotators=3, estimated_minutes=10
+    )
+    seat = factories.seat(study.scenarios.get())
+    pings_each_minute(client, monkeypatch, seat, 600)
+    factories.work_through(seat)
+    assert study.most_paid_hours == Decimal("0.5")
+    assert sum(earned(seat).values()) == 600
+
+
+def test_who_only_consents_earns_nothing_and_neither_does_who_leaves_then(study, monkeypatch):
+    consented = factories.join(study)
+    recruitment.consent(consented, agree=True)
+    left = factories.join(study)
+    recruitment.consent(left, agree=True)
+    Participation.objects.update(consented_at=timezone.now() + timedelta(minutes=6))
+    withdrawal.withdraw(left.token)
+    Participation.objects.filter(pk=consented.pk).update(status="expired", seat_number=None)
+    assert pay.settle_ended(study) == 0
+    assert not LedgerEntry.objects.exists()
+
+
+def test_waiting_stays_within_the_cap(researcher, monkeypatch):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[2], qualification="researcher",
+        decision_minutes=60, hourly_rate=60, most_paid_hours=Decimal("0.1"),
+    )  # fmt: skip
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat, limit=2)
+    training_step.go_on(seat.token)
+    now = timezone.now()
+    monkeypatch.setattr(timezone, "now", lambda: now + timedelta(minutes=50))
+    qualification.decide(seat.token, False, "no", researcher)
+    assert sum(earned(seat).values()) == 600

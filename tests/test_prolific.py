@@ -36,6 +36,14 @@ from tests.prolific import (
     status,
 )  # fmt: skip
 
+
+@pytest.fixture
+def ada(ada, researcher):
+    """The researcher is signed in, and may spend."""
+    factories.may_spend(researcher)
+    return ada
+
+
 # Studies there -----------------------------------------------------------------------------------
 
 
@@ -116,8 +124,9 @@ def test_the_page_drafts_changes_and_publishes(ada, fake, study):
     }  # fmt: skip
     amounts = ("x", "NaN", "-1", "1e4", "1_000", "-Infinity", "\u0663")
     wrongs = [{"reward": one} for one in amounts]
-    wrongs += [{"minutes": "0"}, {"screen_out": "2.50"}, {"places": ""}, {"places": "\u0663"}]
-    for wrong in wrongs:
+    for wrong in [*wrongs, {"screen_out": "1e1"}, {"places": ""}, {"places": "\u0663"}]:
+        assert ada.post(form, fields | wrong).status_code == 422
+    for wrong in ({"minutes": "0"}, {"screen_out": "2.50"}):
         assert ada.post(form, fields | wrong).status_code == 409
     ada.post(form, fields)
     ada.post(form, {"action": "publish"})

@@ -21,6 +21,7 @@ from django.urls import reverse
 
 from annotation import (
     answering,
+    budget,
     design,
     guards,
     recruitment,
@@ -530,3 +531,68 @@ def test_control_without_the_lock_the_second_save_overwrites_the_first(researche
     result, draft = save_while_saving(researcher)
     assert not isinstance(result, design.StaleDesign)
     assert draft.title == "second" or isinstance(result, IntegrityError)
+
+
+# The budget of a study ---------------------------------------------------------------------------
+
+
+def fifty_starts(researcher) -> tuple[Study, list[object]]:
+    """50 people press Start at once on 50 seats, with a budget for ten of them."""
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0, 2], annotators=25, estimated_minutes=10,
+        most_paid_hours="0.5", budget="60.00",
+    )  # fmt: skip
+    return study, race([lambda: factories.join(study) for _person in range(50)])
+
+
+def test_fifty_starts_at_once_never_overspend_a_budget_for_ten(researcher):
+    study, results = fifty_starts(researcher)
+    seated = [one for one in results if isinstance(one, Participation)]
+    refused = [one for one in results if isinstance(one, recruitment.RecruitmentError)]
+    assert (len(seated), len(refused)) == (10, 40)
+    assert {one.code for one in refused} == {"budget"}
+    assert budget.reserved(study) == 6000
+
+
+def test_fifty_starts_at_once_without_the_check_overspend(researcher, monkeypatch):
+    monkeypatch.setattr(budget, "has_room", lambda *_args, **_options: True)
+    study, _results = fifty_starts(researcher)
+    assert budget.reserved(study) == 30_000
+
+
+@pytest.fixture
+def with_ten_left(researcher) -> Study:
+    """Eight people on a study of which 10.00 is left beside what they may still earn."""
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[2], annotators=THREADS, hourly_rate=0,
+        base_reward=1, budget="18.00",
+    )  # fmt: skip
+    for _person in range(THREADS):
+        factories.join(study)
+    return study
+
+
+def bonuses_at_once(study, by) -> None:
+    """Somebody gives each of them 5.00 at once."""
+    people = study.participations.all()
+    race([lambda one=one: budget.give_bonus(one, 500, "kind", by) for one in people])
+
+
+def test_bonuses_at_once_stay_within_the_budget(researcher, with_ten_left):
+    bonuses_at_once(with_ten_left, researcher)
+    assert budget.spent(with_ten_left) == 1000
+
+
+def test_bonuses_at_once_without_the_lock_overspend(
+    researcher, with_ten_left, no_locks, monkeypatch
+):
+    # All have asked what is left before anybody has entered anything for good.
+    gate, reserved = threading.Barrier(THREADS), budget.reserved
+
+    def together(study):
+        gate.wait(timeout=30)
+        return reserved(study)
+
+    monkeypatch.setattr(budget, "reserved", together)
+    bonuses_at_once(with_ten_left, researcher)
+    assert budget.spent(with_ten_left) == 500 * THREADS

@@ -58,7 +58,7 @@ def panel(ada, study):
     return made
 
 
-def arrive(panel, query="participantId=p%201&assignmentId=a1", client=None):
+def arrive(panel, query="participantId=p-1&assignmentId=a1", client=None):
     client = client or Client()
     return client.post(reverse("start", args=[panel.code]) + f"?{query}")
 
@@ -74,7 +74,7 @@ def complete(started) -> Participation:
 
 
 def test_somebody_from_a_panel_gets_a_seat_and_the_panels_way_back(client, panel):
-    landing = client.get(reverse("landing", args=[panel.code]) + "?participantId=p%201")
+    landing = client.get(reverse("landing", args=[panel.code]) + "?participantId=p-1")
     assert landing.status_code == 200
     assert Worker.objects.count() == 0
     arrive(panel)
@@ -84,7 +84,7 @@ def test_somebody_from_a_panel_gets_a_seat_and_the_panels_way_back(client, panel
     factories.work_through(seat)
     page = client.get(reverse("work", args=[seat.token])).content.decode()
     code = seat.completion_code
-    assert f"https://connect.example.org/a1/done?who=p%201&amp;cc={code}" in page
+    assert f"https://connect.example.org/a1/done?who=p-1&amp;cc={code}" in page
 
 
 def test_a_panel_without_ids_for_the_work_leads_back_and_is_paid_by_the_persons_id(
@@ -109,11 +109,11 @@ def test_a_further_task_leads_back_and_is_paid_like_the_first(ada, researcher):
     second = complete(Client().post(reverse("next_task", args=[first.token])))
     page = Client().get(reverse("work", args=[second.token])).content.decode()
     code = second.completion_code
-    assert f"https://connect.example.org/a1/done?who=p%201&amp;cc={code}" in page
+    assert f"https://connect.example.org/a1/done?who=p-1&amp;cc={code}" in page
     (batch,) = payment.prepare(study, researcher)
     _header, *rows = payment.batch_csv(batch).splitlines()
     assert len(rows) == 2
-    assert all(row.startswith("panel:Connect,p 1,") for row in rows)
+    assert all(row.startswith("panel:Connect,p-1,") for row in rows)
 
 
 def test_who_opens_the_address_again_after_the_end_finds_their_end(client, study, panel):
@@ -121,11 +121,11 @@ def test_who_opens_the_address_again_after_the_end_finds_their_end(client, study
     panel.save()
     seat = complete(arrive(panel, client=client))
     address = reverse("landing", args=[panel.code])
-    page = client.get(f"{address}?participantId=p%201&assignmentId=a1").content.decode()
+    page = client.get(f"{address}?participantId=p-1&assignmentId=a1").content.decode()
     assert reverse("work", args=[seat.token]) in page
     assert "NOTHING" not in page
     # Another piece of work of the same person there was in vain: it has the way out of that.
-    page = client.get(f"{address}?participantId=p%201&assignmentId=a2").content.decode()
+    page = client.get(f"{address}?participantId=p-1&assignmentId=a2").content.decode()
     assert seat.token not in page
     assert "NOTHING" in page
 
@@ -134,7 +134,7 @@ def test_the_same_person_in_the_same_browser_goes_on_with_the_same_seat(client, 
     first, second = arrive(panel, client=client), arrive(panel, client=client)
     assert first.url == second.url
     assert Participation.objects.count() == 1
-    arrive(panel, "participantId=p%201&assignmentId=a2", client)
+    arrive(panel, "participantId=p-1&assignmentId=a2", client)
     assert (Participation.objects.count(), Submission.objects.count()) == (1, 2)
 
 
@@ -191,9 +191,8 @@ def test_a_second_panel_of_the_same_name_is_refused(ada, study, panel):
 
 def test_a_test_visit_shows_who_and_the_ways_back_and_stores_nothing(ada, study, panel):
     address = reverse("panel_visit", args=[study.name, panel.pk])
-    page = ada.get(address, {"query": "participantId=%3Cb%3E&assignmentId=a9"}).content.decode()
-    assert "&lt;b&gt;" in page
-    assert "https://connect.example.org/a9/done?who=%3Cb%3E&amp;cc=OWN-CODE" in page
+    page = ada.get(address, {"query": "participantId=p:9&assignmentId=a9"}).content.decode()
+    assert "https://connect.example.org/a9/done?who=p%3A9&amp;cc=OWN-CODE" in page
     assert "PARTIAL" in page
     assert "lacks participantId" in ada.get(address, {"query": "x=1"}).content.decode()
     assert (Worker.objects.count(), Submission.objects.count()) == (0, 0)
@@ -266,12 +265,12 @@ def deny(ada, study, ids: str, platform: str):
 
 def test_a_list_of_ids_keeps_hashes_only_and_can_be_ended(ada, study, panel):
     arrive(panel, "participantId=somebody")
-    page = deny(ada, study, "P 1\nsomebody", "panel:Connect").content.decode()
+    page = deny(ada, study, "P-1\nsomebody", "panel:Connect").content.decode()
     assert "2 on the list; 1 of them have been here before." in page
     assert "2 people of panel:Connect" in page
     made = study.access_rules.get()
-    assert made.keys == [identities.worker_key("panel:Connect", one) for one in ("p 1", "somebody")]
-    assert "P 1" not in str(StudyEvent.objects.values_list("what", flat=True))
+    assert made.keys == [identities.worker_key("panel:Connect", one) for one in ("p-1", "somebody")]
+    assert "P-1" not in str(StudyEvent.objects.values_list("what", flat=True))
     assert arrive(panel).status_code == 409
     ada.post(reverse("lists", args=[study.name]), {"end": made.pk})
     assert arrive(panel).status_code == 302
@@ -309,7 +308,7 @@ def test_who_is_denied_meanwhile_does_not_come_back(ada, client, study, panel, w
     recruitment.consent(seat, agree=True)
     training_step.begin(token)
     recruitment.give_back(seat, "expired")
-    deny(ada, study, "p 1", "panel:Connect")
+    deny(ada, study, "p-1", "panel:Connect")
     if way == "start":
         reply = arrive(panel, client=client)
     else:
@@ -323,8 +322,10 @@ def test_who_is_denied_meanwhile_does_not_come_back(ada, client, study, panel, w
 def test_however_an_id_is_spelt_it_is_the_same_person(panel):
     """Review of security, finding 2: abab, ABAB and AbAb were three people."""
     assert arrive(panel, "participantId=abab1").status_code == 302
-    for spelt in ("ABAB1", "AbAb1", "%20abab1%20", "%EF%BC%A1bab1"):
+    for spelt in ("ABAB1", "AbAb1", "%20abab1%20"):
         assert arrive(panel, f"participantId={spelt}").status_code == 409
+    # Letters of other scripts that look alike are no id at all.
+    assert arrive(panel, "participantId=%EF%BC%A1bab1").status_code == 403
     assert Worker.objects.count() == 1
 
 
@@ -366,9 +367,9 @@ def test_seats_can_be_added_while_the_study_runs_and_the_design_stays_frozen(ada
 def test_an_id_is_stored_as_ciphertext_and_a_hash(panel):
     arrive(panel)
     stored = Submission.objects.get()
-    assert "p 1" not in stored.person
-    assert identities.show(stored.person) == "p 1"
-    assert Worker.objects.get().key == identities.worker_key("panel:Connect", "p 1")
+    assert "p-1" not in stored.person
+    assert identities.show(stored.person) == "p-1"
+    assert Worker.objects.get().key == identities.worker_key("panel:Connect", "p-1")
 
 
 def test_another_key_is_said_plainly(panel, settings):

@@ -63,6 +63,7 @@ ALLOWED = [
     ("team", (), None, OWNERS),
     ("team", (), {"action": "add", "username": "nobody", "role": "owner"}, OWNERS),
     ("seats", (), {"scenario": "scenario", "number": "1"}, OWNERS),
+    ("budget", (), {"amount": "1"}, OWNERS),
     ("lists", (), None, READERS),
     ("switches", (), {"open_link_on": "on"}, OWNERS),
     ("lists", (), {"effect": "deny", "criterion": "people", "value": "prolific x"}, OWNERS),
@@ -125,7 +126,7 @@ WITHOUT_A_STUDY = {
     "home", "studies", "study_new", "tasks", "task", "planner", "models", "models_file", "model",
     "model_file", "model_delete", "prediction_file_delete", "model_upload", "model_upload_run",
     "prolific_webhook", "api_studies", "schema", "api_docs", "api_models",
-    "task_checks", "task_import", "task_upload", "task_upload_files",
+    "task_checks", "task_team", "task_import", "task_upload", "task_upload_files",
     "task_upload_run", "task_upload_confirm", "task_upload_discard", "task_upload_preview",
 }  # fmt: skip
 

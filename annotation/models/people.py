@@ -343,7 +343,8 @@ class Participation(models.Model):
 
     def turns_begun(self) -> bool:
         """Was an example shown to this participation, also if it was erased since?"""
-        return self.turns.exists() or Tombstone.objects.filter(participation=self).exists()
+        erased = Tombstone.objects.filter(participation=self, turns_erased__gt=0)
+        return self.turns.exists() or erased.exists()
 
     def worked_before_first(self, moment: datetime) -> timedelta:
         """Time from arrival over consent and questions to the instructions, absences left out."""
@@ -428,14 +429,16 @@ class DeclinedOffer(models.Model):
 class Decision(models.Model):
     """Something was decided about a participation, by somebody or by the design's rule, and why.
 
-    Three facts, none of which follows from another: in the analysis or not, paid or not, and
-    qualified after the training step or not.
+    Facts of which none follows from another: in the analysis or not, paid or not, qualified after
+    the training step or not, and that unusually high entries of the ledger may be paid (always
+    yes, and for what was entered before it).
     """
 
     class About(models.TextChoices):
         ANALYSIS = "analysis", "in the analysis"
         PAY = "pay", "paid"
         QUALIFICATION = "qualification", "qualified"
+        RELEASE = "release", "released for payment"
 
     participation = models.ForeignKey(
         Participation, on_delete=models.PROTECT, related_name="decisions"

@@ -158,12 +158,22 @@ class Study(models.Model):
     idle_limit_hours = models.PositiveIntegerField(default=48, validators=[MinValueValidator(1)])
     base_reward = money(default=Decimal(0))
     minimum_pay = money(default=Decimal(0))
+    # With the rate it is the cap of what one person earns: needed to open where the rate is paid.
     most_paid_hours = models.DecimalField(
         max_digits=5,
         decimal_places=1,
         null=True,
         blank=True,
         validators=[MinValueValidator(Decimal("0.1"))],
+    )
+    # Of all people together; needed to open a paid study. Raised later by design.raise_budget.
+    # Null: a study of volunteers, or one that was opened before there were budgets.
+    budget = models.DecimalField(
+        max_digits=9,
+        decimal_places=2,
+        null=True,
+        blank=True,
+        validators=[MinValueValidator(Decimal(0))],
     )
     idle_cutoff_seconds = models.PositiveIntegerField(
         default=60, validators=[MinValueValidator(10), MaxValueValidator(600)]
@@ -178,6 +188,10 @@ class Study(models.Model):
     )
     qualification_threshold = models.FloatField(
         null=True, blank=True, validators=[MinValueValidator(0)]
+    )
+    # So many people in a row screened out, and the study pauses; null: never.
+    max_screen_outs_in_a_row = models.PositiveIntegerField(
+        default=5, null=True, blank=True, validators=[MinValueValidator(1)]
     )
     decision_minutes = models.PositiveIntegerField(
         default=15, validators=[MinValueValidator(1), MaxValueValidator(240)]
@@ -213,6 +227,19 @@ class Study(models.Model):
                 condition=Q(status__in=["draft", "open", "paused", "closed"]),
                 name="a_study_is_draft_open_paused_or_closed",
             ),
+            models.CheckConstraint(
+                condition=Q(budget__isnull=True) | Q(budget__gte=0), name="a_budget_is_an_amount"
+            ),
+            # Of drafts alone: what was frozen before this rule stays as it was.
+            models.CheckConstraint(
+                condition=~Q(status="draft")
+                | Q(qualification_threshold__isnull=True)
+                | Q(qualification_threshold__gte=0, qualification_threshold__lte=100),
+                name="a_drafted_threshold_lies_on_its_scale",
+            ),
+        ]
+        permissions = [
+            ("spend", "May spend: publish on Prolific, pay, and set budgets above the limit")
         ]
 
     def __str__(self) -> str:
@@ -226,6 +253,11 @@ class Study(models.Model):
     @property
     def is_draft(self) -> bool:
         return self.status == self.Status.DRAFT
+
+    @property
+    def is_paid(self) -> bool:
+        """Does it promise money? Bonuses can be given in any study."""
+        return any((self.hourly_rate, self.base_reward, self.minimum_pay))
 
     @property
     def idle_limit(self) -> timedelta:

@@ -16,8 +16,9 @@ from annotation.recruiters import Exit, Identity, NotAdmitted
 CODES = ("completed_code", "other_code", "turned_away_code")
 URLS = ("completed_url", "other_url", "turned_away_url")
 PLACEHOLDERS = ("{id}", "{submission}", "{code}")
-LONGEST_ID = 200
 HOST_OF_THEIRS = re.compile(r"https?://[^/?#]*[{}@\\]")
+# What ids are made of: nothing that an address, a spreadsheet or a log reads as more than text.
+SAFE_ID = r"[A-Za-z0-9_.:@-]{0,200}"
 
 
 @dataclass(frozen=True)
@@ -109,8 +110,11 @@ class PanelDoor:
                 f"The address lacks {self.panel.id_parameter}: please open the study from"
                 f" {self.panel.name} again."
             )
-        if len(person) > LONGEST_ID or len(submission) > LONGEST_ID or "\0" in person + submission:
-            raise NotAdmitted("The address is damaged: please open the study again.")
+        if not all(re.fullmatch(SAFE_ID, one) for one in (person, submission)):
+            raise NotAdmitted(
+                "The id in the address holds a sign that no id has, or is too long: please open the"
+                f" study from {self.panel.name} again."
+            )
         return Identity(person, submission)
 
     def is_preview(self, request: HttpRequest) -> bool:

@@ -1,7 +1,7 @@
 """Design a study from the command line; the same rules as the form."""
 
 from argparse import ArgumentParser
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
 from annotation import design
+from annotation.amounts import read_amount
 from annotation.models import Study
 from tasks.models import Task
 
@@ -34,6 +35,10 @@ class Command(BaseCommand):
         parser.add_argument("--help-examples-at-zero-shots", action="store_true")
         parser.add_argument("--hourly-rate", default="12.00")
         parser.add_argument("--currency", default="USD")
+        parser.add_argument("--most-paid-hours", help="per task (three times the estimate)")
+        parser.add_argument(
+            "--budget", help="of the study (the cap for its seats and a fifth more)"
+        )
         parser.add_argument(
             "--minutes", type=int, default=60, help="estimate that workers see (60)"
         )
@@ -53,7 +58,9 @@ class Command(BaseCommand):
             annotation_order=options["annotation_order"],
             tasks_per_worker=options["tasks_per_worker"],
             help_examples_at_zero_shots=options["help_examples_at_zero_shots"],
-            hourly_rate=self._rate(options["hourly_rate"]),
+            hourly_rate=self._amount(options, "hourly_rate"),
+            most_paid_hours=self._amount(options, "most_paid_hours"),
+            budget=self._amount(options, "budget"),
             currency=options["currency"],
             estimated_minutes=options["minutes"],
             idle_limit_hours=options["idle_limit_hours"],
@@ -62,13 +69,18 @@ class Command(BaseCommand):
             study.seed = options["seed"]
         if options["consent_file"]:
             study.consent_text = self._text(options["consent_file"])
+        tasks = [self._task(name) for name in options["tasks"]]
+        design.suggest_limits(study, tasks)
         try:
-            design.save_draft(study, [self._task(name) for name in options["tasks"]])
+            design.save_draft(study, tasks)
         except ValidationError as error:
             lines = [f"{f}: {m}" for f, all_of in error.message_dict.items() for m in all_of]
             raise CommandError("The study was not made.\n" + "\n".join(lines)) from None
         if options["open"]:
-            design.change_status(study, "open")
+            try:
+                design.change_status(study, "open")
+            except design.DesignError as error:
+                raise CommandError(f"{study.name} was drafted, not opened. {error}") from None
         self.stdout.write(
             f"Study {study.name}: {study.status}, {study.scenarios.count()} scenarios"
         )
@@ -101,11 +113,13 @@ class Command(BaseCommand):
             raise CommandError(f"There is no task {name}{_at}{version}. Imported: {known}.")
         return task
 
-    def _rate(self, text: str) -> Decimal:
+    def _amount(self, options: dict[str, Any], name: str) -> Decimal | None:
+        text = options[name]
         try:
-            return Decimal(text)
-        except InvalidOperation:
-            raise CommandError(f"--hourly-rate: {text!r} is no amount, such as 12.00.") from None
+            return None if text is None else read_amount(text)
+        except ValueError:
+            option = name.replace("_", "-")
+            raise CommandError(f"--{option}: {text!r} is no amount, such as 12.00.") from None
 
     def _text(self, path: Path) -> str:
         try:

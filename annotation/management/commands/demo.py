@@ -10,6 +10,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import Permission
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
@@ -69,6 +70,7 @@ class Command(BaseCommand):
         path = settings.VAR_DIR / "demo-password.txt"
         users = get_user_model().objects
         user = users.filter(username="demo").first() or users.create_user("demo")
+        user.user_permissions.add(Permission.objects.get(codename="spend"))
         if not path.exists():
             with open(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:
                 file.write(secrets.token_urlsafe(9))
@@ -81,7 +83,9 @@ class Command(BaseCommand):
     def _study(self) -> Study:
         folder = Path(settings.BASE_DIR) / "tasks" / "demo"
         for task in TASKS:
-            call_command("import_task", str(folder / task), verbosity=0, stdout=self._quiet())
+            call_command(
+                "import_task", str(folder / task), owner="demo", verbosity=0, stdout=self._quiet()
+            )
         call_command(
             "create_study", "demo", tasks=[f"demo-{task}" for task in TASKS], shots=[0, 10],
             annotators=3, title="Four small reading tasks", owner="demo", minutes=10, open=True,

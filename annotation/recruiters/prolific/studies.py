@@ -375,6 +375,12 @@ def _code(draft: ProlificStudy, outcome: str) -> dict[str, Any]:
     }
 
 
+def rewards(draft: ProlificStudy) -> int:
+    """What Prolific pays for one whole participation: this study, and the other parts of it."""
+    family = draft.study.prolific_studies.filter(scenarios__in=draft.scenarios.all()).distinct()
+    return sum(one.reward_cents for one in family)
+
+
 def free_seats(draft: ProlificStudy) -> int:
     """Seats of people that are free in the scenarios this study leads to."""
     scenarios = draft.scenarios.all()

@@ -4,6 +4,8 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser
 from django.core.management.base import BaseCommand, CommandError
 
 from tasks import report
@@ -21,6 +23,18 @@ def tell(command: BaseCommand, result: ImportResult) -> None:
         command.stdout.write(f"  {line}")
 
 
+def add_owner(parser: ArgumentParser) -> None:
+    parser.add_argument("--owner", default="", help="user name of the researcher whose it is")
+
+
+def account(name: str) -> AbstractBaseUser | None:
+    """The account of that name; None for none. Raises CommandError."""
+    found = get_user_model().objects.filter(username=name).first()
+    if name and found is None:
+        raise CommandError(f"There is no researcher {name!r}.")
+    return found
+
+
 class Command(BaseCommand):
     help = "Import CLUES tasks from the published layout (PATH/SST-2/sst_test.jsonl, ...)."
 
@@ -30,8 +44,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--rechain", action="store_true", help="renumber training files so that they nest"
         )
+        add_owner(parser)
 
-    def handle(self, *args: Any, path: Path, rechain: bool, **options: Any) -> None:
+    def handle(self, *args: Any, path: Path, rechain: bool, owner: str, **options: Any) -> None:
         if not path.is_dir():
             raise CommandError(f"{path} is no folder.")
         refused = []
@@ -42,6 +57,6 @@ class Command(BaseCommand):
                 refused.append(name)
                 self.stderr.write(f"{name}: not imported: {error}")
                 continue
-            tell(self, import_task(card, files, rechain))
+            tell(self, import_task(card, files, rechain, owner=account(owner)))
         if refused:
             raise CommandError(f"Not imported: {', '.join(refused)}. Nothing of them was stored.")

@@ -10,7 +10,7 @@ from tasks import report
 from tasks.cards import CardError, load_card
 from tasks.formats import FormatError, read_folder
 from tasks.importing import import_task
-from tasks.management.commands.import_clues import tell
+from tasks.management.commands.import_clues import account, add_owner, tell
 
 
 class Command(BaseCommand):
@@ -21,8 +21,9 @@ class Command(BaseCommand):
         parser.add_argument(
             "--rechain", action="store_true", help="renumber training files so that they nest"
         )
+        add_owner(parser)
 
-    def handle(self, *args: Any, folder: Path, rechain: bool, **options: Any) -> None:
+    def handle(self, *args: Any, folder: Path, rechain: bool, owner: str, **options: Any) -> None:
         if not folder.is_dir():
             raise CommandError(f"{folder} is no folder.")
         if not (folder / "task.toml").is_file():
@@ -32,4 +33,5 @@ class Command(BaseCommand):
             files = read_folder(folder, card)
         except (CardError, FormatError) as error:
             raise CommandError(f"Nothing was imported: {error}") from None
-        tell(self, import_task(card, report.rechained(files) if rechain else files, rechain))
+        files = report.rechained(files) if rechain else files
+        tell(self, import_task(card, files, rechain, owner=account(owner)))

@@ -1,0 +1,66 @@
+"""Whose a task is: who may add versions of it, and attach checks.
+
+The team of a task is the account that imported its first version, and whom the team added since.
+Everybody may read a task and use any version of it in a study. A task without an owner (imported on
+the command line without --owner, or before tasks had teams) is for superusers, who can add others.
+"""
+
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractBaseUser
+
+from tasks.models import Task, TaskMember
+
+
+class NotInTeam(Exception):
+    """The task is somebody else's; the text is for people."""
+
+    def __init__(self, name: str):
+        super().__init__(
+            f"The task {name} belongs to other researchers, and only they add versions of it or"
+            " attach checks. Ask them to add you to its team, or choose another name in the card."
+        )
+
+
+class TeamError(ValueError):
+    """Why somebody was not added; the text is for people."""
+
+
+def owner(name: str) -> AbstractBaseUser | None:
+    """Who imported the first version of that task, if that is known."""
+    first = (
+        Task.with_unfinished.filter(name=name)
+        .select_related("imported_by")
+        .order_by("version")
+        .first()
+    )
+    return first.imported_by if first else None
+
+
+def may_change(name: str, user: AbstractBaseUser | None) -> bool:
+    """May that account add versions and checks? Everybody may make a task of a new name.
+
+    None is the command line: who has the server has everything.
+    """
+    if user is None or user.is_superuser or not Task.with_unfinished.filter(name=name).exists():
+        return True
+    its_owner = owner(name)
+    if its_owner is not None and its_owner.pk == user.pk:
+        return True
+    return TaskMember.objects.filter(task_name=name, user=user).exists()
+
+
+def check(name: str, user: AbstractBaseUser | None) -> None:
+    """Raise NotInTeam unless that account may change the task."""
+    if not may_change(name, user):
+        raise NotInTeam(name)
+
+
+def add(name: str, username: str, by: AbstractBaseUser) -> None:
+    """Take an account into the team of a task. Raises NotInTeam, TeamError."""
+    check(name, by)
+    # U+0000 is in no name, and PostgreSQL cannot even be asked for it.
+    named = get_user_model().objects.filter(username=username.strip().replace("\0", " "))
+    user = named.filter(is_active=True).first()
+    if user is None:
+        raise TeamError(f"There is no account {username.strip()!r}.")
+    TaskMember.objects.get_or_create(task_name=name, user=user, defaults={"added_by": by})
