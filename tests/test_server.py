@@ -101,6 +101,7 @@ def test_a_deployment_with_the_variables_of_the_readme_passes_every_check(tmp_pa
             "DATABASE_URL": f"sqlite:///{tmp_path / 'own.sqlite3'}",
             "ALLOWED_HOSTS": "annotate.example.org",
             "HTTPS": "1",
+            "TRUSTED_PROXIES": "1",
         },
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
