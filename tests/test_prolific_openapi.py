@@ -186,6 +186,13 @@ def test_every_request_of_ours_and_its_reply_are_as_documented(ours, fake, recor
     assert complaints(recorder.seen) == []
 
 
+@pytest.mark.django_db
+def test_what_is_settled_on_the_real_platform_is_asked_as_documented(ours, recorder):
+    call_command("prolific_check")
+    assert {each.method for each in recorder.seen} == {"GET", "POST", "DELETE"}
+    assert complaints(recorder.seen) == []
+
+
 # The stand-in
 
 
