@@ -164,7 +164,6 @@ def _task_page(
     return render(request, "researcher/task.html", context, status=status)
 
 
-@uploads.takes_files(10 * LARGEST_CHECKS)  # what is a little too large is told at its field
 @login_required
 @require_POST
 def task_team(request: HttpRequest, name: str, version: int) -> HttpResponse:
@@ -179,6 +178,7 @@ def task_team(request: HttpRequest, name: str, version: int) -> HttpResponse:
     return redirect("task", name, version)
 
 
+@uploads.takes_files(10 * LARGEST_CHECKS)  # what is a little too large is told at its field
 @login_required
 @require_POST
 def task_checks(request: HttpRequest, name: str, version: int) -> HttpResponse:

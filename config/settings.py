@@ -197,7 +197,7 @@ USE_TZ = True
 USE_I18N = False
 
 # Bytes of a request, but for files where they are taken: it is never written to a disk.
-MAX_FORM = DATA_UPLOAD_MAX_MEMORY_SIZE = 1_000_000
+MAX_FORM = DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
 
 STATIC_URL = "static/"
 STATIC_ROOT = Path(os.environ.get("STATIC_ROOT", BASE_DIR / "staticfiles"))

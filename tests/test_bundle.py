@@ -146,7 +146,7 @@ def excludes(study, researcher):
 
 
 def pays(study, researcher):
-    pay.add_bonus(study.participations.get(status="completed"), 150, "thanks", researcher)
+    pay.add_bonus(study.participations.get(kind="person"), 150, "thanks", researcher)
 
 
 def predicts(study, researcher):

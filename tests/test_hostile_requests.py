@@ -192,7 +192,7 @@ def test_a_large_body_of_a_stranger_is_refused_before_it_is_read(route, values, 
 
 
 def test_who_is_signed_in_sends_large_bodies_where_files_are_taken_alone(ada, values):
-    assert large(ada, reverse("study_new"), 1_000_001).status_code == 413
+    assert large(ada, reverse("study_new"), 2_500_001).status_code == 413
     assert large(ada, reverse("task_import"), 300_000_000).status_code == 413
     with pytest.raises(AssertionError, match="the body was read"):
         large(ada, reverse("task_import"), 190_000_000)

@@ -123,8 +123,8 @@ def sent_checks(ada, task, content: str):
     return ada.post(address, {"checks": file})
 
 
-def test_attention_checks_are_read_under_the_same_limits(ada, one_second):
-    task = factories.make_task()
+def test_attention_checks_are_read_under_the_same_limits(ada, researcher, one_second):
+    task = factories.make_task(by=researcher)
     assert "field k0: the field is there twice" in text(sent_checks(ada, task, KEYS))
     many = line(answer=["Oslo"] * 201)
     assert "line 1, field answer: expected at most 200 answers" in text(
@@ -202,10 +202,10 @@ def test_who_comes_while_another_upload_is_checked_waits_without_holding_a_threa
 
 
 def test_attention_checks_are_asked_for_again_while_another_upload_is_checked(
-    ada, busy, monkeypatch
+    ada, researcher, busy, monkeypatch
 ):
     monkeypatch.setattr(checking, "PATIENCE", 0)
-    reply = sent_checks(ada, factories.make_task(), line())
+    reply = sent_checks(ada, factories.make_task(by=researcher), line())
     assert reply.status_code == 503
     assert "Another upload is being checked at this moment" in text(reply)
 

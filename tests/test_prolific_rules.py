@@ -142,6 +142,7 @@ def test_without_paid_screen_outs_the_page_says_what_to_do_and_drafts_anew(
     fake, study, researcher, ada
 ):
     fake.mode(screen_out=False)
+    factories.may_spend(researcher)
     (draft,) = studies.plan(study, 0, researcher)
     form = reverse("prolific_study", args=[study.name, draft.pk])
     reply = ada.post(form, {"action": "publish"}).content.decode()

@@ -23,7 +23,7 @@ from tasks.formats import Record
 from tests import factories
 
 IDA, SESSION, THERE = "1da" * 8, "5e55" * 6, "57" * 12
-PANEL_ID, PANEL_WORK = "connect-Zwölf-77", "assignment-4242"
+PANEL_ID, PANEL_WORK = "connect-Twelve-77", "assignment-4242"
 NAME = "Idalinde Quastenflosser"
 
 
