@@ -3,7 +3,7 @@ PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
 
-.PHONY: demo test test-clients lint bench bench-million lock clean
+.PHONY: demo test test-all test-clients lint bench bench-million lock clean
 
 demo: .venv/core  ## a study with results and free seats, served on PORT
 	$(BIN)/python manage.py demo --port $(PORT)
@@ -12,6 +12,8 @@ test: .venv/dev .venv/chromium lint  ## everything, on SQLite and on PostgreSQL,
 	node --test tests/js/*.test.mjs
 	$(BIN)/pytest -n 2 --dist worksteal -m "not browser"
 	$(BIN)/python tests/with_postgres.py $(BIN)/pytest -n 2 --dist worksteal
+
+test-all: test test-clients  ## the long suites too
 
 test-clients: .venv/core .venv-clients/ready  ## other people's clients of Prolific, unchanged, against the stand-in
 	.venv-clients/bin/pytest -c tests/clients/pytest.ini tests/clients

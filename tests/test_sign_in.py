@@ -8,7 +8,7 @@ import pytest
 from axes.models import AccessAttempt, AccessLog
 from django.contrib.auth.hashers import Argon2PasswordHasher, make_password
 from django.contrib.sessions.models import Session
-from django.db.models import F, Sum
+from django.db.models import F
 from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
