@@ -96,9 +96,14 @@ class Arrival:
         Raises recruitment.RecruitmentError.
         """
         self.who = self.who or Identity(self.browser, verified=True)
-        return recruitment.arrive(
-            self.door, self.who, self.browser if self.kind == Kind.PERSON else ""
-        )
+        try:
+            return recruitment.arrive(
+                self.door, self.who, self.browser if self.kind == Kind.PERSON else ""
+            )
+        except recruitment.RecruitmentError as refusal:
+            if refusal.code == "elsewhere":
+                recruitment.note_elsewhere(self.door, self.who)
+            raise
 
     def set_cookie(self, response: HttpResponse, secure: bool) -> None:
         response.set_signed_cookie(

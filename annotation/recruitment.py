@@ -53,7 +53,8 @@ NO_SEAT = {
     "link_off": "This link is switched off. If you were invited, please use the link that was sent"
     " to you.",
     "elsewhere": "Somebody with this id has begun already. If it was you, go on in the browser in"
-    " which you began, or open the personal link that you were shown there.",
+    " which you began, or open the personal link that you were shown there. Where this is a further"
+    " part, the personal link leads on a few minutes from now.",
     "browser": "Somebody has taken part in this study from this browser already, and each person"
     " can do so once. If you share a computer, please tell who invited you.",
     "full": "All places in this study are taken at the moment. Thank you for your interest.",
@@ -173,8 +174,33 @@ def arrive(door: Door, who: Identity, browser: str) -> Participation:
         )
         # A panel such as SONA has no id for the work: then the person's own leads back and is paid.
         if who.submission or hasattr(door, "panel"):
-            _note_submission(door, who, participation)
+            _note_submission(door, who, participation.worker, participation)
         return participation
+
+
+def note_elsewhere(door: Door, who: Identity) -> None:
+    """Somebody whose id nobody verified comes again in another browser: ask their platform.
+
+    They are shown nothing. Once Prolific has confirmed that the new submission is that person's,
+    `attach` lets what they began go on, by their personal link.
+    """
+    worker = Worker.objects.filter(key=worker_key(door.recruiter, who.person)).first()
+    if worker is not None and getattr(door, "prolific_study", None) is not None:
+        _note_submission(door, who, worker, None)
+
+
+def attach(submission: Submission) -> None:
+    """Join a confirmed submission to what its worker has begun; the next part of it can go on."""
+    with transaction.atomic():
+        study = Study.objects.select_for_update(no_key=True).get(pk=submission.study_id)
+        theirs = study.participations.filter(worker=submission.worker_id).order_by("-pk")
+        begun = theirs.live().first() or theirs.expired_at_work().first()
+        if begun is None:
+            return
+        submission.participation = begun
+        submission.save(update_fields=["participation"])
+        if begun.is_live:
+            parts.come_for(begun, submission.prolific_study.part)
 
 
 def submission_key(recruiter: str, submission: str) -> str:
@@ -182,13 +208,16 @@ def submission_key(recruiter: str, submission: str) -> str:
     return worker_key(f"submission:{recruiter}", submission)
 
 
-def _note_submission(door: Door, who: Identity, participation: Participation) -> None:
+def _note_submission(
+    door: Door, who: Identity, worker: Worker, participation: Participation | None
+) -> None:
+    """Store the recruiter's record of this work, once; without a participation it waits for one."""
     submission = who.submission or f"participation {participation.pk}"
     Submission.objects.get_or_create(
         key=submission_key(door.recruiter, submission),
         defaults={
-            "study": participation.study,
-            "worker": participation.worker,
+            "study": door.study,
+            "worker": worker,
             "participation": participation,
             "recruiter": door.recruiter,
             "prolific_study": getattr(door, "prolific_study", None),

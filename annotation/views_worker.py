@@ -148,7 +148,8 @@ def start(request: HttpRequest, code: str) -> HttpResponse:
     if arrival.study.computer_only and _is_small(request) and not begun:
         return _landing(request, arrival, refused="device", status=409)
     address = client_address(request) or ""
-    if arrival.door.anonymous and not begun and not start_limit.admit(address):
+    goes_on = begun is not None and arrival.owns(begun)
+    if arrival.door.anonymous and not goes_on and not start_limit.admit(address):
         return _busy(request, arrival)
     try:
         participation = arrival.start()
@@ -339,7 +340,11 @@ def next_task(request: HttpRequest, token: str) -> HttpResponse:
     worker = participation.worker
     try:
         following = recruitment.join(
-            participation.study_id, worker.key, worker.recruiter, worker.kind
+            participation.study_id,
+            worker.key,
+            worker.recruiter,
+            worker.kind,
+            browser=participation.browser,
         )
     except recruitment.RecruitmentError as refusal:
         return _state(request, participation, notice=str(refusal), status=409)

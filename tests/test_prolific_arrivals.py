@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from annotation import access, pay, payment, training_step
 from annotation.models import Participation, Submission, Worker
+from annotation.recruiters.prolific import client as prolific_client
 from annotation.recruiters.prolific import door, studies, sync
 from tests import factories
 from tests.prolific import (
@@ -310,3 +311,47 @@ def test_who_is_not_confirmed_is_flagged_and_not_paid_until_a_payer_says_so(
     ada.post(decide, {"about": "pay", "outcome": "yes", "reason": "I know who it is"})
     (batch,) = payment.prepare(study, None)
     assert batch.method == "hand"  # Prolific cannot pay whom it does not know
+
+
+def in_two_parts(study, researcher):
+    """Its two studies on Prolific, created there one after the other."""
+    studies.plan(study, 1, researcher)
+    for part in (1, 2):
+        studies.create(study.prolific_studies.get(part=part), HOST)
+    return study.prolific_studies.order_by("part")
+
+
+def test_part_two_in_another_browser_goes_on_by_the_personal_link(fake, study, researcher):
+    """With plain ids nobody is handed anything by their id, and nobody loses what they began."""
+    first, second = in_two_parts(study, researcher)
+    session, seat = arrive(fake, first)
+    begin(seat)
+    factories.work_through(seat, limit=2)
+    training_step.go_on(seat.token)
+    seat.refresh_from_db()
+    assert seat.status == "between"
+    fake.complete(session, first.codes["completed"])
+    found = fake.arrive(second.external_id, IDA)
+    address = urlsplit(found["url"])
+    reply = Client().post(f"{address.path}start/?{address.query}")
+    assert (reply.status_code, seat.token in reply.content.decode()) == (409, False)
+    assert "the personal link leads on" in reply.content.decode()
+    sync.verify(study, prolific_client.Client(), sync.Synced())
+    seat.refresh_from_db()
+    assert (seat.status, seat.part) == ("working", 2)
+    assert Submission.objects.filter(participation=seat, verified=True).count() == 2
+    # The id alone is handed nothing afterwards either.
+    again = Client().post(f"{address.path}start/?{address.query}")
+    assert (again.status_code, seat.token in again.content.decode()) == (409, False)
+    factories.work_through(seat)
+    assert seat.latest_submission().prolific_study == second
+
+
+def test_a_submission_that_somebody_invented_for_an_id_joins_nothing(fake, study, researcher):
+    first, second = in_two_parts(study, researcher)
+    _session, seat = arrive(fake, first)
+    query = f"PROLIFIC_PID={IDA}&STUDY_ID={second.external_id}&SESSION_ID={'e' * 24}"
+    assert Client().post(reverse("start", args=[second.code]) + f"?{query}").status_code == 409
+    sync.verify(study, prolific_client.Client(), sync.Synced())
+    seat.refresh_from_db()
+    assert (seat.part, seat.is_paid, seat.submissions.count()) == (1, True, 1)

@@ -332,6 +332,29 @@ def test_a_plain_id_shows_nobody_elses_link(study, sona):
     assert start(sona.code, owner, query).url == reverse("work", args=[token])
 
 
+def test_the_next_task_belongs_to_the_browser_of_the_first(researcher):
+    tasks = [factories.make_task(), factories.make_task(name="toy-other")]
+    many = factories.make_study(researcher, *tasks, shots=[0], annotators=2, tasks_per_worker=2)
+    panel = Panel.objects.create(study=many, name="SONA", id_parameter="survey_code")
+    client, query = Client(), "?survey_code=4711"
+    seat = seat_of(start(panel.code, client, query))
+    recruitment.consent(seat, agree=True)
+    training_step.begin(seat.token)
+    factories.work_through(seat)
+    following = seat_of(client.post(reverse("next_task", args=[seat.token])))
+    assert following.token in landing(panel.code, client, query)
+    assert start(panel.code, client, query).url == reverse("work", args=[following.token])
+    assert start(panel.code, Client(), query).status_code == 409
+
+
+def test_who_tries_out_ids_has_no_more_tries_than_anybody(study, sona, settings):
+    settings.STARTS_PER_MINUTE = 2
+    owner = Client(REMOTE_ADDR="198.51.100.7")
+    start(sona.code, owner, "?survey_code=4711")
+    tries = [start(sona.code, query="?survey_code=4711").status_code for _ in range(3)]
+    assert tries == [409, 409, 429]
+
+
 def test_a_plain_id_with_another_assignment_hands_nothing_over(study):
     panel = Panel.objects.create(
         study=study, name="C", id_parameter="who", submission_parameter="what"

@@ -272,6 +272,8 @@ def verify(study: Study, client: Client, done: Synced) -> None:
                 if not one.verified and one.participation is not None:
                     pay.decide(one.participation, False, NOT_CONFIRMED, None)
                 one.save(update_fields=["verified"])
+                if one.verified and one.participation is None:
+                    recruitment.attach(one)
             done.not_confirmed += not one.verified
 
 
