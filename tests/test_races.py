@@ -5,6 +5,7 @@
 
 import os
 import re
+import secrets
 import signal
 import subprocess
 import sys
@@ -30,6 +31,7 @@ from annotation import (
     withdrawal,
 )
 from annotation.models import Allocation, Answer, Exposure, Participation, Study, Turn
+from tasks import prediction_files
 from tasks.models import Prediction, PredictionFile
 from tasks.prediction_files import PredictionsError
 from tests import factories
@@ -369,7 +371,8 @@ def test_control_without_the_lock_on_the_worker_one_of_the_two_fails(researcher,
 def two_studies_of_one_task(researcher):
     task = factories.make_task()
     studies = [factories.make_study(researcher, task, shots=[0]) for _ in range(2)]
-    seats = [factories.join(study, identity="ida") for study in studies]
+    ida = secrets.token_hex(4)  # somebody else in each round: exposures are never deleted
+    seats = [factories.join(study, identity=ida) for study in studies]
     for seat in seats:
         recruitment.consent(seat, agree=True)
     race([lambda seat=seat: training_step.begin(seat.token) for seat in seats])
@@ -378,7 +381,6 @@ def two_studies_of_one_task(researcher):
 
 def test_a_worker_in_two_studies_of_one_task_sees_it_in_one_only(researcher):
     for _round in range(5):
-        Exposure.objects.all().delete()
         seats = two_studies_of_one_task(researcher)
         shown = [Turn.objects.filter(participation=seat).exists() for seat in seats]
         assert sorted(shown) == [False, True]
@@ -392,7 +394,6 @@ def test_control_without_the_constraint_the_worker_sees_the_task_twice(researche
     try:
         twice = False
         for _round in range(30):
-            Exposure.objects.all().delete()
             seats = two_studies_of_one_task(researcher)
             twice = all(Turn.objects.filter(participation=seat).exists() for seat in seats)
             if twice:
@@ -482,9 +483,20 @@ def test_of_many_uploads_of_the_same_at_once_one_is_stored_and_the_others_hear_s
 
 
 def test_control_without_the_constraint_several_uploads_are_stored(researcher):
+    """Files are read one after the other, so each is read before the race to store them begins."""
     drop_constraint(PredictionFile, ONCE)
+    task = factories.make_task()
+    factories.predict(researcher, "toy", task, 4, 1)
+    data = factories.prediction_lines(task)
+    upload = prediction_files.Upload(f"{task.name}_2_1.jsonl", data, task, 2, 1)
+    read = [prediction_files.scored([upload]) for _ in range(THREADS)]
     try:
-        uploads(researcher)
+        race(
+            [
+                lambda found=found: prediction_files.store("toy", [upload], found, researcher, {})
+                for found in read
+            ]
+        )
         assert PredictionFile.objects.filter(shots=2).count() > 1
     finally:
         restore_constraint(PredictionFile, ONCE)

@@ -25,7 +25,7 @@ pytestmark = [
 
 
 @pytest.fixture
-def stage(monkeypatch, tmp_path):
+def stage(monkeypatch, tmp_path, settings):
     """The server works on this test's own database."""
     own = urlsplit(os.environ["DATABASE_URL"])
     name = connection.settings_dict["NAME"]
@@ -33,8 +33,9 @@ def stage(monkeypatch, tmp_path):
     (tmp_path / "static").mkdir()
     monkeypatch.setenv("STATIC_ROOT", str(tmp_path / "static"))
     monkeypatch.setenv("HANDFUL_VAR", str(tmp_path))
-    monkeypatch.setenv("WORKER_KEY", "rehearsal")
-    monkeypatch.setenv("IDENTITY_KEY", "rehearsal")
+    # The database knows its keys: the server that is started on it needs the same.
+    for key in ("WORKER_KEY", "IDENTITY_KEY"):
+        monkeypatch.setenv(key, getattr(settings, key))
     said: list[str] = []
     made = Rehearsal(said.append)
     made.said = said
@@ -66,8 +67,7 @@ def two_tabs(chromium: Browser, one: Participant) -> None:
     context.close()
 
 
-def test_a_whole_paid_study_is_rehearsed(stage, chromium, settings):
-    settings.WORKER_KEY = settings.IDENTITY_KEY = "rehearsal"
+def test_a_whole_paid_study_is_rehearsed(stage, chromium):
     stage.two_tabs = lambda one: two_tabs(chromium, one)
     stage.run()
     report = "\n".join(stage.said)

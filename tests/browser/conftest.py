@@ -69,12 +69,7 @@ def live(django_db_setup) -> Iterator[LiveServerThread]:
 
     pytest-django's `live_server` would serve them by their plain names.
     """
-    call_command(
-        "collectstatic",
-        interactive=False,
-        verbosity=0,
-        ignore_patterns=["admin"],
-    )
+    call_command("collectstatic", interactive=False, verbosity=0)
     thread = LiveServerThread("localhost", static_handler=Counted)
     thread.daemon = True
     thread.start()
