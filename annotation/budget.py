@@ -90,6 +90,14 @@ def settle_left(study: Study) -> None:
         pay.settle(Participation.objects.select_for_update(no_key=True).get(pk=one.pk))
 
 
+def settle_left_in_turn(study: Study) -> None:
+    """The same, each in a transaction of its own, so that nobody waits for all of them."""
+    for pk in _left_unsettled(study).order_by("pk").values_list("pk", flat=True):
+        with transaction.atomic():
+            Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+            pay.settle(Participation.objects.select_for_update(no_key=True).get(pk=pk))
+
+
 def spent(study: Study, returning: Participation | None = None, now: datetime | None = None) -> int:
     """What people have earned so far, bonuses included, in cents, paid or not.
 
@@ -138,8 +146,21 @@ def has_room(
     if study.budget is None or not most or kind != Kind.PERSON:
         return True
     newcomer = 0 if returning else most
-    taken = spent(study, returning, now) + reserved(study, returning, now)
-    return taken + newcomer <= pay.cents(study.budget)
+    limit = pay.cents(study.budget) - newcomer
+    if _at_most_taken(study, most, returning) <= limit:
+        return True
+    return spent(study, returning, now) + reserved(study, returning, now) <= limit
+
+
+def _at_most_taken(study: Study, most: int, returning: Participation | None) -> int:
+    """What is earned and reserved at most, in cents: in three queries, however many have left.
+
+    As if everybody who is at work, or left and is not settled, earned up to the cap.
+    """
+    entries = LedgerEntry.objects.filter(participation__study=study, participation__kind="person")
+    live = Q(status__in=Participation.LIVE) | Q(pk=returning.pk if returning else None)
+    open_yet = _people(study).filter(live).count() + _left_unsettled(study).count()
+    return entries.aggregate(total=Sum("cents", default=0))["total"] + most * open_yet
 
 
 def room(study: Study) -> int | None:

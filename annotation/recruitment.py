@@ -92,7 +92,11 @@ def joinable(
     scenarios = study.scenarios.exclude(task__name__in=seen).annotate(taken=taken).order_by("pk")
     if among is not None:
         scenarios = scenarios.filter(pk__in=among)
-    declined = DeclinedOffer.objects.fresh(database_now()).filter(study=study, worker_key=key)
+    declined = (
+        DeclinedOffer.objects.filter(scenario__in=scenarios)
+        .fresh(database_now())
+        .filter(study=study, worker_key=key)
+    )
     if declined.exists():
         scenarios = scenarios.filter(pk__in=declined.values("scenario"))
     return [scenario for scenario in scenarios if scenario.taken < scenario.seats]
@@ -159,6 +163,9 @@ def arrive(door: Door, who: Identity, browser: str) -> Participation:
 
     `browser` is the random value of the browser's cookie. Raises RecruitmentError.
     """
+    # Also where this arrival is refused in the end: what is swept up here stays so.
+    expire_idle(door.study)
+    budget.settle_left_in_turn(door.study)
     with transaction.atomic():
         participation = join(
             door.study.pk,
@@ -213,7 +220,7 @@ def _note_submission(
 ) -> None:
     """Store the recruiter's record of this work, once; without a participation it waits for one."""
     submission = who.submission or f"participation {participation.pk}"
-    Submission.objects.get_or_create(
+    stored, made = Submission.objects.get_or_create(
         key=submission_key(door.recruiter, submission),
         defaults={
             "study": door.study,
@@ -227,6 +234,15 @@ def _note_submission(
             "reference": identities.hide(who.submission),
         },
     )
+    if made or participation is None or stored.participation_id == participation.pk:
+        return
+    # They came again with the same submission after a seat that was never worked on had run out.
+    before = stored.participation
+    if stored.worker_id == worker.pk and not stored.outcome and (
+        before is None or not (before.is_live or before.turns_begun())
+    ):  # fmt: skip
+        stored.participation = participation
+        stored.save(update_fields=["participation"])
 
 
 def join(
@@ -457,11 +473,16 @@ def _new_name(study: Study) -> str:
 
 
 def sweep() -> int:
-    """Free the idle seats of all studies, and forget old declined offers; return the seats."""
+    """Free the idle seats of all studies, and forget old declined offers; return the seats.
+
+    Who left is settled too, so that the budget need not work it out at each arrival.
+    """
     now, freed = database_now(), 0
     at_work = Participation.objects.live().values("study")
     for study in Study.objects.filter(pk__in=at_work):
         freed += expire_idle(study, now)
+    for study in Study.objects.filter(status__in=(Study.Status.OPEN, Study.Status.PAUSED)):
+        budget.settle_left_in_turn(study)
     DeclinedOffer.objects.exclude(pk__in=DeclinedOffer.objects.fresh(now).values("pk")).delete()
     return freed
 
@@ -493,6 +514,9 @@ def consent(participation: Participation, agree: bool) -> None:
     arrived = Participation.objects.filter(pk=participation.pk, status=Participation.Status.ARRIVED)
     if agree:
         text = participation.study.consent_texts.order_by("-version").first()
+        DeclinedOffer.objects.filter(
+            study=participation.study_id, worker_key=participation.worker.key
+        ).delete()
         arrived.update(
             status=Participation.Status.WORKING, consented_at=database_now(), consent_text=text
         )

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from django.apps import AppConfig
+from django.apps import AppConfig, apps
 from django.contrib.staticfiles.apps import StaticFilesConfig
 from django.core.management import call_command
 from django.db.models.signals import post_migrate
@@ -15,7 +15,8 @@ class HandfulConfig(AppConfig):
     def ready(self) -> None:
         from config import checks, sessions  # noqa: F401
 
-        post_migrate.connect(create_cache_table, sender=self)
+        # This app has no models, and Django sends no signal for such an app.
+        post_migrate.connect(create_cache_table, sender=apps.get_app_config("tasks"))
 
 
 def create_cache_table(using: str, **_kwargs: Any) -> None:

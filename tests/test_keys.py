@@ -108,6 +108,16 @@ def test_nobody_else_can_read_what_lies_in_var(tmp_path, migrated):
         assert modes["handful.sqlite3"] == modes["worker_key.txt"] == 0o600
 
 
+def test_migrate_makes_all_that_a_start_needs(migrated):
+    """Test databases get the table of the shared cache from Django's own runner; servers do not."""
+    code = (
+        "import django; django.setup(); from annotation import start_limit;"
+        "print(start_limit.admit('198.51.100.7'))"
+    )
+    reply = process(migrated, "-c", code)
+    assert (reply.stdout, reply.stderr) == ("True\n", "")
+
+
 def test_a_server_does_not_start_with_keys_that_do_not_fit_its_data(tmp_path, migrated):
     start = ("-c", "import config.wsgi")
     var = shutil.copytree(migrated, tmp_path / "var")

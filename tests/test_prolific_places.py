@@ -235,3 +235,18 @@ def test_who_was_at_work_can_go_on_when_the_rejection_is_taken_back(fake, study,
     Client().post(reverse("come_back", args=[seat.token]))
     seat.refresh_from_db()
     assert (seat.status, seat.is_paid) == ("working", True)
+
+
+def test_who_comes_again_after_a_seat_ran_out_before_consent_has_their_submission(fake, published):
+    """The same submission, another participation: what Prolific says of it is about the new one."""
+    session, first = arrive(fake, published)
+    recruitment.give_back(first, "expired")
+    address = f"PROLIFIC_PID={IDA}&STUDY_ID={published.external_id}&SESSION_ID={session}"
+    reply = Client().post(reverse("start", args=[published.code]) + f"?{address}")
+    again = Participation.objects.get(token=reply.url.split("/")[2])
+    assert again != first
+    assert again.submissions.count() == 1
+    fake.return_submission(session)
+    sync.sync(published.study)
+    again.refresh_from_db()
+    assert again.status == "returned"

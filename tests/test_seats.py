@@ -316,6 +316,35 @@ def test_declining_offers_the_same_scenario_again_for_a_day(researcher, study, m
     assert not DeclinedOffer.objects.exists()
 
 
+def test_who_declined_and_then_took_part_is_offered_the_next_task(researcher):
+    tasks = [factories.make_task(), factories.make_task(name="toy-other")]
+    study = factories.make_study(researcher, *tasks, shots=[0], annotators=3, tasks_per_worker=2)
+    client = Client()
+    seat = seat_of(start(study.link_code, client))
+    client.post(reverse("consent", args=[seat.token]), {"agree": "no"})
+    seat = seat_of(start(study.link_code, client))
+    client.post(reverse("consent", args=[seat.token]), {"agree": "yes"})
+    training_step.begin(seat.token)
+    factories.work_through(seat)
+    assert client.post(reverse("next_task", args=[seat.token])).status_code == 302
+
+
+def test_a_refused_start_keeps_what_was_swept_up(researcher):
+    """One who had left was worked out anew at each click, as the refusal took it back."""
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[2], annotators=1, hourly_rate=60
+    )
+    Study.objects.filter(pk=study.pk).update(budget=study.most_paid_hours * 60)
+    left = factories.seat(study.scenarios.get())
+    factories.work_through(left, limit=1)
+    recruitment.give_back(left, "expired")
+    Participation.objects.filter(pk=left.pk).update(worked_seconds=None)
+    assert start(study.link_code).status_code == 409  # what was earned leaves no room for another
+    left.refresh_from_db()
+    assert left.worked_seconds is not None
+    assert left.ledger.exists()
+
+
 # Ids that anybody can write ----------------------------------------------------------------------
 
 

@@ -15,7 +15,15 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from annotation import eligibility, exclusion, identities, pay, qualification, recruitment
+from annotation import (
+    eligibility,
+    exclusion,
+    identities,
+    pay,
+    qualification,
+    recruitment,
+    withdrawal,
+)
 from annotation.models import (
     Decision,
     Exposure,
@@ -256,7 +264,9 @@ def _rejection_taken_back(one: Submission, participation: Participation) -> None
 def _was_ours(participation: Participation, about: str) -> bool:
     """Was the last decision about this the one that followed from the rejection?"""
     last = participation.decisions.filter(about=about).order_by("pk").last()
-    return last is not None and last.by_id is None and last.reason == REJECTED
+    # A withdrawal in between replaces every reason.
+    ours = (REJECTED, withdrawal.REASON)
+    return last is not None and last.by_id is None and last.reason in ours
 
 
 def verify(study: Study, client: Client, done: Synced) -> None:
