@@ -194,10 +194,24 @@ def give_bonus(
         return entry
 
 
-def check_publication(study: Study, rewards: int, places: int) -> None:
+def _promised(study: Study) -> int:
+    """What the rewards of all places on Prolific come to, drafted or there, in cents."""
+    rows = study.prolific_studies.values_list("reward_cents", "places")
+    return sum(reward * places for reward, places in rows)
+
+
+def within(study: Study, reward: int, places: int) -> int:
+    """How many of so many more places at that reward (cents) the budget covers, beside the rest."""
+    if study.budget is None or not reward:
+        return places
+    return min(places, max(pay.cents(study.budget) - _promised(study), 0) // reward)
+
+
+def check_publication(study: Study, rewards: int) -> None:
     """Raise BudgetError for rewards on a platform that are above the cap, or the budget.
 
-    `rewards` is what the platform pays for one whole participation, in cents.
+    `rewards` is what the platform pays for one whole participation, in cents. The budget has to
+    cover all studies there, so that none is published of a plan that it does not cover.
     """
     most = pay.cap(study)
     if most is not None and rewards > most:
@@ -205,10 +219,13 @@ def check_publication(study: Study, rewards: int, places: int) -> None:
             f"The reward, {pay.in_currency(rewards)} {study.currency}, is above what the study pays"
             f" one person at most, {pay.in_currency(most)} {study.currency}."
         )
-    if study.budget is not None and rewards * places > pay.cents(study.budget):
+    promised = _promised(study)
+    if study.budget is not None and promised > pay.cents(study.budget):
         raise BudgetError(
-            f"{places} places at {pay.in_currency(rewards)} {study.currency} are above the study's"
-            f" budget, {study.budget} {study.currency}."
+            f"The places of this study on Prolific come to {pay.in_currency(promised)}"
+            f" {study.currency} in rewards, above the study's budget, {study.budget}"
+            f" {study.currency}: ask for fewer places in its drafts, or raise the budget first"
+            " (Lists, seats and log)."
         )
 
 

@@ -397,7 +397,8 @@ def switch(study: Study, chosen: dict[str, bool], by: AbstractBaseUser) -> None:
 def add_seats(scenario: Scenario, number: int, by: AbstractBaseUser) -> None:
     """Give a scenario of an open or paused study more seats; the log keeps it, the design stays.
 
-    Raises DesignError.
+    Raises DesignError, and PermissionDenied for who may not spend where the study is on Prolific:
+    the next sync buys places for these seats.
     """
     if not 1 <= number <= 1000:
         raise DesignError("Add between 1 and 1000 seats.")
@@ -406,6 +407,8 @@ def add_seats(scenario: Scenario, number: int, by: AbstractBaseUser) -> None:
         study = Study.objects.select_for_update(no_key=True).get(pk=scenario.study_id)
         if study.status not in (Study.Status.OPEN, Study.Status.PAUSED):
             raise DesignError(f"The study is {study.status}: its seats stay as they are.")
+        if study.prolific_studies.exclude(external_id=None).exists():
+            budget.check_may_spend(by)
         study.scenarios.filter(pk=scenario.pk).update(seats=F("seats") + number)
         study.events.create(
             what=f"{number} seat{'' if number == 1 else 's'} added to {scenario}", by=by

@@ -143,7 +143,7 @@ def prolific_study(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     try:
         if request.POST.get("action") == "publish":
             budget.check_may_spend(request.user)
-            budget.check_publication(study, studies.rewards(draft), draft.places)
+            budget.check_publication(study, studies.rewards(draft))
             root = request.build_absolute_uri("/")
             studies.create(draft, root)
             messages.success(request, f"{draft.name} is published on Prolific.")

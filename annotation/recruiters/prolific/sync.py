@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from annotation import (
+    budget,
     eligibility,
     exclusion,
     identities,
@@ -49,6 +50,7 @@ AUTO_APPROVAL = timedelta(days=21)
 REJECTED = "rejected on Prolific"
 NOT_CONFIRMED = "Prolific does not confirm that this submission is this person's"
 NO_SEAT_FREE = "Handful paused it: no seat is free here"
+NO_ROOM = "Handful paused it: no room in the budget"
 NOT_OPEN = "Handful paused it: the study here gives out no seats"
 
 
@@ -98,9 +100,11 @@ def sync(study: Study, client: Client | None = None) -> Synced:
     for waiting in study.participations.filter(status=Participation.Status.WAITING):
         qualification.move_on(waiting.token)
     verify(study, client, done)
-    for one in study.prolific_studies.exclude(external_id=None).select_related("study"):
+    found = []
+    for one in study.prolific_studies.exclude(external_id=None):
         with done.noting(one):
-            _sync_one(one, client, done)
+            found.append(_sync_one(one, client, done))
+    _fit_places(study, found, client, done)
     with done.noting("the exclusion list"):
         _bar(study, client, done)
     return done
@@ -146,7 +150,28 @@ def _moment(text: Any) -> datetime | None:
     return found.replace(tzinfo=UTC) if found and timezone.is_naive(found) else found
 
 
-def _sync_one(one: ProlificStudy, client: Client, done: Synced) -> None:
+@dataclass(frozen=True)
+class Found:
+    """A study on Prolific as this run found it."""
+
+    study: ProlificStudy
+    # Submissions that hold a place; how many of them wait for no return, or are on the way here.
+    held: int
+    kept: int
+    coming: int
+
+    @property
+    def open_places(self) -> int:
+        return self.study.places - self.held
+
+    @property
+    def may_let_in(self) -> bool:
+        """Does it lead newcomers here, and did nobody else pause it?"""
+        is_ours = self.study.status != "PAUSED" or self.study.paused_here
+        return status_of(self.study.status) in RECRUITING and self.study.part <= 1 and is_ours
+
+
+def _sync_one(one: ProlificStudy, client: Client, done: Synced) -> Found:
     rows = []
     for told in client.submissions(one.external_id):
         done.submissions += 1
@@ -165,7 +190,14 @@ def _sync_one(one: ProlificStudy, client: Client, done: Synced) -> None:
             "approved_unknown",
         ]
     )  # fmt: skip
-    _fit_places(one, rows, client, done, before, there)
+    if status_of(one.status) == "PAUSED" and not one.paused_here:
+        _note_pause(one, rows, before, there)
+    held = [row for row in rows if row.status in TAKE_A_PLACE]
+    known = Submission.objects.filter(key__in=[row.key for row in held])
+    seated = set(known.values_list("key", flat=True))
+    coming = sum(row.status in UNDER_WAY and row.key not in seated for row in held)
+    kept = sum(not row.return_is_open for row in held)
+    return Found(one, len(held), kept, coming if one.part <= 1 else 0)
 
 
 def sync_submission(session: str, client: Client | None = None) -> bool:
@@ -312,40 +344,67 @@ def _note_what_costs(one: ProlificStudy, rows: list[Row]) -> None:
     one.approved_unknown = len(approved) - len(known)
 
 
-def _fit_places(
-    one: ProlificStudy, rows: list[Row], client: Client, done: Synced, before: str, there: dict
-) -> None:
-    """Places there for the seats that are free here: more of them, a pause, or a new start.
+def _fit_places(study: Study, found: list[Found], client: Client, done: Synced) -> None:
+    """Places there for the seats that are free here and that the budget has room for.
 
-    A place whose return was asked for is not bought again: it comes back, or it is approved. Who
-    has a place there and no seat yet is on the way to a free one.
+    The room is one for all studies on Prolific. Who has a place there and no seat yet is on the way
+    to a free one, and to a part of the room.
     """
-    status = status_of(one.status)
-    if status == "PAUSED" and not one.paused_here:
-        _note_pause(one, rows, before, there)
-    if status not in RECRUITING or one.part > 1:
-        return
-    held = [row for row in rows if row.status in TAKE_A_PLACE]
-    known = Submission.objects.filter(key__in=[row.key for row in held])
-    seated = set(known.values_list("key", flat=True))
-    coming = sum(row.status in UNDER_WAY and row.key not in seated for row in held)
-    is_open = one.study.status == Study.Status.OPEN
-    wanted = max(free_seats(one) - coming, 0) if is_open else 0
-    places_for_it = sum(not row.return_is_open for row in held) + wanted
-    if wanted and places_for_it > one.places:
-        client.set_places(one.external_id, places_for_it)
-        done.places_added += places_for_it - one.places
-        one.places = places_for_it
-        one.save(update_fields=["places"])
-        # That alone sets a study that had ended going again.
-        one.status = status = str(client.study(one.external_id)["status"])[:20]
-        one.save(update_fields=["status"])
-    if wanted and status == "PAUSED" and one.paused_here:
+    study = Study.objects.get(pk=study.pk)
+    room = budget.room(study)
+    if room is not None:
+        room = max(room - sum(one.coming for one in found), 0)
+    is_open = study.status == Study.Status.OPEN
+    found = [one for one in found if one.may_let_in]
+    free = [max(free_seats(one.study) - one.coming, 0) if is_open else 0 for one in found]
+    for one, seats, share in zip(found, free, _share_out(free, room), strict=True):
+        if_none = NO_ROOM if seats else NO_SEAT_FREE if is_open else NOT_OPEN
+        with done.noting(one.study):
+            _fit(study, one, share, if_none, client, done)
+
+
+def _share_out(wanted: list[int], room: int | None) -> list[int]:
+    """To each what it wants, as long as there is room: always one more to who lacks most."""
+    if room is None:
+        return wanted
+    shares = [0] * len(wanted)
+    for _ in range(min(room, sum(wanted))):
+        neediest = max(range(len(wanted)), key=lambda at: wanted[at] - shares[at])
+        shares[neediest] += 1
+    return shares
+
+
+def _fit(
+    study: Study, found: Found, wanted: int, if_none: str, client: Client, done: Synced
+) -> None:
+    """More places there, a pause or a new start, so that so many newcomers are let in.
+
+    A place whose return was asked for is not bought again: it comes back, or it is approved.
+    """
+    one, reason = found.study, "" if wanted else if_none
+    needed = found.kept + wanted
+    if wanted and needed > one.places:
+        more = budget.within(study, one.reward_cents, needed - one.places)
+        if more:
+            client.set_places(one.external_id, one.places + more)
+            done.places_added += more
+            one.places += more
+            one.save(update_fields=["places"])
+            # That alone sets a study that had ended going again.
+            one.status = str(client.study(one.external_id)["status"])[:20]
+            one.save(update_fields=["status"])
+        elif found.open_places <= 0:
+            reason = NO_ROOM
+    status, has_open = status_of(one.status), found.open_places > 0
+    if status == "ACTIVE" and reason and has_open:
+        _pause(one, client, reason)
+        done.paused += 1
+    elif status == "PAUSED" and reason:
+        one.pause_reason = reason
+        one.save(update_fields=["pause_reason"])
+    elif status == "PAUSED" and has_open:
         start(one, client)
         done.started += 1
-    elif not wanted and status == "ACTIVE" and one.places > len(held):
-        _pause(one, client, NO_SEAT_FREE if is_open else NOT_OPEN)
-        done.paused += 1
 
 
 def _pause(one: ProlificStudy, client: Client, reason: str) -> None:
