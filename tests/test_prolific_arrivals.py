@@ -1,6 +1,7 @@
 """Who stands at the door of a study on Prolific: signed or plain, checked once, confirmed later."""
 
 import time
+from datetime import timedelta
 from types import SimpleNamespace
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -8,6 +9,7 @@ import jwt
 import pytest
 from django.core import signing
 from django.core.management import call_command
+from django.db.models import F
 from django.test import Client
 from django.urls import reverse
 
@@ -280,6 +282,11 @@ def test_an_arrival_with_plain_ids_is_confirmed_by_prolific_and_then_paid(fake, 
     assert batch.method == "approval"
 
 
+def an_hour_later() -> None:
+    """Everybody has arrived an hour earlier."""
+    Submission.objects.update(arrived_at=F("arrived_at") - timedelta(hours=1))
+
+
 @pytest.mark.parametrize("forged", ["nobody's submission", "somebody else's", "of another study"])
 def test_who_is_not_confirmed_is_flagged_and_not_paid_until_a_payer_says_so(
     fake, published, study, researcher, ada, forged
@@ -298,6 +305,7 @@ def test_who_is_not_confirmed_is_flagged_and_not_paid_until_a_payer_says_so(
     seat = Participation.objects.get()
     begin(seat)
     factories.work_through(seat)
+    an_hour_later()
     call_command("sync_prolific", study.name, verbosity=0)
     seat.refresh_from_db()
     assert (Submission.objects.get().verified, seat.is_paid) == (False, False)
@@ -355,3 +363,79 @@ def test_a_submission_that_somebody_invented_for_an_id_joins_nothing(fake, study
     sync.verify(study, prolific_client.Client(), sync.Synced())
     seat.refresh_from_db()
     assert (seat.part, seat.is_paid, seat.submissions.count()) == (1, True, 1)
+
+
+def arrives_before_prolific_knows(fake, published) -> tuple[dict, Participation]:
+    """Somebody honest arrives and works, and Prolific's API answers 404 for the submission."""
+    found = fake.arrive(published.external_id, IDA)
+    address = urlsplit(found["url"])
+    Client().post(f"{address.path}start/?{address.query}")
+    seat = Participation.objects.get()
+    begin(seat)
+    factories.work_through(seat)
+    fake.complete(found["session_id"], published.codes["completed"])
+    return fake._data["submissions"].pop(found["session_id"]), seat
+
+
+def look(fake, published, seat) -> tuple[bool | None, bool]:
+    """Ask Prolific again: is the submission confirmed, and are they paid?"""
+    sync.sync(published.study)
+    seat.refresh_from_db()
+    return seat.submissions.get().verified, seat.is_paid
+
+
+def test_who_arrives_before_prolific_tells_of_them_is_not_flagged(fake, published):
+    told, seat = arrives_before_prolific_knows(fake, published)
+    assert look(fake, published, seat) == (None, True)
+    assert payment.prepare(published.study, None) == []
+    fake._data["submissions"][told["id"]] = told
+    assert look(fake, published, seat) == (True, True)
+    assert not seat.decisions.filter(about="pay").exists()
+    assert len(payment.prepare(published.study, None)) == 1
+
+
+def test_who_is_confirmed_late_is_paid_what_was_held_back(fake, published):
+    told, seat = arrives_before_prolific_knows(fake, published)
+    an_hour_later()
+    assert look(fake, published, seat) == (False, False)
+    assert look(fake, published, seat) == (False, False)
+    assert seat.decisions.filter(about="pay").count() == 1
+    fake._data["submissions"][told["id"]] = told
+    assert look(fake, published, seat) == (True, True)
+    assert "confirms" in seat.decisions.last().reason
+    (batch,) = payment.prepare(published.study, None)
+    assert batch.method == "approval"
+
+
+@pytest.mark.parametrize("words", [["yes"], ["yes", "no"]])
+def test_a_payers_word_outlives_a_late_confirmation(fake, published, ada, words):
+    told, seat = arrives_before_prolific_knows(fake, published)
+    an_hour_later()
+    look(fake, published, seat)
+    decide = reverse("participation_decide", args=[published.study.name, seat.pseudonym])
+    for word in words:
+        ada.post(decide, {"about": "pay", "outcome": word, "reason": "I looked into it"})
+    fake._data["submissions"][told["id"]] = told
+    assert look(fake, published, seat) == (False, words[-1] == "yes")
+
+
+def test_who_was_rejected_there_is_not_paid_because_a_late_confirmation_comes(fake, published):
+    told, seat = arrives_before_prolific_knows(fake, published)
+    an_hour_later()
+    look(fake, published, seat)
+    fake._data["submissions"][told["id"]] = told
+    fake._set_status(told, "REJECTED")
+    sync.sync_submission(told["id"])
+    assert look(fake, published, seat) == (True, False)
+    fake._set_status(told, "AWAITING REVIEW")
+    assert look(fake, published, seat) == (True, True)
+
+
+def test_a_rejection_that_is_taken_back_confirms_nobody(fake, published):
+    told, seat = arrives_before_prolific_knows(fake, published)
+    Submission.objects.update(status="REJECTED")
+    pay.decide(seat, False, sync.REJECTED, None)
+    an_hour_later()
+    assert look(fake, published, seat) == (False, False)
+    fake._data["submissions"][told["id"]] = told | {"participant": BO}
+    assert look(fake, published, seat) == (False, False)

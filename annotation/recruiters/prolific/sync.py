@@ -46,6 +46,8 @@ UNDER_WAY = {"RESERVED", "ACTIVE"}
 RECRUITING = {"ACTIVE", "PAUSED", "AWAITING_REVIEW", "COMPLETED"}
 # What waits for review is approved by itself, in full, after so long.
 AUTO_APPROVAL = timedelta(days=21)
+# For so long Prolific's API may not know yet of somebody whom it sent here.
+MAY_BE_LATE = timedelta(hours=1)
 
 REJECTED = "rejected on Prolific"
 NOT_CONFIRMED = "Prolific does not confirm that this submission is this person's"
@@ -289,41 +291,79 @@ def _rejection_taken_back(one: Submission, participation: Participation) -> None
                 what=f"{reason}, {participation} stays excluded: {error}"[:200]
             )
     participation.refresh_from_db()
-    if not participation.is_paid and _was_ours(participation, about.PAY):
-        pay.decide(participation, True, reason, None)
+    _pay_again(participation, reason)
 
 
 def _was_ours(participation: Participation, about: str) -> bool:
-    """Was the last decision about this the one that followed from the rejection?"""
+    """Did the last decision about this follow from what Prolific told, and from nobody's word?"""
     last = participation.decisions.filter(about=about).order_by("pk").last()
     # A withdrawal in between replaces every reason.
-    ours = (REJECTED, withdrawal.REASON)
+    ours = (REJECTED, NOT_CONFIRMED, withdrawal.REASON)
     return last is not None and last.by_id is None and last.reason in ours
 
 
 def verify(study: Study, client: Client, done: Synced) -> None:
     """Ask Prolific about each arrival with plain ids: is this submission this person's, here?
 
-    Who is not confirmed is not paid until a payer says so; the study's pages tell of them.
+    Who is not confirmed is not paid until a payer says so; the study's pages tell of them. They are
+    asked about again until then: Prolific may be late, and so may its confirmation.
     """
-    unknown = study.submissions.filter(verified=None, prolific_study__external_id__isnull=False)
-    for one in unknown.exclude(reference="").select_related("prolific_study", "participation"):
+    asked = study.submissions.filter(prolific_study__external_id__isnull=False)
+    asked = asked.exclude(verified=True).exclude(reference="")
+    for one in asked.select_related("prolific_study", "participation"):
         with done.noting(f"{one.participation or one}"):
-            one.verified = _is_confirmed(one, client)
-            with transaction.atomic():
-                if not one.verified and one.participation is not None:
-                    pay.decide(one.participation, False, NOT_CONFIRMED, None)
-                one.save(update_fields=["verified"])
-                if one.verified and one.participation is None:
+            if one.verified is False and _has_payers_word(one.participation):
+                continue
+            answer = _is_confirmed(one, client)
+            if answer is not None and answer != one.verified:
+                done.not_confirmed += not answer
+                _settle(one, answer)
+                if answer and one.participation_id is None:
                     recruitment.attach(one)
-            done.not_confirmed += not one.verified
 
 
-def _is_confirmed(one: Submission, client: Client) -> bool:
-    """Does Prolific know this submission, of this person and this study?"""
+def _settle(one: Submission, is_confirmed: bool) -> None:
+    """Store what Prolific said of an arrival; what that changes about pay, as nobody spoke yet."""
+    with transaction.atomic():
+        locked = Participation.objects.select_for_update(no_key=True)
+        participation = locked.filter(pk=one.participation_id).first()
+        if one.verified is False and _has_payers_word(participation):
+            return
+        one.verified = is_confirmed
+        one.save(update_fields=["verified"])
+        if participation is None:
+            return
+        if is_confirmed:
+            _pay_again(participation, "Prolific confirms by now who it is")
+        else:
+            pay.decide(participation, False, NOT_CONFIRMED, None)
+
+
+def _has_payers_word(participation: Participation | None) -> bool:
+    """Did somebody decide about the pay of it since Handful itself did?"""
+    if participation is None:
+        return False
+    decided = participation.decisions.filter(about=Decision.About.PAY).exists()
+    return decided and not _was_ours(participation, Decision.About.PAY)
+
+
+def _pay_again(participation: Participation, reason: str) -> None:
+    """Pay who was not paid only for what Prolific had told, where nothing of that holds now."""
+    latest = participation.submissions.order_by("-pk").first()
+    holds = participation.submissions.filter(verified=False).exists() or (
+        latest is not None and latest.status == "REJECTED"
+    )
+    if not holds and not participation.is_paid and _was_ours(participation, Decision.About.PAY):
+        pay.decide(participation, True, reason, None)
+
+
+def _is_confirmed(one: Submission, client: Client) -> bool | None:
+    """Does Prolific know this submission, of this person and this study? None: not yet, perhaps."""
     try:
         found = client.submission(identities.show(one.reference))
     except ProlificError as error:
+        if error.refused and error.status == 404 and one.arrived_at > timezone.now() - MAY_BE_LATE:
+            return None
         if error.refused and error.status in (400, 404):
             return False
         raise
