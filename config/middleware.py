@@ -18,6 +18,7 @@ from tasks import disk
 
 Answer = Callable[[HttpRequest], HttpResponseBase]
 LONGEST_NAME = AbstractUser._meta.get_field("username").max_length
+LONGEST_LENGTH = 18  # digits of a Content-Length
 
 
 def head_is_get(get_response: Answer) -> Answer:
@@ -89,13 +90,16 @@ def limit_bodies(get_response: Answer) -> Answer:
 
     Files are taken by the views that say so (tasks.uploads.takes_files), from people who are signed
     in; everything else takes a form of MAX_FORM bytes, which is never written to a disk. 507 where
-    the disk has no room for files that are taken.
+    the disk has no room for files that are taken. 400 for a Content-Length that is no number.
     """
 
     def process_view(
         request: HttpRequest, view: Callable[..., Any], args: Any, kwargs: Any
     ) -> HttpResponse | None:
-        length = int(request.META.get("CONTENT_LENGTH") or 0)
+        announced = request.META.get("CONTENT_LENGTH") or "0"
+        if not (announced.isascii() and announced.isdecimal() and len(announced) <= LONGEST_LENGTH):
+            return _refused(request, 400, "Nothing was taken: Content-Length is not a number.")
+        length = int(announced)
         if length <= settings.MAX_FORM:
             return None
         takes = getattr(view, "max_body", 0)

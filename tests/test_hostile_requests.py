@@ -201,3 +201,10 @@ def test_who_is_signed_in_sends_large_bodies_where_files_are_taken_alone(ada, va
 def test_a_script_gets_the_sentence_alone(client, db):
     reply = large(client, reverse("task_import"), 190_000_000, **{"HX-Request": "true"})
     assert reply.content.decode() == "Nothing was taken: sign in first, then send the files."
+
+
+@pytest.mark.parametrize("length", ["abc", "-1", "1.5", "٣", "1_0", "+5", "9" * 5000])
+def test_a_length_that_is_no_number_is_refused_in_a_sentence(client, db, length):
+    reply = large(client, reverse("login"), length)
+    assert reply.status_code == 400
+    assert "Content-Length is not a number" in reply.content.decode()
