@@ -6,10 +6,9 @@ then the step stops at the end of a part and goes on when the worker comes for t
 
 from datetime import datetime
 
-from django.utils import timezone
-
 from annotation import behaviour, budget, parts, pay
 from annotation.models import Participation, Step, Turn
+from tasks.clock import database_now
 
 
 def begin(participation: Participation, after: Turn, until: datetime | None = None) -> Turn | None:
@@ -31,7 +30,7 @@ def go_on(participation: Participation, answered: Turn) -> Turn | None:
         at = answered.answer.submitted_at
         return _show(participation, answered.position + 1, answered, shown_at=at)
     participation.status = Participation.Status.COMPLETED
-    participation.finished_at = timezone.now()
+    participation.finished_at = database_now()
     participation.signs = behaviour.of_one(participation)._asdict()
     participation.save(update_fields=["status", "finished_at", "signs"])
     parts.leave(participation, "completed")

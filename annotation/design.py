@@ -15,11 +15,11 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 from django.db.models import F, Sum
-from django.utils import timezone
 
 from annotation import budget, comprehension, consent_text, pay
 from annotation.models import Qualification, Scenario, Study
 from annotation.qualification import OTHERS_NEEDED
+from tasks.clock import database_now
 from tasks.formats import canonical
 from tasks.metrics import recipe
 from tasks.models import Example, Split, Task
@@ -369,11 +369,11 @@ def change_status(study: Study, action: str, by: AbstractBaseUser | None = None)
             manifest = canonical(build_manifest(locked))
             locked.manifest = manifest.decode()
             locked.manifest_hash = hashlib.sha256(manifest).hexdigest()
-            locked.opened_at = timezone.now()
+            locked.opened_at = database_now()
             consent_text.freeze(locked)
         locked.status = target
         locked.save()
-        locked.events.create(what=f"{words}: {locked.status}", by=by)
+        locked.events.create(what=f"{words}: {locked.status}", by=by, at=database_now())
     study.refresh_from_db()
 
 

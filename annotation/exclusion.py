@@ -9,6 +9,7 @@ from django.db import transaction
 
 from annotation.models import Decision, Participation, Study
 from annotation.recruitment import free_seat
+from tasks.clock import database_now
 
 
 class ExclusionError(Exception):
@@ -42,5 +43,9 @@ def decide(
         one.in_analysis, one.seat_number = in_analysis, seat
         one.save(update_fields=["in_analysis", "seat_number"])
         one.decisions.create(
-            about=Decision.About.ANALYSIS, outcome=in_analysis, reason=reason, by=by
+            about=Decision.About.ANALYSIS,
+            outcome=in_analysis,
+            reason=reason,
+            by=by,
+            at=database_now(),
         )

@@ -17,6 +17,7 @@ from django.db.models import Max, Q, Sum
 
 from annotation import pay
 from annotation.models import Decision, Kind, LedgerEntry, Participation, Study
+from tasks.clock import database_now
 
 TIMES = 3  # what is usual: above it an entry is held
 OTHERS_NEEDED = 3  # before their median says what is usual; until then it is the estimate
@@ -105,5 +106,9 @@ def release(participation: Participation, reason: str, by: AbstractBaseUser) -> 
         one = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
         if any(hold.participation.pk == one.pk for hold in holds(one.study)):
             one.decisions.create(
-                about=Decision.About.RELEASE, outcome=True, reason=reason.strip(), by=by
+                about=Decision.About.RELEASE,
+                outcome=True,
+                reason=reason.strip(),
+                by=by,
+                at=database_now(),
             )

@@ -18,7 +18,6 @@ from decimal import ROUND_CEILING, Decimal
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import QuerySet, Sum
-from django.utils import timezone
 
 from annotation.models import (
     Decision,
@@ -30,6 +29,7 @@ from annotation.models import (
     Turn,
 )
 from annotation.models import Kind as WorkerKind
+from tasks.clock import database_now
 
 Kind = LedgerEntry.Kind
 
@@ -163,6 +163,7 @@ def settle(participation: Participation) -> list[LedgerEntry]:
                     currency=study.currency,
                     submission=submission,
                     reason=reason,
+                    at=database_now(),
                 )
             )
 
@@ -231,7 +232,11 @@ def decide(participation: Participation, is_paid: bool, reason: str, by: Abstrac
         one.is_paid = is_paid
         one.save(update_fields=["is_paid"])
         one.decisions.create(
-            about=Decision.About.PAY, outcome=is_paid, reason=reason.strip(), by=by
+            about=Decision.About.PAY,
+            outcome=is_paid,
+            reason=reason.strip(),
+            by=by,
+            at=database_now(),
         )
         settle(one)
 
@@ -251,7 +256,7 @@ def add_bonus(participation: Participation, amount: int, reason: str, by) -> Led
     with transaction.atomic():
         # Two clicks: one at a time, and the second finds what the first has entered.
         Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
-        lately = timezone.now() - SAME_BONUS_WITHIN
+        lately = database_now() - SAME_BONUS_WITHIN
         same = participation.ledger.filter(kind=Kind.BONUS, cents=amount, reason=reason, by=by)
         if same.filter(at__gte=lately).exists():
             raise ValueError(
@@ -264,6 +269,7 @@ def add_bonus(participation: Participation, amount: int, reason: str, by) -> Led
             currency=participation.study.currency,
             reason=reason,
             by=by,
+            at=database_now(),
         )
 
 

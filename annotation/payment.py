@@ -17,7 +17,6 @@ from datetime import timedelta
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import Sum
-from django.utils import timezone
 
 from annotation import holds, identities, pay
 from annotation.models import (
@@ -30,6 +29,7 @@ from annotation.models import (
 )
 from annotation.recruiters.prolific.client import Client, ProlificError
 from annotation.recruiters.prolific.sync import Row, sync_submission
+from tasks.clock import database_now
 
 Method, State, Kind = PaymentBatch.Method, PaymentBatch.State, LedgerEntry.Kind
 
@@ -113,7 +113,7 @@ def prepare(study: Study, by: AbstractBaseUser | None) -> list[PaymentBatch]:
                     prolific_study_id=prolific_study,
                     made_by=by,
                     state=State.PAID if by_exit else State.PREPARED,
-                    paid_at=timezone.now() if by_exit else None,
+                    paid_at=database_now() if by_exit else None,
                 )
                 Payment.objects.bulk_create(Payment(batch=batch, entry=entry) for entry in entries)
                 made.append(batch)
@@ -276,7 +276,7 @@ def _pay_bonuses(batch: PaymentBatch, client: Client) -> PaymentBatch:
 def _claim(batch: PaymentBatch, source: str, target: str) -> bool:
     """Move the batch on if it still is in that state; only one of two can."""
     moved = PaymentBatch.objects.filter(pk=batch.pk, state=source).update(
-        state=target, paying_since=timezone.now()
+        state=target, paying_since=database_now()
     )
     batch.refresh_from_db()
     return bool(moved)
@@ -292,7 +292,7 @@ def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
             f"Only {sum(arrived)} of {len(arrived)} bonuses of batch {batch.pk} have arrived at"
             " Prolific so far: ask again later."
         )
-    if timezone.now() - batch.paying_since < SETTLING:
+    if database_now() - batch.paying_since < SETTLING:
         raise PaymentError(
             f"Batch {batch.pk} was being paid when something broke off. Prolific shows none of its"
             " bonuses yet; it may take a while. Ask again in an hour: nobody is paid twice."
@@ -327,7 +327,7 @@ def _has_arrived(one: Submission, cents: int, batch: PaymentBatch, client: Clien
 
 
 def _paid(batch: PaymentBatch) -> PaymentBatch:
-    batch.state, batch.paid_at = State.PAID, timezone.now()
+    batch.state, batch.paid_at = State.PAID, database_now()
     batch.save(update_fields=["state", "paid_at"])
     return batch
 

@@ -13,7 +13,6 @@ from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Avg, Count
-from django.utils import timezone
 
 from annotation import annotation_step, budget, parts, pay
 from annotation.answering import lock
@@ -163,10 +162,14 @@ def screen_out(participation: Participation, reason: str, by=None) -> None:
     participation.status = Participation.Status.SCREENED_OUT
     participation.seat_number = None
     participation.in_analysis = False
-    participation.finished_at = timezone.now()
+    participation.finished_at = database_now()
     _note(participation, False, reason, by)
     participation.decisions.create(
-        about=Decision.About.ANALYSIS, outcome=False, reason=f"screened out: {reason}", by=by
+        about=Decision.About.ANALYSIS,
+        outcome=False,
+        reason=f"screened out: {reason}",
+        by=by,
+        at=database_now(),
     )
     participation.save(
         update_fields=["status", "seat_number", "in_analysis", "finished_at", "decided_at"]
@@ -180,7 +183,11 @@ def _note(participation: Participation, passes: bool, reason: str, by) -> None:
     participation.qualified = passes
     participation.save(update_fields=["qualified"])
     participation.decisions.create(
-        about=Decision.About.QUALIFICATION, outcome=passes, reason=reason, by=by
+        about=Decision.About.QUALIFICATION,
+        outcome=passes,
+        reason=reason,
+        by=by,
+        at=database_now(),
     )
 
 

@@ -7,12 +7,12 @@ keyed hash, so that nobody meets its examples twice; what was earned and what wa
 """
 
 from django.db import transaction
-from django.utils import timezone
 
 from annotation import budget, parts, pay, recruitment
 from annotation.answering import lock
 from annotation.models import Answer, AnswerSpan, ExitAnswers, Participation, Tombstone
 from tasks import jobs
+from tasks.clock import database_now
 from tasks.models import Job
 
 REASON = "withdrawn"  # in place of every reason that was written about a participation
@@ -30,7 +30,10 @@ def withdraw(token: str) -> Participation:
         # What was earned stays earned; once the answers are gone nobody could work it out.
         participation.worked_seconds = pay.active_time(participation).total_seconds()
         turns = participation.turns.all()
-        Tombstone.objects.create(participation=participation, turns_erased=turns.count())
+        now = database_now()
+        Tombstone.objects.create(
+            participation=participation, turns_erased=turns.count(), erased_at=now
+        )
         AnswerSpan.objects.filter(answer__turn__participation=participation).delete()
         Answer.objects.filter(turn__participation=participation).delete()
         turns.delete()
@@ -48,7 +51,7 @@ def withdraw(token: str) -> Participation:
         # It ties this participation to others of the same browser.
         participation.browser = ""
         participation.training_order = participation.annotation_order = participation.checks = []
-        participation.finished_at = participation.finished_at or timezone.now()
+        participation.finished_at = participation.finished_at or now
         participation.save(
             update_fields=[
                 "status", "seat_number", "in_analysis", "training_order", "annotation_order",

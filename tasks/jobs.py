@@ -27,9 +27,9 @@ from typing import Any
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.db.models import F, Q, QuerySet
-from django.utils import timezone
 
 from tasks import checking, disk
+from tasks.clock import database_now
 from tasks.formats import canonical
 from tasks.models import Job
 
@@ -126,7 +126,7 @@ def sweep() -> None:
 def retry(job: Job) -> None:
     """Let a failed job go on with the chunk that failed."""
     Job.objects.filter(pk=job.pk, state=Job.State.FAILED).update(
-        state=Job.State.WAITING, error="", tries=0, touched_at=timezone.now()
+        state=Job.State.WAITING, error="", tries=0, touched_at=database_now()
     )
     job.refresh_from_db()
 
@@ -170,20 +170,20 @@ def _run_chunk(job: Job) -> bool:
         with _renewed(job, claim, kind.limit):
             part = kind.chunk(job, job.done)
     except checking.Busy:
-        own.update(state=Job.State.WAITING, tries=0, touched_at=timezone.now(), **free)
+        own.update(state=Job.State.WAITING, tries=0, touched_at=database_now(), **free)
         job.refresh_from_db()
         return False
     except Exception as error:
         if not isinstance(error, JobError) and not disk.is_full(error):
             logger.exception("%s failed", job)
         own.update(
-            state=Job.State.FAILED, error=_sentence(error), touched_at=timezone.now(), **free
+            state=Job.State.FAILED, error=_sentence(error), touched_at=database_now(), **free
         )
         job.refresh_from_db()
         return False
     except BaseException:
         # Stopped from outside (Ctrl+C): whoever comes next need not wait for the claim to run out.
-        own.update(state=Job.State.WAITING, tries=0, touched_at=timezone.now(), **free)
+        own.update(state=Job.State.WAITING, tries=0, touched_at=database_now(), **free)
         raise
     is_last = job.done + 1 == job.total
     # Nothing is stored where the claim ran out meanwhile: the chunk is somebody else's then.
@@ -192,7 +192,7 @@ def _run_chunk(job: Job) -> bool:
         result=[*job.result, part],
         state=Job.State.DONE if is_last else Job.State.RUNNING,
         tries=0,
-        touched_at=timezone.now(),
+        touched_at=database_now(),
         **free,
     )
     job.refresh_from_db()
@@ -211,7 +211,7 @@ def _renewed(job: Job, claim: str, limit: timedelta) -> Iterator[None]:
                 # A database that cannot be asked now is asked again at the next beat.
                 with contextlib.suppress(DatabaseError):
                     own = Job.objects.filter(pk=job.pk, claim=claim)
-                    own.update(claimed_until=timezone.now() + CLAIM)
+                    own.update(claimed_until=database_now() + CLAIM)
         finally:
             connection.close()
 
@@ -230,7 +230,7 @@ def wait_for_claim(job: Job) -> bool:
     False where it is renewed, which a killed process cannot. Waits for half a minute at most.
     """
     until = job.claimed_until
-    while until is not None and timezone.now() <= until:
+    while until is not None and database_now() <= until:
         time.sleep(1)
         try:
             job.refresh_from_db()
@@ -243,7 +243,7 @@ def wait_for_claim(job: Job) -> bool:
 
 def _claim(job: Job) -> str:
     """Take the next chunk; the name of the claim, or "" where it is taken or there is none."""
-    claim, now = secrets.token_hex(16), timezone.now()
+    claim, now = secrets.token_hex(16), database_now()
     unfinished = Q(state__in=(Job.State.WAITING, Job.State.RUNNING))
     claimed = Job.objects.filter(unfinished & _free(now), pk=job.pk).update(
         state=Job.State.RUNNING,

@@ -10,8 +10,14 @@ from django.urls import reverse
 from django.utils import timezone
 
 from analysis import verify
-from annotation.models import Answer, Participation
+from annotation import pay, payment
+from annotation.models import Answer, Participation, PaymentBatch
+from annotation.recruiters.prolific import studies
+from annotation.recruiters.prolific.client import ProlificError
+from tasks import jobs
+from tasks.models import Job
 from tests import factories
+from tests.prolific import HOST, complete
 
 
 @pytest.fixture
@@ -71,3 +77,63 @@ def test_a_machine_whose_clock_is_wrong_expires_nobody(seat, study, set_clock, d
     seat.refresh_from_db()
     arrived.refresh_from_db()
     assert (seat.status, arrived.status, live) == ("working", "arrived", 3)
+
+
+@pytest.fixture
+def begun(fake, researcher):
+    """A batch of a bonus whose payment broke off before Prolific heard of it."""
+    on_prolific = factories.make_study(
+        researcher, factories.make_task(name="paid"), shots=[2], annotators=2, currency="GBP",
+        hourly_rate=60, estimated_minutes=10,
+    )  # fmt: skip
+    (draft,) = studies.plan(on_prolific, 0, researcher)
+    studies.create(draft, HOST)
+    pay.add_bonus(complete(fake, draft), 100, "thanks", None)
+    payment.prepare(on_prolific, None)
+    batch = PaymentBatch.objects.get(method="bonus")
+    batch.external_id = payment.Client().prepare_bonuses(
+        draft.external_id, payment.bonus_lines(batch)
+    )
+    batch.save()
+    return batch
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("hours", [2, -2], ids=["ahead", "behind"])
+def test_a_machine_whose_clock_is_wrong_sets_no_payment_up_anew(begun, fake, set_clock, hours):
+    fake.mode(fail_next=1)
+    with pytest.raises(ProlificError, match="503"):
+        payment.pay_batch(begun)
+    begun.refresh_from_db()
+    assert begun.state == "paying"
+    asked_for = begun.external_id
+    set_clock(timedelta(hours=hours))
+    with pytest.raises(payment.PaymentError, match="nobody is paid twice"):
+        payment.pay_batch(begun)
+    begun.refresh_from_db()
+    assert (begun.state, begun.external_id) == ("paying", asked_for)
+
+
+@pytest.mark.postgres
+def test_a_batch_that_a_machine_ahead_has_begun_can_be_set_up_anew_in_time(begun, set_clock, fake):
+    fake.mode(fail_next=1)
+    set_clock(timedelta(hours=2))
+    with pytest.raises(ProlificError, match="503"):
+        payment.pay_batch(begun)
+    begun.refresh_from_db()
+    set_clock(timedelta())
+    assert abs(begun.paying_since - timezone.now()) < timedelta(minutes=10)
+
+
+@pytest.mark.postgres
+def test_a_machine_ahead_takes_no_chunk_that_another_is_at(db, set_clock, monkeypatch):
+    ran = []
+
+    def chunk(job, number):
+        ran.append(number)
+        set_clock(timedelta(hours=2))
+        assert not jobs.run_chunk(Job.objects.get(pk=job.pk))
+
+    monkeypatch.setitem(jobs.KINDS, "one", jobs.Kind(chunk, timedelta(minutes=1)))
+    jobs.advance(jobs.start("one", {}, total=1, owner=None))
+    assert ran == [0]

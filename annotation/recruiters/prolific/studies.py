@@ -18,12 +18,12 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import Q
 from django.urls import reverse
-from django.utils import timezone
 
 from annotation.models import Kind, Participation, ProlificStudy, Qualification, Scenario, Study
 from annotation.pay import cents, in_currency
 from annotation.recruiters import OUTCOMES
 from annotation.recruiters.prolific.client import Client, ProlificError
+from tasks.clock import database_now
 from tasks.models import Example
 
 CODE_ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
@@ -275,7 +275,7 @@ def _least_hourly(client: Client, workspace: str, currency: str) -> int:
 
 def _claim(draft: ProlificStudy) -> None:
     """Of two who press Publish at once only one goes on: a study there costs money."""
-    now = timezone.now()
+    now = database_now()
     at_it = Q(status=CREATING, synced_at__gt=now - LONGEST_CREATION)
     free = ProlificStudy.objects.filter(pk=draft.pk, external_id=None).exclude(at_it)
     if not free.update(status=CREATING, synced_at=now):
@@ -384,6 +384,6 @@ def rewards(draft: ProlificStudy) -> int:
 def free_seats(draft: ProlificStudy) -> int:
     """Seats of people that are free in the scenarios this study leads to."""
     scenarios = draft.scenarios.all()
-    held = Participation.objects.holding_seats(timezone.now(), draft.study)
+    held = Participation.objects.holding_seats(database_now(), draft.study)
     taken = held.filter(kind=Kind.PERSON, scenario__in=scenarios)
     return sum(scenario.seats for scenario in scenarios) - taken.count()
