@@ -9,10 +9,12 @@ from typing import Any
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, register
 from django.core.exceptions import ImproperlyConfigured
+from django.core.management.base import CommandError
 from django.db import DatabaseError, connections
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from annotation.models import KeyCheck
+from tasks import jobs
 
 NAMES = ("WORKER_KEY", "IDENTITY_KEY")
 
@@ -59,6 +61,14 @@ def require() -> None:
         raise ImproperlyConfigured(sentence)
 
 
+def require_for_command() -> None:
+    """Called by commands that use keys or move money. Raises CommandError as `require` does."""
+    try:
+        require()
+    except ImproperlyConfigured as error:
+        raise CommandError(str(error)) from None
+
+
 def store_after_migrate(using: str, **_kwargs: Any) -> None:
     """Receiver of post_migrate: note the keys of a database that has none noted."""
     if using == "default" and _has_table():
@@ -68,6 +78,9 @@ def store_after_migrate(using: str, **_kwargs: Any) -> None:
 
 def _has_table() -> bool:
     return KeyCheck._meta.db_table in connections["default"].introspection.table_names()
+
+
+jobs.CONDITIONS.append(require_for_command)
 
 
 @register(Tags.database)

@@ -69,7 +69,9 @@ def job(name: str, limit: timedelta = timedelta(minutes=2)) -> Callable[..., Any
     return register
 
 
-# What `manage.py run_jobs` does besides, at its end.
+# What `manage.py run_jobs` calls before it does anything: a CommandError stops it.
+CONDITIONS: list[Callable[[], None]] = []
+# What it does besides, at its end.
 SWEEPS: list[Callable[[], Any]] = []
 
 

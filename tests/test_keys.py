@@ -4,8 +4,10 @@ The review of security, findings 6 and 20, and of reliability, 10: real processe
 of its own.
 """
 
+import contextlib
 import os
 import shutil
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -17,7 +19,7 @@ import pytest
 from django.conf import settings
 from django.core.checks import run_checks
 from django.core.exceptions import ImproperlyConfigured
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from annotation import key_check
 from annotation.models import KeyCheck
@@ -118,8 +120,9 @@ def test_migrate_makes_all_that_a_start_needs(migrated):
     assert (reply.stdout, reply.stderr) == ("True\n", "")
 
 
-def test_a_server_does_not_start_with_keys_that_do_not_fit_its_data(tmp_path, migrated):
-    start = ("-c", "import config.wsgi")
+@pytest.mark.parametrize("server", ["wsgi", "asgi"])
+def test_a_server_does_not_start_with_keys_that_do_not_fit_its_data(tmp_path, migrated, server):
+    start = ("-c", f"import config.{server}")
     var = shutil.copytree(migrated, tmp_path / "var")
     assert process(var, *start).returncode == 0
     (var / "worker_key.txt").unlink()  # as after restoring the database alone
@@ -129,6 +132,32 @@ def test_a_server_does_not_start_with_keys_that_do_not_fit_its_data(tmp_path, mi
     # Lost for good: taken, once somebody has read what it means.
     process(var, "manage.py", "accept_keys", "--yes")
     assert process(var, *start).returncode == 0
+
+
+@pytest.mark.parametrize("server", ["wsgi", "asgi"])
+def test_a_server_says_at_its_start_which_guard_is_missing(tmp_path, migrated, server):
+    var = shutil.copytree(migrated, tmp_path / "var")
+    with contextlib.closing(sqlite3.connect(var / "handful.sqlite3")) as database:
+        database.execute("DROP TRIGGER annotation_answer_no_update")
+    reply = process(var, "-c", f"import config.{server}")
+    assert reply.returncode == 0
+    assert "annotation_answer_no_update" in reply.stderr
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", key_check.NAMES)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["sync_prolific"], ["sync_prolific", "--events"], ["pay_study", "any"],
+        ["purge_identities", "any"], ["subscribe_prolific", "https://example.org"], ["run_jobs"],
+    ],
+    ids=" ".join,
+)  # fmt: skip
+def test_a_command_that_uses_keys_or_moves_money_refuses_another_key(settings, command, name):
+    setattr(settings, name, "another key, and as long as a key has to be")
+    with pytest.raises(CommandError, match=f"{name}: not the key that this database's ids"):
+        call_command(*command)
 
 
 @pytest.mark.django_db

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation import pay, payment
+from annotation import key_check, pay, payment
 from annotation.models import Study
 from annotation.recruiters.prolific.client import Client, ProlificError
 from annotation.recruiters.prolific.sync import sync
@@ -19,6 +19,7 @@ class Command(BaseCommand):
         parser.add_argument("--dry-run", action="store_true", help="say what is due, pay nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        key_check.require_for_command()
         study = Study.objects.filter(name=options["study"]).first()
         if study is None:
             raise CommandError(f"There is no study {options['study']}.")

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation import identities
+from annotation import identities, key_check
 from annotation.models import Study
 
 
@@ -16,6 +16,7 @@ class Command(BaseCommand):
         parser.add_argument("study")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        key_check.require_for_command()
         study = Study.objects.filter(name=options["study"]).first()
         if study is None:
             raise CommandError(f"There is no study {options['study']}.")

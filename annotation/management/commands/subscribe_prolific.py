@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
+from annotation import key_check
 from annotation.recruiters.prolific.client import Client, ProlificError
 
 EVENT = "submission.status.change"
@@ -23,6 +24,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        key_check.require_for_command()
         target = options["root"].rstrip("/") + reverse("prolific_webhook")
         try:
             client = Client(patient=True)

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from annotation import key_check
 from annotation.models import Study
 from annotation.recruiters.prolific.client import Client, ProlificError
 from annotation.recruiters.prolific.sync import Synced, sync
@@ -24,6 +25,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
+        key_check.require_for_command()
         studies = Study.objects.filter(prolific_studies__external_id__isnull=False).distinct()
         if options["study"]:
             studies = studies.filter(name__in=options["study"])

@@ -22,6 +22,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         if sentence := installation.conflict():
             raise CommandError(sentence)
+        for require in jobs.CONDITIONS:
+            require()
         # The pages register the kinds of the jobs that they start.
         import_module(settings.ROOT_URLCONF)
         failed = 0
