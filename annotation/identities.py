@@ -46,16 +46,29 @@ def hide(text: str) -> str:
     return _cipher().encrypt(text.encode()).decode() if text else ""
 
 
+class LostKey(ValueError):
+    """An id that was stored under another IDENTITY_KEY; the text is for people."""
+
+
 def show(ciphertext: str) -> str:
-    """The id again, "" where it was purged. Raises ValueError under another IDENTITY_KEY."""
+    """The id again, "" where it was purged. Raises LostKey under another IDENTITY_KEY."""
     if not ciphertext:
         return ""
     try:
         return _cipher().decrypt(ciphertext.encode()).decode()
     except InvalidToken:
-        raise ValueError(
+        raise LostKey(
             "An id cannot be decrypted: IDENTITY_KEY is not the one that it was stored under."
         ) from None
+
+
+def is_lost(ciphertext: str) -> bool:
+    """Was this id stored under another IDENTITY_KEY, so that nobody can read it?"""
+    try:
+        show(ciphertext)
+    except LostKey:
+        return True
+    return False
 
 
 SHORTEST_SOUGHT = 6  # characters: shorter ids stand in texts by chance
@@ -65,7 +78,7 @@ def without_ids(study: Study) -> Callable[[str], str]:
     """What puts "[id]" where a text has a recruiter's id or a personal link's name of the study.
 
     For texts that people wrote. Ids that were purged are not known any more, and very short ones
-    are left alone. Raises ValueError under another IDENTITY_KEY.
+    are left alone. Raises LostKey under another IDENTITY_KEY.
     """
     found = set(study.personal_links.values_list("name", "code").iterator())
     known = {text for pair in found for text in pair}

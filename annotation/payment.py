@@ -28,13 +28,16 @@ from annotation.models import (
     Submission,
 )
 from annotation.recruiters.prolific.client import Client, ProlificError
+from annotation.recruiters.prolific.door import ProlificDoor
 from annotation.recruiters.prolific.sync import Row, sync_submission
+from annotation.recruitment import submission_key
 from tasks.clock import database_now
 
 Method, State, Kind = PaymentBatch.Method, PaymentBatch.State, LedgerEntry.Kind
 
 # Prolific pays bonuses some time after it was asked: only then does their absence say something.
 SETTLING = timedelta(hours=1)
+LOST = "cannot be decrypted: IDENTITY_KEY was lost"  # in place of an id
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 SOMEBODY_ELSE = "Somebody else is paying this batch at this moment."
 APPROVABLE = {"ACTIVE", "AWAITING_REVIEW", "APPROVED", ""}
@@ -74,12 +77,19 @@ def way(entry: LedgerEntry) -> tuple[str, int | None]:
             return Method.EXIT, own.prolific_study_id
         # Left without entering the code: the amount goes by bonus once the place is given back.
         gone = own.status in ("RETURNED", "TIMED_OUT")
-        return (Method.BONUS if gone else ""), own.prolific_study_id
+        return _by_bonus(own) if gone else ("", own.prolific_study_id)
     if entry.kind == Kind.BASE and own is not None and own.status in APPROVABLE:
         return Method.APPROVAL, own.prolific_study_id
     if came_by is not None and came_by.prolific_study_id is not None:
-        return Method.BONUS, came_by.prolific_study_id
+        return _by_bonus(came_by)
     return Method.HAND, None
+
+
+def _by_bonus(submission: Submission) -> tuple[str, int | None]:
+    """A bonus on Prolific, or by hand to whom nobody can name there any more."""
+    if identities.is_lost(submission.person):
+        return Method.HAND, None
+    return Method.BONUS, submission.prolific_study_id
 
 
 def payable(study: Study) -> list[LedgerEntry]:
@@ -171,7 +181,10 @@ def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
 
     Prolific approves many at once some time after it was asked: what it shows of each decides.
     """
-    waiting = {identities.show(one.reference): one for one in _submissions(batch)}
+    submissions = _submissions(batch)
+    references = _references(submissions, batch, client)
+    waiting = {references[one.pk]: one for one in submissions if one.pk in references}
+    lost = [one for one in submissions if one.pk not in references]
     shown = _statuses(batch, client)
     due = [one for one in waiting if shown.get(one, "ACTIVE") in TO_APPROVE]
     refused: dict[str, str] = {}
@@ -196,13 +209,13 @@ def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
     if not batch.payments.exists():
         batch.state = State.CANCELLED
         batch.save(update_fields=["state"])
-    elif not waiting:
+    elif not waiting and not lost:
         _paid(batch)
-    _tell(gone, list(waiting.values()))
+    _tell(gone, list(waiting.values()), lost)
     return batch
 
 
-def _tell(gone: list[str], waiting: list[Submission]) -> None:
+def _tell(gone: list[str], waiting: list[Submission], lost: list[Submission]) -> None:
     """Raise PaymentError where not all of a batch of approvals is done."""
     said = []
     if gone:
@@ -216,6 +229,8 @@ def _tell(gone: list[str], waiting: list[Submission]) -> None:
             f"Prolific has not yet approved {len(waiting)} ({names}): ask again in a minute. Nobody"
             " is paid twice."
         )
+    if lost:
+        said.append(_cannot_be_found(lost))
     if said:
         raise PaymentError(f"{' '.join(said)} The others are paid.")
 
@@ -240,6 +255,36 @@ def _ask_for(references: list[str], client: Client) -> dict[str, str]:
                 if own.refused:
                     refused[reference] = str(own)
     return refused
+
+
+def _references(
+    submissions: list[Submission], batch: PaymentBatch, client: Client
+) -> dict[int, str]:
+    """Primary key of each submission -> its id on Prolific.
+
+    One whose id is lost with IDENTITY_KEY is found by its hash in what Prolific lists, or left out.
+    """
+    found, lost = {}, []
+    for one in submissions:
+        try:
+            found[one.pk] = identities.show(one.reference)
+        except identities.LostKey:
+            lost.append(one)
+    if lost:
+        listed = {
+            submission_key(ProlificDoor.recruiter, shown): shown
+            for shown in _statuses(batch, client)
+        }
+        found |= {one.pk: listed[one.key] for one in lost if one.key in listed}
+    return found
+
+
+def _cannot_be_found(lost: list[Submission]) -> str:
+    names = ", ".join(str(one.participation) for one in lost[:10])
+    return (
+        f"{len(lost)} ({names}) cannot be found on Prolific: IDENTITY_KEY is not the one that their"
+        " ids were stored under. Look for them on Prolific itself."
+    )
 
 
 def _statuses(batch: PaymentBatch, client: Client) -> dict[str, str]:
@@ -284,7 +329,11 @@ def _claim(batch: PaymentBatch, source: str, target: str) -> bool:
 
 def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
     """What became of bonuses that were asked for: all arrived, or none after a good while."""
-    arrived = [_has_arrived(one, cents, batch, client) for one, cents in _by_submission(batch)]
+    due = _by_submission(batch)
+    references = _references([one for one, _cents in due], batch, client)
+    if lost := [one for one, _cents in due if one.pk not in references]:
+        raise PaymentError(f"Batch {batch.pk} was being paid: {_cannot_be_found(lost)}")
+    arrived = [_has_arrived(one, references[one.pk], cents, batch, client) for one, cents in due]
     if all(arrived):
         return _paid(batch)
     if any(arrived):
@@ -308,9 +357,11 @@ def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
     return _pay_bonuses(batch, client)
 
 
-def _has_arrived(one: Submission, cents: int, batch: PaymentBatch, client: Client) -> bool:
+def _has_arrived(
+    one: Submission, reference: str, cents: int, batch: PaymentBatch, client: Client
+) -> bool:
     """Does Prolific show this bonus beside those that were paid before?"""
-    shown = client.submission(identities.show(one.reference)).get("bonus_payments") or []
+    shown = client.submission(reference).get("bonus_payments") or []
     if not isinstance(shown, list) or not all(isinstance(each, int | float) for each in shown):
         raise ProlificError(f"Prolific's bonuses of {one} are no amounts: {str(shown)[:80]!r}")
     earlier = PaymentBatch.objects.filter(
@@ -371,10 +422,19 @@ def _by_submission(batch: PaymentBatch) -> list[tuple[Submission, int]]:
 
 
 def bonus_lines(batch: PaymentBatch) -> list[tuple[str, str]]:
-    """(participant, amount in currency), as Prolific takes bonuses: one line each."""
+    """(participant, amount in currency), as Prolific takes bonuses: one line each.
+
+    Raises PaymentError where one cannot be named.
+    """
     sums: dict[str, int] = defaultdict(int)
     for submission, cents in _by_submission(batch):
-        sums[identities.show(submission.person)] += cents
+        try:
+            sums[identities.show(submission.person)] += cents
+        except identities.LostKey as error:
+            raise PaymentError(
+                f"{submission.participation} cannot be paid on Prolific. {error} Cancel this batch"
+                " and prepare a payment again: theirs is then to be paid by hand."
+            ) from None
     return [(person, pay.in_currency(cents)) for person, cents in sums.items()]
 
 
@@ -383,6 +443,7 @@ def batch_csv(batch: PaymentBatch) -> str:
 
     Bonuses of Prolific in its own format (participant,amount, no header); all others with a header:
     recruiter, id, annotator, amount, currency, kind, reason. No cell is a formula to a spreadsheet.
+    An id that nobody can read says so in its cell. Raises PaymentError for such a bonus.
     """
     file = io.StringIO()
     writer = csv.writer(file, lineterminator="\r\n")
@@ -395,7 +456,9 @@ def batch_csv(batch: PaymentBatch) -> str:
     for payment in payments:
         entry, worker = payment.entry, payment.entry.participation.worker
         latest = entry.participation.latest_submission()
-        person = identities.show(latest.person) if latest else names.get(worker.key, "")
+        person = names.get(worker.key, "")
+        if latest:
+            person = LOST if identities.is_lost(latest.person) else identities.show(latest.person)
         row = [
             worker.recruiter, person, entry.participation.pseudonym, entry.amount,
             entry.currency, entry.get_kind_display(), entry.reason,

@@ -9,7 +9,9 @@ from annotation import key_check
 
 MEANS = """\
 With another WORKER_KEY nobody who came before is known any more: they can take their tasks again.
-With another IDENTITY_KEY the ids that are stored cannot be read: nobody who is not paid yet can be.
+With another IDENTITY_KEY the ids that are stored cannot be read. Whoever is not paid yet can get an
+approval on Prolific, where their submission is found by its hash if WORKER_KEY is as before, and
+anything else by hand alone, if you know who they are.
 Call this again with --yes if that is what you want."""
 
 

@@ -50,7 +50,7 @@ def ask_to_return(participation: Participation, reason: str, client: Client | No
     submission = _one(participation)
     if not reason.strip():
         raise ReviewError("Write why: Prolific shows it to the participant.")
-    client, reference = client or Client(), identities.show(submission.reference)
+    client, reference = client or Client(), _reference(submission)
     client.ask_to_return(reference, reason.strip())
     sync_submission(reference, client)
 
@@ -81,7 +81,7 @@ def reject(
         )
     if participation.ledger.filter(payment__isnull=False).exists():
         raise ReviewError("It is being paid or is paid already.")
-    client, reference = client or Client(), identities.show(submission.reference)
+    client, reference = client or Client(), _reference(submission)
     client.reject(reference, message, category)
     participation.study.events.create(
         what=f"rejected on Prolific ({CATEGORIES[category]}): {participation}", by=by
@@ -140,3 +140,11 @@ def _one(participation: Participation) -> Submission:
     if found is None:
         raise ReviewError("There is no submission on Prolific that is still open.")
     return found
+
+
+def _reference(submission: Submission) -> str:
+    """Its id on Prolific. Raises ReviewError where nobody can read it."""
+    try:
+        return identities.show(submission.reference)
+    except identities.LostKey as error:
+        raise ReviewError(f"{error} Look for it on Prolific itself.") from None

@@ -89,6 +89,8 @@ class Synced:
             if error.unreachable:
                 raise
             self.problems.append(f"{what}: {error}"[:400])
+        except identities.LostKey as error:
+            self.problems.append(f"{what}: {error}")
 
 
 def sync(study: Study, client: Client | None = None) -> Synced:
@@ -493,7 +495,8 @@ def _slots(there: dict) -> int | None:
 def _bar(study: Study, client: Client, done: Synced) -> None:
     """Put whoever may not take part on the exclusion list, so that they never arrive.
 
-    Known by id are only those whose id is not purged; the others are refused at the door, by hash.
+    Known by id are only those whose id is neither purged nor lost; the others are refused at the
+    door, by hash.
     """
     group = (
         study.prolific_studies.exclude(barred_group="").values_list("barred_group", flat=True)
@@ -515,7 +518,7 @@ def _bar(study: Study, client: Client, done: Synced) -> None:
         theirs = Worker.objects.filter(submissions__in=known).distinct()
         barred |= {one.pk for one in theirs if not eligibility.admits(study, one.key)}
     shown = known.filter(worker__in=barred).values_list("person", flat=True)
-    people = {identities.show(person) for person in shown}
+    people = {identities.show(person) for person in shown if not identities.is_lost(person)}
     missing = people - client.group(group)
     if missing:
         client.add_to_group(group, sorted(missing))
