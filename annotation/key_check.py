@@ -1,7 +1,8 @@
 """The keys are those that the data were stored under: a row says so, in no way that tells a key.
 
 Under another WORKER_KEY the same person is somebody new, and takes a task again; under another
-IDENTITY_KEY hardly anybody can be paid. Neither would be noticed, so a server does not start with one.
+IDENTITY_KEY hardly anybody can be paid. Neither would be noticed, so a server does not start with
+one.
 """
 
 from typing import Any

@@ -8,6 +8,7 @@ import pytest
 from django.core.management import get_commands
 
 from analysis.exports import columns_markdown
+from tests.test_hostile_requests import TAKE_FILES
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
@@ -42,6 +43,23 @@ def test_every_file_that_the_docs_name_is_there():
             r"`((?:annotation|tasks|analysis|tests|static|deploy|benchmarks)/[\w./-]*)`", text
         ):
             assert (ROOT / name).exists(), name
+
+
+def test_cron_has_every_command_that_has_to_be_run_again_and_no_other():
+    commands = re.findall(r"^[*/\d]+ .*manage\.py ([^#\n]*)", OPERATING, re.M)
+    assert sorted(one.strip() for one in commands) == [
+        "run_jobs", "sync_prolific", "sync_prolific --events",
+    ]  # fmt: skip
+
+
+def test_the_proxy_takes_large_bodies_where_files_are_taken_alone():
+    (folders,) = re.findall(r"location ~ \^/\((.*)\)/ ", (ROOT / "deploy/nginx.conf").read_text())
+    assert set(folders.split("|")) == {address.split("/")[1] for address in TAKE_FILES}
+
+
+def test_what_the_server_needs_is_locked_without_what_only_benchmarks_use():
+    assert "gunicorn" not in (ROOT / "requirements.lock").read_text()
+    assert "gunicorn" in (ROOT / "requirements-dev.lock").read_text()
 
 
 def test_each_vendored_file_is_the_one_on_the_list():
