@@ -192,7 +192,7 @@ def secrets(fake) -> list[str]:
     return [one["value"] for one in fake._data["secrets"].values()]
 
 
-def test_the_workspaces_secret_is_never_replaced_unasked(fake, capsys):
+def test_the_workspaces_secret_is_never_replaced_unasked(db, fake, capsys):
     client = prolific_client.Client()
     ours = client.replace_secret(client.workspace())  # another program's, say
     call_command("subscribe_prolific", "https://handful.example")
@@ -206,12 +206,12 @@ def test_the_workspaces_secret_is_never_replaced_unasked(fake, capsys):
     assert secrets(fake) != [ours]
 
 
-def test_without_a_secret_there_is_a_new_one(fake, capsys):
+def test_without_a_secret_there_is_a_new_one(db, fake, capsys):
     call_command("subscribe_prolific", "https://handful.example")
     assert capsys.readouterr().out == f"export PROLIFIC_WEBHOOK_SECRET={secrets(fake)[0]}\n"
 
 
-def test_a_subscription_that_cannot_be_made_is_said(fake):
+def test_a_subscription_that_cannot_be_made_is_said(db, fake):
     fake.mode(fail_next=50)
     with pytest.raises(CommandError, match="503"):
         call_command("subscribe_prolific", "https://handful.example")
