@@ -113,11 +113,14 @@ def test_a_thousand_arrivals_of_whom_half_abandon_fill_every_seat_once(researche
     for number in range(1000):
         somebody.cookies.clear()
         somebody.defaults["REMOTE_ADDR"] = f"10.0.{number // 25}.1"
-        reply = start(study.link_code, somebody)
-        if reply.status_code == 302 and number % 2:
+        if (
+            "<button" not in landing(study.link_code, somebody)
+            or (reply := start(study.link_code, somebody)).status_code != 302
+        ):
+            turned_away += 1
+        elif number % 2:
             somebody.post(f"{reply.url}consent/", {"agree": "yes"})
             seated += 1
-        turned_away += reply.status_code != 302
         if number % 7 == 6:
             days_pass(1)  # who has not consented by now never will
     assert (seated, turned_away) == (24, 1000 - Participation.objects.count())
