@@ -306,7 +306,7 @@ def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
     browsers = _browsers(study)
     nothing = behaviour.signs([])
     for row in frame.itertuples():
-        signs, flags = seen.get(row.participation, (nothing, {}))
+        signs, raised = seen.get(row.participation, (nothing, {}))
         share = signs.modal_share
         yield [
             study.name, study.manifest_hash, row.task, row.task_version, row.shots,
@@ -317,7 +317,7 @@ def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
             browsers.get(row.participation, ""), signs.too_fast,
             "" if share is None else number(share), signs.longest_run,
             number(signs.longest_absence), signs.blurs, signs.pastes, signs.checks,
-            signs.checks_passed, " ".join(flags),
+            signs.checks_passed, " ".join(raised),
         ]  # fmt: skip
 
 

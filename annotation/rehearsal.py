@@ -484,12 +484,12 @@ class Rehearsal:
                 self._expect(people.count() == 3, f"{scenario}: three analysed annotators")
                 yield f"{study}, {scenario}: {people.count()} analysed annotators"
         books = {person: one["paid_cents"] for person, one in self.fake.books().items()}
-        ledger = self._ledger()
-        for person in sorted(books.keys() | ledger.keys()):
-            found, expected = books.get(person, 0), ledger.get(person, 0)
+        owed = self._ledger()
+        for person in sorted(books.keys() | owed.keys()):
+            found, expected = books.get(person, 0), owed.get(person, 0)
             self._expect(found == expected, f"{person}: {expected} earned, {found} paid")
-        amount = pay.in_currency(sum(ledger.values()))
-        yield f"The ledger and Prolific's books agree to the cent: {amount} to {len(ledger)} people"
+        amount = pay.in_currency(sum(owed.values()))
+        yield f"The ledger and Prolific's books agree to the cent: {amount} to {len(owed)} people"
         for study in (self.study, self.parts):
             wages = pay.wages(pay.settled(study))
             rate = float(pay.cents(study.hourly_rate))

@@ -119,8 +119,8 @@ def behaviour_page(request: HttpRequest, name: str) -> HttpResponse:
     people = study.participations.select_related("scenario__task").order_by("scenario", "pk")
     rows = []
     for one in people.defer("training_order", "annotation_order"):
-        _signs, flags = found.get(one.pk, (None, {}))
-        said = [*flags.values(), *([again[one.pk]] if one.pk in again else [])]
+        _signs, raised = found.get(one.pk, (None, {}))
+        said = [*raised.values(), *([again[one.pk]] if one.pk in again else [])]
         if said:
             rows.append({"participation": one, "flags": said})
     rows.sort(key=lambda row: -len(row["flags"]))
@@ -167,9 +167,9 @@ def _decisions(one: Participation, may_read: bool, may_pay: bool) -> QuerySet[De
 
 def _flags(one: Participation) -> list[str]:
     """What is worth a look, in sentences."""
-    _signs, flags = behaviour.of_study(one.study, one.scenario_id).get(one.pk, (None, {}))
+    _signs, raised = behaviour.of_study(one.study, one.scenario_id).get(one.pk, (None, {}))
     again = qualification.flagged_again(one.study).get(one.pk)
-    return [*flags.values(), *([again] if again else [])]
+    return [*raised.values(), *([again] if again else [])]
 
 
 def _row(one: Participation, turn: Turn) -> dict:

@@ -399,8 +399,8 @@ def _fit_places(study: Study, found: list[Found], client: Client, done: Synced) 
     is_open = study.status == Study.Status.OPEN
     found = [one for one in found if one.may_let_in]
     free = [max(free_seats(one.study) - one.coming, 0) if is_open else 0 for one in found]
-    for one, seats, share in zip(found, free, _share_out(free, room), strict=True):
-        if_none = NO_ROOM if seats else NO_SEAT_FREE if is_open else NOT_OPEN
+    for one, free_here, share in zip(found, free, _share_out(free, room), strict=True):
+        if_none = NO_ROOM if free_here else NO_SEAT_FREE if is_open else NOT_OPEN
         with done.noting(one.study):
             _fit(study, one, share, if_none, client, done)
 
