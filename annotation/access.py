@@ -12,11 +12,12 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
-from annotation import recruiters, recruitment
-from annotation.identities import worker_key
 from annotation.models import Kind, Participation, Study
-from annotation.recruiters import Identity
-from annotation.recruiters.links import COOKIE, COOKIE_AGE, COOKIE_SALT, browser
+from annotation.platforms import registry
+from annotation.platforms.links import COOKIE, COOKIE_AGE, COOKIE_SALT, browser
+from annotation.platforms.registry import Identity
+from annotation.recruitment import seats
+from annotation.recruitment.identities import worker_key
 from tasks.models import Model
 
 TICKET_SALT = "annotation.arrival"
@@ -28,7 +29,7 @@ TICKET_AGE = 2 * 3600  # seconds
 class Arrival:
     """Who stands at a door: recruiter, kind and key of the worker, and the browser they use."""
 
-    def __init__(self, request: HttpRequest, door: recruiters.Door, code: str):
+    def __init__(self, request: HttpRequest, door: registry.Door, code: str):
         self.door, self.study, self.kind, self.code = door, door.study, door.kind, code
         self.is_preview = door.is_preview(request)
         ticket = self._of_ticket(request)
@@ -77,7 +78,7 @@ class Arrival:
     def refusal(self) -> str:
         """Why they would get no seat now (a code of recruitment.NO_SEAT), or ""."""
         browser = worker_key("browser", self.browser) if self.kind == Kind.PERSON else ""
-        return self.door.refusal() or recruitment.refusal(
+        return self.door.refusal() or seats.refusal(
             self.study, self.key, self.kind, self.door.scenarios(), browser
         )
 
@@ -97,12 +98,12 @@ class Arrival:
         """
         self.who = self.who or Identity(self.browser, verified=True)
         try:
-            return recruitment.arrive(
+            return seats.arrive(
                 self.door, self.who, self.browser if self.kind == Kind.PERSON else ""
             )
-        except recruitment.RecruitmentError as refusal:
+        except seats.RecruitmentError as refusal:
             if refusal.code == "elsewhere":
-                recruitment.note_elsewhere(self.door, self.who)
+                seats.note_elsewhere(self.door, self.who)
             raise
 
     def set_cookie(self, response: HttpResponse, secure: bool) -> None:
@@ -122,7 +123,7 @@ def arrival(request: HttpRequest, code: str) -> Arrival:
 
     Raises recruiters.NotAdmitted for a forged or stale address.
     """
-    door = recruiters.door(code)
+    door = registry.door(code)
     if door is None:
         raise Http404
     return Arrival(request, door, code)

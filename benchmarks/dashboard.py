@@ -34,8 +34,8 @@ def make() -> int:
     """The study `large`; return its number of answers. The last of each scenario is at work."""
     from django.contrib.auth import get_user_model
 
-    from annotation import design
     from annotation.models import Study
+    from annotation.study import design
     from tasks.cards import parse_card
     from tasks.formats import Record, SplitFile
     from tasks.importing import import_task
@@ -73,7 +73,6 @@ def _fill(scenario) -> int:
     """Every seat taken by a person who has answered everything, the last one half of it."""
     from django.utils import timezone
 
-    from annotation import behaviour
     from annotation.models import (
         Answer,
         AnswerSpan,
@@ -83,6 +82,7 @@ def _fill(scenario) -> int:
         Turn,
         Worker,
     )
+    from annotation.monitoring import flags
 
     rng = random.Random(scenario.pk)
     train = []
@@ -121,7 +121,7 @@ def _fill(scenario) -> int:
             AnswerSpan(answer=answer, segment=0, start=0, end=4, text="Oslo") for answer in given
         )
         if is_done:
-            one.signs = behaviour.of_one(one)._asdict()
+            one.signs = flags.of_one(one)._asdict()
             one.save(update_fields=["signs"])
             LedgerEntry.objects.create(
                 participation=one, kind="partial", cents=1200, currency="USD", reason="made up"

@@ -66,20 +66,20 @@ class Choices:
         return right if rng.random() < RIGHT else rng.choice(wrong)
 
     def _make(self, example: "Example") -> tuple[Choice, list[Choice]]:
-        from annotation import simulated
+        from annotation.simulation import robots
         from tasks.metrics import score
         from tasks.spans import Answer
 
         card = example.split.task.card
         question = card.selectable_question(example.question)
-        known = simulated.Known(example.gold, example.context, question, card)
+        known = robots.Known(example.gold, example.context, question, card)
 
-        def choice(policy: simulated.Policy) -> Choice:
+        def choice(policy: robots.Policy) -> Choice:
             spans, label = policy(known, self._rng)
             given = Answer(tuple(sorted(spans)), label, not spans and not label)
             return Choice(given, score(given.texts, example.gold, card.gold_rule).s1)
 
-        return choice(simulated.gold), [choice(simulated.mistaken) for _ in range(MISTAKES)]
+        return choice(robots.gold), [choice(robots.mistaken) for _ in range(MISTAKES)]
 
 
 def fill(answers: int) -> None:
@@ -91,8 +91,9 @@ def fill(answers: int) -> None:
     from django.core.management import call_command
     from django.db import transaction
 
-    from annotation import behaviour, design
     from annotation.models import Study
+    from annotation.monitoring import flags
+    from annotation.study import design
     from tasks.importing import CLUES, import_task, read_clues
 
     call_command("migrate", verbosity=0)
@@ -117,7 +118,7 @@ def fill(answers: int) -> None:
             while rows := list(islice(mixed, CHUNK)):
                 stored += _store(rows)
             for one in people:
-                one.signs = behaviour.of_one(one)._asdict()
+                one.signs = flags.of_one(one)._asdict()
                 one.save(update_fields=["signs"])
     print(f"{stored:,} answers of {rounds * len(scenarios):,} annotators")
 
@@ -137,15 +138,15 @@ def _steps(scenario: "Scenario") -> dict[str, list["Example"]]:
 def _participation(
     study: "Study", scenario: "Scenario", number: int, steps: dict[str, list["Example"]]
 ) -> "Participation":
-    from annotation import recruitment
     from annotation.models import Kind, Participation, Worker
-    from annotation.ordering import order_examples
+    from annotation.recruitment import seats
+    from annotation.steps.ordering import order_examples
 
     # People, made up as they are: the report and its figures are about nobody else.
     worker = Worker.objects.create(
         key=secrets.token_hex(32), recruiter="simulated", kind=Kind.PERSON
     )
-    one = recruitment.take_seat(study, scenario, worker, browser=secrets.token_hex(32))
+    one = seats.take_seat(study, scenario, worker, browser=secrets.token_hex(32))
     for step, examples in steps.items():
         places = [(example.pk, str(example.context)) for example in examples]
         seed = f"{number}:{scenario.pk}:{step}"

@@ -93,8 +93,10 @@ def seats(number: int) -> list[str]:
     from django.contrib.auth import get_user_model
     from django.core.management import call_command
 
-    from annotation import design, recruitment, training_step
     from annotation.models import Kind, Study, Worker
+    from annotation.recruitment import seats as recruitment
+    from annotation.steps import training_step
+    from annotation.study import design
     from tasks.cards import parse_card
     from tasks.importing import import_task, read_clues
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tasks import report
+from tasks import data_report
 from tasks.cards import Card, CardError, load_card, parse_card
 from tasks.formats import (
     FormatError,
@@ -26,7 +26,7 @@ from tasks.formats import (
     read_split,
 )
 from tasks.metrics import score
-from tasks.predictions import disobedient, not_in_context, parse
+from tasks.predictions.format import disobedient, not_in_context, parse
 
 TOO_MUCH = 3  # exit status where the memory did not do
 SHOWN = 10  # examples of the preview
@@ -73,8 +73,8 @@ def task(folder: str, card: dict[str, Any]) -> dict[str, Any]:
         files = read_folder(Path(folder), parsed)
     except FormatError as error:
         return {"error": str(error)}
-    built = report.build(parsed, files)
-    rechained = content_hash(parsed, report.rechained(files)) if built["renumbering"] else ""
+    built = data_report.build(parsed, files)
+    rechained = content_hash(parsed, data_report.rechained(files)) if built["renumbering"] else ""
     return {
         "report": built,
         "hash": content_hash(parsed, files),

@@ -14,7 +14,7 @@ from typing import Any
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import connection, transaction
 
-from tasks import report, teams
+from tasks import data_report, teams
 from tasks.cards import Card, load_card
 from tasks.formats import FormatError, Record, SplitFile, content_hash, read_folder
 from tasks.models import Example, Split, Task, UnfinishedImport
@@ -54,7 +54,7 @@ def read_clues(root: Path, name: str, rechain: bool = False) -> tuple[Card, list
     files = read_folder(root / folder, card)
     if not files[0].filename.startswith(f"{prefix}_"):
         raise FormatError(files[0].filename, None, None, f"expected files named {prefix}_...")
-    return card, report.rechained(files) if rechain else files
+    return card, data_report.rechained(files) if rechain else files
 
 
 def import_task(
@@ -77,7 +77,7 @@ def import_task(
     stored = Task.objects.filter(name=card.name, content_hash=digest).first()
     if stored is not None:
         return ImportResult(stored, False, stored.report)
-    task = _begin(card, digest, report.build(card, files), rechain, by, owner)
+    task = _begin(card, digest, data_report.build(card, files), rechain, by, owner)
     try:
         for number, piece in enumerate(_pieces(task, files)):
             if number:

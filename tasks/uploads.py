@@ -23,7 +23,7 @@ from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
-from tasks import checking, disk, jobs, report, teams
+from tasks import checking, data_report, disk, jobs, teams
 from tasks.cards import Card, CardError, load_card, parse_card
 from tasks.formats import FILE_NAME, FormatError, content_hash, is_beside, layout, read_folder
 from tasks.importing import CARDS, CLUES, drop_unfinished, import_task
@@ -405,7 +405,7 @@ def _import(job: Job, number: int) -> dict[str, Any]:
         raise jobs.JobError("The files are not those that were checked. Nothing was imported.")
     try:
         done = import_task(
-            card, report.rechained(files) if rechain else files, rechain, upload.owner
+            card, data_report.rechained(files) if rechain else files, rechain, upload.owner
         )
     except teams.NotInTeam as error:
         raise jobs.JobError(f"Nothing was imported: {error}") from None

@@ -8,13 +8,14 @@ from typing import Any
 
 from django.contrib.auth.models import Permission
 
-from annotation import answering, recruitment, training_step
 from annotation.models import Kind, Participation, Scenario, Study, Turn, Worker
+from annotation.recruitment import seats
+from annotation.steps import answering, training_step
 from tasks.cards import parse_card
 from tasks.formats import Record, SplitFile
 from tasks.importing import import_task
 from tasks.models import Example, PredictionFile, Task
-from tasks.prediction_files import Upload, add
+from tasks.predictions.store import Upload, add
 
 LABELS = [
     {"name": "positive", "definition": "The writer likes it.", "example": "I loved the soup."},
@@ -106,7 +107,7 @@ def make_task(
 
 def make_study(owner, *tasks: Task, status: str = "open", **fields: Any) -> Study:
     """A study of these tasks with its scenarios; open unless said otherwise."""
-    from annotation import design
+    from annotation.study import design
 
     defaults = {
         "name": f"study-{secrets.token_hex(4)}",
@@ -131,7 +132,7 @@ def join(study: Study, kind: str = Kind.PERSON, identity: str = "") -> Participa
     """Somebody new takes a seat."""
     recruiter = "link" if kind == Kind.PERSON else "simulated"
     identity = identity or f"somebody-{next(_identities)}-{secrets.token_hex(4)}"
-    return recruitment.join(study.pk, recruitment.worker_key(recruiter, identity), recruiter, kind)
+    return seats.join(study.pk, seats.worker_key(recruiter, identity), recruiter, kind)
 
 
 def may_spend(user) -> None:
@@ -143,8 +144,8 @@ def seat(scenario: Scenario, kind: str = Kind.PERSON) -> Participation:
     """Somebody new on a seat of this very scenario, at its first example."""
     recruiter = "link" if kind == Kind.PERSON else "simulated"
     worker = Worker.objects.create(key=secrets.token_hex(32), recruiter=recruiter, kind=kind)
-    participation = recruitment.take_seat(scenario.study, scenario, worker)
-    recruitment.consent(participation, agree=True)
+    participation = seats.take_seat(scenario.study, scenario, worker)
+    seats.consent(participation, agree=True)
     training_step.begin(participation.token)
     participation.refresh_from_db()
     return participation

@@ -9,11 +9,12 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation import recruitment, training_step
 from annotation.models import Participation
-from annotation.recruiters.prolific import client as prolific_client
-from annotation.recruiters.prolific import studies, sync, webhook
-from annotation.recruiters.prolific.fake import FakeProlific
+from annotation.platforms.prolific import client as prolific_client
+from annotation.platforms.prolific import studies, sync, webhook
+from annotation.recruitment import seats
+from annotation.simulation.fake_prolific.platform import FakeProlific
+from annotation.steps import training_step
 from tests import factories
 
 IDA, BO = "a" * 24, "b" * 24
@@ -65,7 +66,7 @@ def arrive(fake, on_prolific, person=IDA, **options):
 
 
 def begin(seat):
-    recruitment.consent(seat, agree=True)
+    seats.consent(seat, agree=True)
     training_step.begin(seat.token)
 
 

@@ -20,7 +20,7 @@ def main() -> None:
     from django.core.management import call_command
     from django.db import connections
 
-    from analysis.exports import answers_rows, snapshot
+    from analysis.export.files import answers_rows, snapshot
     from tests import factories
 
     call_command("migrate", verbosity=0)

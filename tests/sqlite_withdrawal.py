@@ -19,7 +19,7 @@ def main(told: str) -> None:
     from django.core.management import call_command
     from django.db import connection
 
-    from annotation import exclusion, questionnaire, withdrawal
+    from annotation.steps import exclusion, exit_questionnaire, withdrawal
     from tests import factories
 
     call_command("migrate", verbosity=0)
@@ -27,7 +27,7 @@ def main(told: str) -> None:
     study = factories.make_study(owner, factories.make_task(), shots=[0], annotators=1)
     one = factories.seat(study.scenarios.get())
     factories.work_through(one)
-    questionnaire.answer(one.token, {"comments": told})
+    exit_questionnaire.answer(one.token, {"comments": told})
     exclusion.decide(one, False, told, owner)
     connection.close()
     path = Path(connection.settings_dict["NAME"])

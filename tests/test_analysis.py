@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis import aggregation, agreement, significance, uncertainty
+from analysis.stats import aggregation, agreement, significance, uncertainty
 from tasks.metrics import s1
 
 MATRIX = np.array([[1, 1, 0, 1], [1, 0.5, 0, 1], [0, 1, 0, 1]])

@@ -8,7 +8,7 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from analysis import resampling
+from analysis.tables import resampling
 from annotation.models import Kind
 from tasks.models import Job
 from tests import factories

@@ -7,9 +7,10 @@ import pytest
 from django.apps import apps
 from django.urls import reverse
 
-from annotation import behaviour, withdrawal
-from annotation.behaviour import Answered, flags, signs
 from annotation.models import Participation
+from annotation.monitoring import flags as behaviour
+from annotation.monitoring.flags import Answered, flags, signs
+from annotation.steps import withdrawal
 from tests import factories
 
 START = datetime(2026, 1, 5, tzinfo=UTC)

@@ -15,19 +15,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation import (
-    budget,
-    design,
-    holds,
-    pay,
-    payment,
-    personal_links,
-    qualification,
-    recruitment,
-    training_step,
-)
 from annotation.models import LedgerEntry, Panel, Participation, Study
-from annotation.recruiters.prolific import studies
+from annotation.money import budget, holds, ledger, payout
+from annotation.platforms import personal_links
+from annotation.platforms.prolific import studies
+from annotation.recruitment import seats
+from annotation.steps import qualification, training_step
+from annotation.study import design
 from tasks import teams
 from tests import factories
 
@@ -61,7 +55,7 @@ def works_for(seat, seconds: float) -> None:
     Participation.objects.filter(pk=seat.pk).update(worked_seconds=seconds)
     seat.refresh_from_db()
     with transaction.atomic():
-        pay.settle(seat)
+        ledger.settle(seat)
 
 
 # Opening -----------------------------------------------------------------------------------------
@@ -139,8 +133,8 @@ def test_no_seat_is_given_out_beyond_the_budget_and_the_page_says_why(study):
 
 def test_who_ends_below_the_cap_makes_room_for_somebody_else(study):
     first, _second = factories.join(study), factories.join(study)
-    assert recruitment.refusal(study, "nobody", "person") == "budget"
-    recruitment.consent(first, agree=True)
+    assert seats.refusal(study, "nobody", "person") == "budget"
+    seats.consent(first, agree=True)
     training_step.begin(first.token)
     study.budget = 13
     study.save()
@@ -163,7 +157,7 @@ def test_what_the_departed_earned_is_spent(study):
     Participation.objects.update(worked_seconds=1800, status="expired", seat_number=None)
     with transaction.atomic():
         left.refresh_from_db()
-        pay.settle(left)
+        ledger.settle(left)
     assert budget.spent(study) == 600
     assert [start(study), start(study)] == [302, 409]
 
@@ -175,7 +169,7 @@ def test_abandoned_places_keep_no_money(study):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(timezone, "now", lambda: later)
         assert budget.reserved(study) == 0
-        assert recruitment.refusal(study, "nobody", "person") == ""
+        assert seats.refusal(study, "nobody", "person") == ""
 
 
 def test_who_comes_back_is_seated_only_within_the_budget(study):
@@ -185,12 +179,12 @@ def test_who_comes_back_is_seated_only_within_the_budget(study):
     Participation.objects.update(status="expired", seat_number=None)
     factories.join(study)
     gone.refresh_from_db()
-    assert recruitment.come_back(gone).status == "working"
+    assert seats.come_back(gone).status == "working"
     Participation.objects.filter(pk=gone.pk).update(status="expired", seat_number=None)
     factories.join(study)
     gone.refresh_from_db()
-    with pytest.raises(recruitment.RecruitmentError, match="budget"):
-        recruitment.come_back(gone)
+    with pytest.raises(seats.RecruitmentError, match="budget"):
+        seats.come_back(gone)
 
 
 def test_robots_need_no_budget(study):
@@ -378,7 +372,7 @@ def test_a_fresh_account_cannot_publish_on_prolific(ada, researcher, study):
 
 def test_a_fresh_account_prepares_a_batch_but_does_not_pay_it(ada, researcher, study):
     factories.work_through(factories.seat(study.scenarios.get()))
-    (batch,) = payment.prepare(study, researcher)
+    (batch,) = payout.prepare(study, researcher)
     reply = ada.post(reverse("pay", args=[study.name]), {"action": "pay", "batch": batch.pk})
     assert reply.status_code == 403
     batch.refresh_from_db()
@@ -459,9 +453,9 @@ def test_what_is_far_above_the_others_waits_for_a_payers_word(ada, slow):
     assert str(hold.participation) in page
     ada.post(address, {"action": "prepare"})
     (batch,) = slow.payment_batches.all()
-    assert payment.total(batch) == 600
-    assert sum(entry.cents for entry in payment.unpaid(slow)) == 1334
-    assert any("HELD, NOT PAID" in line for line in payment.pay_all(slow, None))
+    assert payout.total(batch) == 600
+    assert sum(entry.cents for entry in payout.unpaid(slow)) == 1334
+    assert any("HELD, NOT PAID" in line for line in payout.pay_all(slow, None))
 
 
 def test_a_payer_releases_it_with_a_reason_that_is_kept(ada, researcher, slow):
@@ -474,7 +468,7 @@ def test_a_payer_releases_it_with_a_reason_that_is_kept(ada, researcher, slow):
     assert (decision.about, decision.by) == ("release", researcher)
     assert holds.holds(slow) == []
     ada.post(address, {"action": "prepare"})
-    assert payment.total(slow.payment_batches.get()) == 1934
+    assert payout.total(slow.payment_batches.get()) == 1934
 
 
 def test_few_people_are_compared_with_the_estimate(researcher, task):
@@ -493,12 +487,12 @@ def test_ten_hours_in_a_study_without_a_cap_are_held(researcher, task):
     works_for(Participation.objects.get(pk=seat.pk), 36000)
     (hold,) = holds.holds(study)
     assert hold.waiting == 12000
-    assert payment.prepare(study, researcher) == []
+    assert payout.prepare(study, researcher) == []
 
 
 def test_who_is_not_paid_is_not_held_either(researcher, slow):
     (hold,) = holds.holds(slow)
-    pay.decide(hold.participation, False, "a script", researcher)
+    ledger.decide(hold.participation, False, "a script", researcher)
     assert holds.holds(slow) == []
 
 
@@ -549,12 +543,12 @@ def test_no_cell_of_a_batch_is_a_formula(study, researcher):
     for link in study.personal_links.order_by("pk"):
         Client().post(reverse("start", args=[link.code]))
     for seat in study.participations.all():
-        recruitment.consent(seat, agree=True)
+        seats.consent(seat, agree=True)
         training_step.begin(seat.token)
         seat.refresh_from_db()
         factories.work_through(seat)
-    (batch,) = payment.prepare(study, researcher)
-    rows = list(csv.DictReader(io.StringIO(payment.batch_csv(batch))))
+    (batch,) = payout.prepare(study, researcher)
+    rows = list(csv.DictReader(io.StringIO(payout.batch_csv(batch))))
     assert [row["id"] for row in rows] == ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "Dora"]
     assert not any(re.match(r"[=+@\t\r-]", cell) for row in rows for cell in row.values())
 

@@ -10,9 +10,12 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.urls import reverse
 
-from analysis import bundle, exports, release
-from annotation import activity, design, exclusion, pay, report_answers, team, withdrawal
+from analysis.export import bundle_job, files, release
 from annotation.models import Kind, Participation, Role
+from annotation.money import ledger
+from annotation.monitoring import report_answers
+from annotation.steps import active_time, exclusion, withdrawal
+from annotation.study import design, team
 from tasks import jobs
 from tasks.models import Job
 from tests import factories
@@ -63,22 +66,22 @@ def shown(client, study) -> str:
 def prepare(client, study) -> Job:
     reply = client.post(reverse("release_prepare", args=[study.name]))
     assert reply.url == reverse("release", args=[study.name])
-    return bundle.job_of(study)
+    return bundle_job.job_of(study)
 
 
 def go_on(client, study) -> None:
-    job = bundle.job_of(study)
+    job = bundle_job.job_of(study)
     client.post(reverse("release_run", args=[study.name, job.pk]))
 
 
 def finish(client, study) -> Job:
     """Prepare it and press "Go on" until it is there."""
     prepare(client, study)
-    for _ in bundle.PARTS:
-        if bundle.job_of(study).is_done:
+    for _ in bundle_job.PARTS:
+        if bundle_job.job_of(study).is_done:
             break
         go_on(client, study)
-    return bundle.job_of(study)
+    return bundle_job.job_of(study)
 
 
 def downloaded(client, study) -> dict[str, bytes]:
@@ -146,7 +149,7 @@ def excludes(study, researcher):
 
 
 def pays(study, researcher):
-    pay.add_bonus(study.participations.get(kind="person"), 150, "thanks", researcher)
+    ledger.add_bonus(study.participations.get(kind="person"), 150, "thanks", researcher)
 
 
 def predicts(study, researcher):
@@ -163,7 +166,7 @@ def pauses(study, researcher):
 
 def pings(study, researcher):
     seat = study.participations.get(status="working")
-    assert activity.ping(seat.token, seat.latest_turn().pk, {"blurs": "1", "away": "2"})
+    assert active_time.ping(seat.token, seat.latest_turn().pk, {"blurs": "1", "away": "2"})
 
 
 def arrives(study, researcher):
@@ -174,11 +177,11 @@ def arrives(study, researcher):
     "change", [answers, excludes, pays, predicts, reports, pauses, pings, arrives]
 )
 def test_every_change_is_noticed(study, researcher, change):
-    before = bundle.state(study)
-    assert bundle.state(study) == before
+    before = bundle_job.state(study)
+    assert bundle_job.state(study) == before
     change(study, researcher)
     study.refresh_from_db()
-    assert bundle.state(study) != before
+    assert bundle_job.state(study) != before
 
 
 def test_a_changed_study_says_so_and_what_is_made_anew_holds_the_new_answers(
@@ -210,7 +213,7 @@ def test_two_who_press_get_one_bundle_between_them(ada, study, researcher, one_b
     assert (Job.objects.count(), job.done) == (1, 1)
     for client in (ada, other) * 8:
         go_on(client, study)
-    assert bundle.job_of(study).is_done
+    assert bundle_job.job_of(study).is_done
     assert len(kept(var)) == 1
     assert downloaded(ada, study) == downloaded(other, study)
 
@@ -218,11 +221,11 @@ def test_two_who_press_get_one_bundle_between_them(ada, study, researcher, one_b
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_all_who_ask_for_a_new_one_at_once_get_the_same(study, researcher):
-    old = bundle.prepare(study, researcher)
+    old = bundle_job.prepare(study, researcher)
     while jobs.run_chunk(old):
         pass
     answers(study, researcher)
-    found = race([lambda: bundle.prepare(study, researcher).pk] * THREADS)
+    found = race([lambda: bundle_job.prepare(study, researcher).pk] * THREADS)
     assert len(set(found)) == 1
     assert Job.objects.get().pk == found[0] != old.pk
 
@@ -236,9 +239,9 @@ def seats(study):
 
 def test_every_part_can_be_done_again(ada, study, researcher, one_by_one, var, tmp_path):
     job = prepare(ada, study)
-    for number in range(len(bundle.PARTS)):
+    for number in range(len(bundle_job.PARTS)):
         job.refresh_from_db()
-        bundle._chunk(job, number)  # done, but stopped before that was stored
+        bundle_job._chunk(job, number)  # done, but stopped before that was stored
         if number == 0:
             answers(study, researcher)
         go_on(ada, study)
@@ -283,7 +286,7 @@ def test_a_withdrawal_deletes_what_is_kept_and_what_is_being_made(
     ada, study, one_by_one, var, django_capture_on_commit_callbacks
 ):
     finish(ada, study)
-    job = bundle.job_of(study)
+    job = bundle_job.job_of(study)
     with django_capture_on_commit_callbacks(execute=True):
         withdrawal.withdraw(seats(study).get(status="working").token)
     assert kept(var) == []
@@ -293,7 +296,7 @@ def test_a_withdrawal_deletes_what_is_kept_and_what_is_being_made(
         reverse("release_run", args=[study.name, job.pk]), headers={"HX-Request": "true"}
     )
     assert waiting["HX-Redirect"] == reverse("release", args=[study.name])
-    assert bundle.job_of(study) is None
+    assert bundle_job.job_of(study) is None
     prepare(ada, study)
     go_on(ada, study)
     assert kept(var)
@@ -327,4 +330,4 @@ def test_the_bundle_of_another_study_cannot_be_moved_on(ada, researcher, study, 
 
 
 def test_every_csv_is_a_part():
-    assert set(exports.COLUMNS) < set(bundle.PARTS)
+    assert set(files.COLUMNS) < set(bundle_job.PARTS)

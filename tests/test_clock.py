@@ -9,11 +9,11 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from analysis import verify
-from annotation import pay, payment
+from analysis.export import verify
 from annotation.models import Answer, Participation, PaymentBatch
-from annotation.recruiters.prolific import studies
-from annotation.recruiters.prolific.client import ProlificError
+from annotation.money import ledger, payout
+from annotation.platforms.prolific import studies
+from annotation.platforms.prolific.client import ProlificError
 from tasks import jobs
 from tasks.models import Job
 from tests import factories
@@ -88,11 +88,11 @@ def begun(fake, researcher):
     )  # fmt: skip
     (draft,) = studies.plan(on_prolific, 0, researcher)
     studies.create(draft, HOST)
-    pay.add_bonus(complete(fake, draft), 100, "thanks", None)
-    payment.prepare(on_prolific, None)
+    ledger.add_bonus(complete(fake, draft), 100, "thanks", None)
+    payout.prepare(on_prolific, None)
     batch = PaymentBatch.objects.get(method="bonus")
-    batch.external_id = payment.Client().prepare_bonuses(
-        draft.external_id, payment.bonus_lines(batch)
+    batch.external_id = payout.Client().prepare_bonuses(
+        draft.external_id, payout.bonus_lines(batch)
     )
     batch.save()
     return batch
@@ -103,13 +103,13 @@ def begun(fake, researcher):
 def test_a_machine_whose_clock_is_wrong_sets_no_payment_up_anew(begun, fake, set_clock, hours):
     fake.mode(fail_next=1)
     with pytest.raises(ProlificError, match="503"):
-        payment.pay_batch(begun)
+        payout.pay_batch(begun)
     begun.refresh_from_db()
     assert begun.state == "paying"
     asked_for = begun.external_id
     set_clock(timedelta(hours=hours))
-    with pytest.raises(payment.PaymentError, match="nobody is paid twice"):
-        payment.pay_batch(begun)
+    with pytest.raises(payout.PaymentError, match="nobody is paid twice"):
+        payout.pay_batch(begun)
     begun.refresh_from_db()
     assert (begun.state, begun.external_id) == ("paying", asked_for)
 
@@ -119,7 +119,7 @@ def test_a_batch_that_a_machine_ahead_has_begun_can_be_set_up_anew_in_time(begun
     fake.mode(fail_next=1)
     set_clock(timedelta(hours=2))
     with pytest.raises(ProlificError, match="503"):
-        payment.pay_batch(begun)
+        payout.pay_batch(begun)
     begun.refresh_from_db()
     set_clock(timedelta())
     assert abs(begun.paying_since - timezone.now()) < timedelta(minutes=10)

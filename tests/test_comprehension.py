@@ -6,10 +6,12 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from analysis import scores
-from annotation import checks, consent_text, recruitment, training_step
-from annotation.answering import Conflict
+from analysis.tables import frames
 from annotation.models import Answer, ExitAnswers, Step
+from annotation.recruitment import seats
+from annotation.steps import attention_checks, training_step
+from annotation.steps.answering import Conflict
+from annotation.study import consent_text
 from tasks.formats import FormatError
 from tests import factories
 
@@ -30,7 +32,7 @@ def asked(researcher):
         researcher, factories.make_task(), shots=[2], comprehension_questions=QUESTIONS
     )
     seat = factories.join(study)
-    recruitment.consent(seat, agree=True)
+    seats.consent(seat, agree=True)
     return seat
 
 
@@ -75,8 +77,8 @@ def test_who_failed_the_questions_cannot_begin_anew_with_the_same_link(client, a
     asked.refresh_from_db()
     assert asked.status == "screened_out"
     worker = asked.worker
-    with pytest.raises(recruitment.RecruitmentError) as refused:
-        recruitment.join(asked.study_id, worker.key, worker.recruiter, worker.kind)
+    with pytest.raises(seats.RecruitmentError) as refused:
+        seats.join(asked.study_id, worker.key, worker.recruiter, worker.kind)
     assert refused.value.code == "done"
 
 
@@ -109,7 +111,8 @@ def test_markdown_is_shown_and_nothing_else_gets_through(markdown, holds, never)
 
 
 def test_the_version_consented_to_is_stored_and_a_changed_text_is_a_new_one(researcher):
-    from annotation import design, recruitment
+    from annotation.recruitment import seats
+    from annotation.study import design
 
     study = factories.make_study(researcher, factories.make_task(), consent_text="First.")
     design.change_status(study, "draft")
@@ -120,7 +123,7 @@ def test_the_version_consented_to_is_stored_and_a_changed_text_is_a_new_one(rese
     design.save_draft(study, list(study.tasks.all()))
     design.change_status(study, "open")
     seat = factories.join(study)
-    recruitment.consent(seat, agree=True)
+    seats.consent(seat, agree=True)
     seat.refresh_from_db()
     assert (seat.consent_text.version, seat.consent_text.text) == (2, "Second.")
 
@@ -146,7 +149,7 @@ def check_file(folder, number=2):
 @pytest.fixture
 def checked(researcher, tmp_path):
     task = factories.make_task(test_size=6)
-    checks.import_checks(task, check_file(tmp_path))
+    attention_checks.import_checks(task, check_file(tmp_path))
     study = factories.make_study(researcher, task, shots=[2], attention_checks=2)
     return factories.seat(study.scenarios.get())
 
@@ -166,8 +169,8 @@ def test_checks_never_count_in_s1_and_their_result_is_kept(checked):
     factories.work_through(checked, answer)
     checked.refresh_from_db()
     assert checked.status == "completed"
-    assert checks.results(checked) == (0, 2)
-    row = scores.annotators(checked.study).iloc[0]
+    assert attention_checks.results(checked) == (0, 2)
+    row = frames.annotators(checked.study).iloc[0]
     assert (row["mean_s1"], row["n"], row["training_n"]) == (1.0, 6, 2)
     assert Answer.objects.count() == 10
 
@@ -188,7 +191,7 @@ def test_a_check_looks_like_any_other_example(client, checked):
 
 def test_a_task_has_one_file_of_checks(checked, tmp_path):
     with pytest.raises(FormatError, match="already"):
-        checks.import_checks(checked.scenario.task, check_file(tmp_path))
+        attention_checks.import_checks(checked.scenario.task, check_file(tmp_path))
 
 
 # Exit questionnaire ------------------------------------------------------------------------------

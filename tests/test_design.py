@@ -7,8 +7,8 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotation import design
 from annotation.models import Study
+from annotation.study import design
 from tests import factories
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from django.core.management import get_commands
 
-from analysis.exports import columns_markdown
+from analysis.export.files import columns_markdown
 from tests.test_hostile_requests import TAKE_FILES
 
 ROOT = Path(__file__).parents[1]

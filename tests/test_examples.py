@@ -7,9 +7,9 @@ import lxml.html
 import pytest
 from django.urls import reverse
 
-from analysis.views_examples import hardest
-from annotation import answering
+from analysis.pages.examples import hardest
 from annotation.models import Answer, Kind, Participation, Step
+from annotation.steps import answering
 from tasks.formats import Record
 from tasks.importing import read_clues
 from tasks.models import Example

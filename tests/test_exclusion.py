@@ -3,9 +3,10 @@
 import pytest
 from django.urls import reverse
 
-from analysis import scores, tables
-from annotation import exclusion, recruitment, withdrawal
+from analysis.tables import frames, performance
 from annotation.models import Answer, Kind, Participation
+from annotation.recruitment import seats as recruitment
+from annotation.steps import exclusion, withdrawal
 from tests import factories
 
 
@@ -42,7 +43,7 @@ def test_excluding_frees_the_seat_keeps_the_answers_and_says_why(ada, study, sea
 
 def test_both_versions_of_the_table_are_shown(ada, study, seats):
     decide(ada, study, seats[1], "no", "clicked through")
-    without, with_all = tables.versions(study, Kind.PERSON, scores.annotators(study))
+    without, with_all = performance.versions(study, Kind.PERSON, frames.annotators(study))
     name = study.tasks.get().name
     assert (without.cells[name, 0].n, without.cells[name, 0].mean) == (1, 100)
     assert with_all.cells[name, 0].n == 2
@@ -52,7 +53,7 @@ def test_both_versions_of_the_table_are_shown(ada, study, seats):
 
 
 def test_without_exclusions_there_is_one_table(study, seats):
-    assert len(tables.versions(study, Kind.PERSON, scores.annotators(study))) == 1
+    assert len(performance.versions(study, Kind.PERSON, frames.annotators(study))) == 1
 
 
 def test_an_excluded_annotator_comes_back_if_the_seat_is_free(ada, study, seats):

@@ -8,9 +8,9 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from analysis import resampling
-from annotation import payment
+from analysis.tables import resampling
 from annotation.models import Kind
+from annotation.money import payout
 from tests import factories
 
 # Columns that name a row; they measure nothing.
@@ -92,7 +92,7 @@ def pages(client, researcher) -> dict[str, str]:
     for task in study.tasks.all():
         factories.predict(researcher, "a-model", task, 0)
         factories.predict(researcher, "a-model", task, 2, 1)
-    payment.prepare(study, researcher)
+    payout.prepare(study, researcher)
     resampling.job_of(study, Kind.PERSON, owner=researcher)
     call_command("run_jobs", verbosity=0)
     client.force_login(researcher)

@@ -15,11 +15,13 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from analysis import exports, scores, tables
-from analysis.rendering import as_latex, as_markdown
-from analysis.verify import deviation, main, mean
-from annotation import exclusion, questionnaire, recruitment, training_step
+from analysis.export import files
+from analysis.export.verify import deviation, main, mean
+from analysis.tables import frames, performance
+from analysis.tables.rendering import as_latex, as_markdown
 from annotation.models import Answer, Kind, Participation
+from annotation.recruitment import seats
+from annotation.steps import exclusion, exit_questionnaire, training_step
 from tests import factories
 
 
@@ -30,7 +32,7 @@ def study(researcher):
     labels = factories.make_task(name="toy-labels", labels=factories.LABELS, title="Labels")
     study = factories.make_study(researcher, places, labels, shots=[0, 2, 4], annotators=2)
     arrived = factories.join(study)
-    recruitment.consent(arrived, agree=True)
+    seats.consent(arrived, agree=True)
     training_step.begin(arrived.token)
     factories.work_through(arrived)
     for scenario in study.scenarios.all():
@@ -39,7 +41,7 @@ def study(researcher):
                 seat = factories.seat(scenario)
                 factories.work_through(seat, _mostly_right if wrong else None)
     told = {"seen_before": "no", "ai_used": "unsure", "tools": "a pen", "comments": "=fine"}
-    questionnaire.answer(arrived.token, told)
+    exit_questionnaire.answer(arrived.token, told)
     exclusion.decide(arrived, False, "too fast", researcher)
     exclusion.decide(arrived, True, "not so fast after all", researcher)
     factories.predict(researcher, "toy", places, 2, 1, lambda example: example.gold[:1])
@@ -107,7 +109,7 @@ def test_the_journey_from_import_to_a_csv_byte_for_byte(client, researcher, tmp_
 
 
 def test_every_file_has_the_documented_columns(export):
-    for name, columns in exports.COLUMNS.items():
+    for name, columns in files.COLUMNS.items():
         with (export / name).open(encoding="utf-8", newline="") as file:
             assert next(csv.reader(file)) == list(columns), name
 
@@ -172,7 +174,7 @@ def test_the_browser_gets_the_same_as_a_zip(client, researcher, study, export):
 
 
 def test_the_zip_begins_before_the_database_is_asked(study, django_assert_num_queries):
-    pieces = exports.stream_export(study)
+    pieces = files.stream_export(study)
     with django_assert_num_queries(0):
         assert next(pieces).startswith(b"PK")
     pieces.close()
@@ -185,7 +187,7 @@ def test_verify_agrees_with_an_untouched_export(export):
 
 
 def test_the_checksums_hold_every_file(export, capsys):
-    for name in exports.COLUMNS:
+    for name in files.COLUMNS:
         text = (export / name).read_bytes()
         (export / name).write_bytes(text + b"\r\n")
         assert main(export) == 1
@@ -234,7 +236,7 @@ def test_verify_names_one_altered_cell_of_every_column(export, capsys, change, u
     write_rows(export, "annotators.csv", [row | {"browser": "B1"} for row in people])
     assert main(export) == 0
     found = set()
-    for name, columns in exports.COLUMNS.items():
+    for name, columns in files.COLUMNS.items():
         whole = (export / name).read_bytes()
         for column in columns:
             table = rows(export, name)
@@ -253,7 +255,7 @@ def test_verify_names_one_altered_cell_of_every_column(export, capsys, change, u
 
 def write_rows(export, name, table):
     with (export / name).open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, exports.COLUMNS[name], lineterminator="\r\n")
+        writer = csv.DictWriter(file, files.COLUMNS[name], lineterminator="\r\n")
         writer.writeheader()
         writer.writerows(table)
 
@@ -311,10 +313,10 @@ def test_the_table_counts_people_only_and_says_who_is_left_out(study):
     Participation.objects.filter(
         pk=study.participations.filter(status="completed").first().pk
     ).update(in_analysis=False, seat_number=None)
-    people = tables.performance(study)
+    people = performance.performance(study)
     assert sum(cell.n for cell in people.cells.values()) == 11
     assert people.not_counted == ["1 excluded from the analysis"]
-    robots = tables.performance(study, Kind.SIMULATED)
+    robots = performance.performance(study, Kind.SIMULATED)
     assert robots.heading == "Simulated annotators (not people)"
     assert sum(cell.n for cell in robots.cells.values()) == 0
     assert robots.not_counted == ["1 at work"]
@@ -323,7 +325,7 @@ def test_the_table_counts_people_only_and_says_who_is_left_out(study):
 def test_a_cell_is_the_mean_and_sd_over_annotators(study):
     import statistics
 
-    table = tables.performance(study)
+    table = performance.performance(study)
     means = [
         100 * statistics.fmean(turn.answer.s1 for turn in p.turns.filter(step="annotation"))
         for p in study.participations.filter(
@@ -341,11 +343,11 @@ def test_a_cell_is_the_mean_and_sd_over_annotators(study):
 def test_one_annotator_has_no_sd(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
-    assert tables.performance(study).cells["toy-places", 0].text == "100.0 ± –"
+    assert performance.performance(study).cells["toy-places", 0].text == "100.0 ± –"
 
 
 def test_the_table_can_be_had_as_markdown_and_latex(study):
-    table = tables.performance(study)
+    table = performance.performance(study)
     assert "| 0 shots |" in as_markdown(table)
     assert "toy-places" in as_markdown(table)
     latex = as_latex(table)
@@ -355,7 +357,7 @@ def test_the_table_can_be_had_as_markdown_and_latex(study):
 
 
 def test_the_training_table_tells_examples_by_content(study):
-    rows = {(row.task, row.shots): row for row in tables.training(study)}
+    rows = {(row.task, row.shots): row for row in performance.training(study)}
     four = rows["toy-places", 4]
     assert four.block_names == ["in the 2", "in the 4, not the 2"]
     assert rows["toy-places", 2].texts[1] == "–"
@@ -372,7 +374,7 @@ def test_the_training_table_takes_as_many_queries_for_one_task_as_for_three(
         for scenario in study.scenarios.all():
             factories.work_through(factories.seat(scenario))
         with django_assert_num_queries(4):
-            rows = tables.training(study)
+            rows = performance.training(study)
         assert [row.texts for row in rows] == [["100.0", "–"], ["100.0", "100.0"]] * number
 
 
@@ -385,9 +387,9 @@ def test_the_training_table_counts_those_who_completed_and_are_in_the_analysis(r
     factories.work_through(out, lambda turn: ["home"])
     Participation.objects.filter(pk=out.pk).update(in_analysis=False, seat_number=None)
     factories.work_through(factories.seat(scenario), lambda turn: ["home"], limit=3)
-    (row,) = tables.training(study)
+    (row,) = performance.training(study)
     assert (row.n, row.texts) == (2, ["50.0"])
-    assert tables.training(study, Kind.SIMULATED)[0].n == 0
+    assert performance.training(study, Kind.SIMULATED)[0].n == 0
 
 
 def test_means_and_sds_of_annotators_are_exact(researcher, django_assert_num_queries):
@@ -398,7 +400,7 @@ def test_means_and_sds_of_annotators_are_exact(researcher, django_assert_num_que
     one = factories.seat(study.scenarios.get())
     factories.work_through(one, lambda turn: ["went", "home", *turn.example.gold][-3:])
     with django_assert_num_queries(2):
-        frame = scores.annotators(study)
+        frame = frames.annotators(study)
     s1 = [answer.s1 for answer in Answer.objects.all()]
     assert len(set(s1)) > 2
     assert frame["mean_s1"][0] == mean(s1)
@@ -424,7 +426,7 @@ def test_splits_that_are_not_nested_give_no_number(researcher):
     )
     for scenario in study.scenarios.all():
         factories.work_through(factories.seat(scenario))
-    by_shots = {row.shots: row.texts for row in tables.training(study)}
+    by_shots = {row.shots: row.texts for row in performance.training(study)}
     assert by_shots[2][0] == "100.0"
     assert by_shots[4][1] == "not nested"
 

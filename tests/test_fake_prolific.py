@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from annotation.recruiters.prolific.fake import FakeProlific
+from annotation.simulation.fake_prolific.platform import FakeProlific
 from tests.prolific_http import (
     ANN,
     BEA,

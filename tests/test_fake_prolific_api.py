@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from annotation.recruiters.prolific.fake import FakeError, FakeProlific
+from annotation.simulation.fake_prolific.platform import FakeError, FakeProlific
 from tests.prolific_http import (
     ANN,
     BEA,

@@ -9,8 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 import jwt
 import pytest
 
-from annotation.recruiters.prolific.fake import FakeProlific
-from annotation.recruiters.prolific.fake_rules import FakeError
+from annotation.simulation.fake_prolific.platform import FakeProlific
+from annotation.simulation.fake_prolific.rules import FakeError
 from tests.prolific_http import (
     ANN,
     BEA,

@@ -10,9 +10,11 @@ import pytest
 from django.db import connection
 from django.urls import reverse
 
-from analysis import figures_page, tables
-from annotation import checks, guards
+from analysis.figures import data as figure_data
+from analysis.tables import performance
+from annotation import guards
 from annotation.models import Answer, Kind
+from annotation.steps import attention_checks
 from tests import factories
 
 NAMES = ["shots", "learning", "drift", "speed", "time"]
@@ -45,7 +47,7 @@ def marks(spec: dict) -> list[dict]:
 
 
 def test_the_shot_curve_is_the_table_as_a_curve(ada, study):
-    cells = tables.performance(study).cells
+    cells = performance.performance(study).cells
     means = [row for row in rows_of(ada, study, "shots") if row["what"] == "mean"]
     assert len(means) == 2
     for row in means:
@@ -232,7 +234,7 @@ def test_attention_checks_are_in_no_figure(ada, researcher, tmp_path):
         )
         + "\n"
     )
-    checks.import_checks(task, path)
+    attention_checks.import_checks(task, path)
     study = factories.make_study(researcher, task, shots=[0], annotators=1, attention_checks=1)
     factories.work_through(factories.seat(study.scenarios.get()))
     tenths = [row for row in rows_of(ada, study, "drift") if row["what"] == "annotator"]
@@ -246,7 +248,7 @@ def test_the_numbers_stand_on_the_page_and_in_a_csv(ada, study, figure):
     rows = list(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))
     assert len(rows) == {"learning": 1, "time": 4}.get(figure, 2)
     page = ada.get(reverse("figures", args=[study.name])).content.decode()
-    shown = figures_page.figure(study, Kind.PERSON, figure)
+    shown = figure_data.figure(study, Kind.PERSON, figure)
     assert len(shown.cells) == len(rows)
     for line in shown.cells:
         assert "</td><td>".join(line[1:]) in page

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 import pytest
 from django.urls import reverse
 
-from analysis import findings, resampling
+from analysis.tables import findings, resampling
 from annotation.models import Kind
 from tasks import jobs
 from tasks.models import Job

@@ -8,7 +8,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from analysis import bundle
+from analysis.export import bundle_job
 from tasks import jobs, uploads
 from tasks.models import Job, PredictionFile, Task, Upload
 from tests import factories
@@ -89,7 +89,7 @@ def test_files_that_are_added_on_a_full_disk_leave_the_others_as_they_are(ada, d
 
 @pytest.mark.small_disk
 def test_predictions_on_a_full_disk_are_named_and_leave_nothing(ada, disk, monkeypatch):
-    monkeypatch.setattr("tasks.prediction_uploads.SMALL", 0)
+    monkeypatch.setattr("tasks.predictions.format.upload_job.SMALL", 0)
     task = factories.make_task()
     data = factories.prediction_lines(task, lambda example: example.gold)
     other = fill(disk)
@@ -113,18 +113,18 @@ def test_a_bundle_on_a_full_disk_is_named_leaves_nothing_and_is_made_when_there_
     study = factories.make_study(researcher, factories.make_task(), shots=[2])
     other = fill(disk)
     for _try in range(3):
-        job = bundle.prepare(study, researcher)
+        job = bundle_job.prepare(study, researcher)
         jobs.advance(job)
         assert job.has_failed
         assert job.error.startswith(NAMED)
         assert [name for name in files_in(disk) if name != "other"] == []
     other.unlink()
     subprocess.run(["mount", "-o", "remount,size=40m", str(disk)], check=True)
-    job = bundle.prepare(study, researcher)
+    job = bundle_job.prepare(study, researcher)
     while not job.is_done:
         jobs.advance(job)
         assert not job.has_failed, job.error
-    archive = bundle.archive_of(job)
+    archive = bundle_job.archive_of(job)
     assert archive is not None
     assert files_in(disk) == [str(archive.relative_to(disk))]
 

@@ -9,8 +9,10 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models.signals import post_migrate
 from django.urls import reverse
 
-from annotation import design, guards, pay
+from annotation import guards
 from annotation.models import Answer, AnswerSpan, Decision, Exposure, Study, Tombstone, Turn
+from annotation.money import ledger
+from annotation.study import design
 from tasks.models import Example
 from tests import factories
 
@@ -153,7 +155,7 @@ STANDS = {
 
 @pytest.mark.parametrize("sql", STANDS.values(), ids=STANDS)
 def test_the_database_keeps_what_scores_rest_on(answered, researcher, sql):
-    pay.decide(answered, False, "no answer to the message", researcher)
+    ledger.decide(answered, False, "no answer to the message", researcher)
     before = [list(model.objects.values()) for model in (Example, Study, Decision, Exposure)]
     refused(sql)
     assert before == [
@@ -164,7 +166,7 @@ def test_the_database_keeps_what_scores_rest_on(answered, researcher, sql):
 @pytest.mark.sqlite
 @pytest.mark.parametrize("table", sorted(guards.GUARDED))
 def test_sqlite_replaces_no_guarded_row(answered, researcher, table):
-    pay.decide(answered, False, "no answer to the message", researcher)
+    ledger.decide(answered, False, "no answer to the message", researcher)
     with connection.cursor() as cursor:
         cursor.execute(f"SELECT count(*) FROM {table}")
         rows = cursor.fetchone()[0]
@@ -183,7 +185,7 @@ def test_postgresql_truncates_no_guarded_table(answered, table):
 def test_the_reason_of_a_decision_can_go_with_the_answers_and_nothing_else_of_it(
     answered, researcher
 ):
-    pay.decide(answered, False, "S1 of 12.5 in the training", researcher)
+    ledger.decide(answered, False, "S1 of 12.5 in the training", researcher)
     Tombstone.objects.create(participation=answered, turns_erased=4)
     with pytest.raises(DatabaseError), transaction.atomic():
         answered.decisions.update(reason="withdrawn", outcome=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis import learning
+from analysis.stats import learning
 
 
 def frame(**people: list[float]) -> pd.DataFrame:

@@ -4,9 +4,9 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from annotation import pay, payment
 from annotation.models import PaymentBatch, Submission
-from annotation.recruiters.prolific import sync
+from annotation.money import ledger, payout
+from annotation.platforms.prolific import sync
 from tests import factories
 from tests.prolific import BO, IDA, complete
 
@@ -35,9 +35,9 @@ def lose(settings):
 @pytest.fixture
 def batch(fake, study, published) -> PaymentBatch:
     """A bonus that was to be paid on Prolific when the key was lost."""
-    pay.add_bonus(complete(fake, published), 100, "thanks", None)
+    ledger.add_bonus(complete(fake, published), 100, "thanks", None)
     sync.sync(study)
-    payment.prepare(study, None)
+    payout.prepare(study, None)
     return PaymentBatch.objects.get(method="bonus")
 
 
@@ -67,15 +67,15 @@ def test_everybody_else_is_paid_and_whoever_is_lost_by_hash_or_by_hand(
     lose()
     bo = complete(fake, published, BO)
     for one in (ida, bo):
-        pay.add_bonus(one, 100, "thanks", None)
+        ledger.add_bonus(one, 100, "thanks", None)
     sync.sync(study)
-    said = payment.pay_all(study, None)
+    said = payout.pay_all(study, None)
     assert said
     assert not [sentence for sentence in said if "NOT PAID" in sentence]
     assert paid(fake) == {IDA: published.reward_cents, BO: published.reward_cents + 100}
     by_hand = PaymentBatch.objects.get(method="hand")
-    assert payment.total(by_hand) == 100
-    assert payment.LOST in payment.batch_csv(by_hand)
+    assert payout.total(by_hand) == 100
+    assert payout.LOST in payout.batch_csv(by_hand)
 
 
 def test_a_prepared_bonus_of_somebody_lost_says_what_to_do_on_each_page(ada, study, batch, lose):
@@ -94,10 +94,10 @@ def test_a_prepared_bonus_of_somebody_lost_says_what_to_do_on_each_page(ada, stu
 
 
 def test_a_payment_that_broke_off_is_looked_up_by_hash(fake, batch, lose):
-    payment.pay_batch(batch)
+    payout.pay_batch(batch)
     PaymentBatch.objects.update(state="paying", paid_at=None)
     lose()
-    payment.pay_batch(batch)
+    payout.pay_batch(batch)
     assert batch.state == "paid"
     assert paid(fake) == {IDA: 100}
 

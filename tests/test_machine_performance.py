@@ -9,9 +9,10 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from analysis import differences, machine_performance
-from analysis.machine_performance import aggregate, over
-from analysis.published import human_table4, machine_tables5_6
+from analysis.tables import differences
+from analysis.tables import models as model_tables
+from analysis.tables.models import aggregate, over
+from analysis.tables.published import human_table4, machine_tables5_6
 from annotation.models import Kind
 from tasks.models import Task
 from tests import factories
@@ -105,7 +106,7 @@ def toy(researcher, study):
 def rows_of(study, kind=Kind.PERSON) -> dict:
     return {
         (table.shots, str(row)): row
-        for table in machine_performance.tables(study, kind)
+        for table in model_tables.tables(study, kind)
         for row in table.rows
     }
 

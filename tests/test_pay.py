@@ -11,16 +11,6 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation import (
-    activity,
-    pay,
-    payment,
-    personal_links,
-    qualification,
-    recruitment,
-    training_step,
-    withdrawal,
-)
 from annotation.models import (
     Activity,
     Answer,
@@ -29,7 +19,11 @@ from annotation.models import (
     PaymentBatch,
     Turn,
 )
-from annotation.recruiters.prolific import studies
+from annotation.money import ledger, payout
+from annotation.platforms import personal_links
+from annotation.platforms.prolific import studies
+from annotation.recruitment import seats
+from annotation.steps import active_time, qualification, training_step, withdrawal
 from tests import factories
 
 START = datetime(2026, 1, 5, 12, 0, tzinfo=UTC)
@@ -105,7 +99,7 @@ def test_a_sign_for_another_turn_is_stored_nowhere(client, study, turn):
 def test_nonsense_in_a_sign_is_nothing(study):
     seat = factories.seat(study.scenarios.get())
     told = {"blurs": "-1", "away_seconds": "9" * 40, "pastes": "٣"}
-    activity.ping(seat.token, seat.latest_turn().pk, told)
+    active_time.ping(seat.token, seat.latest_turn().pk, told)
     stored = Activity.objects.get()
     assert (stored.blurs, stored.away_seconds, stored.pastes) == (0, 0, 0)
 
@@ -162,8 +156,8 @@ def test_who_completes_earns_the_larger_of_base_and_rate(study, seconds, fields,
 
 def earned_after_settling(seat) -> dict[str, int]:
     with transaction.atomic():
-        pay.settle(Participation.objects.get(pk=seat.pk))
-        pay.settle(Participation.objects.get(pk=seat.pk))
+        ledger.settle(Participation.objects.get(pk=seat.pk))
+        ledger.settle(Participation.objects.get(pk=seat.pk))
     return earned(seat)
 
 
@@ -211,7 +205,7 @@ def test_who_expired_is_settled_only_when_a_payment_is_prepared(study):
     assert earned(seat) == {}
     study.minimum_pay = 1
     study.save()
-    payment.prepare(study, None)
+    payout.prepare(study, None)
     assert earned(seat) == {"partial": 100}
 
 
@@ -220,18 +214,18 @@ def test_who_comes_back_and_completes_is_paid_for_all_of_it_once(study):
     study.save()
     seat = factories.seat(study.scenarios.get())
     Participation.objects.filter(pk=seat.pk).update(status="expired", seat_number=None)
-    payment.prepare(study, None)
+    payout.prepare(study, None)
     before = sum(earned(seat).values())
-    from annotation import recruitment
+    from annotation.recruitment import seats
 
-    recruitment.come_back(Participation.objects.get(pk=seat.pk))
+    seats.come_back(Participation.objects.get(pk=seat.pk))
     factories.work_through(seat)
     assert sum(earned(seat).values()) in (300, 300 + before)
 
 
 def test_the_ledger_is_insert_only(study):
     seat = factories.seat(study.scenarios.get())
-    entry = pay.add_bonus(seat, 50, "thanks", None)
+    entry = ledger.add_bonus(seat, 50, "thanks", None)
     for change in (
         lambda: LedgerEntry.objects.filter(pk=entry.pk).update(cents=5000),
         lambda: LedgerEntry.objects.filter(pk=entry.pk).delete(),
@@ -251,12 +245,12 @@ def test_paid_and_analysed_are_two_facts(client, researcher, study):
     client.post(address, {"about": "pay", "outcome": "no", "reason": "a robot"})
     seat.refresh_from_db()
     assert (seat.is_paid, seat.in_analysis) == (False, True)
-    assert payment.prepare(study, researcher) == []
+    assert payout.prepare(study, researcher) == []
     client.post(address, {"about": "analysis", "outcome": "no", "reason": "too fast"})
     client.post(address, {"about": "pay", "outcome": "yes", "reason": "no robot after all"})
     seat.refresh_from_db()
     assert (seat.is_paid, seat.in_analysis) == (True, False)
-    assert len(payment.prepare(study, researcher)) == 1
+    assert len(payout.prepare(study, researcher)) == 1
     page = client.get(reverse("participation", args=[study.name, seat.pseudonym]))
     assert "no robot after all" in page.content.decode()
 
@@ -300,7 +294,7 @@ def test_wages_are_per_hour_of_active_time_and_the_page_warns_below_the_rate(
     )
     total = sum(earned(seat).values())
     Participation.objects.filter(pk=seat.pk).update(worked_seconds=1200)
-    (wage,) = pay.wages(pay.settled(study))
+    (wage,) = ledger.wages(ledger.settled(study))
     assert wage.per_active_hour == pytest.approx(total * 3)
     client.force_login(researcher)
     page = client.get(reverse("pay", args=[study.name])).content.decode()
@@ -329,22 +323,22 @@ def test_a_batch_by_hand_holds_names_and_each_entry_is_in_one_batch(client, rese
     client.post(page, {"action": "mark", "batch": batch.pk})
     assert client.post(page, {"action": "mark", "batch": batch.pk}).status_code == 409
     assert client.post(page, {"action": "cancel", "batch": batch.pk}).status_code == 409
-    (wage,) = pay.wages(pay.settled(study))
+    (wage,) = ledger.wages(ledger.settled(study))
     assert wage.paid == wage.earned
 
 
 def test_a_cancelled_batch_sets_its_entries_free(client, researcher, study):
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat)
-    (batch,) = payment.prepare(study, researcher)
-    payment.cancel(batch)
-    (again,) = payment.prepare(study, researcher)
-    assert payment.total(again) == sum(earned(seat).values())
+    (batch,) = payout.prepare(study, researcher)
+    payout.cancel(batch)
+    (again,) = payout.prepare(study, researcher)
+    assert payout.total(again) == sum(earned(seat).values())
 
 
 def test_robots_earn_nothing(study):
     factories.work_through(factories.seat(study.scenarios.get(), "simulated"))
-    assert payment.prepare(study, None) == []
+    assert payout.prepare(study, None) == []
 
 
 def test_somebody_elses_money_is_not_found(client, other_researcher, study):
@@ -363,8 +357,8 @@ def test_the_pay_page_asks_the_same_number_of_queries_however_many_batches_there
 
     def batches(number: int) -> None:
         while study.payment_batches.count() < number:
-            pay.add_bonus(seat, 10 + study.payment_batches.count(), "kind", researcher)
-            payment.prepare(study, researcher)
+            ledger.add_bonus(seat, 10 + study.payment_batches.count(), "kind", researcher)
+            payout.prepare(study, researcher)
 
     batches(3)
     ada.get(address)
@@ -447,13 +441,13 @@ def test_ten_hours_of_signs_earn_no_more_than_the_cap(client, researcher, monkey
 
 def test_who_only_consents_earns_nothing_and_neither_does_who_leaves_then(study, monkeypatch):
     consented = factories.join(study)
-    recruitment.consent(consented, agree=True)
+    seats.consent(consented, agree=True)
     left = factories.join(study)
-    recruitment.consent(left, agree=True)
+    seats.consent(left, agree=True)
     Participation.objects.update(consented_at=timezone.now() + timedelta(minutes=6))
     withdrawal.withdraw(left.token)
     Participation.objects.filter(pk=consented.pk).update(status="expired", seat_number=None)
-    assert pay.settle_ended(study) == 0
+    assert ledger.settle_ended(study) == 0
     assert not LedgerEntry.objects.exists()
 
 

@@ -7,8 +7,10 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation import personal_links, recruitment, training_step
 from annotation.models import Participation, PersonalLink, Study
+from annotation.platforms import personal_links
+from annotation.recruitment import seats
+from annotation.steps import training_step
 from tests import factories
 
 
@@ -68,7 +70,7 @@ def test_the_states_follow_the_work(study):
     links = personal_links.make(study, "active\nexpired\ndone\nunused")
     _active, expired, done = (start(link, Client()) for link in links[:3])
     Participation.objects.filter(pk=expired.pk).update(status="expired", seat_number=None)
-    recruitment.consent(done, agree=True)
+    seats.consent(done, agree=True)
     training_step.begin(done.token)
     factories.work_through(done)
     assert states(study) == {name: name for name in ("active", "expired", "done", "unused")}
@@ -78,7 +80,7 @@ def test_the_states_follow_the_work(study):
 
 def test_declining_leaves_the_link_unused(study):
     (link,) = personal_links.make(study, "Ida")
-    recruitment.consent(start(link, Client()), agree=False)
+    seats.consent(start(link, Client()), agree=False)
     assert states(study) == {"Ida": "unused"}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
-from analysis import pictures, seen
+from analysis.export import pages_seen, screenshots
 from tasks.models import Example
 from tests import factories
 from tests.test_no_gold_leaks import GOLDS, records
@@ -126,7 +126,7 @@ def test_a_long_page_is_pictured_to_its_end(researcher, tmp_path):
 @pytest.mark.browser
 def test_a_picture_is_made_with_scripts_and_the_page_itself_has_none(study, tmp_path, monkeypatch):
     with_scripts, _said = released(study, tmp_path / "one")
-    monkeypatch.setattr(pictures, "SCRIPTS", "")
+    monkeypatch.setattr(screenshots, "SCRIPTS", "")
     without, _said = released(study, tmp_path / "two")
     name = "seen/toy-places-question-desktop.png"
     assert (with_scripts / name).read_bytes() != (without / name).read_bytes()
@@ -162,7 +162,7 @@ def test_pictures_can_be_left_out(study, tmp_path):
 def test_a_broken_browser_is_said_and_the_bundle_is_made(
     study, tmp_path, monkeypatch, script, reason
 ):
-    monkeypatch.setattr(pictures, "PATIENCE", 1)
+    monkeypatch.setattr(screenshots, "PATIENCE", 1)
     broken = tmp_path / "broken"
     broken.write_text(f"#!/bin/sh\n{script}\n")
     broken.chmod(0o755)
@@ -187,7 +187,7 @@ def pages_with(researcher, gold) -> dict[str, str]:
         test=records("test", gold),
     )  # fmt: skip
     study = factories.make_study(researcher, task, shots=[0, 3])
-    return {name.removeprefix(task.name): html for name, html in seen.pages(study).items()}
+    return {name.removeprefix(task.name): html for name, html in pages_seen.pages(study).items()}
 
 
 def test_other_gold_gives_the_same_pages_but_for_the_reveal(researcher):
@@ -198,7 +198,7 @@ def test_other_gold_gives_the_same_pages_but_for_the_reveal(researcher):
 
 
 def test_the_reveal_is_of_an_example_that_has_an_answer(study):
-    html = seen.pages(study)["toy-places-reveal"]
+    html = pages_seen.pages(study)["toy-places-reveal"]
     shown = Example.objects.get(split__kind="train", split__shots=2, position=1)
     assert shown.gold
     assert "Training step, example 2 of 2" in html
@@ -209,12 +209,12 @@ def test_help_examples_stand_where_annotators_had_them(researcher):
     labels = factories.make_task(labels=factories.LABELS)
     zero = factories.make_study(researcher, labels, shots=[0, 2])
     two = factories.make_study(researcher, labels, shots=[2])
-    assert "I loved the soup." not in seen.pages(zero)["toy-places-question"]
-    assert "I loved the soup." in seen.pages(two)["toy-places-question"]
+    assert "I loved the soup." not in pages_seen.pages(zero)["toy-places-question"]
+    assert "I loved the soup." in pages_seen.pages(two)["toy-places-question"]
 
 
 def test_the_instructions_are_those_of_the_fewest_shots_with_their_questions(study):
-    html = seen.pages(study)["toy-places-instructions"]
+    html = pages_seen.pages(study)["toy-places-instructions"]
     assert "The right answers are not shown." in html
     assert "What is wanted?" in html
     assert "/work/" not in html

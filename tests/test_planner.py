@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 from django.urls import reverse
 
-from analysis import planner, sensitivity, significance, tables
+from analysis.stats import significance
+from analysis.tables import performance, planner, sensitivity
 from annotation.models import Participation
 from tests import factories
 
@@ -230,7 +231,7 @@ def cells(study) -> dict[tuple[str, int], tuple[float, int]]:
 
 def test_the_first_line_is_the_table(study):
     found = cells(study)
-    for (_task, shots), cell in tables.performance(study).cells.items():
+    for (_task, shots), cell in performance.performance(study).cells.items():
         assert found["reported", shots] == pytest.approx((cell.mean, cell.n))
 
 

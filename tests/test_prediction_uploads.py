@@ -4,16 +4,18 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
-from tasks import jobs, prediction_files, prediction_uploads
+from tasks import jobs
 from tasks.models import Job, Model, PredictionFile
+from tasks.predictions import store as prediction_store
+from tasks.predictions import upload_job as prediction_upload
 from tests import factories
 
 
 @pytest.fixture(autouse=True)
 def var(settings, tmp_path, monkeypatch):
     """Every upload is large, each file a part, and each press does one part."""
-    monkeypatch.setattr(prediction_uploads, "SMALL", 0)
-    monkeypatch.setattr(prediction_files, "PART", 0)
+    monkeypatch.setattr(prediction_upload, "SMALL", 0)
+    monkeypatch.setattr(prediction_store, "PART", 0)
     monkeypatch.setattr(jobs, "POLL", 0)
     settings.VAR_DIR = tmp_path
     return tmp_path
@@ -63,8 +65,8 @@ def test_files_are_scored_one_by_one_and_stored_at_the_end(ada, researcher, task
     # The same as in one request.
     stored = PredictionFile.objects.with_scores().get(split_number=2)
     data = files(task, 2)[0].read()
-    upload = prediction_files.Upload(stored.filename, data, task, 2, 2)
-    (other,) = prediction_files.add("other", [upload], researcher)
+    upload = prediction_store.Upload(stored.filename, data, task, 2, 2)
+    (other,) = prediction_store.add("other", [upload], researcher)
     rows = ("example", "predicted", "s1")
     assert list(stored.predictions.values_list(*rows)) == list(other.predictions.values_list(*rows))
     assert stored.sha256 == other.sha256
@@ -92,7 +94,7 @@ def test_a_large_upload_against_the_card_is_refused_whole(ada):
 
 def test_small_files_are_scored_together_and_each_bad_one_named(ada, task, monkeypatch):
     sent = files(task, 1, 2, 3, 4, n2=b"x", n3=b"y")
-    monkeypatch.setattr(prediction_files, "PART", sent[0].size + 1)
+    monkeypatch.setattr(prediction_store, "PART", sent[0].size + 1)
     send(ada, sent)
     assert Job.objects.get().parameters["parts"] == [[0, 1], [2, 3]]
     while not go_on(ada).is_done:
@@ -103,7 +105,7 @@ def test_small_files_are_scored_together_and_each_bad_one_named(ada, task, monke
 
 
 def test_what_is_small_is_stored_in_the_request(ada, task, monkeypatch):
-    monkeypatch.setattr(prediction_uploads, "SMALL", 10_000)
+    monkeypatch.setattr(prediction_upload, "SMALL", 10_000)
     assert send(ada, files(task, 1)).url == reverse("model", args=["toy"])
     assert not Job.objects.exists()
 
@@ -154,7 +156,7 @@ def test_every_part_can_be_done_again(ada, task):
     send(ada, files(task, 1, 2))
     for number in range(3):
         # Done, but stopped before that was stored.
-        prediction_uploads._chunk(Job.objects.get(), number)
+        prediction_upload._chunk(Job.objects.get(), number)
         go_on(ada)
     assert "2 files stored." in shown(ada)
     assert PredictionFile.objects.count() == 2

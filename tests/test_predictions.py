@@ -15,8 +15,8 @@ from django.urls import reverse
 from tasks.formats import FormatError
 from tasks.metrics import s1
 from tasks.models import Model, Prediction, PredictionFile, Task
-from tasks.prediction_files import PredictionsError, Upload, add
-from tasks.predictions import Place, parse, place_of
+from tasks.predictions.format import Place, parse, place_of
+from tasks.predictions.store import PredictionsError, Upload, add
 from tests import factories
 
 IDS = ["a", "b"]

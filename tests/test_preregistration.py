@@ -6,8 +6,9 @@ import json
 import pytest
 from django.urls import reverse
 
-from analysis import documents, preregistration
-from annotation import design, exclusion
+from analysis.documents import blocks, preregistration
+from annotation.steps import exclusion
+from annotation.study import design
 from tests import factories
 
 QUESTIONS = "How often can you change an answer?\n- As often as I like\n* Never"
@@ -72,7 +73,7 @@ def test_texts_of_the_researcher_do_not_break_the_markdown(ada, study):
 def test_it_is_made_from_the_manifest_alone(study):
     opening = preregistration.Opening("0" * 64, study.opened_at, 1, 0)
     changed = json.loads(study.manifest) | {"seed": 99, "hourly_rate": "7.77"}
-    text = documents.as_markdown(preregistration.document(changed, opening))
+    text = blocks.as_markdown(preregistration.document(changed, opening))
     assert "choices: 99." in text
     assert "7.77 USD per hour" in text
 

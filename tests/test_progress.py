@@ -9,20 +9,12 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation import (
-    behaviour,
-    design,
-    exclusion,
-    pay,
-    payment,
-    progress,
-    qualification,
-    recruitment,
-    team,
-    training_step,
-    withdrawal,
-)
 from annotation.models import LedgerEntry, Participation, Study
+from annotation.money import ledger, payout
+from annotation.monitoring import flags, progress
+from annotation.recruitment import seats as recruitment
+from annotation.steps import exclusion, qualification, training_step, withdrawal
+from annotation.study import design, team
 from tests import factories
 
 HTMX = {"HX-Request": "true"}
@@ -209,8 +201,8 @@ def test_money_is_earned_paid_and_committed(researcher):
     factories.work_through(factories.seat(scenario))
     found = progress.of_study(study).money
     assert (found.earned, found.paid, found.due, found.promised) == (500, 0, 500, 1200)
-    (batch,) = payment.prepare(study, researcher)
-    payment.mark_paid(batch)
+    (batch,) = payout.prepare(study, researcher)
+    payout.mark_paid(batch)
     found = progress.of_study(study).money
     assert (found.earned, found.paid, found.due, found.promised) == (500, 500, 0, 1200)
 
@@ -221,7 +213,7 @@ def test_what_is_held_back_is_not_committed(researcher):
     )
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat)
-    pay.decide(seat, False, "a bot", researcher)
+    ledger.decide(seat, False, "a bot", researcher)
     found = progress.of_study(study).money
     assert (found.earned, found.held_back, found.due) == (500, 500, 0)
 
@@ -272,7 +264,7 @@ def test_the_flags_take_two_queries_and_read_no_answer(study, two, django_assert
     for _ in range(3):
         factories.work_through(factories.seat(two))
     with django_assert_num_queries(2) as seen:
-        assert behaviour.of_completed(study).completed == 3
+        assert flags.of_completed(study).completed == 3
     assert not any("annotation_answer" in query["sql"] for query in seen.captured_queries)
 
 

@@ -10,7 +10,6 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation import eligibility, pay, payment, training_step
 from annotation.models import (
     Exposure,
     LedgerEntry,
@@ -19,10 +18,14 @@ from annotation.models import (
     Submission,
     WebhookEvent,
 )
-from annotation.recruiters.prolific import client as prolific_client
-from annotation.recruiters.prolific import studies, sync
-from annotation.recruiters.prolific.client import ProlificError
-from annotation.recruiters.prolific.fake import FakeError
+from annotation.money import ledger as pay
+from annotation.money import payout
+from annotation.platforms.prolific import client as prolific_client
+from annotation.platforms.prolific import studies, sync
+from annotation.platforms.prolific.client import ProlificError
+from annotation.recruitment import eligibility
+from annotation.simulation.fake_prolific.platform import FakeError
+from annotation.steps import training_step
 from tests import factories
 from tests.prolific import (
     BO,
@@ -327,7 +330,7 @@ def ledger() -> int:
 
 def pay_all(study):
     sync.sync(study)
-    return payment.pay_all(study, None)
+    return payout.pay_all(study, None)
 
 
 def test_reward_by_approval_and_the_rest_by_bonus_to_the_cent(fake, study, published):
@@ -361,19 +364,19 @@ def test_a_lost_reply_to_a_payment_pays_nobody_twice(fake, study, published):
     seat = complete(fake, published)
     pay.add_bonus(seat, 100, "thanks", None)
     sync.sync(study)
-    payment.prepare(study, None)
+    payout.prepare(study, None)
     batch = PaymentBatch.objects.get(method="bonus")
     batch.external_id = prolific_client.Client().prepare_bonuses(
-        published.external_id, payment.bonus_lines(batch)
+        published.external_id, payout.bonus_lines(batch)
     )
     batch.save()
     fake.mode(fail_after_next=1)
     with pytest.raises(ProlificError, match="503"):
-        payment.pay_batch(batch)
+        payout.pay_batch(batch)
     batch.refresh_from_db()
     assert batch.state == "paying"
-    payment.pay_batch(batch)
-    payment.pay_batch(batch)
+    payout.pay_batch(batch)
+    payout.pay_batch(batch)
     assert batch.state == "paid"
     assert fake.books()[IDA]["entries"] == [
         {"kind": "bonus", "cents": 100, "study": published.external_id,
@@ -384,15 +387,15 @@ def test_a_lost_reply_to_a_payment_pays_nobody_twice(fake, study, published):
 def test_a_crash_before_the_request_waits_and_then_pays_once(fake, study, published):
     seat = complete(fake, published)
     pay.add_bonus(seat, 100, "thanks", None)
-    payment.prepare(study, None)
+    payout.prepare(study, None)
     batch = PaymentBatch.objects.get(method="bonus")
     PaymentBatch.objects.filter(pk=batch.pk).update(state="paying", paying_since=timezone.now())
-    with pytest.raises(payment.PaymentError, match="nobody is paid twice"):
-        payment.pay_batch(batch)
+    with pytest.raises(payout.PaymentError, match="nobody is paid twice"):
+        payout.pay_batch(batch)
     assert books(fake) == 0
-    long_ago = timezone.now() - 2 * payment.SETTLING
+    long_ago = timezone.now() - 2 * payout.SETTLING
     PaymentBatch.objects.filter(pk=batch.pk).update(paying_since=long_ago)
-    payment.pay_batch(batch)
+    payout.pay_batch(batch)
     assert books(fake) == 100
 
 
@@ -400,9 +403,9 @@ def test_two_who_look_up_the_same_lost_payment_pay_it_once(fake, study, publishe
     fake.mode(pay_again=True)
     seat = complete(fake, published)
     pay.add_bonus(seat, 100, "thanks", None)
-    payment.prepare(study, None)
+    payout.prepare(study, None)
     batch = PaymentBatch.objects.get(method="bonus")
-    long_ago = timezone.now() - 2 * payment.SETTLING
+    long_ago = timezone.now() - 2 * payout.SETTLING
     PaymentBatch.objects.filter(pk=batch.pk).update(state="paying", paying_since=long_ago)
 
     class Overtaken(prolific_client.Client):
@@ -411,12 +414,12 @@ def test_two_who_look_up_the_same_lost_payment_pay_it_once(fake, study, publishe
         def submission(self, submission):
             seen = super().submission(submission)
             monkeypatch.undo()
-            payment.pay_batch(PaymentBatch.objects.get(pk=batch.pk))
+            payout.pay_batch(PaymentBatch.objects.get(pk=batch.pk))
             return seen
 
-    monkeypatch.setattr(payment, "Client", Overtaken)
-    with pytest.raises(payment.PaymentError, match="Somebody else"):
-        payment.pay_batch(batch)
+    monkeypatch.setattr(payout, "Client", Overtaken)
+    with pytest.raises(payout.PaymentError, match="Somebody else"):
+        payout.pay_batch(batch)
     assert books(fake) == 100
     assert PaymentBatch.objects.get(pk=batch.pk).state == "paid"
 
@@ -424,11 +427,11 @@ def test_two_who_look_up_the_same_lost_payment_pay_it_once(fake, study, publishe
 def test_a_plain_refusal_leaves_the_batch_as_it_was(fake, study, published):
     seat = complete(fake, published)
     pay.add_bonus(seat, 100, "thanks", None)
-    payment.prepare(study, None)
+    payout.prepare(study, None)
     batch = PaymentBatch.objects.get(method="bonus")
     PaymentBatch.objects.filter(pk=batch.pk).update(external_id="0" * 24)
     with pytest.raises(ProlificError, match="404"):
-        payment.pay_batch(batch)
+        payout.pay_batch(batch)
     batch.refresh_from_db()
     assert batch.state == "prepared"
 
@@ -436,9 +439,9 @@ def test_a_plain_refusal_leaves_the_batch_as_it_was(fake, study, published):
 def test_an_approval_that_is_faster_than_the_way_back_is_asked_for_again(fake, study, published):
     complete(fake, published)
     fake._submission(fake._of(published.external_id, IDA)[0]["id"])["unseen"] = 10
-    (batch,) = payment.prepare(study, None)
-    with pytest.raises(payment.PaymentError, match="ask again in a minute"):
-        payment.pay_batch(batch)
+    (batch,) = payout.prepare(study, None)
+    with pytest.raises(payout.PaymentError, match="ask again in a minute"):
+        payout.pay_batch(batch)
     batch.refresh_from_db()
     assert batch.state == "paying"
     fake._submission(fake._of(published.external_id, IDA)[0]["id"])["unseen"] = 0
@@ -453,10 +456,10 @@ def test_one_submission_that_cannot_be_approved_keeps_nobody_else_unpaid(fake, s
     begin(seat)
     factories.work_through(seat)
     complete(fake, published, BO)
-    (batch,) = payment.prepare(study, None)
+    (batch,) = payout.prepare(study, None)
     fake.return_submission(session)  # after the batch was prepared, without having come back
-    with pytest.raises(payment.PaymentError, match=f"not approved: {seat.pseudonym}"):
-        payment.pay_batch(batch)
+    with pytest.raises(payout.PaymentError, match=f"not approved: {seat.pseudonym}"):
+        payout.pay_batch(batch)
     assert fake.books()[BO]["entries"][0]["cents"] == published.reward_cents
     assert PaymentBatch.objects.get(pk=batch.pk).state == "paid"
     pay_all(study)
@@ -513,7 +516,7 @@ def test_the_bonus_csv_is_prolifics(fake, study, published, ada):
     seat = complete(fake, published)
     pay.add_bonus(seat, 123, "thanks", None)
     pay.add_bonus(seat, 27, "again", None)
-    payment.prepare(study, None)
+    payout.prepare(study, None)
     batch = PaymentBatch.objects.get(method="bonus")
     text = ada.get(reverse("pay_batch_file", args=[study.name, batch.pk])).content
     assert text == f"{IDA},1.50\r\n".encode()
@@ -541,7 +544,7 @@ def test_a_rejection_has_a_ground_and_a_message_and_is_carried_out(fake, publish
 
 def test_who_is_being_paid_cannot_be_rejected(fake, study, published, ada):
     seat = complete(fake, published)
-    payment.prepare(study, None)
+    payout.prepare(study, None)
     reply = review(ada, seat, action="reject", category="LOW_EFFORT", message="x" * 120)
     assert reply.status_code == 422
     assert "paid" in reply.content.decode()

@@ -13,10 +13,12 @@ from django.db.models import F
 from django.test import Client
 from django.urls import reverse
 
-from annotation import access, pay, payment, training_step
+from annotation import access
 from annotation.models import Participation, Submission, Worker
-from annotation.recruiters.prolific import client as prolific_client
-from annotation.recruiters.prolific import door, studies, sync
+from annotation.money import ledger, payout
+from annotation.platforms.prolific import client as prolific_client
+from annotation.platforms.prolific import door, studies, sync
+from annotation.steps import training_step
 from tests import factories
 from tests.prolific import (
     BO,
@@ -274,11 +276,11 @@ def test_an_arrival_with_plain_ids_is_confirmed_by_prolific_and_then_paid(fake, 
     seat = Participation.objects.get()
     begin(seat)
     factories.work_through(seat)
-    pay.settle_ended(published.study)
-    assert payment.prepare(published.study, None) == []  # not before Prolific was asked
+    ledger.settle_ended(published.study)
+    assert payout.prepare(published.study, None) == []  # not before Prolific was asked
     call_command("sync_prolific", verbosity=0)
     assert Submission.objects.get().verified is True
-    (batch,) = payment.prepare(published.study, None)
+    (batch,) = payout.prepare(published.study, None)
     assert batch.method == "approval"
 
 
@@ -309,7 +311,7 @@ def test_who_is_not_confirmed_is_flagged_and_not_paid_until_a_payer_says_so(
     call_command("sync_prolific", study.name, verbosity=0)
     seat.refresh_from_db()
     assert (Submission.objects.get().verified, seat.is_paid) == (False, False)
-    assert payment.prepare(study, None) == []
+    assert payout.prepare(study, None) == []
     page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
     assert "does not confirm" in page
     recruiters = ada.get(reverse("recruiters", args=[study.name])).content.decode()
@@ -317,7 +319,7 @@ def test_who_is_not_confirmed_is_flagged_and_not_paid_until_a_payer_says_so(
     assert seat.pseudonym in recruiters
     decide = reverse("participation_decide", args=[study.name, seat.pseudonym])
     ada.post(decide, {"about": "pay", "outcome": "yes", "reason": "I know who it is"})
-    (batch,) = payment.prepare(study, None)
+    (batch,) = payout.prepare(study, None)
     assert batch.method == "hand"  # Prolific cannot pay whom it does not know
 
 
@@ -387,11 +389,11 @@ def look(fake, published, seat) -> tuple[bool | None, bool]:
 def test_who_arrives_before_prolific_tells_of_them_is_not_flagged(fake, published):
     told, seat = arrives_before_prolific_knows(fake, published)
     assert look(fake, published, seat) == (None, True)
-    assert payment.prepare(published.study, None) == []
+    assert payout.prepare(published.study, None) == []
     fake._data["submissions"][told["id"]] = told
     assert look(fake, published, seat) == (True, True)
     assert not seat.decisions.filter(about="pay").exists()
-    assert len(payment.prepare(published.study, None)) == 1
+    assert len(payout.prepare(published.study, None)) == 1
 
 
 def test_who_is_confirmed_late_is_paid_what_was_held_back(fake, published):
@@ -403,7 +405,7 @@ def test_who_is_confirmed_late_is_paid_what_was_held_back(fake, published):
     fake._data["submissions"][told["id"]] = told
     assert look(fake, published, seat) == (True, True)
     assert "confirms" in seat.decisions.last().reason
-    (batch,) = payment.prepare(published.study, None)
+    (batch,) = payout.prepare(published.study, None)
     assert batch.method == "approval"
 
 
@@ -434,7 +436,7 @@ def test_who_was_rejected_there_is_not_paid_because_a_late_confirmation_comes(fa
 def test_a_rejection_that_is_taken_back_confirms_nobody(fake, published):
     told, seat = arrives_before_prolific_knows(fake, published)
     Submission.objects.update(status="REJECTED")
-    pay.decide(seat, False, sync.REJECTED, None)
+    ledger.decide(seat, False, sync.REJECTED, None)
     an_hour_later()
     assert look(fake, published, seat) == (False, False)
     fake._data["submissions"][told["id"]] = told | {"participant": BO}

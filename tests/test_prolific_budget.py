@@ -5,9 +5,11 @@ from decimal import Decimal
 import pytest
 from django.urls import reverse
 
-from annotation import budget, design, recruitment
 from annotation.models import Study
-from annotation.recruiters.prolific import studies, sync
+from annotation.money import budget
+from annotation.platforms.prolific import studies, sync
+from annotation.recruitment import seats as recruitment
+from annotation.study import design
 from tests import factories
 from tests.prolific import HOST, IDA, arrive, begin
 

@@ -12,12 +12,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation import pay, payment
 from annotation.models import Participation, PaymentBatch, Submission, WebhookEvent
-from annotation.recruiters.prolific import client as prolific_client
-from annotation.recruiters.prolific import sync, webhook
-from annotation.recruiters.prolific.client import ProlificError
-from annotation.recruiters.prolific.fake_site import Server
+from annotation.money import ledger, payout
+from annotation.platforms.prolific import client as prolific_client
+from annotation.platforms.prolific import sync, webhook
+from annotation.platforms.prolific.client import ProlificError
+from annotation.simulation.fake_prolific.site import Server
 from tests.prolific import BO, IDA, arrive, begin, changed, complete, event
 
 MAINTENANCE = b"<html>We are down for maintenance.</html>"
@@ -217,8 +217,8 @@ def test_a_long_status_is_stored_as_far_as_there_is_room(fake, study, published,
 def bonus(fake, study, published) -> PaymentBatch:
     """A batch with one bonus of 1.00, prepared."""
     seat = complete(fake, published)
-    pay.add_bonus(seat, 100, "thanks", None)
-    payment.prepare(study, None)
+    ledger.add_bonus(seat, 100, "thanks", None)
+    payout.prepare(study, None)
     return PaymentBatch.objects.get(method="bonus")
 
 
@@ -245,10 +245,10 @@ def test_what_is_no_refusal_may_have_been_paid_and_is_looked_up(fake, bonus, odd
     """Prolific pays, and what comes back is something else."""
     odd(lambda method, path, reply: (status, body) if path.endswith("/pay/") else None)
     with pytest.raises(ProlificError):
-        payment.pay_batch(bonus)
+        payout.pay_batch(bonus)
     bonus.refresh_from_db()
     assert bonus.state == "paying"
-    payment.pay_batch(bonus)
+    payout.pay_batch(bonus)
     assert (bonus.state, paid(fake)) == ("paid", 100)
 
 
@@ -256,15 +256,15 @@ def test_what_is_no_refusal_may_have_been_paid_and_is_looked_up(fake, bonus, odd
 def test_a_refusal_of_prolifics_own_leaves_the_batch_to_be_paid_again(fake, bonus, status):
     fake.modes["fail_with"] = status
     bonus.external_id = prolific_client.Client().prepare_bonuses(
-        bonus.prolific_study.external_id, payment.bonus_lines(bonus)
+        bonus.prolific_study.external_id, payout.bonus_lines(bonus)
     )
     bonus.save()
     fake.mode(fail_next=1)
     with pytest.raises(ProlificError):
-        payment.pay_batch(bonus)
+        payout.pay_batch(bonus)
     bonus.refresh_from_db()
     assert bonus.state == "prepared"
-    payment.pay_batch(bonus)
+    payout.pay_batch(bonus)
     assert paid(fake) == 100
 
 
@@ -281,12 +281,12 @@ def test_bonuses_that_are_no_amounts_are_not_taken_for_paid(fake, bonus, odd, sh
     odd(answers)
     if shown is not None:
         with pytest.raises(ProlificError, match="no amounts"):
-            payment.pay_batch(bonus)
+            payout.pay_batch(bonus)
         assert paid(fake) == 0
 
 
 def test_many_are_approved_together_and_bonuses_go_in_portions(fake, study, published, monkeypatch):
-    monkeypatch.setattr(payment, "MAX_BONUSES", 1)
+    monkeypatch.setattr(payout, "MAX_BONUSES", 1)
     asked = []
 
     class Counting(prolific_client.Client):
@@ -294,11 +294,11 @@ def test_many_are_approved_together_and_bonuses_go_in_portions(fake, study, publ
             asked.append(f"{method} {path}")
             return super()._send(method, path, *rest)
 
-    monkeypatch.setattr(payment, "Client", Counting)
+    monkeypatch.setattr(payout, "Client", Counting)
     for person in (IDA, BO):
-        pay.add_bonus(complete(fake, published, person), 50, "thanks", None)
+        ledger.add_bonus(complete(fake, published, person), 50, "thanks", None)
     sync.sync(study)
-    said = payment.pay_all(study, None)
+    said = payout.pay_all(study, None)
     assert [one.split(",")[1] for one in said] == [
         " approval on Prolific", " bonus on Prolific", " bonus on Prolific",
     ]  # fmt: skip

@@ -11,12 +11,14 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from annotation import pay, payment, recruitment, training_step
 from annotation.models import Participation
-from annotation.recruiters.prolific import review, studies, sync
-from annotation.recruiters.prolific.fake import FakeProlific
-from annotation.recruiters.prolific.fake_api import API_ROUTES
-from annotation.recruiters.prolific.fake_site import Server
+from annotation.money import ledger, payout
+from annotation.platforms.prolific import review, studies, sync
+from annotation.recruitment import seats
+from annotation.simulation.fake_prolific.api import API_ROUTES
+from annotation.simulation.fake_prolific.platform import FakeProlific
+from annotation.simulation.fake_prolific.site import Server
+from annotation.steps import training_step
 from tests import factories
 from tests.conftest import SHARED
 from tests.openapi import Judge, Recorder, Slips, changed
@@ -112,19 +114,19 @@ def visit(fake, on_prolific, person, work):
 
 
 def completes(seat):
-    recruitment.consent(seat, agree=True)
+    seats.consent(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat)
     return "completed"
 
 
 def declines(seat):
-    recruitment.consent(seat, agree=False)
+    seats.consent(seat, agree=False)
     return "no_consent"
 
 
 def fails(seat):
-    recruitment.consent(seat, agree=True)
+    seats.consent(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat, lambda turn: ["train"], limit=2)
     training_step.go_on(seat.token)
@@ -161,9 +163,9 @@ def our_flow(fake, researcher):
     review.ask_to_return(bad, "You asked for it.")
     fake.return_submission(gone)
     review.reject(bad, EXPLANATION, "LOW_EFFORT", researcher)
-    pay.add_bonus(good, 123, "thanks", None)
+    ledger.add_bonus(good, 123, "thanks", None)
     sync.sync(study)
-    payment.pay_all(study, None)
+    payout.pay_all(study, None)
     parts = make_study(researcher, "parts")
     studies.plan(parts, 1, researcher)
     parts.prolific_studies.update(signed=False)

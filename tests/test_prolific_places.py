@@ -5,10 +5,12 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from annotation import design, recruitment, training_step
 from annotation.models import Participation, Submission
-from annotation.recruiters.prolific import client as prolific_client
-from annotation.recruiters.prolific import sync
+from annotation.platforms.prolific import client as prolific_client
+from annotation.platforms.prolific import sync
+from annotation.recruitment import seats
+from annotation.steps import training_step
+from annotation.study import design
 from tests import factories
 from tests.prolific import BO, IDA, arrive, begin, complete
 
@@ -23,7 +25,7 @@ def there(fake, on_prolific) -> dict:
 def decline(fake, on_prolific, person=IDA) -> str:
     """Somebody does not consent and enters the code for that."""
     session, seat = arrive(fake, on_prolific, person)
-    recruitment.consent(seat, agree=False)
+    seats.consent(seat, agree=False)
     fake.complete(session, on_prolific.codes["no_consent"])
     return session
 
@@ -90,7 +92,7 @@ def test_the_study_there_is_paused_while_no_seat_is_free_and_started_when_one_is
     assert "no seat is free here" in page
     sync.sync(study)
     assert there(fake, published)["status"] == "PAUSED"
-    recruitment.give_back(elsewhere[0], "returned")
+    seats.give_back(elsewhere[0], "returned")
     sync.sync(study)
     assert there(fake, published)["status"] == "ACTIVE"
     complete(fake, published)
@@ -178,8 +180,8 @@ def test_who_is_rejected_gets_no_more_work_and_a_true_sentence(fake, study, publ
     Client().post(reverse("come_back", args=[seat.token]))
     seat.refresh_from_db()
     assert seat.status == "rejected"
-    with pytest.raises(recruitment.RecruitmentError, match="rejected"):
-        recruitment.join(study.pk, seat.worker.key, "prolific", "person", among=None)
+    with pytest.raises(seats.RecruitmentError, match="rejected"):
+        seats.join(study.pk, seat.worker.key, "prolific", "person", among=None)
 
 
 def test_who_was_rejected_after_the_end_is_not_told_of_pay_nor_offered_more(fake, study, published):
@@ -240,7 +242,7 @@ def test_who_was_at_work_can_go_on_when_the_rejection_is_taken_back(fake, study,
 def test_who_comes_again_after_a_seat_ran_out_before_consent_has_their_submission(fake, published):
     """The same submission, another participation: what Prolific says of it is about the new one."""
     session, first = arrive(fake, published)
-    recruitment.give_back(first, "expired")
+    seats.give_back(first, "expired")
     address = f"PROLIFIC_PID={IDA}&STUDY_ID={published.external_id}&SESSION_ID={session}"
     reply = Client().post(reverse("start", args=[published.code]) + f"?{address}")
     again = Participation.objects.get(token=reply.url.split("/")[2])

@@ -7,11 +7,12 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
-from annotation import checks, payment, training_step
 from annotation.models import Participation
-from annotation.recruiters.prolific import client as prolific_client
-from annotation.recruiters.prolific import review, studies, sync
-from annotation.recruiters.prolific.client import ProlificError
+from annotation.money import payout
+from annotation.platforms.prolific import client as prolific_client
+from annotation.platforms.prolific import review, studies, sync
+from annotation.platforms.prolific.client import ProlificError
+from annotation.steps import attention_checks, training_step
 from tests import factories
 from tests.prolific import HOST, IDA, arrive, begin, complete
 
@@ -168,7 +169,7 @@ def test_without_paid_screen_outs_a_reward_of_zero_is_paid_by_bonus(fake, study,
     Participation.objects.filter(pk=seat.pk).update(worked_seconds=90)
     fake.complete(session, draft.codes["not_qualified"])
     sync.sync(study)
-    payment.pay_all(study, None)
+    payout.pay_all(study, None)
     assert fake.books()[IDA]["paid_cents"] == 150
 
 
@@ -234,7 +235,7 @@ def with_checks(study, folder) -> None:
     ]  # fmt: skip
     file = folder / "checks.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    checks.import_checks(study.tasks.get(), file)
+    attention_checks.import_checks(study.tasks.get(), file)
     type(study).objects.filter(pk=study.pk).update(attention_checks=2)
 
 

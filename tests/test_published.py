@@ -10,7 +10,8 @@ import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
-from analysis import published, verify
+from analysis.export import verify
+from analysis.tables import published
 from tasks.importing import CLUES, import_task, read_clues
 from tests import factories
 

@@ -6,10 +6,11 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
-from analysis import scores
-from annotation import qualification, recruitment, training_step, withdrawal
+from analysis.tables import frames
 from annotation.models import Decision, Participation, Step
-from annotation.qualification import verdict
+from annotation.recruitment import seats
+from annotation.steps import qualification, training_step, withdrawal
+from annotation.steps.qualification import verdict
 from tests import factories
 
 WRONG = ["nothing of this"]
@@ -35,7 +36,7 @@ def train(study, right: int) -> Participation:
         gold = turn.example.gold[0]
         other = "negative" if gold == "positive" else "positive"
         fields = {"label": gold if index < right else other}
-        from annotation import answering
+        from annotation.steps import answering
 
         answering.submit(seat.token, turn.pk, fields)
         training_step.go_on(seat.token)
@@ -145,7 +146,7 @@ def test_the_worker_waits_with_the_seat_until_the_researcher_decides(client, wai
     assert "You are paid for waiting" in page
     reply = client.post(reverse("wait", args=[waiting.token]), HTTP_HX_REQUEST="true")
     assert reply.status_code == 204
-    with pytest.raises(recruitment.RecruitmentError):
+    with pytest.raises(seats.RecruitmentError):
         factories.join(waiting.study)
 
 
@@ -193,15 +194,15 @@ def test_who_left_the_waiting_page_for_good_frees_the_seat_and_may_come_back(
 ):
     now, limit = timezone.now(), waiting.study.idle_limit + waiting.study.decision_limit
     monkeypatch.setattr(timezone, "now", lambda: now + limit - timedelta(minutes=1))
-    with pytest.raises(recruitment.RecruitmentError):
+    with pytest.raises(seats.RecruitmentError):
         factories.join(waiting.study)
     monkeypatch.setattr(timezone, "now", lambda: now + limit + timedelta(minutes=1))
     somebody = factories.join(waiting.study)
     waiting.refresh_from_db()
     assert waiting.status == "expired"
-    recruitment.consent(somebody, agree=False)
+    seats.consent(somebody, agree=False)
     client.post(reverse("come_back", args=[waiting.token]))
-    recruitment.expire_idle(waiting.study)
+    seats.expire_idle(waiting.study)
     client.post(reverse("wait", args=[waiting.token]))
     waiting.refresh_from_db()
     assert (waiting.status, waiting.latest_turn().step) == ("working", Step.ANNOTATION)
@@ -225,6 +226,6 @@ def test_looking_at_the_waiting_page_decides_nothing(client, waiting):
 def test_the_screened_out_are_in_no_table(researcher):
     study = study_with(researcher, "minimum", 50)
     train(study, right=0)
-    frame = scores.annotators(study)
+    frame = frames.annotators(study)
     assert list(frame["status"]) == ["screened_out"]
-    assert scores.scenarios(frame).empty
+    assert frames.scenarios(frame).empty

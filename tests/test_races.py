@@ -20,20 +20,16 @@ from django.db.models import QuerySet
 from django.test import Client
 from django.urls import reverse
 
-from annotation import (
-    answering,
-    budget,
-    design,
-    guards,
-    recruitment,
-    start_limit,
-    training_step,
-    withdrawal,
-)
+from annotation import guards
 from annotation.models import Allocation, Answer, Exposure, Participation, Study, Turn
-from tasks import prediction_files
+from annotation.money import budget
+from annotation.pages.worker import start_limit
+from annotation.recruitment import seats as recruitment
+from annotation.steps import answering, training_step, withdrawal
+from annotation.study import design
 from tasks.models import Prediction, PredictionFile
-from tasks.prediction_files import PredictionsError
+from tasks.predictions import store as prediction_store
+from tasks.predictions.store import PredictionsError
 from tests import factories
 
 pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
@@ -488,12 +484,12 @@ def test_control_without_the_constraint_several_uploads_are_stored(researcher):
     task = factories.make_task()
     factories.predict(researcher, "toy", task, 4, 1)
     data = factories.prediction_lines(task)
-    upload = prediction_files.Upload(f"{task.name}_2_1.jsonl", data, task, 2, 1)
-    read = [prediction_files.scored([upload]) for _ in range(THREADS)]
+    upload = prediction_store.Upload(f"{task.name}_2_1.jsonl", data, task, 2, 1)
+    read = [prediction_store.scored([upload]) for _ in range(THREADS)]
     try:
         race(
             [
-                lambda found=found: prediction_files.store("toy", [upload], found, researcher, {})
+                lambda found=found: prediction_store.store("toy", [upload], found, researcher, {})
                 for found in read
             ]
         )

@@ -5,14 +5,6 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from annotation import (
-    eligibility,
-    identities,
-    payment,
-    personal_links,
-    recruitment,
-    training_step,
-)
 from annotation.models import (
     Exposure,
     Panel,
@@ -22,6 +14,10 @@ from annotation.models import (
     Submission,
     Worker,
 )
+from annotation.money import payout
+from annotation.platforms import personal_links
+from annotation.recruitment import eligibility, identities, seats
+from annotation.steps import training_step
 from tests import factories
 
 IPHONE = "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) Mobile/15E148"
@@ -66,7 +62,7 @@ def arrive(panel, query="participantId=p-1&assignmentId=a1", client=None):
 def complete(started) -> Participation:
     """Consent and answer everything, from the reply to Start on."""
     seat = Participation.objects.get(token=started.url.split("/")[2])
-    recruitment.consent(seat, agree=True)
+    seats.consent(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat)
     seat.refresh_from_db()
@@ -79,7 +75,7 @@ def test_somebody_from_a_panel_gets_a_seat_and_the_panels_way_back(client, panel
     assert Worker.objects.count() == 0
     arrive(panel)
     seat = Participation.objects.get()
-    recruitment.consent(seat, agree=True)
+    seats.consent(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat)
     page = client.get(reverse("work", args=[seat.token])).content.decode()
@@ -97,8 +93,8 @@ def test_a_panel_without_ids_for_the_work_leads_back_and_is_paid_by_the_persons_
     seat = Participation.objects.get()
     page = Client().get(reverse("work", args=[seat.token])).content.decode()
     assert "https://school.example.org/credit?survey_code=4711" in page
-    (batch,) = payment.prepare(study, researcher)
-    assert f"panel:SONA,4711,{seat.pseudonym}," in payment.batch_csv(batch)
+    (batch,) = payout.prepare(study, researcher)
+    assert f"panel:SONA,4711,{seat.pseudonym}," in payout.batch_csv(batch)
 
 
 def test_a_further_task_leads_back_and_is_paid_like_the_first(ada, researcher):
@@ -110,8 +106,8 @@ def test_a_further_task_leads_back_and_is_paid_like_the_first(ada, researcher):
     page = Client().get(reverse("work", args=[second.token])).content.decode()
     code = second.completion_code
     assert f"https://connect.example.org/a1/done?who=p-1&amp;cc={code}" in page
-    (batch,) = payment.prepare(study, researcher)
-    _header, *rows = payment.batch_csv(batch).splitlines()
+    (batch,) = payout.prepare(study, researcher)
+    _header, *rows = payout.batch_csv(batch).splitlines()
     assert len(rows) == 2
     assert all(row.startswith("panel:Connect,p-1,") for row in rows)
 
@@ -242,7 +238,7 @@ def test_only_who_never_met_a_task_of_another_study(researcher, study):
     Exposure.objects.create(worker_key=key("old hand"), task_name="mnli-like")
     rule(study, "deny", "task", "mnli-like", researcher)
     assert factories.join(study, identity="fresh").status == "arrived"
-    with pytest.raises(recruitment.RecruitmentError) as refused:
+    with pytest.raises(seats.RecruitmentError) as refused:
         factories.join(study, identity="old hand")
     assert refused.value.code == "not_eligible"
 
@@ -253,7 +249,7 @@ def test_only_who_qualified_in_another_study(researcher, study):
     Participation.objects.filter(pk=seat.pk).update(qualified=True)
     rule(study, "allow", "study", first.name, researcher)
     assert factories.join(study, identity="ida").status == "arrived"
-    with pytest.raises(recruitment.RecruitmentError):
+    with pytest.raises(seats.RecruitmentError):
         factories.join(study, identity="bo")
 
 
@@ -305,9 +301,9 @@ def test_who_is_denied_meanwhile_does_not_come_back(ada, client, study, panel, w
     """Review of security, finding 7: whoever had expired came back by both ways."""
     token = arrive(panel, client=client).url.split("/")[2]
     seat = Participation.objects.get(token=token)
-    recruitment.consent(seat, agree=True)
+    seats.consent(seat, agree=True)
     training_step.begin(token)
-    recruitment.give_back(seat, "expired")
+    seats.give_back(seat, "expired")
     deny(ada, study, "p-1", "panel:Connect")
     if way == "start":
         reply = arrive(panel, client=client)
@@ -399,13 +395,13 @@ def test_identities_are_purged_only_once_everybody_is_paid(researcher, study, pa
     seat = Participation.objects.get()
     with pytest.raises(CommandError, match="still at work"):
         call_command("purge_identities", study.name)
-    recruitment.consent(seat, agree=True)
+    seats.consent(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat)
     with pytest.raises(CommandError, match="Not everybody is paid"):
         call_command("purge_identities", study.name)
-    (batch,) = payment.prepare(study, researcher)
-    payment.mark_paid(batch)
+    (batch,) = payout.prepare(study, researcher)
+    payout.mark_paid(batch)
     call_command("purge_identities", study.name, verbosity=0)
     stored = Submission.objects.get()
     assert (stored.person, stored.reference) == ("", "")
@@ -416,7 +412,7 @@ def test_identities_are_purged_only_once_everybody_is_paid(researcher, study, pa
 
 def test_a_no_after_a_yes_in_another_tab_takes_nothing_away(panel):
     seat = Participation.objects.get(token=arrive(panel).url.split("/")[2])
-    recruitment.consent(seat, agree=True)
+    seats.consent(seat, agree=True)
     reply = Client().post(reverse("consent", args=[seat.token]), {"agree": "no"})
     assert reply.url == reverse("work", args=[seat.token])
     assert Submission.objects.get().participation == seat

@@ -7,8 +7,11 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation import design, pay, recruitment, training_step
 from annotation.models import Answer, Kind, Participation, Study
+from annotation.money import ledger
+from annotation.recruitment import seats
+from annotation.steps import training_step
+from annotation.study import design
 from tests import factories
 
 
@@ -33,7 +36,7 @@ def test_the_least_filled_scenario_comes_first(study):
 def test_a_full_study_says_so_at_once(client, study):
     for _person in range(6):
         factories.join(study)
-    with pytest.raises(recruitment.RecruitmentError) as refused:
+    with pytest.raises(seats.RecruitmentError) as refused:
         factories.join(study)
     assert refused.value.code == "full"
     page = client.get(reverse("landing", args=[study.link_code])).content.decode()
@@ -46,7 +49,7 @@ def test_simulated_annotators_have_seats_of_their_own(study):
         factories.join(study, Kind.SIMULATED)
     assert taken(study) == [0, 0, 0]
     factories.join(study)
-    with pytest.raises(recruitment.RecruitmentError):
+    with pytest.raises(seats.RecruitmentError):
         factories.join(study, Kind.SIMULATED)
 
 
@@ -70,7 +73,7 @@ def test_ties_are_decided_by_the_studys_seed(researcher):
 def test_only_an_open_study_gives_seats(study, status):
     draft = {"manifest_hash": ""} if status == "draft" else {}
     Study.objects.filter(pk=study.pk).update(status=status, **draft)
-    with pytest.raises(recruitment.RecruitmentError) as refused:
+    with pytest.raises(seats.RecruitmentError) as refused:
         factories.join(study)
     assert refused.value.code == status
 
@@ -140,7 +143,7 @@ def test_an_older_seat_is_no_way_around_the_tasks_per_worker(client, researcher)
     factories.join(study)  # so that another task is the emptier one
     second = factories.join(study, identity="ida")
     assert second != first
-    recruitment.consent(second, agree=True)
+    seats.consent(second, agree=True)
     training_step.begin(second.token)
     factories.work_through(second)
     reply = client.post(reverse("come_back", args=[first.token]))
@@ -163,7 +166,7 @@ def test_whoever_comes_back_too_late_is_told_so_and_keeps_their_answers(client, 
 
 def test_start_leads_a_late_worker_back_to_what_they_began(study):
     seat = factories.join(study, identity="ida")
-    recruitment.consent(seat, agree=True)
+    seats.consent(seat, agree=True)
     training_step.begin(seat.token)
     expire(seat)
     assert factories.join(study, identity="ida") == seat
@@ -172,7 +175,7 @@ def test_start_leads_a_late_worker_back_to_what_they_began(study):
 def test_the_studys_link_leads_a_late_worker_back_too(client, study):
     client.post(reverse("start", args=[study.link_code]))
     seat = study.participations.get()
-    recruitment.consent(seat, agree=True)
+    seats.consent(seat, agree=True)
     training_step.begin(seat.token)
     expire(seat)
     page = client.get(reverse("landing", args=[study.link_code])).content.decode()
@@ -194,9 +197,9 @@ def test_declining_after_a_bonus_or_a_decision_keeps_that_and_frees_the_seat(
 ):
     seat = factories.join(study)
     if about == "bonus":
-        pay.add_bonus(seat, 100, "for the trouble", researcher)
+        ledger.add_bonus(seat, 100, "for the trouble", researcher)
     else:
-        pay.decide(seat, False, "a test of ours", researcher)
+        ledger.decide(seat, False, "a test of ours", researcher)
     for _click in range(2):
         reply = client.post(reverse("consent", args=[seat.token]), {"agree": "no"})
         assert (reply.status_code, reply.url) == (302, reverse("declined"))
@@ -218,18 +221,18 @@ def test_every_choice_of_a_scenario_can_be_made_again_from_its_log(researcher):
     for number in range(15):
         seat = factories.join(study)
         if number % 4 == 0:
-            recruitment.consent(seat, agree=False)
+            seats.consent(seat, agree=False)
     logged = list(study.allocations.all())
     assert [one.arrival for one in logged] == list(range(1, 16))
     for one in logged:
-        again = recruitment.choose(study.seed, one.arrival, one.candidates)
+        again = seats.choose(study.seed, one.arrival, one.candidates)
         assert again == one.scenario_id
         least = min(taken for _key, taken, _seats in one.candidates)
         assert {key: taken for key, taken, _seats in one.candidates}[again] == least
 
 
 def test_a_study_in_which_somebody_declined_stays_frozen(study):
-    recruitment.consent(factories.join(study), agree=False)
+    seats.consent(factories.join(study), agree=False)
     with pytest.raises(design.DesignError, match="taken a seat"):
         design.change_status(study, "draft")
 
@@ -245,12 +248,12 @@ def test_somebody_who_works_is_not_idle_however_long_ago_they_arrived(study):
 
 def test_a_worker_takes_part_once_per_task_in_any_study_and_version(researcher, study):
     seat = factories.join(study, identity="ida")
-    recruitment.consent(seat, agree=True)
+    seats.consent(seat, agree=True)
     training_step.begin(seat.token)
     newer = factories.make_task(test_size=6)
     assert newer.version == 2
     other = factories.make_study(researcher, newer)
-    with pytest.raises(recruitment.RecruitmentError) as refused:
+    with pytest.raises(seats.RecruitmentError) as refused:
         factories.join(other, identity="ida")
     assert refused.value.code == "full"
 

@@ -13,7 +13,7 @@ from django.db import connection
 from playwright.sync_api import Browser
 
 from annotation.models import Answer, Participation
-from annotation.rehearsal import PASSWORD, Participant, Rehearsal
+from annotation.simulation.rehearsal import PASSWORD, Participant, Rehearsal
 from tests.browser.conftest import WATCH
 
 pytestmark = [

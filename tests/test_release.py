@@ -16,9 +16,12 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
-from analysis import dictionary, exports, figures_page, parquet, release
-from annotation import exclusion, personal_links, questionnaire, recruitment, training_step
+from analysis.export import dictionary, files, parquet, release
+from analysis.figures import data as figure_data
 from annotation.models import Kind, Panel, Participation, ProlificStudy
+from annotation.platforms import personal_links
+from annotation.recruitment import seats
+from annotation.steps import exclusion, exit_questionnaire, training_step
 from tasks.formats import Record
 from tests import factories
 
@@ -55,11 +58,11 @@ def study(researcher):
     ):
         reply = Client().post(reverse("start", args=[code], query=query))
         seat = Participation.objects.get(token=reply.url.split("/")[2])
-        recruitment.consent(seat, agree=True)
+        seats.consent(seat, agree=True)
         training_step.begin(seat.token)
         factories.work_through(seat, lambda turn: list(dict.fromkeys(turn.example.gold)))
         told = {"seen_before": "no", "comments": f"=1+1, my id is {IDA}\nand {SESSION.upper()}"}
-        questionnaire.answer(seat.token, told)
+        exit_questionnaire.answer(seat.token, told)
     exclusion.decide(seat, False, f"{NAME} asked for it; {PANEL_ID} too", researcher)
     factories.work_through(factories.seat(study.scenarios.first(), Kind.SIMULATED))
     factories.predict(researcher, "toy", places, 2, 1, lambda example: [])
@@ -81,12 +84,12 @@ def rows(folder, name) -> list[dict[str, str]]:
 def test_it_holds_what_it_promises(study, bundle):
     names = {path.relative_to(bundle).as_posix() for path in bundle.rglob("*") if path.is_file()}
     expected = {
-        *exports.COLUMNS, "manifest.json", "verify.py", "verify.txt", "README.md", "SHA256SUMS",
+        *files.COLUMNS, "manifest.json", "verify.py", "verify.txt", "README.md", "SHA256SUMS",
         "datapackage.json", "report.md", "report.html", "preregistration.md",
         "preregistration.html", "style/pico.css", "style/site.css",
         "style/researcher.css", "materials/consent.md", "seen/consent.html",
-        *(f"figures/{name}.svg" for name in figures_page.NAMES),
-        *(f"parquet/{name.removesuffix('.csv')}.parquet" for name in exports.COLUMNS),
+        *(f"figures/{name}.svg" for name in figure_data.NAMES),
+        *(f"parquet/{name.removesuffix('.csv')}.parquet" for name in files.COLUMNS),
         *(
             f"{place}{task}{end}"
             for task in ("toy-places", "toy-labels")
@@ -196,7 +199,7 @@ def test_ids_are_taken_out_of_what_people_wrote_and_nothing_else_is(bundle):
 
 
 def test_the_ordinary_export_keeps_texts_unaltered(study, tmp_path):
-    exports.write_export(study, tmp_path / "out")
+    files.write_export(study, tmp_path / "out")
     assert any(IDA in row["comments"] for row in rows(tmp_path / "out", "questionnaire.csv"))
 
 
@@ -236,10 +239,10 @@ def test_predictions_have_their_scores(bundle):
 def test_the_dictionary_describes_every_column_and_its_type(bundle):
     package = json.loads((bundle / "datapackage.json").read_text())
     described = {one["path"]: one["schema"]["fields"] for one in package["resources"]}
-    assert list(described) == list(exports.COLUMNS)
+    assert list(described) == list(files.COLUMNS)
     read = {"integer": int, "number": float, "datetime": datetime.fromisoformat, "string": str}
     for name, fields in described.items():
-        assert [field["name"] for field in fields] == list(exports.COLUMNS[name])
+        assert [field["name"] for field in fields] == list(files.COLUMNS[name])
         for row in rows(bundle, name):
             for field in fields:
                 if row[field["name"]]:
@@ -266,7 +269,7 @@ def test_texts_that_mislead_readers_stay_what_they_are(researcher, tmp_path):
 
 
 def test_numbers_are_described_as_numbers(bundle):
-    for name, columns in exports.COLUMNS.items():
+    for name, columns in files.COLUMNS.items():
         for column in columns:
             cells = [row[column] for row in rows(bundle, name) if row[column]]
             are_numbers = all(re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", cell) for cell in cells)
@@ -278,13 +281,13 @@ def test_parquet_holds_the_same_values(bundle, monkeypatch):
     import pyarrow.parquet
 
     monkeypatch.setattr(parquet, "ROWS", 3)
-    for name in exports.COLUMNS:
+    for name in files.COLUMNS:
         listed = rows(bundle, name)
         assert parquet.write(bundle / name, bundle / "again.parquet") == len(listed), name
         stored = bundle / "parquet" / f"{name.removesuffix('.csv')}.parquet"
         made = pyarrow.parquet.read_table(stored)
         assert made.equals(pyarrow.parquet.read_table(bundle / "again.parquet")), name
-        assert made.column_names == list(exports.COLUMNS[name])
+        assert made.column_names == list(files.COLUMNS[name])
         for row, found in zip(listed, made.to_pylist(), strict=True):
             for column, cell in row.items():
                 assert as_text(found[column], like=cell) == cell, (name, column)

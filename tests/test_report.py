@@ -7,19 +7,14 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from analysis import checklist, documents, figures_page, preregistration, report
-from analysis.documents import Checklist, Facts, Grid, Picture
-from annotation import (
-    design,
-    eligibility,
-    exclusion,
-    pay,
-    recruitment,
-    team,
-    training_step,
-    withdrawal,
-)
+from analysis.documents import blocks, checklist, preregistration, report
+from analysis.documents.blocks import Checklist, Facts, Grid, Picture
+from analysis.figures import data as figure_data
 from annotation.models import Kind, Panel, Participation, ReportAnswer
+from annotation.money import ledger
+from annotation.recruitment import eligibility, seats
+from annotation.steps import exclusion, training_step, withdrawal
+from annotation.study import design, team
 from tests import factories
 
 
@@ -34,7 +29,7 @@ def study(researcher):
     for scenario in (zero, two):
         for answer in (None, lambda turn: []):
             factories.work_through(factories.seat(scenario), answer)
-    recruitment.consent(factories.join(made), agree=False)
+    seats.consent(factories.join(made), agree=False)
     factories.work_through(factories.seat(zero, Kind.SIMULATED), lambda turn: [])
     return made
 
@@ -53,7 +48,7 @@ def funnel_row(study, scenario: str) -> list[int]:
 
 
 def left(study) -> list[str]:
-    from analysis.documents import Bullets
+    from analysis.documents.blocks import Bullets
 
     return block(study, "From arrival to analysis", Bullets).items
 
@@ -107,7 +102,7 @@ def test_the_funnel_follows_somebody_step_by_step(researcher):
     name = "toy-places, 2 shots"
     seat = factories.join(study)
     assert funnel_row(study, name) == [1, 0, 0, 0, 0, 0]
-    recruitment.consent(seat, agree=True)
+    seats.consent(seat, agree=True)
     assert funnel_row(study, name) == [1, 1, 0, 0, 0, 0]
     training_step.begin(seat.token)
     factories.work_through(seat, limit=1)
@@ -134,7 +129,7 @@ def test_the_funnel_says_how_people_left(researcher):
     gone = factories.seat(scenario)
     factories.work_through(gone)
     withdrawal.withdraw(gone.token)
-    recruitment.give_back(factories.seat(scenario), Participation.Status.RETURNED)
+    seats.give_back(factories.seat(scenario), Participation.Status.RETURNED)
     factories.seat(scenario)
     assert left(study) == [
         "screened out, paid: 1",
@@ -150,11 +145,11 @@ def test_pay_is_summed_and_names_nobody(study):
     facts = {fact.name: fact.text for fact in block(study, "Pay and time", Facts).rows}
     earned = sum(entry.cents for one in study.participations.all() for entry in one.ledger.all())
     assert earned > 0
-    assert facts["Total earned"] == f"{pay.in_currency(earned)} USD"
+    assert facts["Total earned"] == f"{ledger.in_currency(earned)} USD"
     assert facts["Of it paid so far"] == "0.00 USD"
     assert facts["Participations with settled pay"] == "4"
     grid = block(study, "Pay and time", Grid)
-    assert grid.rows[-1][-1] == pay.in_currency(earned)
+    assert grid.rows[-1][-1] == ledger.in_currency(earned)
 
 
 def test_the_methods_are_filled_from_the_design_and_from_what_happened(study):
@@ -176,7 +171,7 @@ def methods_of(study) -> str:
 
 
 def everything_of(study) -> str:
-    return documents.as_markdown(report.of(study))
+    return blocks.as_markdown(report.of(study))
 
 
 def test_zero_shots_alone_have_no_training_in_any_sentence(researcher):
@@ -189,7 +184,7 @@ def test_zero_shots_alone_have_no_training_in_any_sentence(researcher):
     assert "Training step:" not in items(study)["3.1.1"].known
     assert "after the training examples" not in everything_of(study)
     assert "Between shots by Welch" not in everything_of(study)
-    planned = documents.as_markdown(preregistration.of(study))
+    planned = blocks.as_markdown(preregistration.of(study))
     assert "with 1 seat in all" in planned
     assert "There is no training step." in planned
     assert "revealed" not in planned
@@ -204,7 +199,7 @@ def test_a_study_without_zero_shots_says_nothing_of_them(researcher):
     assert "zero shots" not in text
     assert "Annotators answered by choosing a label." in text
     assert "For a label that is 1 if it is right, else 0." in text
-    assert "zero shots" not in documents.as_markdown(preregistration.of(study))
+    assert "zero shots" not in blocks.as_markdown(preregistration.of(study))
 
 
 @pytest.mark.parametrize(("shown", "said"), [(True, ", with the help"), (False, ", without the")])
@@ -214,7 +209,7 @@ def test_help_examples_at_zero_shots_are_told_where_a_card_has_some(researcher, 
         researcher, labels, shots=[0], help_examples_at_zero_shots=shown, annotators=1
     )
     assert f"the instructions{said}" in methods_of(study)
-    assert f"the instructions{said}" in documents.as_markdown(preregistration.of(study))
+    assert f"the instructions{said}" in blocks.as_markdown(preregistration.of(study))
     spans = factories.make_study(researcher, factories.make_task(name="other"), shots=[0])
     assert "the description and the instructions." in methods_of(spans)
 
@@ -238,7 +233,7 @@ def test_nobody_yet_is_told_first_also_where_others_than_people_completed(resear
 def test_exclusivity_per_browser_is_told_where_somebody_came_by_an_open_link(study, researcher):
     assert "For the 4 by an open link this holds per browser." in methods_of(study)
     assert "open link this holds per browser." in items(study)["2.5"].known
-    assert "come by the study's open link that holds per browser" in documents.as_markdown(
+    assert "come by the study's open link that holds per browser" in blocks.as_markdown(
         preregistration.of(study)
     )
     other = factories.make_study(researcher, factories.make_task(name="other"))
@@ -352,7 +347,7 @@ def test_the_log_of_the_team_is_no_deviation_and_unknown_sentences_are_not_repea
 
 def test_figures_are_pictures_where_they_can_be_drawn_else_tables(study, monkeypatch):
     assert block(study, "Figures", Picture).name == "shots"
-    monkeypatch.setattr(figures_page, "can_draw", lambda: False)
+    monkeypatch.setattr(figure_data, "can_draw", lambda: False)
     grid = block(study, "Figures", Grid)
     assert grid.caption == "Shot curve"
     assert len(grid.rows) == 2

@@ -4,8 +4,8 @@ import pytest
 from django.apps import apps
 from django.urls import reverse
 
-from annotation import progress
 from annotation.models import Participation
+from annotation.monitoring import progress
 from tests import factories
 
 

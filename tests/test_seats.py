@@ -14,9 +14,12 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation import personal_links, progress, recruitment, training_step
 from annotation.models import Answer, DeclinedOffer, Panel, Participation, Study, Worker
-from annotation.recruiters.prolific import studies
+from annotation.monitoring import progress
+from annotation.platforms import personal_links
+from annotation.platforms.prolific import studies
+from annotation.recruitment import seats
+from annotation.steps import training_step
 from tests import factories
 
 
@@ -93,7 +96,7 @@ def test_the_next_task_is_offered_where_its_seats_were_abandoned(researcher):
     )
     client = Client()
     seat = seat_of(start(study.link_code, client))
-    recruitment.consent(seat, agree=True)
+    seats.consent(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat)
     start(study.link_code)
@@ -144,7 +147,7 @@ def test_a_page_that_is_only_open_holds_no_seat_beyond_the_idle_limit(study, mon
         moment = begun + timedelta(hours=hours)
         monkeypatch.setattr(timezone, "now", lambda moment=moment: moment)
         Client().post(reverse("ping", args=[seat.token]), {"turn": turn.pk})
-    recruitment.expire_idle(study)
+    seats.expire_idle(study)
     seat.refresh_from_db()
     assert seat.status == "expired"
     # An answer is another matter: it renews the seat.
@@ -152,7 +155,7 @@ def test_a_page_that_is_only_open_holds_no_seat_beyond_the_idle_limit(study, mon
     fields = factories.fields_for(turn.example, list(turn.example.gold))
     Client().post(reverse("answer", args=[seat.token]), {"turn": turn.pk, **fields})
     assert Answer.objects.count() == 1
-    recruitment.expire_idle(study)
+    seats.expire_idle(study)
     seat.refresh_from_db()
     assert seat.status == "working"
 
@@ -269,7 +272,7 @@ def test_what_the_cookie_holds_stays_in_the_cookie(study):
     client = Client()
     start(study.link_code, client)
     secret = client.cookies["handful_worker"].value.split(":")[0]
-    recruitment.give_back(Participation.objects.get(), "expired")
+    seats.give_back(Participation.objects.get(), "expired")
     page = landing(study.link_code, client)
     assert form_of(page)
     assert secret not in page
@@ -315,7 +318,7 @@ def test_declining_offers_the_same_scenario_again_for_a_day(researcher, study, m
     assert others != offered[0]
     tomorrow = timezone.now() + timedelta(days=1, minutes=1)
     monkeypatch.setattr(timezone, "now", lambda: tomorrow)
-    recruitment.sweep()
+    seats.sweep()
     assert not DeclinedOffer.objects.exists()
 
 
@@ -340,7 +343,7 @@ def test_a_refused_start_keeps_what_was_swept_up(researcher):
     Study.objects.filter(pk=study.pk).update(budget=study.most_paid_hours * 60)
     left = factories.seat(study.scenarios.get())
     factories.work_through(left, limit=1)
-    recruitment.give_back(left, "expired")
+    seats.give_back(left, "expired")
     Participation.objects.filter(pk=left.pk).update(worked_seconds=None)
     assert start(study.link_code).status_code == 409  # what was earned leaves no room for another
     left.refresh_from_db()
@@ -370,7 +373,7 @@ def test_the_next_task_belongs_to_the_browser_of_the_first(researcher):
     panel = Panel.objects.create(study=many, name="SONA", id_parameter="survey_code")
     client, query = Client(), "?survey_code=4711"
     seat = seat_of(start(panel.code, client, query))
-    recruitment.consent(seat, agree=True)
+    seats.consent(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat)
     following = seat_of(client.post(reverse("next_task", args=[seat.token])))
@@ -400,7 +403,7 @@ def test_a_plain_id_with_another_assignment_hands_nothing_over(study):
 def test_a_plain_id_leads_to_nobody_elses_completion_code(study, sona):
     query, owner = "?survey_code=4711", Client()
     seat = seat_of(start(sona.code, owner, query))
-    recruitment.consent(seat, agree=True)
+    seats.consent(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat)
     page = landing(sona.code, query=query)
@@ -412,9 +415,9 @@ def test_a_plain_id_leads_to_nobody_elses_completion_code(study, sona):
 def test_an_expired_participation_is_handed_to_the_browser_that_began_it_alone(study, sona):
     query, owner = "?survey_code=4711", Client()
     seat = seat_of(start(sona.code, owner, query))
-    recruitment.consent(seat, agree=True)
+    seats.consent(seat, agree=True)
     training_step.begin(seat.token)
-    recruitment.give_back(seat, "expired")
+    seats.give_back(seat, "expired")
     assert start(sona.code, Client(), query).status_code == 409
     assert seat_of(start(sona.code, owner, query)) == seat
 
@@ -445,7 +448,7 @@ def test_the_code_is_shown_where_the_id_cannot_be_read_any_more(study, settings,
     )
     client = Client()
     seat = seat_of(start(panel.code, client, "?who=ida"))
-    recruitment.consent(seat, agree=True)
+    seats.consent(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat)
     address = reverse("work", args=[seat.token])

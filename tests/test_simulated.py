@@ -4,7 +4,7 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from annotation.models import Answer, AnswerSpan, Kind, Participation
-from annotation.simulated import Knowledge
+from annotation.simulation.robots import Knowledge
 from tests import factories
 
 

@@ -7,9 +7,10 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.urls import URLPattern, get_resolver, reverse
 
-from analysis import bundle
-from annotation import payment, team
+from analysis.export import bundle_job
 from annotation.models import Member, Panel, Role, Study
+from annotation.money import payout
+from annotation.study import team
 from tests import factories
 
 EVERYBODY = {"alice", "bob", "carol"}
@@ -34,10 +35,10 @@ class World:
         self.scenario = self.study.scenarios.get()
         self.done = factories.seat(self.scenario)
         factories.work_through(self.done)
-        (self.batch,) = payment.prepare(self.study, alice)
+        (self.batch,) = payout.prepare(self.study, alice)
         self.panel = Panel.objects.create(study=self.study, name="sona", id_parameter="id")
         self.example = self.task.test_split.examples.first()
-        self.bundle = bundle.prepare(self.study, alice)
+        self.bundle = bundle_job.prepare(self.study, alice)
         self.model_file = factories.predict(alice, "toy", self.task, 2, 1)
 
 

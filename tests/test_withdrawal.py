@@ -12,16 +12,8 @@ from django.apps import apps
 from django.core.management import call_command
 from django.urls import reverse
 
-from analysis import bundle, resampling, scores
-from annotation import (
-    comprehension,
-    exclusion,
-    progress,
-    questionnaire,
-    recruitment,
-    training_step,
-    withdrawal,
-)
+from analysis.export import bundle_job
+from analysis.tables import frames, resampling
 from annotation.models import (
     Answer,
     AnswerSpan,
@@ -32,6 +24,9 @@ from annotation.models import (
     Tombstone,
     Turn,
 )
+from annotation.monitoring import progress
+from annotation.recruitment import seats as recruitment
+from annotation.steps import comprehension, exclusion, exit_questionnaire, training_step, withdrawal
 from tasks.models import Job
 from tests import factories
 
@@ -111,10 +106,10 @@ def test_whoever_withdrew_can_neither_go_on_nor_do_the_task_again(client, study)
 
 
 def test_the_tables_no_longer_count_a_withdrawn_annotator(study, seats):
-    assert list(scores.scenarios(scores.annotators(study))["n"]) == [1]
+    assert list(frames.scenarios(frames.annotators(study))["n"]) == [1]
     withdrawal.withdraw(seats[1].token)
-    frame = scores.annotators(study)
-    assert scores.scenarios(frame).empty
+    frame = frames.annotators(study)
+    assert frames.scenarios(frame).empty
     row = frame[frame["status"] == Participation.Status.WITHDRAWN].iloc[0]
     assert (row["n"], row["training_n"]) == (0, 0)
 
@@ -194,14 +189,14 @@ def gone(researcher, settings, tmp_path) -> Participation:
                 ["home"] if turn.example.position < wrong else list(turn.example.gold)
             ),
         )
-        questionnaire.answer(one.token, {"comments": TOLD if wrong else "nothing"})
+        exit_questionnaire.answer(one.token, {"comments": TOLD if wrong else "nothing"})
         Participation.objects.filter(pk=one.pk).update(browser=f"browser-of-{one.pk}")
     first = scenario.participations.order_by("pk").first()
     exclusion.decide(first, False, "57.1 is too low", researcher)
     exclusion.decide(first, True, "57.1 is not too low", researcher)
     for kind in (Kind.PERSON, Kind.SIMULATED):
         resampling.job_of(study, kind, owner=researcher)
-    bundle.prepare(study, researcher)
+    bundle_job.prepare(study, researcher)
     call_command("run_jobs", verbosity=0)
     first.refresh_from_db()
     return first

@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from annotation.behaviour import Answered, signs, word_count
+from annotation.monitoring.flags import Answered, signs, word_count
 
 
 def fill(apps, schema_editor):

@@ -226,7 +226,7 @@ class Participation(models.Model):
     decided_at = models.DateTimeField(null=True)
     # Active time up to the end, kept when pay is settled: it outlives the answers.
     worked_seconds = models.FloatField(null=True)
-    # Of who completed (annotation/behaviour.py, Signs): their answers do not change any more.
+    # Of those who completed (annotation/monitoring/flags.py): their answers change no more.
     signs = models.JSONField(null=True)
     # A random first-party cookie, hashed: the same one under two ids is worth a look.
     browser = models.CharField(max_length=64, blank=True)

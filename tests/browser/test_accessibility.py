@@ -7,12 +7,16 @@ from axe_playwright_python.sync_playwright import Axe
 from django.core.files.uploadedfile import SimpleUploadedFile
 from playwright.sync_api import Error, expect
 
-from analysis import resampling
-from annotation import pay, payment, qualification, recruitment, training_step, withdrawal
+from analysis.tables import resampling
 from annotation.models import Panel, Participation, Study
-from annotation.recruiters.prolific import studies
-from tasks import jobs, prediction_files, prediction_uploads, uploads
+from annotation.money import ledger, payout
+from annotation.platforms.prolific import studies
+from annotation.recruitment import seats
+from annotation.steps import qualification, training_step, withdrawal
+from tasks import jobs, uploads
 from tasks.models import Job, Upload
+from tasks.predictions import store as prediction_store
+from tasks.predictions import upload_job as prediction_upload
 from tests import factories
 from tests.browser.conftest import Desk, answer_within, settle
 from tests.test_importing import card_text, line
@@ -79,13 +83,13 @@ def states(researcher, put):
 
     def instructions(page):
         seat = consenting(researcher, labels=factories.LABELS)
-        recruitment.consent(seat, agree=True)
+        seats.consent(seat, agree=True)
         page.goto(f"/work/{seat.token}/")
         page.locator("details.help summary").first.click()
 
     def declined(page):
         seat = consenting(researcher)
-        recruitment.consent(seat, agree=False)
+        seats.consent(seat, agree=False)
         page.goto("/declined/")
 
     def expired(page):
@@ -112,7 +116,7 @@ def states(researcher, put):
             researcher, factories.make_task(), shots=[2], comprehension_questions=asked
         )
         seat = factories.join(study)
-        recruitment.consent(seat, agree=True)
+        seats.consent(seat, agree=True)
         page.goto(f"/work/{seat.token}/")
         page.get_by_label("Always").check()
         page.get_by_role("button", name="Answer").click()
@@ -311,13 +315,13 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher, settings, 
         factories.work_through(factories.seat(scenario))
     factories.make_study(researcher, task, name="a-draft", status="draft")
     panel = Panel.objects.create(study=study, name="SONA", id_parameter="id")
-    pay.add_bonus(study.participations.first(), 150, "thanks", researcher)
-    payment.prepare(study, researcher)
+    ledger.add_bonus(study.participations.first(), 150, "thanks", researcher)
+    payout.prepare(study, researcher)
     studies.plan(study, 1, researcher)
     waiting = decided_on(researcher)
     predicted = factories.prediction_lines(task)
-    upload = prediction_files.Upload("toy_0.jsonl", predicted, task, 0, None)
-    scored = prediction_uploads.begin("large", [upload], researcher)
+    upload = prediction_store.Upload("toy_0.jsonl", predicted, task, 0, None)
+    scored = prediction_upload.begin("large", [upload], researcher)
     jobs.advance(scored)
     page.goto("/sign-in/")
     assert violations(page) == []

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation import design
+from annotation.study import design
 from tests import factories
 
 

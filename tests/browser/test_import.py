@@ -6,7 +6,7 @@ import zipfile
 import pytest
 from playwright.sync_api import expect
 
-from analysis import bundle
+from analysis.export import bundle_job
 from tasks import jobs, uploads
 from tasks.models import Job, Task, Upload
 from tests import factories
@@ -128,7 +128,7 @@ def test_a_release_bundle_is_prepared_by_itself_and_downloaded(ada, researcher, 
     ada.get_by_role("link", name="Release bundle").click()
     ada.get_by_role("button", name="Prepare the bundle").click()
     bar = ada.get_by_role("progressbar", name="Preparing the bundle")
-    expect(bar).to_have_attribute("max", str(len(bundle.PARTS)))
+    expect(bar).to_have_attribute("max", str(len(bundle_job.PARTS)))
     expect(bar).to_have_attribute("value", re.compile(r"[1-9]"), timeout=30_000)
     link = ada.get_by_role("link", name="Download the bundle")
     expect(link).to_be_visible(timeout=60_000)

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.exports import write_export
+from analysis.export.files import write_export
 from annotation.models import Study
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis import pictures
-from analysis.release import ReleaseError, write_release
+from analysis.export import screenshots
+from analysis.export.release import ReleaseError, write_release
 from annotation.models import Study
 
 
@@ -30,7 +30,7 @@ class Command(BaseCommand):
             raise CommandError(f"There is no study {name!r}.")
         browser = None
         if not options["no_pictures"]:
-            browser = options["browser"] or pictures.browser()
+            browser = options["browser"] or screenshots.browser()
             if browser is None:
                 self.stderr.write("No pictures: there is no Chromium on the path (--browser PATH).")
         try:

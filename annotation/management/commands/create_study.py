@@ -10,9 +10,9 @@ from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
-from annotation import design
-from annotation.amounts import read_amount
 from annotation.models import Study
+from annotation.money.amounts import read_amount
+from annotation.study import design
 from tasks.models import Task
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.recruiters.prolific.fake import FakeProlific
+from annotation.simulation.fake_prolific.platform import FakeProlific
 
 
 class Command(BaseCommand):

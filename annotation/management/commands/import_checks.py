@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.checks import import_checks
+from annotation.steps.attention_checks import import_checks
 from tasks.formats import FormatError
 from tasks.models import Task
 

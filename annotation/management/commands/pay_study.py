@@ -5,10 +5,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation import key_check, pay, payment
+from annotation import key_check
 from annotation.models import Study
-from annotation.recruiters.prolific.client import Client, ProlificError
-from annotation.recruiters.prolific.sync import sync
+from annotation.money import ledger, payout
+from annotation.platforms.prolific.client import Client, ProlificError
+from annotation.platforms.prolific.sync import sync
 
 
 class Command(BaseCommand):
@@ -33,22 +34,22 @@ class Command(BaseCommand):
                 problems = sync(study, client).problems
             except ProlificError as error:
                 raise CommandError(f"Nothing was paid: {error}") from None
-        said = payment.pay_all(study, None, client)
+        said = payout.pay_all(study, None, client)
         for sentence in said or ["Nothing to pay through Prolific."]:
             self.stdout.write(sentence)
         for problem in problems:
             self.stderr.write(problem)
         by_hand = study.payment_batches.filter(method="hand", state="prepared")
         for batch in by_hand:
-            amount = pay.in_currency(payment.total(batch))
+            amount = ledger.in_currency(payout.total(batch))
             self.stdout.write(f"batch {batch.pk}: {amount} {study.currency} to be paid by hand")
         if any("NOT PAID" in sentence for sentence in said):
             raise CommandError("Not everything was paid; run it again.")
 
     def _dry_run(self, study: Study) -> None:
         """What is in the ledger and in no batch; entries of those who may come back are missing."""
-        for entry in payment.unpaid(study):
-            method, _study = payment.way(entry)
+        for entry in payout.unpaid(study):
+            method, _study = payout.way(entry)
             self.stdout.write(
                 f"{entry.participation} {entry.amount} {entry.currency}"
                 f" {entry.get_kind_display()}: {method or 'not yet'}"

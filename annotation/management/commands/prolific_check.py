@@ -14,9 +14,9 @@ from urllib.parse import parse_qs, urlsplit
 import jwt
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.recruiters.prolific import studies
-from annotation.recruiters.prolific.client import Client, ProlificError, status_of
-from annotation.recruiters.prolific.sync import Row
+from annotation.platforms.prolific import studies
+from annotation.platforms.prolific.client import Client, ProlificError, status_of
+from annotation.platforms.prolific.sync import Row
 
 ESTIMATE = 3  # minutes: the documented least for the longest time is 12
 

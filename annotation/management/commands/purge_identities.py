@@ -5,8 +5,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation import identities, key_check
+from annotation import key_check
 from annotation.models import Study
+from annotation.recruitment import identities
 
 
 class Command(BaseCommand):

@@ -11,7 +11,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.rehearsal import Failed, Rehearsal
+from annotation.simulation.rehearsal import Failed, Rehearsal
 
 
 class Command(BaseCommand):

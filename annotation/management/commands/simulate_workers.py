@@ -12,7 +12,7 @@ from django.utils import timezone
 from tqdm import tqdm
 
 from annotation.models import Kind, Participation, Study
-from annotation.simulated import POLICIES, InProcess, Knowledge, OverHTTP, policy_of, walk
+from annotation.simulation.robots import POLICIES, InProcess, Knowledge, OverHTTP, policy_of, walk
 
 
 class Command(BaseCommand):

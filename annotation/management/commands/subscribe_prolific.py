@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
 from annotation import key_check
-from annotation.recruiters.prolific.client import Client, ProlificError
+from annotation.platforms.prolific.client import Client, ProlificError
 
 EVENT = "submission.status.change"
 

@@ -7,9 +7,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation import key_check
 from annotation.models import Study
-from annotation.recruiters.prolific.client import Client, ProlificError
-from annotation.recruiters.prolific.sync import Synced, sync
-from annotation.recruiters.prolific.webhook import handle_events
+from annotation.platforms.prolific.client import Client, ProlificError
+from annotation.platforms.prolific.sync import Synced, sync
+from annotation.platforms.prolific.webhook import handle_events
 
 
 class Command(BaseCommand):

@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.core.management.base import BaseCommand, CommandError
 
-from tasks import report
+from tasks import data_report
 from tasks.formats import FormatError
 from tasks.importing import CLUES, ImportResult, import_task, read_clues
 
@@ -19,7 +19,7 @@ def tell(command: BaseCommand, result: ImportResult) -> None:
         command.stdout.write(f"{result.task}: unchanged")
         return
     command.stdout.write(command.style.SUCCESS(f"{result.task}: imported"))
-    for line in report.lines(result.report):
+    for line in data_report.lines(result.report):
         command.stdout.write(f"  {line}")
 
 

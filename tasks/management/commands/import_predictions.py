@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand, CommandError
 
 from tasks.formats import FormatError
 from tasks.models import PredictionFile
-from tasks.prediction_files import PredictionsError, Upload, add
-from tasks.predictions import NAMED
+from tasks.predictions.format import NAMED
+from tasks.predictions.store import PredictionsError, Upload, add
 
 
 class Command(BaseCommand):

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from tasks import report
+from tasks import data_report
 from tasks.cards import CardError, load_card
 from tasks.formats import FormatError, read_folder
 from tasks.importing import import_task
@@ -33,5 +33,5 @@ class Command(BaseCommand):
             files = read_folder(folder, card)
         except (CardError, FormatError) as error:
             raise CommandError(f"Nothing was imported: {error}") from None
-        files = report.rechained(files) if rechain else files
+        files = data_report.rechained(files) if rechain else files
         tell(self, import_task(card, files, rechain, owner=account(owner)))

@@ -1,0 +1,270 @@
+"""How a study was run, in numbers: who came and left, what was paid, what was decided.
+
+Gathered once for the report. People only, unless a name says otherwise; amounts are in cents, times
+in seconds. Nobody is named: pseudonyms at most.
+"""
+
+import json
+import re
+import statistics
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+import pandas as pd
+from django.db.models import Avg, Count, Q, Sum
+
+from analysis.tables import frames
+from analysis.tables import models as model_tables
+from annotation.models import (
+    Activity,
+    Answer,
+    Decision,
+    ExitAnswers,
+    Kind,
+    LedgerEntry,
+    Participation,
+    Scenario,
+    Step,
+    Study,
+)
+from annotation.money import ledger
+from annotation.monitoring import progress
+from tasks.models import Example, PredictionFile, Split, Task
+
+# Which platform somebody came from, in words.
+RECRUITERS = {
+    "link": "an open link",
+    "personal": "personal one-time links",
+    "prolific": "Prolific",
+}
+# Sentences of the log (StudyEvent.what).
+NAMES_NOBODY = re.compile(
+    r"(Pause|Reopen|Close for good|Paused by itself): |budget raised from "
+    r"|\d+ seats? added to |list entry (made|ended): "
+    r"|\d+ stud(y|ies) on Prolific drafted|rejected on Prolific \([^)]*\): A-[A-Z2-9]{5}$"
+)
+ABOUT_THE_TEAM = re.compile(r" joined the team as | left the team, was | is \w+ now, was ")
+
+
+@dataclass(frozen=True)
+class Amount:
+    """Entries of one kind in the ledger: how many, and their sum in cents."""
+
+    kind: str
+    words: str
+    entries: int
+    cents: int
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """A decision about somebody's place in the analysis.
+
+    `by_design`: the frozen design screened them out, by a rule or by who was to decide.
+    """
+
+    annotator: str
+    in_analysis: bool
+    reason: str
+    at: datetime
+    by_design: bool
+
+
+class Conduct:
+    """The numbers of one opened study, each asked for once.
+
+    `masked` is applied to what people wrote (identities.without_ids, for publication).
+    """
+
+    def __init__(self, study: Study, masked: Callable[[str], str] = str):
+        self.study = study
+        self.masked = masked
+        self.manifest: dict[str, Any] = json.loads(study.manifest)
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """One row per participation of every kind, as scores.annotators has it."""
+        return frames.annotators(self.study)
+
+    @cached_property
+    def analysed(self) -> pd.DataFrame:
+        """The rows of people that the tables count."""
+        return frames.counted(self.frame, Kind.PERSON)
+
+    @cached_property
+    def tasks(self) -> list[Task]:
+        return list(self.study.tasks.order_by("name"))
+
+    @cached_property
+    def test_sizes(self) -> dict[str, int]:
+        """Task -> number of its test examples."""
+        found = Example.objects.filter(split__task__in=self.tasks, split__kind=Split.Kind.TEST)
+        named = found.order_by().values_list("split__task__name")
+        return dict(named.annotate(size=Count("pk")))
+
+    @cached_property
+    def funnels(self) -> list[tuple[Scenario, progress.Funnel]]:
+        """How far people came in each scenario, as the page of the study shows it."""
+        return [(one.scenario, one.funnel) for one in progress.of_study(self.study).seats]
+
+    @cached_property
+    def whole(self) -> progress.Funnel:
+        return sum((own for _scenario, own in self.funnels), progress.Funnel())
+
+    @property
+    def excluded(self) -> int:
+        """People who completed it and are not in the analysis."""
+        return self.whole.completed - self.whole.analysed
+
+    @cached_property
+    def failed_questions(self) -> int:
+        """Of the screened out: those who did not get the questions about the instructions right."""
+        if not self.study.comprehension_questions.strip():
+            return 0
+        out = self.study.participations.filter(kind=Kind.PERSON, comprehended_at__isnull=True)
+        return out.filter(status=Participation.Status.SCREENED_OUT).count()
+
+    @cached_property
+    def wages(self) -> list[ledger.Wage]:
+        return ledger.wages(ledger.settled(self.study))
+
+    def median(self, name: str) -> float | None:
+        """The median over people of a number of pay.Wage; None where nobody has one."""
+        found = [getattr(wage, name) for wage in self.wages]
+        known = [value for value in found if value is not None]
+        return statistics.median(known) if known else None
+
+    @cached_property
+    def amounts(self) -> list[Amount]:
+        """What was earned, by kind of entry."""
+        labels = dict(LedgerEntry.Kind.choices)
+        found = LedgerEntry.objects.filter(participation__study=self.study).order_by("kind")
+        sums = found.values_list("kind").annotate(entries=Count("pk"), cents=Sum("cents"))
+        return [Amount(kind, str(labels[kind]), entries, cents) for kind, entries, cents in sums]
+
+    @property
+    def earned(self) -> int:
+        return sum(amount.cents for amount in self.amounts)
+
+    @cached_property
+    def paid(self) -> int:
+        """Of what was earned: what stands in batches that were paid."""
+        entries = LedgerEntry.objects.filter(participation__study=self.study)
+        paid = entries.filter(payment__batch__state="paid")
+        return paid.aggregate(total=Sum("cents"))["total"] or 0
+
+    @cached_property
+    def seconds_per_answer(self) -> float | None:
+        """Mean active time on an answer of the annotation step, of who is in the tables."""
+        found = self._answers().filter(turn__step=Step.ANNOTATION)
+        return found.aggregate(mean=Avg("active_seconds"))["mean"]
+
+    def _answers(self):
+        people = self.study.participations.in_tables().filter(kind=Kind.PERSON)
+        return Answer.objects.filter(turn__participation__in=people)
+
+    @cached_property
+    def check_results(self) -> tuple[int, int]:
+        """(passed, answered) attention checks, of who is in the tables."""
+        found = self._answers().filter(turn__step=Step.CHECK)
+        counts = found.aggregate(n=Count("pk"), passed=Count("pk", filter=Q(s1=1)))
+        return counts["passed"], counts["n"]
+
+    @cached_property
+    def page_signs(self) -> tuple[int, int]:
+        """(pages left, pastes), as the pages of who is in the tables told themselves."""
+        people = self.study.participations.in_tables().filter(kind=Kind.PERSON)
+        found = Activity.objects.filter(turn__participation__in=people)
+        sums = found.aggregate(blurs=Sum("blurs"), pastes=Sum("pastes"))
+        return sums["blurs"] or 0, sums["pastes"] or 0
+
+    @cached_property
+    def exit_answers(self) -> dict[str, Counter[str]]:
+        """seen_before and ai_used -> how often each was answered, of all people who answered."""
+        rows = ExitAnswers.objects.filter(
+            participation__study=self.study, participation__kind=Kind.PERSON
+        ).values_list("seen_before", "ai_used")
+        found: dict[str, Counter[str]] = {"seen_before": Counter(), "ai_used": Counter()}
+        for seen, ai in rows:
+            found["seen_before"][seen or "not answered"] += 1
+            found["ai_used"][ai or "not answered"] += 1
+        return found
+
+    @cached_property
+    def consents(self) -> list[tuple[int, datetime, int]]:
+        """(version, since when, how many people agreed to it) of each consent text."""
+        people = self.study.participations.filter(kind=Kind.PERSON, consented_at__isnull=False)
+        counts = dict(people.order_by().values_list("consent_text").annotate(n=Count("pk")))
+        texts = self.study.consent_texts.order_by("version")
+        return [(text.version, text.since, counts.get(text.pk, 0)) for text in texts]
+
+    @cached_property
+    def withdrawn(self) -> int:
+        people = self.study.participations.filter(kind=Kind.PERSON)
+        return people.filter(status=Participation.Status.WITHDRAWN).count()
+
+    @cached_property
+    def exclusions(self) -> list[Exclusion]:
+        """Decisions about the analysis, in their order."""
+        found = Decision.objects.filter(
+            participation__study=self.study,
+            participation__kind=Kind.PERSON,
+            about=Decision.About.ANALYSIS,
+        )
+        rows = found.values_list(
+            "participation__pseudonym", "outcome", "reason", "at", "participation__status"
+        )
+        screened = Participation.Status.SCREENED_OUT
+        return [
+            Exclusion(annotator, outcome, self.masked(reason), at, status == screened)
+            for annotator, outcome, reason, at, status in rows
+        ]
+
+    @cached_property
+    def recruiters(self) -> list[tuple[str, int]]:
+        """(where people came from, how many participations)."""
+        people = self.study.participations.filter(kind=Kind.PERSON)
+        counts = people.order_by("worker__recruiter").values_list("worker__recruiter")
+        return [
+            (RECRUITERS.get(name, name.removeprefix("panel:")), n)
+            for name, n in counts.annotate(n=Count("pk"))
+        ]
+
+    @property
+    def came(self) -> str:
+        """Where people came from, in words; who declined left nothing but a count."""
+        found = [f"{n} by {name}" for name, n in self.recruiters]
+        if self.whole.declined:
+            found.append(f"{self.whole.declined} declined, of whom it is not kept")
+        return ", ".join(found)
+
+    @cached_property
+    def models(self) -> list[model_tables.ModelRow]:
+        """Uploaded models on the study's tasks."""
+        files = PredictionFile.objects.filter(task__in=self.tasks)
+        return model_tables.model_rows(files)
+
+    @cached_property
+    def changes(self) -> list[tuple[datetime, str]]:
+        """What was done to the study after it was opened, in its order; the team is no part of it.
+
+        The log may name researchers, so only sentences of known forms are repeated.
+        """
+        events = self.study.events.filter(at__gt=self.study.opened_at)
+        return [
+            (at, what if NAMES_NOBODY.match(what) else "another change (see the study's log)")
+            for at, what in events.values_list("at", "what")
+            if not ABOUT_THE_TEAM.search(what) and what != "Open: open"
+        ]
+
+    @cached_property
+    def pilots(self) -> int:
+        """Other studies of the same owner on these tasks that were opened earlier."""
+        names = [task.name for task in self.tasks]
+        others = Study.objects.filter(owner=self.study.owner_id, tasks__name__in=names)
+        earlier = others.filter(opened_at__lt=self.study.opened_at).exclude(pk=self.study.pk)
+        return earlier.distinct().count()

@@ -1,0 +1,170 @@
+"""The release bundle in the browser, as a job: one for a study, kept until it is made anew.
+
+The first part writes everything that comes from the database, in one snapshot, so that the files
+agree while people go on working; then come the Parquet files one by one, verify.py and the ZIP.
+Each part can be done again: what a process leaves that was stopped is used by nobody.
+"""
+
+import hashlib
+import secrets
+import shutil
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from django.db.models import Count, Max, QuerySet, Sum
+from django.utils import timezone
+
+from analysis.export import files, release
+from annotation.models import (
+    Activity,
+    Allocation,
+    Answer,
+    Decision,
+    ExitAnswers,
+    LedgerEntry,
+    PaymentBatch,
+    Study,
+    Turn,
+)
+from tasks import jobs
+from tasks.models import Job, PredictionFile
+
+KIND = "release"
+VERSION = 2  # of what is in a bundle: raise it when one of its files is made otherwise
+PARTS = ("data", *files.COLUMNS, "verify", "zip")
+
+
+def state(study: Study) -> str:
+    """Names what a bundle is made of now: another name means that something has changed.
+
+    Turns and answers are never altered, so to count them is enough.
+    """
+    seats = study.participations.order_by("pk").values_list(
+        "pk", "status", "in_analysis", "is_paid", "qualified", "consented_at", "comprehended_at",
+        "finished_at", "returned_at", "worked_seconds",
+    )  # fmt: skip
+    grown: list[QuerySet[Any]] = [
+        Turn.objects.filter(participation__study=study),
+        Answer.objects.filter(turn__participation__study=study),
+        Decision.objects.filter(participation__study=study),
+        ExitAnswers.objects.filter(participation__study=study),
+        LedgerEntry.objects.filter(participation__study=study),
+        Allocation.objects.filter(study=study),
+        study.events.all(),
+        study.consent_texts.all(),
+    ]
+    signs = Activity.objects.filter(turn__participation__study=study).aggregate(
+        Count("pk"), Max("last_at"), Sum("blurs"), Sum("pastes")
+    )
+    files = PredictionFile.objects.filter(task__in=study.tasks.all()).order_by("pk")
+    made_of = [
+        VERSION, study.manifest_hash, study.title, study.status, list(seats),
+        [sorted(rows.aggregate(n=Count("pk"), last=Max("pk")).items()) for rows in grown],
+        sorted(signs.items()),
+        list(study.scenarios.order_by("pk").values_list("pk", "seats", "declined")),
+        list(study.report_answers.order_by("item").values_list("item", "text")),
+        list(PaymentBatch.objects.filter(study=study).order_by("pk").values_list("pk", "state")),
+        list(files.values_list("pk", "model__name")),
+    ]  # fmt: skip
+    return hashlib.sha256(repr(made_of).encode()).hexdigest()
+
+
+def job_of(study: Study) -> Job | None:
+    """The job that makes, or has made, the bundle of this study."""
+    return jobs.find(KIND, _parameters(study))
+
+
+def _parameters(study: Study) -> dict[str, Any]:
+    return {"study": study.pk}
+
+
+def archive_of(job: Job | None) -> Path | None:
+    """The finished ZIP, if it is there."""
+    if job is None or not job.is_done:
+        return None
+    path = _archive(job)
+    return path if path.exists() else None
+
+
+def made_at(job: Job) -> datetime:
+    """The moment whose study the bundle shows."""
+    return datetime.fromisoformat(job.result[0]["at"])
+
+
+def is_current(study: Study, job: Job) -> bool:
+    """Has nothing changed since that moment?"""
+    return job.result[0]["state"] == state(study)
+
+
+def prepare(study: Study, owner: Any) -> Job:
+    """The job of this study: the one that is at it, or whose bundle still holds, or a new one.
+
+    Of those who ask at once each gets the same: an ended job is dropped by its key alone, and the
+    database takes only one job of a study.
+    """
+    old = job_of(study)
+    if old is not None and (old.is_done or old.has_failed):
+        if archive_of(old) and is_current(study, old):
+            return old
+        jobs.drop(Job.objects.filter(pk=old.pk))
+    jobs.sweep()
+    return jobs.start(KIND, _parameters(study), total=len(PARTS), owner=owner)
+
+
+@jobs.job(KIND, limit=timedelta(minutes=10))
+def _chunk(job: Job, number: int) -> dict[str, str]:
+    """One of PARTS; the first gives {folder, state, at}, the others nothing."""
+    study = Study.objects.filter(pk=job.parameters["study"]).first()
+    if study is None:
+        raise jobs.JobError("The study is not there any more.")
+    try:
+        return _data(study, job) if number == 0 else _further(PARTS[number], study, job)
+    except release.ReleaseError as error:
+        raise jobs.JobError(str(error)) from None
+
+
+def _data(study: Study, job: Job) -> dict[str, str]:
+    # What an earlier try left is nobody's, and may be what fills the disk.
+    shutil.rmtree(jobs.folder_of(job), ignore_errors=True)
+    # A name of its own: whoever begins this part again does not write into the same folder.
+    name = secrets.token_hex(8)
+    folder = jobs.folder_of(job) / name / study.name
+    try:
+        folder.mkdir(parents=True)
+        with files.snapshot():
+            study.refresh_from_db()
+            at, found = timezone.now(), state(study)
+            release.write_data(study, folder)
+        release.write_readme(folder)
+    except OSError:
+        shutil.rmtree(folder.parent, ignore_errors=True)
+        raise
+    return {"folder": name, "state": found, "at": at.isoformat()}
+
+
+def _further(part: str, study: Study, job: Job) -> dict[str, str]:
+    folder = jobs.folder_of(job) / job.result[0]["folder"] / study.name
+    if part == "zip" and _archive(job).exists():
+        return {}  # made by a process that was stopped before it could say so
+    if not folder.is_dir():
+        raise jobs.JobError("The files made so far are not there any more. Prepare it anew.")
+    if part == "verify":
+        release.verify(folder)
+    elif part == "zip":
+        building = folder.with_name(f"{secrets.token_hex(8)}.part")
+        try:
+            files.zip_folder(folder, building)
+            building.replace(_archive(job))
+        finally:
+            building.unlink(missing_ok=True)
+        for one in jobs.folder_of(job).iterdir():
+            if one.is_dir():
+                shutil.rmtree(one, ignore_errors=True)
+    else:
+        release.write_parquet(folder, part)
+    return {}
+
+
+def _archive(job: Job) -> Path:
+    return jobs.folder_of(job) / f"{job.result[0]['folder']}.zip"

@@ -1,0 +1,192 @@
+"""The CSVs of how a study was run: who was given which scenario, what was decided, told and paid.
+
+And what models predicted on its test examples. Rows come as streams; workers under pseudonyms,
+researchers by their role alone.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.db.models import Count, Sum
+
+from analysis.tables import models as model_tables
+from analysis.values import json_list, moment, number
+from annotation.models import Allocation, Decision, ExitAnswers, LedgerEntry, Study
+from tasks.models import Prediction, PredictionFile
+
+CHUNK = 2000
+STUDY = {
+    "study": "name of the study",
+    "manifest": "SHA-256 of the study's frozen design (manifest.json); empty while it is a draft",
+}
+PLACE = {
+    "task": "name of the task",
+    "task_version": "version of the task",
+    "shots": "size of the training step: 0 or the shots of the training file",
+    "split": "number of the training file; empty at zero shots",
+}
+
+COLUMNS: dict[str, dict[str, str]] = {
+    "allocations.csv": STUDY
+    | {
+        "arrival": "number of the choice in the study, from 1, over all kinds",
+        "kind": "person, simulated or model",
+        "candidates": "what could be joined, as a JSON list of [task, shots, seats taken, seats]",
+    }
+    | PLACE
+    | {"at": "when it was chosen, UTC"},
+    "decisions.csv": STUDY
+    | {
+        "annotator": "pseudonym of the participation",
+        "about": "analysis (in it or not), pay (paid or not), qualification (goes on or not),"
+        " release (an unusually high amount may be paid)",
+        "outcome": "1 for yes, 0 for no; in the analysis and paid is everybody to begin with",
+        "reason": "the reason, as it was written; read it before you publish",
+        "role": "researcher, or rule (nobody by hand: the design's rule, or the recruiter)",
+        "at": "when it was decided, UTC",
+    },
+    "questionnaire.csv": STUDY
+    | {
+        "annotator": "pseudonym of the participation",
+        "seen_before": "had seen the texts or the task before: no, yes, unsure; empty: not said",
+        "ai_used": "used an AI tool: no, yes, unsure; empty: not said",
+        "tools": "tools or people that helped, as written; read it before you publish",
+        "comments": "anything else, as written; read it before you publish",
+    },
+    "pay.csv": STUDY
+    | {
+        "annotator": "pseudonym of the participation",
+        "kind": "base, screen_out, top_up, partial, waiting or bonus",
+        "cents": "amount in hundredths of the currency",
+        "currency": "three-letter code",
+    },
+    "pay_totals.csv": STUDY
+    | {
+        "kind": "kind of entry, as in pay.csv",
+        "currency": "three-letter code",
+        "entries": "number of entries of pay.csv",
+        "cents": "their sum",
+    },
+    "predictions.csv": STUDY
+    | {"model": "name of the uploaded model"}
+    | PLACE
+    | {
+        "example": "id of the test example in its file",
+        "hash": "hash of the example, as in examples.csv",
+        "predicted": "the predicted texts as a JSON list; [] is no answer",
+        "s1": "S1 of the prediction, 0 to 1",
+    },
+    "model_scores.csv": STUDY
+    | {
+        "model": "name of the uploaded model",
+        "task": "name of the task",
+        "task_version": "version of the task",
+        "shots": "size of the training files that it was trained on",
+        "mean": "mean over splits of the mean S1 over the test examples, x 100",
+        "sd_ddof1": "standard deviation over splits, ddof 1, x 100; empty for one split",
+        "sd_ddof0": "standard deviation over splits, ddof 0, x 100",
+        "n": "number of splits with predictions",
+        "of": "number of splits that there are",
+        "recipe": "every choice that changes the number",
+    },
+}
+
+
+def allocations_rows(study: Study) -> Iterator[list[Any]]:
+    """One row per arrival that was given a scenario."""
+    places = {
+        scenario.pk: (scenario.task.name, scenario.shots)
+        for scenario in study.scenarios.select_related("task")
+    }
+    rows = Allocation.objects.filter(study=study).order_by("arrival").values_list(
+        "arrival", "kind", "candidates", "scenario__task__name", "scenario__task__version",
+        "scenario__shots", "scenario__split_number", "at",
+    )  # fmt: skip
+    for arrival, kind, candidates, task, version, shots, split, at in rows.iterator(CHUNK):
+        named = [[*places[pk], taken, seats] for pk, taken, seats in candidates]
+        yield [
+            study.name, study.manifest_hash, arrival, kind, json_list(named), task, version, shots,
+            split or "", moment(at),
+        ]  # fmt: skip
+
+
+def decisions_rows(study: Study) -> Iterator[list[Any]]:
+    """One row per decision, in their order."""
+    rows = (
+        Decision.objects.filter(participation__study=study)
+        .order_by("at", "pk")
+        .values_list("participation__pseudonym", "about", "outcome", "reason", "by_id", "at")
+    )
+    for annotator, about, outcome, reason, by, at in rows.iterator(CHUNK):
+        role = "rule" if by is None else "researcher"
+        yield [
+            study.name, study.manifest_hash, annotator, about, int(outcome), reason, role,
+            moment(at),
+        ]  # fmt: skip
+
+
+def questionnaire_rows(study: Study) -> Iterator[list[Any]]:
+    """One row per participation that answered the questions at the end."""
+    rows = (
+        ExitAnswers.objects.filter(participation__study=study)
+        .order_by("participation__pseudonym")
+        .values_list("participation__pseudonym", "seen_before", "ai_used", "tools", "comments")
+    )
+    for row in rows.iterator(CHUNK):
+        yield [study.name, study.manifest_hash, *row]
+
+
+def pay_rows(study: Study) -> Iterator[list[Any]]:
+    """One row per entry of the ledger."""
+    rows = (
+        LedgerEntry.objects.filter(participation__study=study)
+        .order_by("participation__pseudonym", "pk")
+        .values_list("participation__pseudonym", "kind", "cents", "currency")
+    )
+    for row in rows.iterator(CHUNK):
+        yield [study.name, study.manifest_hash, *row]
+
+
+def pay_totals_rows(study: Study) -> Iterator[list[Any]]:
+    """One row per kind of entry and currency."""
+    kinds = LedgerEntry.objects.filter(participation__study=study).values_list("kind", "currency")
+    for row in kinds.annotate(n=Count("pk"), total=Sum("cents")).order_by("kind", "currency"):
+        yield [study.name, study.manifest_hash, *row]
+
+
+def _files(study: Study):
+    return PredictionFile.objects.filter(task__in=study.tasks.all())
+
+
+def predictions_rows(study: Study) -> Iterator[list[Any]]:
+    """One row per prediction on a test example of the study's tasks."""
+    rows = (
+        Prediction.objects.filter(file__in=_files(study).order_by())
+        .order_by("file", "example__position")
+        .values_list(
+            "file__model__name", "file__task__name", "file__task__version", "file__shots",
+            "file__split_number", "example__source_id", "example__content_hash", "predicted", "s1",
+        )
+    )  # fmt: skip
+    for *who, shots, split, example, digest, predicted, s1 in rows.iterator(CHUNK):
+        yield [
+            study.name, study.manifest_hash, *who, shots, split or "", example, digest,
+            json_list(predicted), number(s1),
+        ]  # fmt: skip
+
+
+def model_scores_rows(study: Study) -> Iterator[list[Any]]:
+    """One row per model, task and shots."""
+    for row in model_tables.model_rows(_files(study)):
+        yield [study.name, study.manifest_hash, *row.as_record()]
+
+
+ROWS = {
+    "allocations.csv": allocations_rows,
+    "decisions.csv": decisions_rows,
+    "questionnaire.csv": questionnaire_rows,
+    "pay.csv": pay_rows,
+    "pay_totals.csv": pay_totals_rows,
+    "predictions.csv": predictions_rows,
+    "model_scores.csv": model_scores_rows,
+}

@@ -1,0 +1,240 @@
+"""The release bundle of a study: everything that is needed to check it, reuse it and cite it.
+
+The export (CSVs, manifest, verify.py), Parquet, a data dictionary, instructions and cards, what
+annotators saw, the preregistration and the report, and what verify.py said. Nobody is named: what
+links a pseudonym to a person is not read here.
+"""
+
+import csv
+import json
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from django.contrib.staticfiles import finders
+from django.template.loader import render_to_string
+
+from analysis.documents import blocks, preregistration, report
+from analysis.export import files, pages_seen, parquet, screenshots
+from analysis.export.dictionary import datapackage
+from analysis.figures import data as figure_data
+from annotation.models import Kind, Study
+from annotation.recruitment import identities
+from tasks.cards import Card
+
+STYLES = {
+    "pico.css": "vendor/pico-2.1.1.min.css",
+    "site.css": "css/site.css",
+    "researcher.css": "css/researcher.css",
+}
+# What people wrote: file -> columns.
+WRITTEN = {"decisions.csv": ["reason"], "questionnaire.csv": ["tools", "comments"]}
+README = """
+## Also in this folder
+
+| what | where |
+|---|---|
+| the report, to read and to print | `report.html`, `report.md`, `figures/` |
+| the preregistration: the frozen design in words | `preregistration.html`, `preregistration.md` |
+| the data dictionary (Frictionless Data Package) | `datapackage.json` |
+| {parquet} | `parquet/` |
+| of each task: its card and the instructions, and the consent text | `materials/` |
+| what annotators saw: consent; of each task instructions, a question and a reveal | `seen/` |
+| what `verify.py` printed when this bundle was made | `verify.txt` |
+
+The pages in `seen/` are what was shown, with the real texts, and open offline, but without scripts:
+words cannot be highlighted, and an answer is typed, as by annotators whose browser runs none.
+{pictures} Reasons in `decisions.csv` and the texts of `questionnaire.csv` are as people wrote them,
+with known ids of recruiters replaced by [id]: read them before you publish.
+"""
+PICTURED = """\
+Each has pictures as it was with scripts: on a desktop (`-desktop.png`, 1280 pixels wide) and on a
+phone (`-phone.png`, 390 pixels wide, two dots each)."""
+NOT_PICTURED = """\
+There are no pictures of them here. To make some, open a page and take a picture of its window, or
+run `manage.py release_study` on a computer that has Chromium or Chrome."""
+
+
+class ReleaseError(Exception):
+    """Why there is no bundle; the text is for people."""
+
+
+def write_release(
+    study: Study, target: Path, browser: str | None = None, tell: Callable[[str], Any] = str
+) -> str:
+    """Write the bundle into a new folder, or into NAME.zip; return what verify.py printed.
+
+    `browser` takes the pictures of pages; where it cannot, `tell` hears why and the bundle is
+    without them. It appears complete or not at all. Raises ReleaseError for a draft and where
+    verify.py does not agree, FileExistsError where something is there already.
+    """
+    if study.is_draft:
+        raise ReleaseError("The study is a draft: there is nothing to release before it is opened.")
+    target = target.absolute()
+    if target.suffix != ".zip":
+        with files.whole_folder(target) as building:
+            return _write(study, building, browser, tell)
+    if target.exists():
+        raise FileExistsError(f"{target} is there already: name a new file")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=f".{target.stem}-", dir=target.parent) as parent:
+        folder, archive = Path(parent) / study.name, Path(parent) / target.name
+        folder.mkdir()
+        said = _write(study, folder, browser, tell)
+        files.zip_folder(folder, archive)
+        archive.rename(target)
+    return said
+
+
+def _write(study: Study, folder: Path, browser: str | None, tell: Callable[[str], Any]) -> str:
+    with files.snapshot():
+        write_data(study, folder)
+    write_readme(folder, _write_pictures(folder, browser, tell))
+    for name in files.COLUMNS:
+        write_parquet(folder, name)
+    return verify(folder)
+
+
+def write_data(study: Study, folder: Path) -> None:
+    """Write all that comes from the database, but for Parquet, into an empty folder.
+
+    To be called within one `exports.snapshot`, so that the files agree. Raises ReleaseError.
+    """
+    masked = _masked(study)
+    files.write_files(study, folder)
+    for name, columns in WRITTEN.items():
+        _mask(folder / name, columns, masked)
+    _write_documents(study, folder, masked)
+    _write_materials(study, folder / "materials")
+    _write_seen(study, folder / "seen")
+    package = datapackage(study.name, study.title)
+    _text(folder / "datapackage.json", json.dumps(package, ensure_ascii=False, indent=1) + "\n")
+
+
+def write_readme(folder: Path, pictured: str = NOT_PICTURED) -> None:
+    """Say what else is in the folder, and whether there are pictures."""
+    parquet_words = "the same tables as Parquet"
+    if not parquet.can_write():
+        parquet_words += ": not made, as pyarrow was not installed"
+    with (folder / "README.md").open("a", encoding="utf-8") as file:
+        file.write(README.format(parquet=parquet_words, pictures=pictured))
+
+
+def write_parquet(folder: Path, name: str) -> None:
+    """Write one of its CSVs as Parquet too, whole or not at all, if pyarrow is installed."""
+    if not parquet.can_write():
+        return
+    (folder / "parquet").mkdir(exist_ok=True)
+    target = folder / "parquet" / f"{name.removesuffix('.csv')}.parquet"
+    part = target.with_suffix(".part")
+    try:
+        parquet.write(folder / name, part)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def verify(folder: Path) -> str:
+    """Write the sums of all files, run verify.py as anybody would, keep and return what it printed.
+
+    Raises ReleaseError where it does not agree.
+    """
+    for name in ("SHA256SUMS", "verify.txt"):
+        (folder / name).unlink(missing_ok=True)
+    files.write_sums(folder)
+    done = subprocess.run(
+        [sys.executable, "-I", "-X", "utf8", str(folder / "verify.py")],
+        capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise ReleaseError(f"verify.py does not agree with the bundle:\n{done.stdout}{done.stderr}")
+    _text(folder / "verify.txt", done.stdout)
+    return done.stdout
+
+
+def _masked(study: Study) -> Callable[[str], str]:
+    try:
+        return identities.without_ids(study)
+    except ValueError as error:
+        raise ReleaseError(f"{error} So nobody can tell whether an id is in a text.") from None
+
+
+def _mask(path: Path, columns: Sequence[str], masked: Callable[[str], str]) -> None:
+    """Take ids out of those columns of a CSV, row by row."""
+    original = path.rename(path.with_suffix(".original"))
+    with (
+        original.open(encoding="utf-8", newline="") as source,
+        path.open("w", encoding="utf-8", newline="") as target,
+    ):
+        reader = csv.DictReader(source, strict=True)
+        writer = csv.DictWriter(target, list(files.COLUMNS[path.name]), lineterminator="\r\n")
+        writer.writeheader()
+        writer.writerows(row | {name: masked(row[name]) for name in columns} for row in reader)
+    original.unlink()
+
+
+def _write_documents(study: Study, folder: Path, masked: Callable[[str], str]) -> None:
+    """Preregistration and report as Markdown and HTML, with figures and styles beside them."""
+    (folder / "style").mkdir()
+    for name, path in STYLES.items():
+        shutil.copyfile(finders.find(path), folder / "style" / name)
+    made = {"preregistration": preregistration.of(study), "report": report.of(study, masked=masked)}
+    for name, document in made.items():
+        _text(folder / f"{name}.md", blocks.as_markdown(document))
+        context = {"document": document, "root": "", "pictures": "figures/"}
+        _text(folder / f"{name}.html", render_to_string("researcher/offline.html", context))
+    pictured = {
+        block.name
+        for section in made["report"].sections
+        for block in section.blocks
+        if isinstance(block, blocks.Picture)
+    }
+    if pictured:
+        (folder / "figures").mkdir()
+    for name in sorted(pictured):
+        figure = figure_data.figure(study, Kind.PERSON, name)
+        (folder / "figures" / f"{name}.svg").write_bytes(figure_data.picture(figure, "svg"))
+
+
+def _write_materials(study: Study, folder: Path) -> None:
+    folder.mkdir()
+    _text(folder / "consent.md", study.consent_text + "\n")
+    for task in study.tasks.order_by("name"):
+        card = task.card
+        text = json.dumps(card.as_dict(), ensure_ascii=False, indent=1)
+        _text(folder / f"{task.name}.json", text + "\n")
+        _text(folder / f"{task.name}.md", _instructions(card))
+
+
+def _instructions(card: Card) -> str:
+    """Description, instructions and help of a task, as annotators read them."""
+    parts = [f"# {card.title}", card.description, "## Instructions", card.instructions]
+    for window in card.help_windows:
+        parts += [f"## {window.title}", window.definition, f"Example: {window.example}"]
+    return "\n\n".join(parts) + "\n"
+
+
+def _write_seen(study: Study, folder: Path) -> None:
+    folder.mkdir()
+    for name, html in pages_seen.pages(study).items():
+        _text(folder / f"{name}.html", html)
+
+
+def _write_pictures(folder: Path, browser: str | None, tell: Callable[[str], Any]) -> str:
+    """Pictures of the pages in seen/, if a browser takes them; what the README says of them."""
+    if browser is None:
+        return NOT_PICTURED
+    try:
+        screenshots.take(folder / "seen", browser)
+    except screenshots.PictureError as error:
+        tell(str(error))
+        return NOT_PICTURED
+    return PICTURED
+
+
+def _text(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", newline="")

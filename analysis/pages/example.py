@@ -1,0 +1,391 @@
+"""What annotators answered to one test example: highlights in layers, distinct answers, agreement.
+
+Counted are those who completed and are in the analysis, of one kind, as in every table; the others
+of that kind stand apart.
+"""
+
+import itertools
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+from django.db.models import Avg, QuerySet
+
+from analysis.stats import agreement, layers
+from analysis.tables import findings
+from annotation.models import Answer, Participation, Step, Study
+from tasks.cards import Card
+from tasks.comparison import Comparison, compare, places_of
+from tasks.metrics import score
+from tasks.models import Example
+from tasks.spans import QUESTION, is_reachable
+from tasks.spans import Answer as Given
+
+MEANINGS = {
+    "nominal": "0 for two equal sets of texts, else 1.",
+    "Jaccard": "1 minus the share of common texts among all texts of the two sets.",
+    "MASI": "As Jaccard, and further apart where neither set holds the other.",
+    "1 - S1": "1 minus the S1 of one answer against the other.",
+}
+MOST_NAMES = 20
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One annotator's answer: what was given, and how it compares with the gold."""
+
+    participation: Participation
+    given: Given
+    comparison: Comparison
+    parts: list["Part"]
+
+    @property
+    def shots(self) -> int:
+        return self.participation.scenario.shots
+
+    @property
+    def s1(self) -> str:
+        return _points(self.comparison.s1)
+
+    @property
+    def why_apart(self) -> str:
+        """Why it does not count, if it does not."""
+        one = self.participation
+        if one.status == Participation.Status.COMPLETED:
+            return "excluded from the analysis"
+        return str(Participation.Status(one.status).label)
+
+
+class Part(NamedTuple):
+    """One highlighted text with its verdict, and where it stands in all the texts, end to end."""
+
+    verdict: str
+    text: str
+    start: int
+    length: int
+
+
+class Stretch(NamedTuple):
+    """A run as the page shows it; `opens` and `closes` are as long as there are brackets."""
+
+    text: str
+    start: int
+    number: int
+    level: int
+    is_gold: bool
+    opens: range
+    closes: range
+    meaning: str
+
+
+class Layer(NamedTuple):
+    """One text that can be highlighted."""
+
+    segment: int
+    name: str
+    stretches: list[Stretch]
+
+
+class Said(NamedTuple):
+    text: str
+    is_gold: bool
+
+
+class Choice(NamedTuple):
+    """One distinct answer, or one label of the card."""
+
+    texts: Sequence[Said]
+    lanes: Sequence[Lane]
+    s1: str
+    share: str
+
+
+class Fact(NamedTuple):
+    heading: str
+    value: str
+    meaning: str
+
+
+class Scores(NamedTuple):
+    """S1 of those with that many shots, as text."""
+
+    shots: int
+    n: int
+    mean: str
+    sd: str
+
+
+@dataclass(frozen=True)
+class ExamplePage:
+    """One example with the answers of one kind of annotators; of one number of shots, or all."""
+
+    study: Study
+    example: Example
+    kind: str
+    shots: int | None
+
+    @property
+    def card(self) -> Card:
+        return self.example.split.task.card
+
+    @property
+    def question(self) -> str:
+        return self.card.wording(self.example.question)
+
+    @cached_property
+    def _selectable(self) -> str | None:
+        return self.card.selectable_question(self.example.question)
+
+    @cached_property
+    def _texts(self) -> list[tuple[int, str, str]]:
+        """(number, name, text) of each text that can be highlighted."""
+        segments = zip(self.card.segments, self.example.context, strict=True)
+        texts = [(number, *segment) for number, segment in enumerate(segments)]
+        if self._selectable is not None:
+            texts.insert(0, (QUESTION, "Question", self._selectable))
+        return texts
+
+    @cached_property
+    def _begins(self) -> dict[int, int]:
+        """Where each text begins when they are laid end to end."""
+        lengths = (len(text) for _number, _name, text in self._texts)
+        begins = itertools.accumulate(lengths, initial=0)
+        return {number: begin for (number, _n, _t), begin in zip(self._texts, begins, strict=False)}
+
+    @property
+    def golds(self) -> list[str]:
+        """The gold, each text once."""
+        return list(dict.fromkeys(self.example.gold))
+
+    @property
+    def length(self) -> int:
+        """Of all the texts that can be highlighted, end to end."""
+        return sum(len(text) for _number, _name, text in self._texts)
+
+    # --- Who answered what ---------------------------------------------------------------------
+
+    def _lanes(self, chosen: QuerySet[Participation]) -> list[Lane]:
+        answers = (
+            Answer.objects.filter(
+                turn__example=self.example,
+                turn__step=Step.ANNOTATION,
+                turn__participation__in=chosen,
+            )
+            .select_related("turn__participation__scenario")
+            .prefetch_related("spans")
+            .order_by("turn__participation__scenario__shots", "turn__participation__pseudonym")
+        )
+        return [self._lane(answer) for answer in answers]
+
+    def _lane(self, answer: Answer) -> Lane:
+        given, one = answer.as_given(), self.example
+        found = compare(given, one.gold, self.card.gold_rule, one.context, self._selectable)
+        parts = [
+            Part(mark.verdict, mark.text, self._begins[mark.segment] + mark.start, len(mark.text))
+            for mark in found.marks
+            if mark.verdict != "missed"
+        ]
+        return Lane(answer.turn.participation, given, found, parts)
+
+    @cached_property
+    def _counted(self) -> list[Lane]:
+        """Of any number of shots."""
+        return self._lanes(findings.counted(self.study, self.kind))
+
+    @cached_property
+    def lanes(self) -> list[Lane]:
+        return [lane for lane in self._counted if self.shots in (None, lane.shots)]
+
+    @cached_property
+    def apart(self) -> list[Lane]:
+        """Those of the kind and shots who answered it and do not count."""
+        counted = findings.counted(self.study, self.kind)
+        others = self.study.participations.filter(kind=self.kind).exclude(pk__in=counted)
+        return [lane for lane in self._lanes(others) if self.shots in (None, lane.shots)]
+
+    @property
+    def n(self) -> int:
+        return len(self.lanes)
+
+    # --- The text in layers --------------------------------------------------------------------
+
+    @cached_property
+    def gold_parts(self) -> list[Part]:
+        """Every place of every gold text, as the reveal finds them."""
+        if self.card.labels:
+            return []
+        return [
+            Part("right", place.text, self._begins[place.segment] + place.start, len(place.text))
+            for text in self.golds
+            for place in places_of(text, self.example.context, self._selectable)
+        ]
+
+    @property
+    def unreachable(self) -> list[str]:
+        """Gold texts that nobody can highlight."""
+        if self.card.labels:
+            return []
+        context, question = self.example.context, self._selectable
+        return [text for text in self.golds if not is_reachable(text, context, question)]
+
+    @cached_property
+    def layered(self) -> list[Layer]:
+        return [
+            Layer(number, name, [self._stretch(run) for run in self._runs(number, text)])
+            for number, name, text in self._texts
+        ]
+
+    def _stretch(self, run: layers.Run[str]) -> Stretch:
+        number = len(run.who)
+        names = ", ".join(run.who[:MOST_NAMES]) + (", and others" if number > MOST_NAMES else "")
+        who = f"{number} of {self.n} ({_share(number, self.n)}): {names}." if number else "Nobody."
+        return Stretch(
+            run.text,
+            run.start,
+            number,
+            layers.level(number, self.n),
+            run.is_gold,
+            range(run.opens),
+            range(run.closes),
+            f"{who} Part of a gold text." if run.is_gold else who,
+        )
+
+    def _runs(self, number: int, text: str) -> list[layers.Run[str]]:
+        begin = self._begins[number]
+        gold = [
+            (part.start - begin, part.start - begin + part.length)
+            for part in self.gold_parts
+            if begin <= part.start < begin + len(text)
+        ]
+        highlights = {
+            lane.participation.pseudonym: [
+                (span.start, span.end) for span in lane.given.spans if span.segment == number
+            ]
+            for lane in self.lanes
+        }
+        return layers.runs(text, highlights, gold)
+
+    # --- Distinct answers ----------------------------------------------------------------------
+
+    @cached_property
+    def choices(self) -> list[Choice]:
+        """Distinct answers, the most frequent first; of a label task every label, in its order."""
+        found = layers.groups((lane, lane.given.texts) for lane in self.lanes)
+        if self.card.labels:
+            by_label = {group.texts[0]: group for group in found}
+            names = [label.name for label in self.card.labels]
+            found = [by_label.get(name, layers.Group((name,), ())) for name in names]
+        return [
+            Choice(
+                [Said(text, text in self.example.gold) for text in group.texts],
+                group.who,
+                _points(score(group.texts, self.example.gold, self.card.gold_rule).s1),
+                _share(len(group.who), self.n),
+            )
+            for group in found
+        ]
+
+    # --- Numbers -------------------------------------------------------------------------------
+
+    @property
+    def facts(self) -> list[Fact]:
+        """The numbers of the answers that are shown, each with its meaning."""
+        values = [lane.comparison.s1 for lane in self.lanes]
+        unit = [frozenset(lane.given.texts) for lane in self.lanes]
+        mean, sd = _mean(values), _sd(values)
+        pairs = self.n * (self.n - 1) // 2
+        agreed = agreement.pairwise_s1(unit)
+        counts = sorted((len(choice.lanes) for choice in self.choices), reverse=True)
+        most, tied = counts[0], counts.count(counts[0])
+        share = f"{most} of {self.n} ({_share(most, self.n)})"
+        return [
+            Fact(
+                "Mean S1",
+                f"{mean} ± {sd}",
+                f"S1 x 100 against the gold, over {self.n} annotators; ± SD over annotators, "
+                "ddof 1. All answers weigh the same, whatever their number of shots.",
+            ),
+            Fact(
+                "Pairwise S1",
+                "–" if agreed is None else _points(agreed),
+                f"Mean S1 x 100 of one answer against another, over the {pairs} pairs of "
+                f"{self.n} annotators, whatever the gold.",
+            ),
+            Fact(
+                "Most frequent answer",
+                share if tied == 1 else f"{share}, each of {tied} answers",
+                f"How many of the {self.n} annotators gave the answer that most gave: the same "
+                "set of texts.",
+            ),
+            Fact(
+                "Distinct answers",
+                str(sum(count > 0 for count in counts)),
+                f"How many different sets of texts {self.n} annotators gave; “no answer” is one.",
+            ),
+            *self._disagreements(unit, pairs),
+        ]
+
+    def _disagreements(self, unit: list[frozenset[str]], pairs: int) -> list[Fact]:
+        """The part of this example in alpha; of single labels all distances are the same."""
+        made = []
+        for name in ["nominal"] if self.card.labels else agreement.DISTANCES:
+            found = agreement.observed_disagreement(unit, agreement.DISTANCES[name])
+            made.append(
+                Fact(
+                    f"Disagreement, {name}",
+                    "–" if found is None else f"{found:.2f}",
+                    f"Mean distance over the {pairs} pairs of answers, 0 to 1. {MEANINGS[name]} "
+                    "Krippendorff's alpha needs several examples: it is 1 minus the mean of this "
+                    "number over them (each weighted by its answers), divided by what answers "
+                    "drawn from all examples would give.",
+                )
+            )
+        return made
+
+    @property
+    def by_shots(self) -> list[Scores]:
+        """Of everybody who counts, also where one number of shots is shown."""
+        made = []
+        for shots in sorted(self.study.shots):
+            values = [lane.comparison.s1 for lane in self._counted if lane.shots == shots]
+            made.append(Scores(shots, len(values), _mean(values), _sd(values)))
+        return made
+
+
+def by_difficulty(mean: float, example: int) -> tuple[float, int]:
+    """The order of the examples: hardest first. Rounded, for sums differ in their last digits."""
+    return round(mean, 9), example
+
+
+def neighbours(study: Study, one: Example, kind: str) -> tuple[int | None, int | None]:
+    """Keys of the examples before and after this one where the hardest come first, if any."""
+    chosen = findings.counted(study, kind).filter(scenario__task=one.split.task_id)
+    means = (
+        Answer.objects.filter(turn__step=Step.ANNOTATION, turn__participation__in=chosen)
+        .values_list("turn__example")
+        .annotate(Avg("s1"))
+    )
+    order = [key for key, mean in sorted(means, key=lambda row: by_difficulty(row[1], row[0]))]
+    if one.pk not in order:
+        return None, None
+    place = order.index(one.pk)
+    return next(iter(order[:place][-1:]), None), next(iter(order[place + 1 :]), None)
+
+
+def _points(s1: float) -> str:
+    return f"{100 * s1:.1f}"
+
+
+def _share(count: int, n: int) -> str:
+    return f"{100 * count / n:.0f} %" if n else "–"
+
+
+def _mean(values: Sequence[float]) -> str:
+    return _points(statistics.fmean(values)) if values else "–"
+
+
+def _sd(values: Sequence[float]) -> str:
+    """With ddof 1; a dash for fewer than two."""
+    return _points(statistics.stdev(values)) if len(values) > 1 else "–"

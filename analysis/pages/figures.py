@@ -1,0 +1,72 @@
+"""The page of figures and what is behind them: specifications, data, numbers, pictures."""
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from analysis.figures import data as figure_data
+from analysis.pages.tables import _download, _kind
+from analysis.tables import columns, performance
+from annotation.access import study_of
+
+
+@login_required
+@require_GET
+def figures(request: HttpRequest, name: str) -> HttpResponse:
+    """Each figure with its caption, numbers and downloads; of one kind of annotators."""
+    study = study_of(request, name, "read")
+    kinds = performance.kinds(study)
+    kind = _kind(request, kinds)
+    context = {
+        "study": study,
+        "kind": kind,
+        "kinds": kinds,
+        "nobody": figure_data.data(study, kind).frames["time"].empty,
+        "figures": figure_data.page_figures(study, kind),
+        "pictures": list(figure_data.PICTURES) if figure_data.can_draw() else [],
+    }
+    return render(request, "researcher/figures.html", context)
+
+
+@login_required
+@require_GET
+def figure_file(request: HttpRequest, name: str, figure: str, ext: str) -> HttpResponse:
+    """One figure as its specification (JSON), its data (CSV) or a picture (SVG, PNG, PDF)."""
+    kind, found = _figure(request, name, figure)
+    filename = f"{name}-{figure}.{ext}"
+    if ext == "json":
+        return HttpResponse(found.json, content_type="application/json")
+    if ext == "csv":
+        text = figure_data.as_csv(kind, found.frame)
+        return _download(text, filename, "text/csv; charset=utf-8")
+    if ext not in figure_data.PICTURES:
+        raise Http404
+    if not figure_data.can_draw():
+        return HttpResponse(figure_data.NEEDS_VL_CONVERT, status=501, content_type="text/plain")
+    return HttpResponse(
+        figure_data.picture(found, ext),
+        content_type=figure_data.PICTURES[ext],
+        headers={"Content-Disposition": f'attachment; filename="{filename}"'},
+    )
+
+
+@login_required
+@require_GET
+def figure_numbers(request: HttpRequest, name: str, figure: str) -> HttpResponse:
+    """The table beside a figure as CSV, with all digits."""
+    kind, found = _figure(request, name, figure)
+    text = columns.as_csv(kind, found.numbers)
+    return _download(text, f"{name}-{figure}-numbers.csv", "text/csv; charset=utf-8")
+
+
+def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_data.Figure]:
+    """The kind that is asked for, and the figure; 404 where there is none to show."""
+    study = study_of(request, name, "read")
+    kind = _kind(request, performance.kinds(study))
+    if figure not in figure_data.NAMES:
+        raise Http404
+    found = figure_data.figure(study, kind, figure)
+    if found.why_not:
+        raise Http404
+    return kind, found

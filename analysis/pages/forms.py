@@ -1,0 +1,114 @@
+"""The form that uploads predictions: it only cleans and converts; tasks/predictions/store.py does
+the rest."""
+
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+
+from tasks.formats import FormatError
+from tasks.models import Task
+from tasks.predictions.format import LARGEST_FILE, NAMED
+from tasks.predictions.store import Upload
+
+
+class _Files(forms.ClearableFileInput):
+    allow_multiple_selected = True
+
+
+class _FilesField(forms.FileField):
+    """One or more files; each must hold something."""
+
+    widget = _Files
+
+    def clean(self, data: Any, initial: Any = None) -> list[Any]:
+        return [super(_FilesField, self).clean(one, initial) for one in data or [None]]
+
+
+class UploadForm(forms.Form):
+    """A model and its files: placed by the fields (one file), or by the files' names."""
+
+    name = forms.CharField(
+        label="Name of the model",
+        max_length=60,
+        help_text="A new one, or one of yours. Letters, digits, dots, hyphens, underscores.",
+    )
+    title = forms.CharField(
+        label="What it is", max_length=200, required=False, help_text="Optional, a line of text."
+    )
+    link = forms.CharField(
+        label="Link", max_length=500, required=False, help_text="Optional: its paper or code."
+    )
+    parameters = forms.IntegerField(
+        label="Number of parameters",
+        min_value=1,
+        max_value=2**62,
+        required=False,
+        help_text="Optional, such as 770000000.",
+    )
+    files = _FilesField(
+        label="Files of predictions",
+        help_text=f"Several at once if they are named {NAMED}.",
+    )
+    task = forms.ModelChoiceField(
+        Task.objects.none(),
+        label="Task",
+        required=False,
+        empty_label="As the file names say",
+        help_text="Choose it only for a single file with another name.",
+    )
+    shots = forms.IntegerField(label="Shots", min_value=0, max_value=99999, required=False)
+    split_number = forms.IntegerField(
+        label="Split number", min_value=1, max_value=9999, required=False
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.fields["task"].queryset = Task.objects.defer("report").order_by("name", "-version")
+        self.fields["files"].widget.attrs["accept"] = ".jsonl"
+        for name, field in self.fields.items():
+            if self.is_bound and name in self.errors:
+                field.widget.attrs |= {"aria-invalid": "true", "aria-describedby": f"error-{name}"}
+
+    def clean_files(self) -> list[Any]:
+        files = self.cleaned_data["files"]
+        problems = [
+            f"{one.name}: the file is larger than {LARGEST_FILE:,} bytes"
+            for one in files
+            if one.size > LARGEST_FILE
+        ]
+        if problems:
+            raise ValidationError(problems)
+        return files
+
+    def clean(self) -> dict[str, Any]:
+        """Place every file: by the fields, or by its name where no task is chosen."""
+        cleaned = super().clean()
+        if self.errors:
+            return cleaned
+        task, shots, number = cleaned["task"], cleaned["shots"], cleaned["split_number"]
+        if task is None and (shots is not None or number is not None):
+            self.add_error("task", "Choose the task too, or leave shots and split number empty.")
+        elif task is None:
+            cleaned["uploads"] = self._by_name(cleaned["files"])
+        elif len(cleaned["files"]) > 1:
+            self.add_error("task", "Choose a task for one file only; several go by their names.")
+        elif shots is None:
+            self.add_error("shots", "Say after how many shots the model predicted this.")
+        elif shots and number is None:
+            self.add_error("split_number", "Say on which training split it was trained.")
+        elif not shots and number is not None:
+            self.add_error("split_number", "Zero shots have no training split: leave it empty.")
+        else:
+            (one,) = cleaned["files"]
+            cleaned["uploads"] = [Upload(one.name, one.read(), task, shots, number)]
+        return cleaned
+
+    def _by_name(self, files: list[Any]) -> list[Upload]:
+        uploads = []
+        for one in files:
+            try:
+                uploads.append(Upload.named(one.name, one.read()))
+            except FormatError as error:
+                self.add_error("files", str(error))
+        return uploads

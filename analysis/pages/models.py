@@ -1,0 +1,241 @@
+"""The pages of models: upload predictions, see their scores, and see them beside humans."""
+
+import csv
+from collections.abc import Iterable
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.db.models import Count
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from analysis.pages.forms import UploadForm
+from analysis.tables import differences, performance, published
+from analysis.tables import models as model_tables
+from annotation.access import own_model, study_of
+from annotation.models import Study
+from tasks import checking, uploads
+from tasks.models import Job, Model, PredictionFile
+from tasks.polling import poll
+from tasks.predictions import store as prediction_store
+from tasks.predictions import upload_job as prediction_upload
+
+SHOWN = 20  # examples where human and model differ most
+
+
+@uploads.takes_files(uploads.MOST_BYTES)
+@login_required
+@require_http_methods(["GET", "POST"])
+def models(request: HttpRequest) -> HttpResponse:
+    """GET lists the models; POST stores an upload, all of it or nothing."""
+    if request.method == "POST":
+        form = UploadForm(request.POST, request.FILES)
+        if form.is_valid() and (address := _taken(form, request)):
+            return redirect(address)
+    else:
+        form = UploadForm(initial={"name": request.GET.get("model", "")})
+    found = Model.objects.select_related("uploaded_by").order_by("name")
+    found = found.annotate(
+        file_count=Count("files"), task_count=Count("files__task", distinct=True)
+    )
+    context = {"form": form, "models": found}
+    return render(request, "researcher/models.html", context, status=422 if form.is_bound else 200)
+
+
+def _taken(form: UploadForm, request: HttpRequest) -> str:
+    """Where it goes on with a valid form: at the model, or at the job of a large upload.
+
+    Nothing is stored, and errors stand at the form's fields, if it does not do: then "".
+    """
+    data = form.cleaned_data
+    details = {key: data[key] for key in prediction_store.DETAILS}
+    try:
+        if prediction_upload.is_large(data["uploads"]):
+            return _begun(data, request, details)
+        try:
+            files = prediction_store.add(data["name"], data["uploads"], request.user, **details)
+        except checking.Busy:  # then it waits for its turn as a large one does
+            return _begun(data, request, details)
+        messages.success(request, f"{len(files)} file{'s' if files[1:] else ''} stored.")
+        return reverse("model", args=[files[0].model.name])
+    except prediction_store.PredictionsError as error:
+        form.add_error("files", error.problems)
+    except ValidationError as error:
+        form.add_error(None, error)
+    return ""
+
+
+def _begun(data: dict[str, Any], request: HttpRequest, details: dict[str, Any]) -> str:
+    job = prediction_upload.begin(data["name"], data["uploads"], request.user, **details)
+    return reverse("model_upload", args=[job.pk])
+
+
+def _own_upload(request: HttpRequest, pk: int) -> Job:
+    """The job of a large upload by whoever asks; to others it is not there."""
+    return get_object_or_404(Job, pk=pk, kind=prediction_upload.KIND, owner=request.user)
+
+
+@login_required
+@require_GET
+def model_upload(request: HttpRequest, pk: int) -> HttpResponse:
+    """How far a large upload is, and what came of it."""
+    job = _own_upload(request, pk)
+    found = prediction_upload.outcome(job) if job.is_done else {}
+    context = {"job": job, "name": job.parameters["model"], **found}
+    return render(request, "researcher/model_upload.html", context)
+
+
+@login_required
+@require_POST
+def model_upload_run(request: HttpRequest, pk: int) -> HttpResponse:
+    """A part of that job."""
+    return poll(request, _own_upload(request, pk), reverse("model_upload", args=[pk]))
+
+
+@login_required
+@require_GET
+def models_file(request: HttpRequest) -> HttpResponse:
+    """Every model's scores: one row per model, task version and shots."""
+    return _model_scores(PredictionFile.objects.all(), "models.csv")
+
+
+@login_required
+@require_GET
+def model(request: HttpRequest, name: str) -> HttpResponse:
+    """One model: what it is, its scores, its files."""
+    one = get_object_or_404(Model.objects.select_related("uploaded_by"), name=name)
+    files = one.files.with_scores().select_related("task").defer("task__report")
+    context = {
+        "model": one,
+        "is_mine": one.uploaded_by == request.user,
+        "rows": model_tables.model_rows(one.files.all()),
+        "files": [(file, 100 * file.mean_s1) for file in files],
+        "remarks": [f"{file.filename}: {said}" for file in files for said in file.remarks or ()],
+        "unchecked": [file.filename for file in files if file.remarks is None],
+    }
+    return render(request, "researcher/model.html", context)
+
+
+@login_required
+@require_GET
+def model_file(request: HttpRequest, name: str) -> HttpResponse:
+    one = get_object_or_404(Model, name=name)
+    return _model_scores(one.files.all(), f"{one.name}-scores.csv")
+
+
+def _model_scores(files, filename: str) -> HttpResponse:
+    rows = (row.as_record() for row in model_tables.model_rows(files))
+    return _csv(filename, model_tables.MODEL_COLUMNS, rows)
+
+
+@login_required
+@require_POST
+def delete_file(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """Delete one's own file of predictions, so that another can take its place."""
+    file = get_object_or_404(own_model(request, name).files, pk=pk)
+    file.delete()
+    messages.success(request, f"{file.filename} was deleted.")
+    return redirect("model", name)
+
+
+@login_required
+@require_POST
+def delete_model(request: HttpRequest, name: str) -> HttpResponse:
+    """Delete one's own model once it has no file."""
+    one = own_model(request, name)
+    if one.files.exists():
+        messages.error(request, "Delete its files first.")
+        return redirect("model", name)
+    one.delete()
+    messages.success(request, f"{name} was deleted.")
+    return redirect("models")
+
+
+# Of one study -------------------------------------------------------------------------------------
+
+
+@login_required
+@require_GET
+def study_models(request: HttpRequest, name: str) -> HttpResponse:
+    """Humans of this study, uploaded models and published figures; where they differ most."""
+    study = study_of(request, name, "read")
+    kind, kinds = _kind(request, study)
+    found = differences.differences(study, kind)
+    context = {
+        "study": study,
+        "kind": kind,
+        "kinds": kinds,
+        "who": model_tables.WHO[kind],
+        "tables": model_tables.tables(study, kind),
+        "not_compared": published.not_compared(study.tasks.all()),
+        "differences": found,
+        "left_out": differences.LEFT_OUT,
+        "chosen": None,
+    }
+    if found:
+        one = _chosen(request, found)
+        pairs = differences.pairs(study, kind, one)[:SHOWN]
+        predicted = differences.predicted_texts(one, study, [pair.example for pair in pairs])
+        context |= {
+            "chosen": one,
+            "pairs": [(pair, predicted[pair.example.pk]) for pair in pairs],
+        }
+    return render(request, "researcher/study_models.html", context)
+
+
+@login_required
+@require_GET
+def study_models_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
+    """One of the page's tables as CSV, with all digits."""
+    study = study_of(request, name, "read")
+    kind, _kinds = _kind(request, study)
+    if table in ("scores", "aggregates"):
+        found = model_tables.tables(study, kind)
+        columns, rows = {
+            "scores": (model_tables.SCORE_COLUMNS, model_tables.score_rows(found)),
+            "aggregates": (
+                model_tables.AGGREGATE_COLUMNS,
+                model_tables.aggregate_rows(found),
+            ),
+        }[table]
+    elif table == "differences":
+        columns = differences.DIFFERENCE_COLUMNS
+        rows = differences.difference_rows(kind, differences.differences(study, kind))
+    elif table == "examples":
+        one = _chosen(request, differences.differences(study, kind))
+        columns = differences.PAIR_COLUMNS
+        rows = differences.pair_rows(kind, one, differences.pairs(study, kind, one))
+    else:
+        raise Http404
+    return _csv(f"{study.name}-models-{table}.csv", columns, rows)
+
+
+def _kind(request: HttpRequest, study: Study) -> tuple[str, list[str]]:
+    """The kind that is asked for (people where none is), and those that took part."""
+    kinds = performance.kinds(study)
+    kind = request.GET.get("kind", kinds[0])
+    if kind not in kinds:
+        raise Http404
+    return kind, kinds
+
+
+def _chosen(request: HttpRequest, found: list[differences.Difference]) -> differences.Difference:
+    """The pairing whose examples are asked for; the first where none is."""
+    wanted = request.GET.get("pair")
+    one = next((one for one in found if wanted in (None, one.key)), None)
+    if one is None:
+        raise Http404
+    return one
+
+
+def _csv(filename: str, columns: list[str], rows: Iterable[list[object]]) -> HttpResponse:
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{filename}"'
+    writer = csv.writer(response, lineterminator="\r\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return response

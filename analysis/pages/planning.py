@@ -1,0 +1,53 @@
+"""The planner, and how the results depend on who is counted."""
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from analysis.pages.tables import _download, _kind
+from analysis.tables import columns, performance, planner
+from analysis.tables import sensitivity as rules
+from annotation.access import study_of
+
+
+@login_required
+@require_GET
+def plan(request: HttpRequest) -> HttpResponse:
+    """How many annotators and examples a wanted interval needs. Nothing is stored."""
+    sources = planner.sources(request.user)
+    form = planner.PlannerForm(request.GET, sources=sources)
+    context = {"form": form, "has_studies": len(sources) > 1}
+    if form.is_valid():
+        wanted = form.cleaned_data
+        rows = [planner.plan(one, wanted) for one in planner.known(request.user, wanted["source"])]
+        columns = planner.columns(wanted)
+        context |= {
+            "source": dict(sources)[wanted["source"]],
+            "sentences": planner.sentences(wanted),
+            "columns": columns,
+            "cells": [[column.text(row) for column in columns] for row in rows],
+        }
+    return render(request, "researcher/planner.html", context)
+
+
+@login_required
+@require_GET
+def sensitivity(request: HttpRequest, name: str) -> HttpResponse:
+    """The human-performance cells under other rules of who counts; of one kind."""
+    study = study_of(request, name, "read")
+    kinds = performance.kinds(study)
+    kind = _kind(request, kinds)
+    found = rules.task_tables(rules.rows(rules.people(study, kind)))
+    context = {"study": study, "kind": kind, "kinds": kinds, "tables": found}
+    return render(request, "researcher/sensitivity.html", context)
+
+
+@login_required
+@require_GET
+def sensitivity_file(request: HttpRequest, name: str) -> HttpResponse:
+    """The same cells as CSV, with all digits."""
+    study = study_of(request, name, "read")
+    kind = _kind(request, performance.kinds(study))
+    text = columns.as_csv(kind, rules.rows(rules.people(study, kind)))
+    return _download(text, f"{study.name}-sensitivity.csv", "text/csv; charset=utf-8")

@@ -1,0 +1,146 @@
+"""The researcher's documents: preregistration, report and release bundle."""
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from analysis.documents import blocks, checklist, preregistration, report
+from analysis.export import bundle_job
+from analysis.pages.tables import _download
+from annotation.access import study_of
+from annotation.models import Study
+from annotation.monitoring import report_answers
+from tasks.polling import go_to, poll
+
+MARKDOWN = "text/markdown; charset=utf-8"
+
+
+@login_required
+@require_GET
+def preregistration_page(request: HttpRequest, name: str) -> HttpResponse:
+    """The frozen design in words; a draft says that opening makes it."""
+    study = study_of(request, name, "read")
+    context = {"study": study, "document": preregistration.of(study)}
+    return render(request, "researcher/preregistration.html", context)
+
+
+@login_required
+@require_GET
+def preregistration_file(request: HttpRequest, name: str) -> HttpResponse:
+    """The same as Markdown."""
+    found = preregistration.of(study_of(request, name, "read"))
+    if found is None:
+        raise Http404
+    text = blocks.as_markdown(found)
+    return _download(text, f"{name}-preregistration.md", MARKDOWN)
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def report_page(request: HttpRequest, name: str) -> HttpResponse:
+    """GET shows the report; POST stores the answers to its checklist (owners alone)."""
+    study = study_of(request, name, "own" if request.method == "POST" else "read")
+    sent, problem, status = {}, "", 200
+    versions = report_answers.versions(study)
+    if request.method == "POST":
+        if study.is_draft:
+            raise Http404
+        fields = {item: f"item-{item}" for item in checklist.ASKED}
+        sent = {i: request.POST[field] for i, field in fields.items() if field in request.POST}
+        made_from = request.POST.get("versions", "")
+        sent = report_answers.touched(sent, made_from)
+        if "show_again" in request.POST:
+            versions = made_from
+        else:
+            try:
+                changed = report_answers.save(study, sent, request.user, made_from)
+            except report_answers.StaleAnswers as error:
+                problem, status = str(error), 409
+            except report_answers.ReportAnswerError as error:
+                problem, status, versions = str(error), 422, made_from
+            else:
+                said = f"Saved: {preregistration.count(changed, 'answer')} changed."
+                messages.success(request, said)
+                return redirect("report", study.name)
+    address = reverse("report", args=[study.name])
+    context = {
+        "study": study,
+        "document": report.of(study, sent),
+        "problem": problem,
+        "answers_url": address if "own" in study.rights else "",
+        "answers_versions": versions,
+        "pictures": reverse("figures", args=[study.name]),
+    }
+    return render(request, "researcher/report.html", context, status=status)
+
+
+@login_required
+@require_GET
+def report_file(request: HttpRequest, name: str) -> HttpResponse:
+    """The same as Markdown."""
+    found = report.of(study_of(request, name, "read"))
+    if found is None:
+        raise Http404
+    return _download(blocks.as_markdown(found), f"{name}-report.md", MARKDOWN)
+
+
+def _opened(request: HttpRequest, name: str) -> Study:
+    """The study to release; a draft has nothing to release."""
+    study = study_of(request, name, "read")
+    if study.is_draft:
+        raise Http404
+    return study
+
+
+@login_required
+@require_GET
+def release_page(request: HttpRequest, name: str) -> HttpResponse:
+    """The bundle: to prepare, being prepared, or ready, and whether the study has changed since."""
+    study = _opened(request, name)
+    job = bundle_job.job_of(study)
+    context: dict[str, object] = {"study": study, "job": job}
+    archive = bundle_job.archive_of(job)
+    if job is not None and archive is not None:
+        context |= {
+            "size": archive.stat().st_size,
+            "made_at": bundle_job.made_at(job),
+            "is_current": bundle_job.is_current(study, job),
+        }
+    return render(request, "researcher/release.html", context)
+
+
+@login_required
+@require_POST
+def release_prepare(request: HttpRequest, name: str) -> HttpResponse:
+    """Begin to make the bundle, unless somebody is at it or the one that is there still holds."""
+    study = _opened(request, name)
+    bundle_job.prepare(study, request.user)
+    return redirect("release", study.name)
+
+
+@login_required
+@require_POST
+def release_run(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+    """A part of that job; where it was dropped meanwhile, the page says what there is now."""
+    study = _opened(request, name)
+    address = reverse("release", args=[study.name])
+    job = bundle_job.job_of(study)
+    if job is None or job.pk != pk:
+        return go_to(request, address)
+    return poll(request, job, address)
+
+
+@login_required
+@require_GET
+def release_zip(request: HttpRequest, name: str) -> HttpResponseBase:
+    """The bundle that is ready; where there is none, the page that prepares it."""
+    study = _opened(request, name)
+    archive = bundle_job.archive_of(bundle_job.job_of(study))
+    if archive is None:
+        return redirect("release", study.name)
+    filename = f"{study.name}-release.zip"
+    return FileResponse(archive.open("rb"), as_attachment=True, filename=filename)

@@ -1,0 +1,147 @@
+"""The researcher's pages of tables, and the downloads behind them."""
+
+import csv
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
+
+from analysis.export import files
+from analysis.tables import columns, findings, frames, performance, rendering, resampling
+from annotation.access import study_of
+from tasks.polling import poll
+
+FORMATS = {
+    "csv": (rendering.as_csv, "text/csv; charset=utf-8"),
+    "md": (rendering.as_markdown, "text/markdown; charset=utf-8"),
+    "tex": (rendering.as_latex, "application/x-tex; charset=utf-8"),
+}
+
+
+@login_required
+@require_GET
+def human_performance(request: HttpRequest, name: str) -> HttpResponse:
+    """The table of people, and below it the other kinds, each under its own heading."""
+    study = study_of(request, name, "read")
+    frame = frames.annotators(study)
+    shown = [
+        table
+        for kind in performance.kinds_of(frame)
+        for table in performance.versions(study, kind, frame)
+    ]
+    return render(request, "researcher/human_performance.html", {"study": study, "tables": shown})
+
+
+@login_required
+@require_GET
+def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpResponse:
+    """The same tables as a file; kinds one after the other, never mixed."""
+    study = study_of(request, name, "read")
+    if ext not in FORMATS:
+        raise Http404
+    make, content_type = FORMATS[ext]
+    frame = frames.annotators(study)
+    texts = [
+        make(performance.performance(study, kind, frame)) for kind in performance.kinds_of(frame)
+    ]
+    if ext == "csv":
+        # One header for all kinds: the column `kind` tells them apart.
+        texts = [texts[0], *(text.split("\r\n", 1)[1] for text in texts[1:])]
+    return _download("".join(texts), f"{study.name}-human-performance.{ext}", content_type)
+
+
+@login_required
+@require_GET
+def training_table(request: HttpRequest, name: str) -> HttpResponse:
+    study = study_of(request, name, "read")
+    kinds = performance.kinds(study)
+    groups = [(kind, performance.training(study, kind)) for kind in kinds]
+    return render(request, "researcher/training_table.html", {"study": study, "groups": groups})
+
+
+@login_required
+@require_GET
+def training_table_file(request: HttpRequest, name: str) -> HttpResponse:
+    study = study_of(request, name, "read")
+    response = HttpResponse(content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{study.name}-training.csv"'
+    writer = csv.writer(response, lineterminator="\r\n")
+    writer.writerow(rendering.TRAINING_COLUMNS)
+    writer.writerows(rendering.training_rows(study))
+    return response
+
+
+@login_required
+@require_GET
+def analysis(request: HttpRequest, name: str) -> HttpResponse:
+    """Intervals, agreement, aggregates and contrasts of one kind.
+
+    What needs resampling comes from a job that the page itself asks for, part by part.
+    """
+    study = study_of(request, name, "read")
+    kinds = performance.kinds(study)
+    kind = _kind(request, kinds)
+    job = resampling.job_of(study, kind)
+    is_waiting = job is not None and not job.is_done
+    found = resampling.at_once(study, kind) if is_waiting or job is None else resampling.stored(job)
+    context = {
+        "study": study,
+        "kind": kind,
+        "kinds": kinds,
+        "job": job if is_waiting else None,
+        "tables": columns.page_tables(found, is_waiting),
+    }
+    return render(request, "researcher/analysis.html", context)
+
+
+@login_required
+@require_POST
+def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
+    """A part of the job behind the analysis page, which the first of these begins."""
+    study = study_of(request, name, "read")
+    kind = _kind(request, performance.kinds(study))
+    address = f"{reverse('analysis', args=[study.name])}?kind={kind}"
+    job = resampling.job_of(study, kind, owner=request.user)
+    return redirect(address) if job is None else poll(request, job, address)
+
+
+@login_required
+@require_GET
+def analysis_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
+    """One of these tables as CSV, with all digits."""
+    study = study_of(request, name, "read")
+    if table not in findings.TABLES:
+        raise Http404
+    kind = _kind(request, performance.kinds(study))
+    text = columns.as_csv(kind, resampling.tables(study, kind, table)[table])
+    return _download(text, f"{study.name}-{table}.csv", "text/csv; charset=utf-8")
+
+
+def _kind(request: HttpRequest, kinds: list[str]) -> str:
+    """The kind that is asked for; people where none is asked for."""
+    kind = request.GET.get("kind", kinds[0])
+    if kind not in kinds:
+        raise Http404
+    return kind
+
+
+@login_required
+@require_GET
+def export_zip(request: HttpRequest, name: str) -> StreamingHttpResponse:
+    """All CSVs with verify.py, sent while they are made."""
+    study = study_of(request, name, "read")
+    return StreamingHttpResponse(
+        files.stream_export(study),
+        content_type="application/zip",
+        headers={"Content-Disposition": f'attachment; filename="{study.name}.zip"'},
+    )
+
+
+def _download(text: str, filename: str, content_type: str) -> HttpResponse:
+    return HttpResponse(
+        text,
+        content_type=content_type,
+        headers={"Content-Disposition": f'attachment; filename="{filename}"'},
+    )

@@ -1,0 +1,263 @@
+"""How annotators change while they work: learning, drift and speed (numpy and pandas, pure).
+
+The functions on lists take one annotator's values in the order in which they met the examples. The
+functions on frames take one row per answer of one step, with the columns task, shots, annotator,
+position (from 0 without a gap, in that order), s1 in [0, 1] and seconds (of active time).
+Position says something only where the order was drawn for each annotator; in one fixed order it is
+mixed up with how hard the examples are.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.stats.uncertainty import sd, t_interval
+
+Row = dict[str, Any]
+GROUP = ["task", "shots"]
+RESAMPLES = 2000
+BLOCK = 5  # examples in a block of the learning curve
+TENTHS = 10  # parts of the annotation step in the drift curve
+TWENTIETHS = 20  # parts of the annotation step in the speed curve
+SHORTEST = 0.001  # seconds; what is quicker counts as this, so that it has a logarithm
+
+
+# One annotator ------------------------------------------------------------------------------------
+
+
+def slope(values: Sequence[float]) -> float:
+    """Least-squares slope over the position, per example; NaN for fewer than two values."""
+    found = np.asarray(values, dtype=float)
+    if len(found) < 2:
+        return math.nan
+    return float(_weights(len(found)) @ found)
+
+
+def _weights(length: int) -> np.ndarray:
+    """What each position counts in a least-squares slope."""
+    away = np.arange(length) - (length - 1) / 2
+    return away / (away @ away)
+
+
+def per_hundred(values: Sequence[float]) -> float:
+    """The change of S1 over a hundred examples, on a straight line."""
+    return 100 * slope(values)
+
+
+def half_difference(values: Sequence[float]) -> float:
+    """Mean of the second half minus mean of the first; the middle one of an odd number is in none.
+
+    Below 0 is a decline. NaN for fewer than two values.
+    """
+    half = len(values) // 2
+    if not half:
+        return math.nan
+    return float(np.mean(values[-half:]) - np.mean(values[:half]))
+
+
+def log_median(seconds: Sequence[float]) -> float:
+    """Natural logarithm of the median time of an answer."""
+    return math.log(max(SHORTEST, float(np.median(seconds))))
+
+
+def standing(values: Sequence[float]) -> list[float]:
+    """How many SDs (ddof 1) each value lies from the mean of all; NaN where nothing varies.
+
+    Among n values none can lie farther than (n - 1) / sqrt(n) from the mean: 3 SD takes 11.
+    """
+    found = np.asarray(values, dtype=float)
+    spread = sd(found)
+    if math.isnan(spread) or not spread:
+        return [math.nan] * len(found)
+    return [float(one) for one in (found - found.mean()) / spread]
+
+
+# A group ------------------------------------------------------------------------------------------
+
+
+def slope_p(people: Sequence[Sequence[float]], seed: int = 0, resamples: int = RESAMPLES) -> float:
+    """The two-sided p of the mean of these people's slopes, by shuffling positions within each.
+
+    The null hypothesis: the order in which somebody met the examples does not matter. A seeded
+    sample of shuffles, the observed order being one of them. NaN without any slope.
+    """
+    people = [np.asarray(one, dtype=float) for one in people if len(one) > 1]
+    if not people:
+        return math.nan
+    observed = abs(sum(slope(one) for one in people))
+    draw = np.random.default_rng(seed)
+    sums = np.zeros(resamples)
+    for one in people:
+        shuffled = draw.permuted(np.tile(one, (resamples, 1)), axis=1)
+        sums += shuffled @ _weights(len(one))
+    reached = (np.abs(sums) >= observed - 1e-12).sum()
+    return float((reached + 1) / (resamples + 1))
+
+
+# Frames -------------------------------------------------------------------------------------------
+
+
+def in_order(frame: pd.DataFrame, column: str) -> dict[tuple[str, int, str], np.ndarray]:
+    """(task, shots, annotator) -> the values of that column in the order of the positions."""
+    ordered = frame.sort_values("position")
+    return {
+        (task, int(shots), annotator): part.to_numpy(dtype=float)
+        for (task, shots, annotator), part in ordered.groupby([*GROUP, "annotator"])[column]
+    }
+
+
+def by_block(training: pd.DataFrame, size: int = BLOCK) -> pd.DataFrame:
+    """Each annotator's mean S1 x 100 by block of the training step.
+
+    Columns: task, shots, annotator, block (from 0), first and last (numbers of its examples, from
+    1), s1, n (examples).
+    """
+    keyed = training.assign(block=training["position"] // size)
+    made = _means(keyed, "block")
+    made["first"] = made["block"] * size + 1
+    made["last"] = made["first"] + made["n"] - 1
+    return made[[*GROUP, "annotator", "block", "first", "last", "s1", "n"]]
+
+
+def by_part(annotation: pd.DataFrame, number: int = TENTHS) -> pd.DataFrame:
+    """Each annotator's mean S1 x 100 by equal part of the annotation step.
+
+    Columns: task, shots, annotator, part (from 1), s1, n (examples). A step of fewer examples than
+    parts has one part for each.
+    """
+    made = _means(annotation.assign(part=_parts(annotation, number)), "part")
+    return made[[*GROUP, "annotator", "part", "s1", "n"]]
+
+
+def _means(keyed: pd.DataFrame, key: str) -> pd.DataFrame:
+    grouped = keyed.groupby([*GROUP, "annotator", key])["s1"]
+    return (grouped.mean() * 100).to_frame().assign(n=grouped.size()).reset_index()
+
+
+def _parts(frame: pd.DataFrame, number: int) -> pd.Series:
+    """The part of the step that each answer lies in, from 1."""
+    length = frame.groupby([*GROUP, "annotator"])["position"].transform("count")
+    parts = length.clip(upper=number)
+    return (frame["position"] * parts // length.clip(lower=1) + 1).astype(int)
+
+
+def group_means(frame: pd.DataFrame, key: Sequence[str]) -> pd.DataFrame:
+    """Mean over annotators of s1 by task, shots and `key`: s1 and n (annotators)."""
+    grouped = frame.groupby([*GROUP, *key])["s1"]
+    return grouped.mean().to_frame().assign(n=grouped.size()).reset_index()
+
+
+def speed(annotation: pd.DataFrame, number: int = TWENTIETHS) -> pd.DataFrame:
+    """Median seconds for an answer by equal part of the annotation step.
+
+    Columns: task, shots, first and last (numbers of the part's examples, from 1), seconds (median
+    over all answers of the group in that part), n (answers).
+    """
+    keyed = annotation.assign(part=_parts(annotation, number))
+    grouped = keyed.groupby([*GROUP, "part"])
+    made = grouped["seconds"].median().clip(lower=SHORTEST).to_frame()
+    made["first"] = grouped["position"].min() + 1
+    made["last"] = grouped["position"].max() + 1
+    made["n"] = grouped.size()
+    return made.reset_index()[[*GROUP, "first", "last", "seconds", "n"]]
+
+
+def times(answers: pd.DataFrame) -> pd.DataFrame:
+    """One row per annotator, from the answers of both steps (column step).
+
+    Columns: task, shots, annotator, training_minutes and annotation_minutes (sums), seconds (median
+    of an answer of the annotation step), log_median (its natural logarithm), standing (SDs of
+    log_median from the mean of the task's annotators; Prolific calls 3 below too fast).
+    """
+    keys = [*GROUP, "annotator"]
+    minutes = (answers.groupby([*keys, "step"])["seconds"].sum() / 60).unstack(fill_value=0.0)
+    made = minutes.reindex(columns=["training", "annotation"], fill_value=0.0)
+    made.columns = ["training_minutes", "annotation_minutes"]
+    annotation = answers[answers["step"] == "annotation"]
+    made["seconds"] = annotation.groupby(keys)["seconds"].median().clip(lower=SHORTEST)
+    made = made.reset_index()
+    made["log_median"] = np.log(made["seconds"])
+    made["standing"] = math.nan
+    for _task, part in made.groupby("task"):
+        made.loc[part.index, "standing"] = standing(list(part["log_median"]))
+    return made
+
+
+# Numbers beside the figures -----------------------------------------------------------------------
+
+
+def learning_rows(training: pd.DataFrame, seed: int) -> list[Row]:
+    """By task and shots: S1 x 100 in the first and the last block, slope per 10 examples and p."""
+    blocks = by_block(training)
+    values = in_order(training, "s1")
+    rows = []
+    for (task, shots), part in blocks.groupby(GROUP):
+        means = part.groupby("block")["s1"].mean()
+        people = [own for (name, k, _who), own in values.items() if (name, k) == (task, shots)]
+        slopes = [slope(own) for own in people]
+        rows.append(
+            {
+                "task": task,
+                "shots": int(shots),
+                "n": len(people),
+                "examples": max(map(len, people)),
+                "first_block": float(means.iloc[0]),
+                "last_block": float(means.iloc[-1]),
+                "slope_per_10": 1000 * float(np.mean(slopes)),
+                "p": slope_p(people, seed),
+            }
+        )
+    return rows
+
+
+def drift_rows(annotation: pd.DataFrame) -> list[Row]:
+    """By task and shots, in points of S1 x 100, with t intervals over annotators.
+
+    `half`: second half minus first half; `per_100`: slope over a hundred examples.
+    """
+    values = in_order(annotation, "s1")
+    rows = []
+    for task, shots in sorted({key[:2] for key in values}):
+        people = [own for key, own in values.items() if key[:2] == (task, shots)]
+        row: Row = {"task": task, "shots": shots, "n": len(people)}
+        row["examples"] = max(map(len, people))
+        for name, measure in (("half", half_difference), ("per_100", per_hundred)):
+            found = [100 * measure(own) for own in people]
+            t = t_interval(found)
+            row |= {name: float(np.mean(found)), f"{name}_low": t.low, f"{name}_high": t.high}
+        rows.append(row)
+    return rows
+
+
+def speed_rows(annotation: pd.DataFrame) -> list[Row]:
+    """By task and shots: medians over annotators of their median seconds, whole step and halves.
+
+    `log_median` is the mean over annotators of the logarithm of their median, `log_median_sd` its
+    SD with ddof 1 (NaN for one annotator).
+    """
+    values = in_order(annotation, "seconds")
+    rows = []
+    for task, shots in sorted({key[:2] for key in values}):
+        people = [own for key, own in values.items() if key[:2] == (task, shots)]
+        halves = [(own[: len(own) // 2], own[-(len(own) // 2) :]) for own in people if len(own) > 1]
+        logs = [log_median(own) for own in people]
+        rows.append(
+            {
+                "task": task,
+                "shots": shots,
+                "n": len(people),
+                "seconds": float(np.median([np.median(own) for own in people])),
+                "first_half": _median_of([first for first, _second in halves]),
+                "second_half": _median_of([second for _first, second in halves]),
+                "log_median": float(np.mean(logs)),
+                "log_median_sd": sd(logs),
+            }
+        )
+    return rows
+
+
+def _median_of(people: Sequence[np.ndarray]) -> float:
+    return float(np.median([np.median(own) for own in people])) if people else math.nan

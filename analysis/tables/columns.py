@@ -1,0 +1,203 @@
+"""How the findings are read: the columns of each table on the page, and the same rows as CSV."""
+
+import csv
+import io
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analysis.stats.uncertainty import RESAMPLES
+from analysis.tables.findings import TABLES, Row
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the page: its heading, what it means, and the text of its cell."""
+
+    heading: str
+    meaning: str
+    text: Callable[[Row], str]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the page with its rows as text."""
+
+    name: str
+    title: str
+    intro: str
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    is_waiting: bool = False
+
+    @property
+    def cells(self) -> list[list[str]]:
+        return [[column.text(row) for column in self.columns] for row in self.rows]
+
+
+def _points(key: str) -> Callable[[Row], str]:
+    return lambda row: "–" if math.isnan(row[key]) else f"{row[key]:.1f}"
+
+
+def _ratio(key: str) -> Callable[[Row], str]:
+    return lambda row: "–" if math.isnan(row[key]) else f"{row[key]:.2f}"
+
+
+def _p(key: str) -> Callable[[Row], str]:
+    return lambda row: (
+        "–" if math.isnan(row[key]) else "< .001" if row[key] < 0.001 else f"{row[key]:.3f}"
+    )
+
+
+def between(low: str, high: str) -> Callable[[Row], str]:
+    """An interval; a dash where there is none, with the reason where the row has one."""
+
+    def text(row: Row) -> str:
+        if math.isnan(row[low]):
+            why_not = row.get("no_interval_over_people")
+            return f"– ({why_not})" if why_not else "–"
+        return f"{row[low]:.1f} to {row[high]:.1f}"
+
+    return text
+
+
+def _plain(key: str) -> Callable[[Row], str]:
+    return lambda row: str(row[key])
+
+
+_WHO = [
+    Column("Task", "", _plain("task")),
+    Column("Shots", "", _plain("shots")),
+    Column("n", "annotators who completed and are in the analysis", _plain("n")),
+]
+
+_COLUMNS: dict[str, list[Column]] = {
+    "intervals": [
+        *_WHO,
+        Column("Mean", "mean over annotators of their mean S1, x 100", _points("mean")),
+        Column("t", "t interval over annotators, cut at 0 and 100", between("t_low", "t_high")),
+        Column(
+            "Other examples",
+            "bootstrap over contexts with all of their examples: the same people on other examples",
+            between("examples_low", "examples_high"),
+        ),
+        Column(
+            "Other people",
+            "bootstrap over annotators: other people on these examples; crude with three of them,"
+            " none with one or where all tie",
+            between("annotators_low", "annotators_high"),
+        ),
+        Column(
+            "Both",
+            "two-way bootstrap: other people on other examples; none with one annotator or"
+            " where all tie",
+            between("both_low", "both_high"),
+        ),
+        Column(
+            "SD people",
+            "SD between annotators, by two-way random effects; a negative variance counts as 0",
+            _points("sd_between_annotators"),
+        ),
+        Column("SD examples", "SD between examples, likewise", _points("sd_between_examples")),
+        Column(
+            "SE",
+            "standard error of the mean from annotators, examples and what is left",
+            _points("se_of_mean"),
+        ),
+    ],
+    "agreement": [
+        *_WHO,
+        Column(
+            "Pairwise S1",
+            "mean over examples and pairs of annotators of the S1 between their answers, x 100",
+            _points("pairwise_s1"),
+        ),
+        *(
+            Column(f"α {name}", f"Krippendorff's alpha, distance {name}", _ratio(f"alpha {name}"))
+            for name in ("nominal", "Jaccard", "MASI", "1 - S1")
+        ),
+    ],
+    "aggregates": [
+        *_WHO,
+        Column("Individuals", "mean over annotators of their mean S1", _points("individuals")),
+        Column(
+            "Majority",
+            "S1 of the texts that more than half chose, or of the label that most chose"
+            " (a tie is no answer)",
+            _points("majority"),
+        ),
+        Column(
+            "Dawid-Skene",
+            "S1 of the likeliest labels by Dawid and Skene 1979; weakly identified with three",
+            _points("dawid_skene"),
+        ),
+    ],
+    "contrasts": [
+        Column("Task", "", _plain("task")),
+        Column("Shots", "", lambda row: f"{row['from_shots']} → {row['to_shots']}"),
+        Column("n", "annotators on both sides", lambda row: f"{row['n_from']}, {row['n_to']}"),
+        Column(
+            "Difference",
+            "of the means, in points of S1 x 100",
+            lambda row: f"{row['difference']:+.1f}",
+        ),
+        Column("p exact", "permutation of annotators, two-sided", _p("permutation_p")),
+        Column("its floor", "the smallest p that so few annotators can give", _p("floor")),
+        Column("p Welch", "Welch's t test, two-sided", _p("welch_p")),
+        Column("p Holm", "Welch's p, corrected for all pairs of this table", _p("holm_p")),
+        Column(
+            "Detectable",
+            "the smallest difference in points that 80 % of such studies would show at p < .05,"
+            " taking the pooled SD for the true one",
+            _points("detectable"),
+        ),
+    ],
+}
+
+_TEXTS = {
+    "intervals": (
+        "Intervals of 95 %",
+        "How far the mean could be off, by the question that is asked."
+        f" {RESAMPLES:,} resamples, seeded with the study's seed.",
+    ),
+    "agreement": (
+        "Agreement",
+        "How far annotators agree with each other, whatever the gold. Two empty answers agree.",
+    ),
+    "aggregates": (
+        "One answer out of several",
+        "The group's answer beside its members': different quantities, since CLUES scores people.",
+    ),
+    "contrasts": (
+        "Between shots",
+        "Whether more examples made a difference. Different people, so the annotator is the unit.",
+    ),
+}
+
+
+def page_tables(found: dict[str, list[Row]], is_waiting: bool = False) -> list[Table]:
+    """The tables in the order of the page; those not found are waited for, or empty."""
+    return [table(name, found.get(name, []), is_waiting and name not in found) for name in TABLES]
+
+
+def table(name: str, rows: Sequence[Row], is_waiting: bool = False) -> Table:
+    """One of TABLES with its words."""
+    return Table(name, *_TEXTS[name], _COLUMNS[name], rows, is_waiting)
+
+
+def as_csv(kind: str, rows: Sequence[Row]) -> str:
+    """The rows with all digits; empty cells where there is no number."""
+    made = io.StringIO()
+    writer = csv.writer(made, lineterminator="\r\n")
+    names = list(rows[0]) if rows else []
+    writer.writerow(["kind", *names])
+    for row in rows:
+        writer.writerow([kind, *(_cell(row[name]) for name in names)])
+    return made.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, float):
+        return "" if math.isnan(value) else repr(float(value))
+    return value

@@ -1,0 +1,246 @@
+"""What can be said of a study's results, as tables: intervals, agreement, aggregates, contrasts.
+
+Each function takes `answered` (one row per counted answer) and gives plain rows, one per task and
+number of shots, ready for a page and a CSV. All S1 figures are x 100.
+"""
+
+import hashlib
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from django.db.models import QuerySet
+
+from analysis.export.files import texts_by_turn
+from analysis.stats import aggregation, agreement, significance, uncertainty
+from annotation.models import Answer, Participation, Step, Study
+from tasks.metrics import score
+from tasks.models import Example, Task
+
+Row = dict[str, Any]
+GROUP = ["task", "shots"]
+
+
+def counted(study: Study, kind: str) -> QuerySet[Participation]:
+    """Whose answers count: completed, in the analysis, of that kind."""
+    return study.participations.in_tables().filter(kind=kind)
+
+
+def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:
+    """One row per answer of the annotation step by a participation that counts; of one task or all.
+
+    Columns: task, shots, annotator, example (key), context (as text), s1 in [0, 1], texts (a
+    frozenset; the label of a label task), is_label, gold (list), gold_rule.
+    """
+    chosen = counted(study, kind)
+    if task is not None:
+        chosen = chosen.filter(scenario__task=task)
+    return answers_of(study, list(chosen.values_list("pk", flat=True)))
+
+
+def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
+    """The same rows, of these participations of the study (keys)."""
+    rules = {task.pk: task.card.gold_rule for task in study.tasks.all()}
+    texts = dict(texts_by_turn(study, participations))
+    seats = study.participations.filter(pk__in=participations)
+    given = Answer.objects.filter(turn__step=Step.ANNOTATION, turn__participation__in=seats)
+    # People and examples are read once, not with each answer: their JSON took longer than the rest.
+    people = {
+        pk: (name, shots, pseudonym, rules[task])
+        for pk, name, shots, pseudonym, task in seats.values_list(
+            "pk", "scenario__task__name", "scenario__shots", "pseudonym", "scenario__task_id"
+        )
+    }
+    examples = {
+        pk: (str(context), gold)
+        for pk, context, gold in Example.objects.filter(
+            pk__in=given.values("turn__example_id")
+        ).values_list("pk", "context", "gold")
+    }
+    made = []
+    rows = given.values_list("turn_id", "turn__participation_id", "turn__example_id", "label", "s1")
+    for turn, person, example, label, s1 in rows.iterator(chunk_size=5000):
+        name, shots, pseudonym, rule = people[person]
+        context, gold = examples[example]
+        answer = frozenset([label] if label else texts.get(turn, ()))
+        made.append((name, shots, pseudonym, example, context, s1, answer, bool(label), gold, rule))
+    columns = [*GROUP, "annotator", "example", "context", "s1", "texts", "is_label", "gold"]
+    return pd.DataFrame.from_records(made, columns=[*columns, "gold_rule"])
+
+
+def _groups(frame: pd.DataFrame) -> Iterator[tuple[Row, pd.DataFrame]]:
+    for (task, shots), part in frame.groupby(GROUP):
+        yield {"task": task, "shots": int(shots), "n": part["annotator"].nunique()}, part
+
+
+def _by_example(part: pd.DataFrame) -> dict[int, list[frozenset[str]]]:
+    """The answers to each example, by its key."""
+    found: dict[int, list[frozenset[str]]] = {}
+    for example, texts in zip(part["example"], part["texts"], strict=True):
+        found.setdefault(example, []).append(texts)
+    return dict(sorted(found.items()))
+
+
+def _matrix(part: pd.DataFrame) -> tuple[np.ndarray, list[str]]:
+    """Annotators x examples, and the context of each example."""
+    table = part.pivot(index="annotator", columns="example", values="s1")
+    contexts = part.drop_duplicates("example").set_index("example")["context"]
+    return table.to_numpy(dtype=float), list(contexts.loc[table.columns])
+
+
+def intervals(frame: pd.DataFrame, seed: int) -> list[Row]:
+    """The mean with its intervals of 95 %, and where its variance comes from.
+
+    One annotator, or several who tie, say nothing of other people: NaN, and
+    `no_interval_over_people` says which of the two it is.
+    """
+    rows = []
+    for row, part in _groups(frame):
+        matrix, contexts = _matrix(part)
+        means = np.nanmean(matrix, axis=1)
+        t = uncertainty.t_interval_of_scores(means)
+        why_not = uncertainty.why_no_interval(means)
+        row |= {"examples": matrix.shape[1], "contexts": len(set(contexts))}
+        row |= {"mean": 100 * means.mean(), "t_low": 100 * t.low, "t_high": 100 * t.high}
+        for over in uncertainty.OVER:
+            found = uncertainty.Interval(math.nan, math.nan, math.nan)
+            if over == "examples" or not why_not:
+                found = uncertainty.bootstrap(matrix, over, clusters=contexts, seed=seed)
+            row |= {f"{over}_low": 100 * found.low, f"{over}_high": 100 * found.high}
+        try:
+            parts = uncertainty.components(matrix)
+        except ValueError:
+            parts = uncertainty.Components(*[math.nan] * 4)
+        row |= {
+            "sd_between_annotators": 100 * math.sqrt(parts.annotators),
+            "sd_between_examples": 100 * math.sqrt(parts.examples),
+            "sd_rest": 100 * math.sqrt(parts.rest),
+            "se_of_mean": 100 * math.sqrt(parts.of_mean),
+            "no_interval_over_people": why_not,
+        }
+        rows.append(row)
+    return rows
+
+
+def agreements(frame: pd.DataFrame, seed: int = 0) -> list[Row]:
+    """Krippendorff's alpha under each distance, and the mean pairwise S1."""
+    rows = []
+    for row, part in _groups(frame):
+        units = list(_by_example(part).values())
+        row["pairwise_s1"] = _hundred(agreement.mean_pairwise_s1(units))
+        for name, distance in agreement.DISTANCES.items():
+            found = agreement.alpha(units, distance)
+            row[f"alpha {name}"] = math.nan if found is None else found
+        rows.append(row)
+    return rows
+
+
+def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[Row]:
+    """S1 of the group's one answer beside the mean of its members' S1."""
+    rows = []
+    for row, part in _groups(frame):
+        row["individuals"] = 100 * part.groupby("annotator")["s1"].mean().mean()
+        units = _by_example(part)
+        golds = part.drop_duplicates("example").set_index("example").loc[list(units)]
+        if part["is_label"].all():
+            chosen = [
+                _as_set(aggregation.plurality([label for (label,) in unit]))
+                for unit in units.values()
+            ]
+            votes: dict[int, dict[str, list[str]]] = {example: {} for example in units}
+            for example, person, own in zip(
+                part["example"], part["annotator"], part["texts"], strict=True
+            ):
+                votes[example][person] = list(own)
+            posteriors, _shares = aggregation.dawid_skene(list(votes.values()))
+            best = [frozenset([max(found, key=found.__getitem__)]) for found in posteriors]
+            row["dawid_skene"] = 100 * _mean_s1(best, golds)
+        else:
+            chosen = [aggregation.majority_set(unit) for unit in units.values()]
+            row["dawid_skene"] = math.nan
+        row["majority"] = 100 * _mean_s1(chosen, golds)
+        rows.append(row)
+    return rows
+
+
+def contrasts(frame: pd.DataFrame, seed: int) -> list[Row]:
+    """Each pair of shots of a task: the difference, and whether it is more than chance.
+
+    Holm's correction is over all pairs of the table. `floor` is the smallest p that the
+    permutation test can give with so few annotators; `detectable` the smallest difference in
+    points that 80 % of such studies would show, from the pooled SD.
+    """
+    means = {
+        (task, shots): list(part.groupby("annotator")["s1"].mean())
+        for (task, shots), part in frame.groupby(GROUP)
+    }
+    rows = []
+    for (task, less), (other, more) in itertools.combinations(sorted(means), 2):
+        if task != other:
+            continue
+        one, two = means[task, less], means[task, more]
+        sd = math.hypot(uncertainty.sd(one), uncertainty.sd(two)) / math.sqrt(2)
+        rows.append(
+            {
+                "task": task,
+                "from_shots": int(less),
+                "to_shots": int(more),
+                "n_from": len(one),
+                "n_to": len(two),
+                "difference": 100 * (np.mean(two) - np.mean(one)),
+                "permutation_p": significance.permutation(one, two, seed),
+                "floor": significance.smallest_p(len(one), len(two)),
+                "welch_p": significance.welch(one, two),
+                "detectable": _detectable(sd, min(len(one), len(two))),
+            }
+        )
+    return corrected(rows)
+
+
+def corrected(rows: list[Row]) -> list[Row]:
+    """Contrasts with Holm's correction over all of them."""
+    adjusted = significance.holm([row["welch_p"] for row in rows])
+    return [row | {"holm_p": p} for row, p in zip(rows, adjusted, strict=True)]
+
+
+TABLES: dict[str, Callable[[pd.DataFrame, int], list[Row]]] = {
+    "intervals": intervals,
+    "agreement": agreements,
+    "aggregates": aggregates,
+    "contrasts": contrasts,
+}
+
+
+def state(study: Study, kind: str) -> str:
+    """Names what the numbers of that kind are made of: the design, and who counts.
+
+    The answers of who completed never change, so nothing else can change a number.
+    """
+    people = counted(study, kind).order_by("pk")
+    keys = ",".join(map(str, people.values_list("pk", flat=True)))
+    who = hashlib.sha256(f"{study.pk}:{keys}".encode()).hexdigest()
+    return f"{study.manifest_hash}:{kind}:{who}"
+
+
+def _detectable(sd: float, n: int) -> float:
+    """In points; NaN where there is no SD, or nothing varies."""
+    return math.nan if math.isnan(sd) or not sd else 100 * sd * significance.detectable(n)
+
+
+def _hundred(value: float | None) -> float:
+    return math.nan if value is None else 100 * value
+
+
+def _as_set(label: str | None) -> frozenset[str]:
+    return frozenset() if label is None else frozenset([label])
+
+
+def _mean_s1(answers: list[frozenset[str]], golds: pd.DataFrame) -> float:
+    found = [
+        score(answer, gold, rule).s1
+        for answer, gold, rule in zip(answers, golds["gold"], golds["gold_rule"], strict=True)
+    ]
+    return math.fsum(found) / len(found)

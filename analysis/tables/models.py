@@ -1,0 +1,354 @@
+"""Humans and models in one table, under one scorer (CLUES, Tables 5 and 6).
+
+A model's score on a task at some shots is the mean over its training splits of the mean S1 over
+the test examples; people's is the mean over annotators of the same. Both are scored by
+tasks/metrics.py on the same examples. Published figures are quoted beside them where the test file
+is the published one, never recomputed.
+"""
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from analysis.tables.performance import FAMILY_NAMES, performance
+from analysis.tables.published import human_table4, machine_tables5_6, name_of
+from analysis.values import number
+from annotation.models import Kind, Study
+from tasks.cards import FAMILIES
+from tasks.metrics import recipe
+from tasks.models import PredictionFile, PredictionFileQuerySet, Split, Task
+
+ALL = "all"  # fully supervised, among the published figures
+WHO = {
+    Kind.PERSON: "People",
+    Kind.SIMULATED: "Simulated (not people)",
+    Kind.MODEL: "Models as annotators (not people)",
+}
+
+
+@dataclass(frozen=True)
+class Score:
+    """Mean and SDs x 100 over `n` of `of` annotators or splits; NaN where undefined.
+
+    Of a published figure only `printed`, the spread as printed, is known.
+    """
+
+    mean: float = math.nan
+    sd_ddof1: float = math.nan
+    sd_ddof0: float = math.nan
+    printed: float = math.nan
+    n: int = 0
+    of: int = 0
+
+    @property
+    def spread(self) -> float:
+        """What stands after ±: the SD with ddof 1, or the printed one."""
+        return self.sd_ddof1 if math.isnan(self.printed) else self.printed
+
+    @property
+    def text(self) -> str:
+        return _text(self.mean, self.spread)
+
+
+def _text(mean: float, spread: float) -> str:
+    if math.isnan(mean):
+        return "–"
+    return f"{mean:.1f} ± {'–' if math.isnan(spread) else f'{spread:.1f}'}"
+
+
+def over(values: Sequence[float], of: int) -> Score:
+    """Mean and both SDs of scores in [0, 1], as a Score (x 100); `of` is how many there could be.
+
+    >>> over([0.5, 0.7], 5).text
+    '60.0 ± 14.1'
+    """
+    if not values:
+        return Score(of=of)
+    found = 100 * np.asarray(values, dtype=float)
+    sd = float(found.std(ddof=1)) if len(found) > 1 else math.nan
+    return Score(float(found.mean()), sd, float(found.std(ddof=0)), n=len(found), of=of)
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """The mean over tasks, x 100, with both readings of its SD; NaN where a task has none."""
+
+    mean: float
+    sd_of_sum: float
+    sd_of_average: float
+    tasks: int
+
+    @property
+    def text(self) -> str:
+        return _text(self.mean, self.sd_of_average)
+
+
+def aggregate(means: Sequence[float], spreads: Sequence[float]) -> Aggregate:
+    """Aggregate over tasks, whose scores are taken for independent.
+
+    `sd_of_sum` is the square root of the sum of variances, as the CLUES README has it: the SD of
+    the sum over tasks. `sd_of_average` is that divided by the number of tasks: the SD of the mean
+    that it stands beside.
+
+    >>> aggregate([50, 70], [3, 4])
+    Aggregate(mean=60.0, sd_of_sum=5.0, sd_of_average=2.5, tasks=2)
+    """
+    if len(means) != len(spreads) or not len(means):
+        raise ValueError("an aggregate needs one mean and one SD for each of one or more tasks")
+    total = math.sqrt(math.fsum(spread**2 for spread in spreads))
+    return Aggregate(math.fsum(means) / len(means), total, total / len(means), len(means))
+
+
+@dataclass(frozen=True)
+class Row:
+    """Somebody's scores at one number of shots, one for each task of the table."""
+
+    source: str  # study, uploaded or published
+    name: str
+    unit: str  # what the SD is over: annotators, splits, or runs where nothing is trained
+    scores: list[Score]
+    tasks: list[Task]
+    link: str = ""  # name of the uploaded model
+
+    def __str__(self) -> str:
+        return f"{self.name}, {self.source_text}"
+
+    @property
+    def is_published(self) -> bool:
+        return self.source == "published"
+
+    @property
+    def source_text(self) -> str:
+        return "this study" if self.source == "study" else self.source
+
+    @cached_property
+    def aggregate(self) -> Aggregate | None:
+        """Over all tasks of the table; None where one of them has no score."""
+        means = [score.mean for score in self.scores]
+        if any(math.isnan(mean) for mean in means):
+            return None
+        return aggregate(means, [score.spread for score in self.scores])
+
+    @property
+    def sum_text(self) -> str:
+        """The SD of the sum over tasks; a dash where there is none."""
+        found = self.aggregate
+        return "–" if found is None or math.isnan(found.sd_of_sum) else f"{found.sd_of_sum:.1f}"
+
+    @property
+    def cells(self) -> list[tuple[Score, str]]:
+        """Each score with what it is, for a reader who meets it alone."""
+        return [
+            (score, self._explain(score, task.name))
+            for score, task in zip(self.scores, self.tasks, strict=True)
+        ]
+
+    def _explain(self, score: Score, task: str) -> str:
+        if math.isnan(score.mean):
+            return f"{self}, {task}: none."
+        if self.is_published:
+            spread = "no ± printed" if math.isnan(score.printed) else self._published_spread
+            return f"{self}, {task}: quoted from CLUES, {spread}."
+        spread = f"no SD for one {self.unit.removesuffix('s')}"
+        if score.n > 1:
+            sds = f"{score.sd_ddof1:.2f} with ddof 1, {score.sd_ddof0:.2f} with ddof 0"
+            spread = f"SD over {self.unit} {sds}"
+        over = f"{score.n} of {score.of} {self.unit}"
+        return f"{self}, {task}: mean over {over} of the mean S1 x 100; {spread}."
+
+    @property
+    def _published_spread(self) -> str:
+        if self.unit == "annotators":
+            return "Table 4; the paper does not define its ± over three annotators"
+        return "Tables 5 and 6; ± is the SD over five splits, its ddof not said"
+
+    @property
+    def aggregate_explanation(self) -> str:
+        found = self.aggregate
+        if found is None:
+            have = sum(not math.isnan(score.mean) for score in self.scores)
+            return f"{self}: no aggregate, with scores on {have} of {len(self.tasks)} tasks."
+        if math.isnan(found.sd_of_sum):
+            return f"{self}: mean over {found.tasks} tasks; a task has no SD."
+        return (
+            f"{self}: mean over {found.tasks} tasks; SD of this average"
+            f" {found.sd_of_average:.2f}, SD of the sum (as the CLUES README prints it)"
+            f" {found.sd_of_sum:.2f}."
+        )
+
+
+@dataclass(frozen=True)
+class Table:
+    """All rows at one number of shots."""
+
+    shots: int | str
+    tasks: list[Task]
+    rows: list[Row]
+
+    @property
+    def heading(self) -> str:
+        return "Fully supervised" if self.shots == ALL else f"{self.shots} shots"
+
+    @property
+    def families(self) -> list[tuple[str, int]]:
+        """(name, number of its tasks) of each family, in the order of the columns."""
+        found = [task.card.family for task in self.tasks]
+        return [(FAMILY_NAMES[name], found.count(name)) for name in FAMILIES if name in found]
+
+
+def tables(study: Study, kind: str) -> list[Table]:
+    """A table for each number of shots of the study, of models and, if printed, of "all".
+
+    In each: this study's annotators of that kind, the published people, the uploaded models, the
+    published models.
+    """
+    people = performance(study, kind)
+    tasks = people.tasks
+    uploaded = splits(PredictionFile.objects.filter(task__in=tasks))
+    shots: list[int | str] = [*sorted({*people.shots, *(place[2] for place in uploaded)})]
+    made = []
+    for k in [*shots, ALL]:
+        rows = []
+        if k in people.shots:
+            cells = (people.cells[task.name, int(k)] for task in tasks)
+            own = [Score(c.mean, c.sd_ddof1, c.sd_ddof0, n=c.n, of=study.annotators) for c in cells]
+            rows.append(Row("study", WHO[Kind(kind)], "annotators", own, tasks))
+        rows += _published(WHO[Kind.PERSON], "annotators", tasks, _people_at(k))
+        rows += _uploaded(tasks, k, uploaded)
+        for name, found in _models_at(str(k)).items():
+            rows += _published(name, "splits", tasks, found)
+        if rows:
+            made.append(Table(k, tasks, rows))
+    return made
+
+
+@dataclass(frozen=True)
+class ModelRow:
+    """One model on one task version at one number of shots."""
+
+    model: str
+    task: Task
+    shots: int
+    score: Score
+
+    @property
+    def unit(self) -> str:
+        return "splits" if self.shots else "runs"
+
+    def as_record(self) -> list[object]:
+        """As MODEL_COLUMNS has it."""
+        score = self.score
+        return [
+            self.model, self.task.name, self.task.version, self.shots, number(score.mean),
+            number(score.sd_ddof1), number(score.sd_ddof0), score.n, score.of,
+            recipe(self.task.card.gold_rule, over=self.unit),
+        ]  # fmt: skip
+
+
+def model_rows(files: PredictionFileQuerySet) -> list[ModelRow]:
+    """The scores of these files: by model, task version and shots."""
+    found = splits(files)
+    tasks = Task.objects.defer("report").in_bulk({task for _model, task, _shots in found})
+    of = training_files(tasks.values())
+    rows = [
+        ModelRow(model, tasks[task], shots, over(values, of[task, shots]))
+        for (model, task, shots), values in found.items()
+    ]
+    return sorted(rows, key=lambda row: (row.model, row.task.name, -row.task.version, row.shots))
+
+
+def splits(files: PredictionFileQuerySet) -> dict[tuple[str, int, int], list[float]]:
+    """(model, key of the task version, shots) -> score in [0, 1] of each of its files."""
+    found: dict[tuple[str, int, int], list[float]] = defaultdict(list)
+    rows = files.with_scores().values_list("model__name", "task_id", "shots", "mean_s1")
+    for model, task, shots, mean in rows:
+        found[model, task, shots].append(mean)
+    return dict(found)
+
+
+def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int]]:
+    """(key of the task version, shots) -> on how many splits a model can be trained.
+
+    At zero shots nothing is trained: one run.
+    """
+    files = Split.objects.filter(task__in=tasks, kind=Split.Kind.TRAIN)
+    found = Counter(files.values_list("task_id", "shots"))
+    found.update((task.pk, 0) for task in tasks)
+    return found
+
+
+def _uploaded(
+    tasks: list[Task], shots: int | str, found: dict[tuple[str, int, int], list[float]]
+) -> Iterator[Row]:
+    of = training_files(tasks)
+    for model in sorted({model for model, _task, k in found if k == shots}):
+        places = [(task.pk, int(shots)) for task in tasks]
+        scores = [over(found.get((model, *place), []), of[place]) for place in places]
+        yield Row("uploaded", model, "splits" if shots else "runs", scores, tasks, link=model)
+
+
+def _people_at(shots: int | str) -> dict[str, Score]:
+    return {
+        task: Score(found.mean, printed=found.spread, n=3, of=3)
+        for (task, k), found in human_table4().items()
+        if k == shots
+    }
+
+
+def _models_at(shots: str) -> dict[str, dict[str, Score]]:
+    """Name and method -> task -> published score."""
+    found: dict[str, dict[str, Score]] = defaultdict(dict)
+    for (model, method, task, k), quoted in machine_tables5_6().items():
+        if k == shots:
+            found[f"{model} {method}"][task] = Score(quoted.mean, printed=quoted.spread, n=5, of=5)
+    return found
+
+
+def _published(name: str, unit: str, tasks: list[Task], found: dict[str, Score]) -> Iterator[Row]:
+    """A row of published figures, if there is one for any of these tasks' test files."""
+    names = [name_of(task) for task in tasks]
+    if any(one in found for one in names):
+        scores = [found.get(one, Score()) for one in names]
+        yield Row("published", name, unit, scores, tasks)
+
+
+MODEL_COLUMNS = [
+    "model", "task", "task_version", "shots", "mean", "sd_ddof1", "sd_ddof0", "n", "of", "recipe",
+]  # fmt: skip
+SCORE_COLUMNS = [
+    "source", "name", "task", "task_version", "shots", "mean", "sd_ddof1", "sd_ddof0",
+    "sd_printed", "sd_over", "n", "of", "recipe",
+]  # fmt: skip
+AGGREGATE_COLUMNS = ["source", "name", "shots", "tasks", "mean", "sd_of_sum", "sd_of_average"]
+
+
+def score_rows(found: Sequence[Table]) -> Iterator[list[object]]:
+    """One row per table, row and task that has a score (SCORE_COLUMNS)."""
+    for table in found:
+        for row in table.rows:
+            for score, task in zip(row.scores, table.tasks, strict=True):
+                if math.isnan(score.mean):
+                    continue
+                made = "" if row.is_published else recipe(task.card.gold_rule, over=row.unit)
+                yield [
+                    row.source, row.name, task.name, "" if row.is_published else task.version,
+                    table.shots, number(score.mean), number(score.sd_ddof1),
+                    number(score.sd_ddof0), number(score.printed), row.unit, score.n, score.of,
+                    made,
+                ]  # fmt: skip
+
+
+def aggregate_rows(found: Sequence[Table]) -> Iterator[list[object]]:
+    """One row per table and row that has a score on every task (AGGREGATE_COLUMNS)."""
+    for table in found:
+        for row in table.rows:
+            if row.aggregate is not None:
+                one = row.aggregate
+                yield [
+                    row.source, row.name, table.shots, one.tasks, number(one.mean),
+                    number(one.sd_of_sum), number(one.sd_of_average),
+                ]  # fmt: skip

@@ -1,0 +1,306 @@
+"""The human-performance table (CLUES, Table 4) and the training table (appendix A.3).
+
+A cell counts one kind only. The human table counts people; simulated annotators and models get
+tables of their own, under their own heading.
+"""
+
+import math
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+from django.db.models import Count
+
+from analysis.tables import frames
+from analysis.tables.published import Published, human_table4, name_of, not_compared
+from annotation.models import Kind, Participation, Study
+from tasks.cards import FAMILIES
+from tasks.metrics import recipe
+from tasks.models import Example, Split, Task
+
+FAMILY_NAMES = {
+    "classification": "Classification",
+    "sequence_labelling": "Sequence labelling",
+    "reading_comprehension": "Reading comprehension",
+}
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a task gives without reading, and at most: both x 100 over its test examples."""
+
+    baseline_name: str
+    baseline: float
+    ceiling: float
+
+
+def bounds(task: Task) -> Bounds:
+    """The trivial baseline (always empty, or the majority label) and the reachable ceiling.
+
+    Both are means over the task's test examples under its gold rule, as its data report has them.
+    """
+    found = task.report
+    return Bounds(found["baseline_name"], found["baseline"], found["ceiling"])
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One task and number of shots: mean and SDs over annotators, x 100; NaN where undefined."""
+
+    task: str
+    shots: int
+    mean: float
+    sd_ddof1: float
+    sd_ddof0: float
+    n: int
+    published: Published | None
+
+    @property
+    def text(self) -> str:
+        """As the paper prints it: 83.7 ± 0.6; a dash where there is nothing to print."""
+        if not self.n:
+            return "–"
+        return f"{self.mean:.1f} ± {'–' if math.isnan(self.sd_ddof1) else f'{self.sd_ddof1:.1f}'}"
+
+    @property
+    def explanation(self) -> str:
+        """What the number is, for a reader who meets it alone."""
+        if not self.n:
+            return f"{self.task}, {self.shots} shots: nobody has completed it yet."
+        over = f"mean S1 x 100 over {self.n} annotator{'s' if self.n > 1 else ''}"
+        spread = "no SD for one annotator" if self.n == 1 else "± SD over annotators, ddof 1"
+        return f"{self.task}, {self.shots} shots: {over}, {spread}."
+
+
+@dataclass(frozen=True)
+class PerformanceTable:
+    """The study's shots as rows, its tasks grouped by family as columns, for one kind."""
+
+    study: Study
+    kind: str
+    tasks: list[Task]
+    shots: list[int]
+    cells: dict[tuple[str, int], Cell]
+    not_counted: list[str]
+    with_excluded: bool = False
+
+    @property
+    def anchor(self) -> str:
+        """Tells the tables of a page apart."""
+        return f"{self.kind}-with-excluded" if self.with_excluded else self.kind
+
+    @property
+    def heading(self) -> str:
+        kind = {
+            Kind.PERSON: "Human performance",
+            Kind.SIMULATED: "Simulated annotators (not people)",
+            Kind.MODEL: "Models (not people)",
+        }[Kind(self.kind)]
+        return f"{kind}, with those excluded from the analysis" if self.with_excluded else kind
+
+    @property
+    def families(self) -> list[tuple[str, int]]:
+        """(name, number of its tasks) of each family, in the order of the columns."""
+        counts = Counter(task.card.family for task in self.tasks)
+        return [(FAMILY_NAMES[name], counts[name]) for name in FAMILIES if counts[name]]
+
+    @property
+    def rows(self) -> list[tuple[int, list[Cell]]]:
+        return [
+            (shots, [self.cells[task.name, shots] for task in self.tasks]) for shots in self.shots
+        ]
+
+    @property
+    def has_published(self) -> bool:
+        return any(cell.published for cell in self.cells.values())
+
+    @cached_property
+    def not_compared(self) -> str:
+        """A sentence on the tasks that share only a name with a published one, or ""."""
+        return not_compared(self.tasks)
+
+    @cached_property
+    def bounds(self) -> list[Bounds]:
+        """Baseline and ceiling of each task, in the order of the columns."""
+        return [bounds(task) for task in self.tasks]
+
+    @property
+    def recipes(self) -> list[str]:
+        return sorted({recipe(task.card.gold_rule) for task in self.tasks})
+
+
+def performance(
+    study: Study,
+    kind: str = Kind.PERSON,
+    frame: pd.DataFrame | None = None,
+    with_excluded: bool = False,
+) -> PerformanceTable:
+    """The performance table of one kind; `frame` is `scores.annotators(study)`, if at hand.
+
+    `with_excluded` also counts who completed but was taken out of the analysis: the other version,
+    for a reader who wants to see what the exclusions did.
+    """
+    frame = frames.annotators(study) if frame is None else frame
+    frame = frame.assign(in_analysis=True) if with_excluded else frame
+    tasks = sorted(study.tasks.all(), key=lambda t: (FAMILIES.index(t.card.family), t.name))
+    shots = sorted(study.shots)
+    found = {
+        (row.task, row.shots): row
+        for row in frames.scenarios(frames.counted(frame, kind)).itertuples()
+    }
+    cells = {}
+    for task in tasks:
+        for number in shots:
+            row = found.get((task.name, number))
+            numbers = (row.mean, row.sd_ddof1, row.sd_ddof0) if row else (math.nan,) * 3
+            cells[task.name, number] = Cell(
+                task.name,
+                number,
+                *(100 * value for value in numbers),
+                n=int(row.n) if row else 0,
+                published=human_table4().get((name_of(task), number)),
+            )
+    left_out = _not_counted(frame, kind)
+    return PerformanceTable(study, kind, tasks, shots, cells, left_out, with_excluded)
+
+
+def versions(study: Study, kind: str, frame: pd.DataFrame) -> list[PerformanceTable]:
+    """The table of that kind, followed by the one with the excluded where there are any."""
+    completed = frame[(frame["kind"] == kind) & (frame["status"] == Participation.Status.COMPLETED)]
+    made = [performance(study, kind, frame)]
+    if not completed["in_analysis"].all():
+        made.append(performance(study, kind, frame, with_excluded=True))
+    return made
+
+
+def _not_counted(frame: pd.DataFrame, kind: str) -> list[str]:
+    """Participations of that kind that no cell counts, in words: "2 at work"."""
+    of_kind = frame[frame["kind"] == kind]
+    left_out = of_kind.drop(frames.counted(frame, kind).index)
+    words = [
+        "excluded from the analysis"
+        if row.status == Participation.Status.COMPLETED
+        else str(Participation.Status(row.status).label)
+        for row in left_out.itertuples()
+    ]
+    return [f"{count} {word}" for word, count in sorted(Counter(words).items())]
+
+
+def kinds_of(frame: pd.DataFrame) -> list[str]:
+    """People first (always), then the other kinds that took part."""
+    others = sorted(set(frame["kind"]) - {Kind.PERSON})
+    return [Kind.PERSON, *others]
+
+
+def kinds(study: Study) -> list[str]:
+    """The same without a frame: a query that reads no answers."""
+    found = study.participations.order_by().values_list("kind", flat=True).distinct()
+    return [Kind.PERSON, *sorted(set(found) - {Kind.PERSON})]
+
+
+# Training table ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Block:
+    """Training examples first met at one size: "in the 10", "in the 20, not the 10"."""
+
+    size: int
+    smaller: int | None
+    hashes: frozenset[str]
+    is_nested: bool
+
+    @property
+    def name(self) -> str:
+        return f"in the {self.size}" + (f", not the {self.smaller}" if self.smaller else "")
+
+
+def blocks(contents: dict[int, frozenset[str]]) -> list[Block]:
+    """The blocks of a task's training splits of one number: size -> content hashes.
+
+    A block is nested when every smaller split lies in it; where one does not, no number of that
+    block can be compared between groups.
+    """
+    made = []
+    sizes = sorted(contents)
+    for index, size in enumerate(sizes):
+        smaller = sizes[index - 1] if index else None
+        inner = contents[smaller] if smaller else frozenset()
+        made.append(Block(size, smaller, contents[size] - inner, inner <= contents[size]))
+    return made
+
+
+def _contents(study: Study) -> dict[int, dict[int, frozenset[str]]]:
+    """Key of each task -> size of its training splits in this study -> content hashes."""
+    examples = Example.objects.filter(
+        split__task__in=study.tasks.all(),
+        split__kind=Split.Kind.TRAIN,
+        split__shots__in=study.shots,
+        split__number=study.split_number,
+    )
+    found: dict[int, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for task, size, digest in examples.values_list("split__task", "split__shots", "content_hash"):
+        found[task][size].add(digest)
+    return {
+        task: {size: frozenset(hashes) for size, hashes in sizes.items()}
+        for task, sizes in found.items()
+    }
+
+
+@dataclass(frozen=True)
+class TrainingRow:
+    """One group of a task: mean S1 x 100 on each block; None where it did not meet the block."""
+
+    task: str
+    shots: int
+    n: int
+    values: list[float | None]
+    block_names: list[str]
+    is_nested: list[bool]
+
+    @property
+    def texts(self) -> list[str]:
+        return [
+            "not nested" if not nested else "–" if value is None else f"{value:.1f}"
+            for value, nested in zip(self.values, self.is_nested, strict=True)
+        ]
+
+    @property
+    def cells(self) -> list[tuple[str, str]]:
+        """(name of the block, text) of each block."""
+        return list(zip(self.block_names, self.texts, strict=True))
+
+
+def training(study: Study, kind: str = Kind.PERSON) -> list[TrainingRow]:
+    """Appendix A.3: each group's S1 on the training examples of each block.
+
+    The mean over annotators of their mean over the block's examples; annotators who completed and
+    are in the analysis.
+    """
+    answers = frames.training_answers(study, kind)
+    groups = dict(
+        study.participations.in_tables()
+        .filter(kind=kind)
+        .order_by()
+        .values_list("scenario")
+        .annotate(n=Count("pk"))
+    )
+    contents = _contents(study)
+    rows = []
+    scenarios = study.scenarios.filter(shots__gt=0).select_related("task")
+    for scenario in scenarios.defer("task__report").order_by("task__name", "shots"):
+        found = blocks(contents[scenario.task_id])
+        given = answers[answers["scenario"] == scenario.pk]
+        values: list[float | None] = []
+        for block in found:
+            inside = given[given["example_hash"].isin(block.hashes)]
+            if block.size > scenario.shots or inside.empty:
+                values.append(None)
+            else:
+                values.append(100 * inside.groupby("participation")["s1"].mean().mean())
+        # A group's own block is comparable if every chain up to it is nested.
+        nested = [all(b.is_nested for b in found[: i + 1]) for i in range(len(found))]
+        n, names = groups.get(scenario.pk, 0), [b.name for b in found]
+        rows.append(TrainingRow(scenario.task.name, scenario.shots, n, values, names, nested))
+    return rows

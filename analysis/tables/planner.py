@@ -1,0 +1,280 @@
+"""How many annotators and examples a wanted interval needs, from what is known of such tasks.
+
+Known are the SDs of a study of one's own, split into its components, or those that the paper
+printed. Everything is a plan, not a promise: an SD from three annotators is itself rough.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+from django import forms
+from django.http import QueryDict
+from scipy import stats
+
+from analysis.stats import significance, uncertainty
+from analysis.tables.columns import Column
+from analysis.tables.frames import answers_in_order
+from analysis.tables.published import human_table4
+from annotation.models import Kind, Participation, Step, Study
+from tasks.cards import load_card
+from tasks.importing import CARDS
+
+Row = dict[str, Any]
+PUBLISHED = "published"
+LEVEL = 0.05
+POWER = 0.8
+
+
+class PlannerForm(forms.Form):
+    """What is wanted. What is not asked for has its first value, so that the page starts full."""
+
+    source = forms.ChoiceField(label="Numbers from")
+    half_width = forms.FloatField(
+        label="Wanted interval: ± points",
+        initial=3.0,
+        min_value=0.5,
+        max_value=50,
+        help_text="Half the width of the interval of 95 %, in points of S1 x 100.",
+    )
+    annotators = forms.IntegerField(
+        label="Annotators per scenario", initial=3, min_value=2, max_value=1000
+    )
+    examples = forms.IntegerField(
+        label="Test examples", initial=200, min_value=1, max_value=100_000
+    )
+    difference = forms.FloatField(
+        label="Difference to be shown: points",
+        initial=5.0,
+        min_value=0.1,
+        max_value=100,
+        help_text="Between two numbers of shots, in points of S1 x 100.",
+    )
+    comparisons = forms.IntegerField(
+        label="Comparisons",
+        initial=1,
+        min_value=1,
+        max_value=1000,
+        help_text="How many are tested together; each is then tested at .05 over this number, as"
+        " Holm's first step.",
+    )
+
+    def __init__(self, asked: QueryDict, *, sources: Sequence[tuple[str, str]]):
+        first = {name: field.initial for name, field in self.base_fields.items()}
+        super().__init__(first | {"source": sources[0][0]} | asked.dict())
+        self.fields["source"].choices = sources
+        for name, field in self.fields.items():
+            if name in self.errors:
+                field.widget.attrs |= {"aria-invalid": "true", "aria-describedby": f"error-{name}"}
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known of one task and number of shots; means and SDs in [0, 1].
+
+    `sd` is that of annotators' means over these examples (ddof 1; of the paper: as printed).
+    `parts` are the variance components of a study's own answers, None where they are not known.
+    `is_right_or_wrong`: each answer scores 0 or 1.
+    """
+
+    task: str
+    shots: int
+    mean: float
+    sd: float
+    n: int
+    parts: uncertainty.Components | None
+    is_right_or_wrong: bool
+
+
+def sources(user: Any) -> list[tuple[str, str]]:
+    """(value, words) of where the numbers can come from: the paper, and studies of this user."""
+    done = (
+        Participation.objects.in_tables()
+        .filter(study__in=Study.objects.of(user, "read"))
+        .order_by("study__name", "kind")
+        .values_list("study__name", "study__title", "kind")
+        .distinct()
+    )
+    return [
+        (PUBLISHED, "CLUES, Table 4, as published"),
+        *(
+            (f"{kind}:{name}", f"{title}: {Kind(kind).label}" if title else name)
+            for name, title, kind in done
+        ),
+    ]
+
+
+def known(user: Any, source: str) -> list[Known]:
+    """The cells of that source, one of `sources(user)`."""
+    if source == PUBLISHED:
+        labelled = {card.name for card in map(load_card, CARDS.glob("*.toml")) if card.labels}
+        return [
+            Known(task, shots, one.mean / 100, one.spread / 100, 3, None, task in labelled)
+            for (task, shots), one in human_table4().items()
+        ]
+    kind, name = source.split(":", 1)
+    study = Study.objects.of(user, "read").get(name=name)
+    labelled = {task.name for task in study.tasks.all() if task.card.labels}
+    answers = answers_in_order(study, kind)
+    annotation = answers[answers["step"] == Step.ANNOTATION]
+    return [
+        _measured(task, int(shots), part, task in labelled)
+        for (task, shots), part in annotation.groupby(["task", "shots"])
+    ]
+
+
+def _measured(task: str, shots: int, part: pd.DataFrame, labelled: bool) -> Known:
+    matrix = part.pivot(index="annotator", columns="example", values="s1").to_numpy(dtype=float)
+    means = matrix.mean(1)
+    try:
+        parts = uncertainty.components(matrix)
+    except ValueError:
+        parts = None
+    return Known(
+        task, shots, float(means.mean()), uncertainty.sd(means), len(means), parts, labelled
+    )
+
+
+def plan(one: Known, wanted: dict[str, Any]) -> Row:
+    """What the wanted numbers (PlannerForm's) mean for one cell; NaN or None where not known."""
+    width, difference = wanted["half_width"] / 100, wanted["difference"] / 100
+    people, examples = wanted["annotators"], wanted["examples"]
+    level = LEVEL / wanted["comparisons"]
+    row: Row = {
+        "task": one.task,
+        "shots": one.shots,
+        "n": one.n,
+        "mean": 100 * one.mean,
+        "sd": 100 * one.sd,
+        "examples_needed": significance.examples_needed(width, one.mean),
+        "annotators_needed": None,
+        "half_width": math.nan,
+        "half_width_both": math.nan,
+        "detectable": math.nan,
+        "power": math.nan,
+        "group_needed": None,
+        "wilson_low": math.nan,
+        "wilson_high": math.nan,
+    }
+    if one.sd > 0:
+        # Annotators who tie (or one alone) do not say how far others would be apart.
+        sds = difference / one.sd
+        t = stats.t.ppf(0.975, people - 1)
+        row |= {
+            "annotators_needed": significance.annotators_needed(width, one.sd),
+            "half_width": 100 * t * one.sd / math.sqrt(people),
+            "detectable": 100 * one.sd * significance.detectable(people, level, POWER),
+            "power": significance.power(sds, people, level),
+            "group_needed": significance.group_needed(sds, level, POWER),
+        }
+    if one.parts is not None:
+        parts = one.parts
+        of_mean = (
+            parts.annotators / people + parts.examples / examples + parts.rest / (people * examples)
+        )
+        row["half_width_both"] = 100 * stats.norm.ppf(0.975) * math.sqrt(of_mean)
+    if one.is_right_or_wrong:
+        low, high = uncertainty.wilson(round(one.mean * examples), examples)
+        row |= {"wilson_low": 100 * low, "wilson_high": 100 * high}
+    return row
+
+
+def sentences(wanted: dict[str, Any]) -> list[str]:
+    """What holds for every task, whatever its SD."""
+    n, comparisons = wanted["annotators"], wanted["comparisons"]
+    floor = significance.smallest_p(n, n)
+    level = LEVEL / comparisons
+    enough = next(k for k in range(2, 100) if significance.smallest_p(k, k) < level)
+    sds = significance.detectable(n, level, POWER)
+    among = f" among {comparisons} comparisons" if comparisons > 1 else ""
+    shown = (
+        f"must be {sds:.2f} SDs between annotators apart"
+        if math.isfinite(sds)
+        else "would have to be more than 50 SDs between annotators apart"
+    )
+    return [
+        f"Two groups of {n} annotators can give no exact permutation p below {floor:.2g}"
+        f" (two-sided), however far apart they are; p below {level:.2g}{among} takes groups of"
+        f" {enough} or more.",
+        f"Two numbers of shots with {n} annotators each {shown} for {POWER:.0%} of such studies to"
+        f" show it by a t test at p below {level:.2g}{among}.",
+    ]
+
+
+def _count(key: str) -> Any:
+    return lambda row: "–" if row[key] is None else f"{row[key]:,}"
+
+
+def _number(key: str) -> Any:
+    return lambda row: "–" if not math.isfinite(row[key]) else f"{row[key]:.1f}"
+
+
+def columns(wanted: dict[str, Any]) -> list[Column]:
+    """The columns of the plan, each with what it means for these wishes."""
+    width, difference = f"{wanted['half_width']:g}", f"{wanted['difference']:g}"
+    people, examples = wanted["annotators"], f"{wanted['examples']:,}"
+    level = f"{LEVEL / wanted['comparisons']:.2g}"
+    return [
+        Column("Task", "", lambda row: row["task"]),
+        Column("Shots", "", lambda row: str(row["shots"])),
+        Column("n", "annotators that these numbers come from", _count("n")),
+        Column("Mean", "mean over them of their mean S1, x 100", _number("mean")),
+        Column(
+            "SD",
+            "SD over them of their mean S1, in points (ddof 1; of the paper as printed, which does"
+            " not say which spread its ± is)",
+            _number("sd"),
+        ),
+        Column(
+            f"Annotators for ± {width}",
+            f"the fewest annotators whose t interval of the mean is ± {width} points or less, on"
+            " the same examples",
+            _count("annotators_needed"),
+        ),
+        Column(
+            f"± with {people}",
+            f"half the t interval that {people} annotators would give on the same examples",
+            _number("half_width"),
+        ),
+        Column(
+            f"± {people} x {examples}",
+            f"half the interval of 95 % for other people on other examples, {people} annotators on"
+            f" {examples} examples, from the variance components; only a study of yours has them",
+            _number("half_width_both"),
+        ),
+        Column(
+            f"Examples for ± {width}",
+            f"the fewest examples on which one annotator's own mean is known to ± {width} points;"
+            " for scores of 0 or 1, with partly right answers fewer do",
+            _count("examples_needed"),
+        ),
+        Column(
+            f"One on {examples}",
+            "Wilson's interval of 95 % for one annotator whose accuracy is the mean, on"
+            f" {examples} examples; for label tasks, where each answer is right or wrong",
+            lambda row: (
+                "–"
+                if math.isnan(row["wilson_low"])
+                else f"{row['wilson_low']:.1f} to {row['wilson_high']:.1f}"
+            ),
+        ),
+        Column(
+            "Detectable",
+            f"the smallest difference in points that {POWER:.0%} of studies with {people}"
+            f" annotators on both sides would show at p below {level}",
+            _number("detectable"),
+        ),
+        Column(
+            f"Power for {difference}",
+            f"the share of such studies that would show {difference} points",
+            lambda row: "–" if math.isnan(row["power"]) else f"{row['power']:.0%}",
+        ),
+        Column(
+            f"Annotators a side for {difference}",
+            f"the fewest annotators on each side for {POWER:.0%} of studies to show {difference}"
+            " points",
+            _count("group_needed"),
+        ),
+    ]

@@ -1,0 +1,121 @@
+"""The tables of the analysis page as a job: computed in chunks once, for all server processes.
+
+Resampling takes seconds, so nothing waits for it: the tables that need none are computed at once.
+A result is kept under everything that it was made of: the frozen design, the seed and the very
+participations that counted. Their answers never change, so a result cannot go stale; an exclusion
+asks for another one.
+"""
+
+import math
+from typing import Any
+
+import pandas as pd
+
+from analysis.tables.findings import TABLES, Row, answered, answers_of, corrected, counted
+from annotation.models import Study
+from tasks import jobs
+from tasks.models import Job
+
+KIND = "bootstrap"
+VERSION = 2  # of the figures: raise it when one of them is computed otherwise
+# What a chunk of one task and number of shots gives, and what the last chunks give for each task.
+OF_CELL = ("intervals", "agreement", "aggregates")
+OF_TASK = "contrasts"
+AT_ONCE = ("agreement", "aggregates")
+
+
+def parameters(study: Study, kind: str) -> dict[str, Any]:
+    """What the tables of that kind are made of now; `cells` are task, shots and participations."""
+    found: dict[tuple[str, int], list[int]] = {}
+    rows = counted(study, kind).order_by("scenario__task__name", "scenario__shots", "pk")
+    for pk, task, shots in rows.values_list("pk", "scenario__task__name", "scenario__shots"):
+        found.setdefault((task, shots), []).append(pk)
+    return {
+        "study": study.pk,
+        "manifest": study.manifest_hash,
+        "kind": kind,
+        "version": VERSION,
+        "cells": [[task, shots, pks] for (task, shots), pks in found.items()],
+    }
+
+
+def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
+    """The job that makes these tables, begun if an owner asks; None where nobody has completed.
+
+    Where nobody has asked yet, it is a job that is not stored.
+    """
+    made_of = parameters(study, kind)
+    total = len(made_of["cells"]) + len(_tasks(made_of))
+    if not total:
+        return None
+    if owner is not None:
+        job = jobs.start(KIND, made_of, total=total, seed=study.seed, owner=owner)
+        # Nobody asks any more for what others were made of, unless it is there already.
+        same = Job.objects.filter(kind=KIND, parameters__study=study.pk, parameters__kind=kind)
+        same.exclude(pk=job.pk).exclude(state=Job.State.DONE).delete()
+        return job
+    found = jobs.find(KIND, made_of, study.seed)
+    return found or Job(kind=KIND, parameters=made_of, seed=study.seed, total=total)
+
+
+def _tasks(made_of: dict[str, Any]) -> list[str]:
+    return list(dict.fromkeys(task for task, _shots, _pks in made_of["cells"]))
+
+
+@jobs.job(KIND)
+def _chunk(job: Job, number: int) -> dict[str, list[list[list[Any]]]]:
+    """The rows of one task and number of shots; after all of these, the contrasts of one task."""
+    made_of, cells = job.parameters, job.parameters["cells"]
+    study = Study.objects.filter(pk=made_of["study"]).first()
+    if study is None:
+        raise jobs.JobError("The study is not there any more.")
+    if number < len(cells):
+        names, chosen = OF_CELL, cells[number][2]
+    else:
+        task = _tasks(made_of)[number - len(cells)]
+        names, chosen = (
+            (OF_TASK,),
+            [pk for name, _shots, pks in cells if name == task for pk in pks],
+        )
+    frame = answers_of(study, chosen)
+    return {name: [_stored(row) for row in TABLES[name](frame, job.seed)] for name in names}
+
+
+def stored(job: Job) -> dict[str, list[Row]]:
+    """The tables of a job that is done."""
+    rows = {
+        name: [_read(row) for part in job.result for row in part.get(name, [])] for name in TABLES
+    }
+    return rows | {OF_TASK: corrected(rows[OF_TASK])}
+
+
+def at_once(study: Study, kind: str) -> dict[str, list[Row]]:
+    """The tables that need no resampling."""
+    return _computed(answered(study, kind), study.seed, AT_ONCE)
+
+
+def tables(study: Study, kind: str, *names: str) -> dict[str, list[Row]]:
+    """All tables, or these: as stored, or else computed here and now (for files and programs)."""
+    job = job_of(study, kind)
+    if job is not None and job.is_done:
+        return stored(job)
+    return _computed(answered(study, kind), study.seed, names or tuple(TABLES))
+
+
+def _computed(frame: pd.DataFrame, seed: int, names: tuple[str, ...]) -> dict[str, list[Row]]:
+    return {name: TABLES[name](frame, seed) for name in names}
+
+
+def _stored(row: Row) -> list[list[Any]]:
+    """Pairs of name and value: JSON knows neither NaN nor numpy, and a database may sort names."""
+    return [[key, _plain(value)] for key, value in row.items()]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return None if math.isnan(value) else float(value)
+    return value
+
+
+def _read(pairs: list[list[Any]]) -> Row:
+    return {key: math.nan if value is None else value for key, value in pairs}

@@ -1,0 +1,143 @@
+"""How much the human-performance cells depend on who is counted: the same cells under other rules.
+
+The headline counts who completed and is in the analysis. Each rule here leaves out more of them, or
+takes back who was excluded by hand; a cell that moves a lot under a reasonable rule is not solid.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from analysis.tables import frames
+from annotation.models import Answer, Participation, Step, Study
+
+Row = dict[str, Any]
+TRAINING = (50, 60, 70, 80, 90)  # mean S1 x 100 in the training step, at least
+SECONDS = (1, 2, 5, 10)  # median active time on an example of the annotation step, at least
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Who counts: a name for the CSV, words for the page, and the rows that are kept."""
+
+    name: str
+    words: str
+    keeps: Callable[[pd.DataFrame], pd.Series]
+
+
+def _training(least: int) -> Rule:
+    return Rule(
+        f"training_s1>={least}",
+        f"training S1 ≥ {least}",
+        # Zero-shot annotators have no training step to fail in.
+        lambda people: (
+            people["in_analysis"]
+            & (people["training_s1"].isna() | (people["training_s1"] * 100 >= least))
+        ),
+    )
+
+
+def _seconds(least: int) -> Rule:
+    return Rule(
+        f"median_seconds>={least}",
+        f"median ≥ {least} s",
+        lambda people: people["in_analysis"] & (people["median_seconds"] >= least),
+    )
+
+
+RULES = (
+    Rule("reported", "as reported", lambda people: people["in_analysis"]),
+    Rule(
+        "with_excluded",
+        "no exclusions by hand",
+        lambda people: pd.Series(True, index=people.index),
+    ),
+    *map(_training, TRAINING),
+    *map(_seconds, SECONDS),
+)
+
+
+def people(study: Study, kind: str) -> pd.DataFrame:
+    """Who completed, of that kind, also those taken out of the analysis.
+
+    Columns: task, shots, annotator, in_analysis (bool), mean_s1, training_s1 (NaN at zero shots),
+    median_seconds (of active time on an example of the annotation step).
+    """
+    frame = frames.annotators(study)
+    frame = frame[
+        (frame["status"] == Participation.Status.COMPLETED) & (frame["kind"] == kind)
+    ].copy()
+    times = Answer.objects.filter(
+        turn__participation__study=study, turn__step=Step.ANNOTATION
+    ).values_list("turn__participation_id", "active_seconds")
+    seconds = pd.DataFrame.from_records(times.iterator(5000), columns=["participation", "seconds"])
+    medians = seconds.groupby("participation")["seconds"].median()
+    frame["median_seconds"] = frame["participation"].map(medians)
+    frame["in_analysis"] = frame["in_analysis"].astype(bool)
+    columns = ["task", "shots", "annotator", "in_analysis", "mean_s1", "training_s1"]
+    return frame[[*columns, "median_seconds"]]
+
+
+def rows(frame: pd.DataFrame) -> list[Row]:
+    """One row per rule, task and shots, of the frame that `people` returns.
+
+    rule, task, shots, mean and SDs over annotators x 100 (NaN where undefined), n, completed (all
+    who completed it, excluded or not).
+    """
+    made = []
+    for rule in RULES:
+        kept = frame[rule.keeps(frame)]
+        for (task, shots), everybody in frame.groupby(["task", "shots"]):
+            own = 100 * kept.loc[(kept["task"] == task) & (kept["shots"] == shots), "mean_s1"]
+            made.append(
+                {
+                    "rule": rule.name,
+                    "task": task,
+                    "shots": int(shots),
+                    "mean": float(own.mean()),
+                    "sd_ddof1": float(own.std(ddof=1)),
+                    "sd_ddof0": float(own.std(ddof=0)),
+                    "n": len(own),
+                    "completed": len(everybody),
+                }
+            )
+    return made
+
+
+@dataclass(frozen=True)
+class TaskTable:
+    """One task of the page: rules as rows, shots as columns.
+
+    Each cell is its text, and whether the rule made it another than reported.
+    """
+
+    task: str
+    shots: list[int]
+    lines: list[tuple[str, list[tuple[str, bool]]]]
+
+
+def task_tables(found: list[Row]) -> list[TaskTable]:
+    """The rows as the page shows them, one table for each task."""
+    cells = {(row["task"], row["rule"], row["shots"]): _text(row) for row in found}
+    made = []
+    for task in sorted({row["task"] for row in found}):
+        shots = sorted({row["shots"] for row in found if row["task"] == task})
+        reported = [cells[task, RULES[0].name, number] for number in shots]
+        lines = []
+        for rule in RULES:
+            own = [cells[task, rule.name, number] for number in shots]
+            moved = [text != first for text, first in zip(own, reported, strict=True)]
+            lines.append((rule.words, list(zip(own, moved, strict=True))))
+        made.append(TaskTable(task, shots, lines))
+    return made
+
+
+def _text(row: Row) -> str:
+    """Mean ± SD and n; a dash where nobody is left."""
+    if not row["n"]:
+        return "– (n=0)"
+    sd = "–" if math.isnan(row["sd_ddof1"]) else f"{row['sd_ddof1']:.1f}"
+    return f"{row['mean']:.1f} ± {sd} (n={row['n']})"

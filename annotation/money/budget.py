@@ -1,0 +1,309 @@
+"""What a study may cost: its budget, who may spend, and when a study pauses by itself.
+
+A seat is given out only if what is earned, what those at work can still earn (each up to the cap)
+and the cap of the newcomer fit into the budget; the study's lock, under which seats are given out,
+keeps a race from overspending. Who is seated finishes and is paid. Fees of a platform come on top.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime
+from functools import partial
+
+from django.conf import settings
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
+
+from annotation.models import (
+    Decision,
+    Kind,
+    LedgerEntry,
+    Participation,
+    Qualification,
+    Study,
+    Turn,
+)
+from annotation.money import ledger
+from tasks.clock import database_now
+
+PERMISSION = "annotation.spend"
+# What the log says when a study begins to give out seats (design.TRANSITIONS), and when it stops
+# by itself.
+OPENINGS = ("Open: open", "Reopen: open")
+PAUSED = "Paused by itself: "
+
+
+class BudgetError(ValueError):
+    """Why that cannot be spent; the text is for people."""
+
+
+# Who may spend --------------------------------------------------------------------------------
+
+
+def check_may_spend(user: AbstractBaseUser | None) -> None:
+    """Raise PermissionDenied for an account that may not spend; None is the command line."""
+    if user is not None and not user.has_perm(PERMISSION):
+        raise PermissionDenied(
+            "Your account may not spend money. Somebody who looks after this server can give it"
+            " the permission “May spend” in the admin."
+        )
+
+
+def check_limit(study: Study, user: AbstractBaseUser | None) -> None:
+    """Raise PermissionDenied for a budget above the limit, by an account that may not spend."""
+    limit = settings.STUDY_BUDGET_LIMIT
+    above = study.budget is not None and study.budget > limit
+    if above and user is not None and not user.has_perm(PERMISSION):
+        raise PermissionDenied(
+            f"The budget, {study.budget} {study.currency}, is above {limit} {study.currency}, the"
+            " limit of a study. Somebody with the permission “May spend” has to open the study, or"
+            " to raise its budget."
+        )
+
+
+# How much is left -----------------------------------------------------------------------------
+
+
+def _people(study: Study) -> QuerySet[Participation]:
+    return study.participations.filter(kind=Kind.PERSON)
+
+
+def _idle(study: Study, now: datetime | None) -> list[int]:
+    """Whose place the next arrival frees, as they are idle for too long: nothing is kept for it."""
+    return [one.pk for one in study.participations.idle(now or database_now(), study)]
+
+
+def _left_unsettled(study: Study, idle: Iterable[int] = ()) -> QuerySet[Participation]:
+    """Who left after the first example without being settled: their entries are still to come."""
+    left = Q(worked_seconds=None) & ~Q(status__in=Participation.LIVE)
+    begun = Exists(Turn.objects.filter(participation=OuterRef("pk")))
+    return _people(study).filter(begun, left | Q(pk__in=idle))
+
+
+def settle_left(study: Study) -> None:
+    """Settle who expired or gave the place back, so that what they earned is in the ledger.
+
+    The caller holds the study's lock. Who comes back goes on all the same.
+    """
+    for one in _left_unsettled(study).order_by("pk"):
+        ledger.settle(Participation.objects.select_for_update(no_key=True).get(pk=one.pk))
+
+
+def settle_left_in_turn(study: Study) -> None:
+    """The same, each in a transaction of its own, so that nobody waits for all of them."""
+    for pk in _left_unsettled(study).order_by("pk").values_list("pk", flat=True):
+        with transaction.atomic():
+            Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+            ledger.settle(Participation.objects.select_for_update(no_key=True).get(pk=pk))
+
+
+def spent(study: Study, returning: Participation | None = None, now: datetime | None = None) -> int:
+    """What people have earned so far, bonuses included, in cents, paid or not.
+
+    Of who is `returning` only what is in the ledger: the rest is reserved.
+    """
+    entries = LedgerEntry.objects.filter(participation__study=study, participation__kind="person")
+    entered = entries.aggregate(total=Sum("cents", default=0))["total"]
+    left = _left_unsettled(study, _idle(study, now)).exclude(pk=returning.pk if returning else None)
+    return entered + sum(map(_still_due, left))
+
+
+def reserved(
+    study: Study, returning: Participation | None = None, now: datetime | None = None
+) -> int:
+    """What those who hold a place can still earn, each up to the cap, in cents."""
+    most = ledger.cap(study)
+    if most is None:
+        return 0
+    live = Q(status__in=Participation.LIVE) & ~Q(pk__in=_idle(study, now))
+    seated = _people(study).filter(live | Q(pk=returning.pk if returning else None))
+    entered = Sum("ledger__cents", filter=~Q(ledger__kind=ledger.Kind.BONUS), default=0)
+    sums = seated.annotate(entered=entered).values_list("entered", flat=True)
+    return sum(max(most - one, 0) for one in sums)
+
+
+def _still_due(one: Participation) -> int:
+    """What somebody who left will have in the ledger beyond what is there, bonuses left aside."""
+    if not one.is_paid:
+        return 0
+    whole = ledger.target(one, ledger.active_time(one))
+    entered = one.ledger.exclude(kind=ledger.Kind.BONUS).aggregate(total=Sum("cents", default=0))
+    return max(whole + ledger.for_waiting(one, whole) - entered["total"], 0)
+
+
+def has_room(
+    study: Study,
+    kind: str,
+    returning: Participation | None = None,
+    now: datetime | None = None,
+) -> bool:
+    """Can one more person be seated at that moment, or this one again, within the budget?
+
+    Only the answer under the study's lock is binding. Robots and models cost nothing.
+    """
+    most = ledger.cap(study)
+    if study.budget is None or not most or kind != Kind.PERSON:
+        return True
+    newcomer = 0 if returning else most
+    limit = ledger.cents(study.budget) - newcomer
+    if _at_most_taken(study, most, returning) <= limit:
+        return True
+    return spent(study, returning, now) + reserved(study, returning, now) <= limit
+
+
+def _at_most_taken(study: Study, most: int, returning: Participation | None) -> int:
+    """What is earned and reserved at most, in cents: in three queries, however many have left.
+
+    As if everybody who is at work, or left and is not settled, earned up to the cap.
+    """
+    entries = LedgerEntry.objects.filter(participation__study=study, participation__kind="person")
+    live = Q(status__in=Participation.LIVE) | Q(pk=returning.pk if returning else None)
+    open_yet = _people(study).filter(live).count() + _left_unsettled(study).count()
+    return entries.aggregate(total=Sum("cents", default=0))["total"] + most * open_yet
+
+
+def room(study: Study) -> int | None:
+    """How many more people could be seated within the budget now; None where nothing limits it."""
+    most = ledger.cap(study)
+    if study.budget is None or not most:
+        return None
+    left = ledger.cents(study.budget) - spent(study) - reserved(study)
+    return max(left // most, 0)
+
+
+def give_bonus(
+    participation: Participation, amount: int, reason: str, by: AbstractBaseUser
+) -> LedgerEntry:
+    """Enter a bonus of so many cents, if the study's budget has room for it.
+
+    Raises BudgetError where it has none, and ValueError as pay.add_bonus does.
+    """
+    with transaction.atomic():
+        study = Study.objects.select_for_update(no_key=True).get(pk=participation.study_id)
+        entry = ledger.add_bonus(participation, amount, reason, by)
+        if study.budget is not None:
+            left = ledger.cents(study.budget) - spent(study) - reserved(study)
+            if left < 0:
+                raise BudgetError(
+                    "The study's budget has no room for this bonus beside what people at work may"
+                    f" still earn: it lacks {ledger.in_currency(-left)} {study.currency}. Raise the"
+                    " budget first (Lists, seats and log)."
+                )
+        watch(study.pk)
+        return entry
+
+
+def _promised(study: Study) -> int:
+    """What the rewards of all places on Prolific come to, drafted or there, in cents."""
+    rows = study.prolific_studies.values_list("reward_cents", "places")
+    return sum(reward * places for reward, places in rows)
+
+
+def within(study: Study, reward: int, places: int) -> int:
+    """How many of so many more places at that reward (cents) the budget covers, beside the rest."""
+    if study.budget is None or not reward:
+        return places
+    return min(places, max(ledger.cents(study.budget) - _promised(study), 0) // reward)
+
+
+def check_publication(study: Study, rewards: int) -> None:
+    """Raise BudgetError for rewards on a platform that are above the cap, or the budget.
+
+    `rewards` is what the platform pays for one whole participation, in cents. The budget has to
+    cover all studies there, so that none is published of a plan that it does not cover.
+    """
+    most = ledger.cap(study)
+    if most is not None and rewards > most:
+        raise BudgetError(
+            f"The reward, {ledger.in_currency(rewards)} {study.currency}, is above what the study"
+            f" pays one person at most, {ledger.in_currency(most)} {study.currency}."
+        )
+    promised = _promised(study)
+    if study.budget is not None and promised > ledger.cents(study.budget):
+        raise BudgetError(
+            f"The places of this study on Prolific come to {ledger.in_currency(promised)}"
+            f" {study.currency} in rewards, above the study's budget, {study.budget}"
+            f" {study.currency}: ask for fewer places in its drafts, or raise the budget first"
+            " (Lists, seats and log)."
+        )
+
+
+# Pausing by itself ----------------------------------------------------------------------------
+
+
+def watch(study_id: int) -> None:
+    """Pause the study once this transaction is committed, if it has to be.
+
+    Only then: the lock of the study comes before that of a participation, which is held here.
+    """
+    transaction.on_commit(partial(pause_if_due, study_id), robust=True)
+
+
+def pause_if_due(study_id: int) -> None:
+    """Pause an open study where its budget or its row of screened-out people says so."""
+    with transaction.atomic():
+        study = Study.objects.select_for_update(no_key=True).get(pk=study_id)
+        if study.status != Study.Status.OPEN:
+            return
+        reason = is_reached(study) or _screened_out_in_a_row(study)
+        if reason:
+            study.status = Study.Status.PAUSED
+            study.save(update_fields=["status"])
+            study.events.create(what=PAUSED + reason, by=None)
+
+
+def is_reached(study: Study) -> str:
+    """A sentence where no seat can be given within the budget any more, whoever ends how."""
+    most = ledger.cap(study)
+    if study.budget is None or not most or not _has_free_seat(study):
+        return ""
+    earned = spent(study)
+    if earned + most <= ledger.cents(study.budget):
+        return ""
+    return (
+        f"of the budget of {study.budget} {study.currency}, {ledger.in_currency(earned)} is earned,"
+        f" and one more person may earn {ledger.in_currency(most)}"
+    )
+
+
+def _has_free_seat(study: Study) -> bool:
+    seats = study.scenarios.aggregate(n=Sum("seats", default=0))["n"]
+    return _people(study).seated().count() < seats
+
+
+def _screened_out_in_a_row(study: Study) -> str:
+    """A sentence where as many people in a row as the design allows were screened out.
+
+    Counted from the latest opening on, so that a researcher who opens again begins anew.
+    """
+    number = study.max_screen_outs_in_a_row
+    if number is None:
+        return ""
+    opening = study.events.filter(what__in=OPENINGS).order_by("-pk").first()
+    verdicts = Decision.objects.filter(
+        participation__study=study,
+        participation__kind=Kind.PERSON,
+        about=Decision.About.QUALIFICATION,
+        at__gte=opening.at if opening else study.created_at,
+    )
+    latest = list(verdicts.order_by("-pk").values_list("outcome", "at")[:number])
+    if len(latest) < number or any(passed for passed, _at in latest):
+        return ""
+    if study.qualification == Qualification.NONE:
+        # Only the questions about the instructions screen out here, and passing leaves no verdict.
+        since = latest[-1][1]
+        if _people(study).filter(comprehended_at__gte=since).exists():
+            return ""
+    return f"{number} people in a row were screened out"
+
+
+def notice(study: Study) -> str:
+    """Why the study paused by itself, if that is how it stands now; else ""."""
+    if study.status != Study.Status.PAUSED:
+        return ""
+    latest = study.events.filter(
+        Q(what__startswith=PAUSED) | Q(what__in=OPENINGS) | Q(what__startswith="Pause: ")
+    )
+    last = latest.order_by("-pk").first()
+    return last.what if last and last.what.startswith(PAUSED) else ""

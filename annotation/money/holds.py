@@ -1,0 +1,114 @@
+"""Entries of the ledger that are far above what others earned wait for a payer's word.
+
+Pings are the word of a page: whoever earned by time more than three times what is usual in their
+scenario is looked at by a person before money is sent. Nothing is lost meanwhile: a held entry
+stays in the ledger and in no batch, until a payer releases it, with a reason that is kept, or
+decides that this annotator is not paid.
+"""
+
+import statistics
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.db.models import Max, Q, Sum
+
+from annotation.models import Decision, Kind, LedgerEntry, Participation, Study
+from annotation.money import ledger
+from tasks.clock import database_now
+
+TIMES = 3  # what is usual: above it an entry is held
+OTHERS_NEEDED = 3  # before their median says what is usual; until then it is the estimate
+# Entered by time. Rewards of a platform's exits and bonuses are somebody's word already.
+BY_TIME = (ledger.Kind.TOP_UP, ledger.Kind.PARTIAL, ledger.Kind.WAITING)
+
+
+@dataclass(frozen=True)
+class Hold:
+    """What somebody earned, what is usual in their scenario, and what waits of it; in cents."""
+
+    participation: Participation
+    earned: int
+    usual: int
+    entries: tuple[LedgerEntry, ...]
+
+    @property
+    def waiting(self) -> int:
+        return sum(entry.cents for entry in self.entries)
+
+
+def holds(study: Study) -> list[Hold]:
+    """What waits for a payer's word now, in the order of the ledger."""
+    waiting: dict[int, list[LedgerEntry]] = defaultdict(list)
+    entries = LedgerEntry.objects.filter(
+        participation__study=study, participation__kind=Kind.PERSON, participation__is_paid=True,
+        payment__isnull=True, kind__in=BY_TIME,
+    )  # fmt: skip
+    for entry in entries.select_related("participation__scenario__task").order_by("pk"):
+        waiting[entry.participation_id].append(entry)
+    if not waiting:
+        return []
+    released = dict(
+        Decision.objects.filter(participation__in=waiting, about=Decision.About.RELEASE)
+        .order_by()
+        .values_list("participation")
+        .annotate(latest=Max("at"))
+    )
+    earned = _earned(study)
+    found = []
+    for pk, theirs in waiting.items():
+        one = theirs[0].participation
+        own, scenario, _completed = earned[pk]
+        others = [
+            cents
+            for other, (cents, of, completed) in earned.items()
+            if other != pk and of == scenario and completed and cents
+        ]
+        usual = _usual(study, others)
+        held = [entry for entry in theirs if pk not in released or entry.at > released[pk]]
+        if held and own > TIMES * usual:
+            found.append(Hold(one, own, usual, tuple(held)))
+    return found
+
+
+def _earned(study: Study) -> dict[int, tuple[int, int, bool]]:
+    """Participation -> (cents without bonuses, scenario, completed), of people with entries."""
+    people = study.participations.filter(kind=Kind.PERSON, ledger__isnull=False).annotate(
+        cents=Sum("ledger__cents", filter=~Q(ledger__kind=ledger.Kind.BONUS), default=0)
+    )
+    completed = Participation.Status.COMPLETED
+    return {
+        pk: (cents, scenario, status == completed)
+        for pk, cents, scenario, status in people.values_list(
+            "pk", "cents", "scenario_id", "status"
+        )
+    }
+
+
+def _usual(study: Study, others: list[int]) -> float:
+    """The median of the others who completed; while they are few, the pay of the estimate."""
+    if len(others) >= OTHERS_NEEDED:
+        return statistics.median(others)
+    estimate = ledger.for_time(study, timedelta(minutes=study.estimated_minutes))
+    return max(estimate, ledger.cents(study.base_reward))
+
+
+def release(participation: Participation, reason: str, by: AbstractBaseUser) -> None:
+    """Let what is held of this participation be paid; who did it, and why, is kept.
+
+    What is entered later is judged anew. Raises ValueError without a reason.
+    """
+    if not reason.strip() or "\0" in reason:
+        raise ValueError("Write the reason: it is kept with the decision.")
+    with transaction.atomic():
+        one = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
+        if any(hold.participation.pk == one.pk for hold in holds(one.study)):
+            one.decisions.create(
+                about=Decision.About.RELEASE,
+                outcome=True,
+                reason=reason.strip(),
+                by=by,
+                at=database_now(),
+            )

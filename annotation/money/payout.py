@@ -1,0 +1,507 @@
+"""Paying what the ledger says: in batches, each entry in one at most, and safe against crashes.
+
+Approving a submission pays its reward and can be asked for again and again. Paying a batch of
+bonuses cannot: Prolific pays again when it is asked again. So a batch is marked as "paying" before
+it is asked for, and one that is found so later (a crash, a lost reply) is first looked up: what
+Prolific shows with the submissions says whether the money has arrived. Only a refusal of Prolific's
+own (`ProlificError.refused`) says that no money moved.
+"""
+
+import csv
+import io
+from collections import defaultdict
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import timedelta
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.db.models import Sum
+
+from annotation.models import (
+    LedgerEntry,
+    Payment,
+    PaymentBatch,
+    PersonalLink,
+    Study,
+    Submission,
+)
+from annotation.money import holds, ledger
+from annotation.platforms.prolific.client import Client, ProlificError
+from annotation.platforms.prolific.door import ProlificDoor
+from annotation.platforms.prolific.sync import Row, sync_submission
+from annotation.recruitment import identities
+from annotation.recruitment.seats import submission_key
+from tasks.clock import database_now
+
+Method, State, Kind = PaymentBatch.Method, PaymentBatch.State, LedgerEntry.Kind
+
+# Prolific pays bonuses some time after it was asked: only then does their absence say something.
+SETTLING = timedelta(hours=1)
+LOST = "cannot be decrypted: IDENTITY_KEY was lost"  # in place of an id
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+SOMEBODY_ELSE = "Somebody else is paying this batch at this moment."
+APPROVABLE = {"ACTIVE", "AWAITING_REVIEW", "APPROVED", ""}
+# Of what waits to be approved: these are, or can be. Others were returned, rejected, timed out.
+TO_APPROVE = {"RESERVED", "ACTIVE", "PROCESSING", "AWAITING_REVIEW"}
+MAX_APPROVALS = 1000  # in one request, as Prolific recommends
+MAX_BONUSES = 200  # lines of one batch, likewise
+
+
+class PaymentError(Exception):
+    """Why something cannot be paid now; the text is for people."""
+
+
+def unpaid(study: Study) -> list[LedgerEntry]:
+    """Entries of people that are in no batch, oldest first."""
+    entries = LedgerEntry.objects.filter(participation__study=study, payment__isnull=True)
+    return list(
+        entries.filter(participation__kind="person")
+        .select_related("participation__worker", "submission__prolific_study")
+        .order_by("pk")
+    )
+
+
+def way(entry: LedgerEntry) -> tuple[str, int | None]:
+    """How an entry is paid: method and key of the study on Prolific; "" for not now."""
+    own = entry.submission
+    if not entry.participation.is_paid:
+        return "", None
+    came_by = own or entry.participation.latest_submission()
+    if came_by is not None and came_by.prolific_study_id is not None:
+        if came_by.verified is None and came_by.reference:
+            return "", None  # nobody has asked Prolific yet whether it is theirs
+        if not came_by.verified or not came_by.person:
+            return Method.HAND, None  # Prolific cannot pay whom it does not know
+    if entry.kind == Kind.SCREEN_OUT and own is not None:
+        if own.status == "SCREENED_OUT":
+            return Method.EXIT, own.prolific_study_id
+        # Left without entering the code: the amount goes by bonus once the place is given back.
+        gone = own.status in ("RETURNED", "TIMED_OUT")
+        return _by_bonus(own) if gone else ("", own.prolific_study_id)
+    if entry.kind == Kind.BASE and own is not None and own.status in APPROVABLE:
+        return Method.APPROVAL, own.prolific_study_id
+    if came_by is not None and came_by.prolific_study_id is not None:
+        return _by_bonus(came_by)
+    return Method.HAND, None
+
+
+def _by_bonus(submission: Submission) -> tuple[str, int | None]:
+    """A bonus on Prolific, or by hand to whom nobody can name there any more."""
+    if identities.is_lost(submission.person):
+        return Method.HAND, None
+    return Method.BONUS, submission.prolific_study_id
+
+
+def payable(study: Study) -> list[LedgerEntry]:
+    """The unpaid entries but those that wait for a payer's word (annotation/money/holds.py)."""
+    held = {entry.pk for hold in holds.holds(study) for entry in hold.entries}
+    return [entry for entry in unpaid(study) if entry.pk not in held]
+
+
+def prepare(study: Study, by: AbstractBaseUser | None) -> list[PaymentBatch]:
+    """Settle everybody who has ended and put what is not yet in a batch into one.
+
+    What Prolific has paid for an exit by itself is entered as paid. Nothing else is paid here, and
+    what waits for a payer's word stays out.
+    """
+    ledger.settle_ended(study)
+    with transaction.atomic():
+        # Two clicks: the second finds nothing left.
+        Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        groups: dict[tuple[str, int | None], list[LedgerEntry]] = defaultdict(list)
+        for entry in payable(study):
+            groups[way(entry)].append(entry)
+        made = []
+        for (method, prolific_study), due in sorted(groups.items(), key=str):
+            if not method:
+                continue
+            by_exit = method == Method.EXIT
+            for entries in _portions(due) if method == Method.BONUS else [due]:
+                batch = PaymentBatch.objects.create(
+                    study=study,
+                    method=method,
+                    prolific_study_id=prolific_study,
+                    made_by=by,
+                    state=State.PAID if by_exit else State.PREPARED,
+                    paid_at=database_now() if by_exit else None,
+                )
+                Payment.objects.bulk_create(Payment(batch=batch, entry=entry) for entry in entries)
+                made.append(batch)
+    return made
+
+
+def _portions(entries: list[LedgerEntry]) -> list[list[LedgerEntry]]:
+    """The entries in portions of at most MAX_BONUSES people, all of one person together."""
+    by_worker: dict[int, list[LedgerEntry]] = defaultdict(list)
+    for entry in entries:
+        by_worker[entry.participation.worker_id].append(entry)
+    people = list(by_worker.values())
+    return [
+        [entry for theirs in people[first : first + MAX_BONUSES] for entry in theirs]
+        for first in range(0, len(people), MAX_BONUSES)
+    ]
+
+
+def cancel(batch: PaymentBatch) -> None:
+    """Set the entries of a prepared batch free again. Raises PaymentError."""
+    with transaction.atomic():
+        batch = PaymentBatch.objects.select_for_update(no_key=True).get(pk=batch.pk)
+        if batch.state != State.PREPARED:
+            raise PaymentError(f"This batch is {batch.state}: it cannot be cancelled.")
+        batch.payments.all().delete()
+        batch.state = State.CANCELLED
+        batch.save(update_fields=["state"])
+
+
+def total(batch: PaymentBatch) -> int:
+    """The sum of a batch in cents."""
+    return batch.payments.aggregate(cents=Sum("entry__cents", default=0))["cents"]
+
+
+def pay_batch(batch: PaymentBatch, client: Client | None = None) -> PaymentBatch:
+    """Pay a prepared batch through Prolific, or find out what became of one that was begun.
+
+    Raises PaymentError or ProlificError; the batch then says how far it has come, and calling
+    again goes on from there.
+    """
+    batch.refresh_from_db()
+    if batch.state == State.PAID:
+        return batch
+    if batch.state == State.CANCELLED or batch.method in (Method.HAND, Method.EXIT):
+        raise PaymentError("This batch is not paid through Prolific.")
+    client = client or Client()
+    if batch.method == Method.APPROVAL:
+        _claim(batch, State.PREPARED, State.PAYING)
+        return _approve(batch, client)
+    return _pay_bonuses(batch, client)
+
+
+def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
+    """Approve every submission; what cannot be approved leaves the batch and is due again.
+
+    Prolific approves many at once some time after it was asked: what it shows of each decides.
+    """
+    submissions = _submissions(batch)
+    references = _references(submissions, batch, client)
+    waiting = {references[one.pk]: one for one in submissions if one.pk in references}
+    lost = [one for one in submissions if one.pk not in references]
+    shown = _statuses(batch, client)
+    due = [one for one in waiting if shown.get(one, "ACTIVE") in TO_APPROVE]
+    refused: dict[str, str] = {}
+    for first in range(0, len(due), MAX_APPROVALS):
+        refused |= _ask_for(due[first : first + MAX_APPROVALS], client)
+    shown = _statuses(batch, client) if due else shown
+    gone = []
+    for reference, one in list(waiting.items()):
+        status = shown.get(reference, "")
+        if status == "APPROVED":
+            Submission.objects.filter(pk=one.pk).update(status=status)
+        elif reference in refused or (status and status not in TO_APPROVE):
+            # Given back, timed out or refused: no money has moved for it.
+            batch.payments.filter(entry__submission=one).delete()
+            why = refused.get(reference) or status.lower().replace("_", " ")
+            gone.append(f"{one.participation} ({why})")
+            with suppress(ProlificError):  # then the next run brings over what became of it
+                sync_submission(reference, client)
+        else:
+            continue
+        del waiting[reference]
+    if not batch.payments.exists():
+        batch.state = State.CANCELLED
+        batch.save(update_fields=["state"])
+    elif not waiting and not lost:
+        _paid(batch)
+    _tell(gone, list(waiting.values()), lost)
+    return batch
+
+
+def _tell(gone: list[str], waiting: list[Submission], lost: list[Submission]) -> None:
+    """Raise PaymentError where not all of a batch of approvals is done."""
+    said = []
+    if gone:
+        said.append(
+            f"Some submissions were not approved: {'; '.join(gone)}. Prepare a payment again for"
+            " these."
+        )
+    if waiting:
+        names = ", ".join(str(one.participation) for one in waiting[:10])
+        said.append(
+            f"Prolific has not yet approved {len(waiting)} ({names}): ask again in a minute. Nobody"
+            " is paid twice."
+        )
+    if lost:
+        said.append(_cannot_be_found(lost))
+    if said:
+        raise PaymentError(f"{' '.join(said)} The others are paid.")
+
+
+def _ask_for(references: list[str], client: Client) -> dict[str, str]:
+    """Ask for these approvals; what Prolific refused, and why.
+
+    Together or, where it refuses that, one by one: one that cannot be approved holds up no other.
+    """
+    refused = {}
+    try:
+        client.approve_all(references)
+    except ProlificError as error:
+        if not error.refused:
+            raise
+        for reference in references:
+            try:
+                client.approve(reference)
+            except ProlificError as own:
+                if own.unreachable:
+                    raise
+                if own.refused:
+                    refused[reference] = str(own)
+    return refused
+
+
+def _references(
+    submissions: list[Submission], batch: PaymentBatch, client: Client
+) -> dict[int, str]:
+    """Primary key of each submission -> its id on Prolific.
+
+    One whose id is lost with IDENTITY_KEY is found by its hash in what Prolific lists, or left out.
+    """
+    found, lost = {}, []
+    for one in submissions:
+        try:
+            found[one.pk] = identities.show(one.reference)
+        except identities.LostKey:
+            lost.append(one)
+    if lost:
+        listed = {
+            submission_key(ProlificDoor.recruiter, shown): shown
+            for shown in _statuses(batch, client)
+        }
+        found |= {one.pk: listed[one.key] for one in lost if one.key in listed}
+    return found
+
+
+def _cannot_be_found(lost: list[Submission]) -> str:
+    names = ", ".join(str(one.participation) for one in lost[:10])
+    return (
+        f"{len(lost)} ({names}) cannot be found on Prolific: IDENTITY_KEY is not the one that their"
+        " ids were stored under. Look for them on Prolific itself."
+    )
+
+
+def _statuses(batch: PaymentBatch, client: Client) -> dict[str, str]:
+    """What Prolific shows of each submission of the batch's study; odd rows are left out."""
+    shown = {}
+    for told in client.submissions(batch.prolific_study.external_id):
+        with suppress(ProlificError):
+            row = Row.read(told)
+            shown[row.session] = row.status
+    return shown
+
+
+def _pay_bonuses(batch: PaymentBatch, client: Client) -> PaymentBatch:
+    if batch.state == State.PAYING:
+        return _look_up(batch, client)
+    if not batch.external_id:
+        # Setting bonuses up pays nothing: if this is lost, another one is set up.
+        batch.external_id = client.prepare_bonuses(
+            batch.prolific_study.external_id, bonus_lines(batch)
+        )
+        batch.save(update_fields=["external_id"])
+    if not _claim(batch, State.PREPARED, State.PAYING):
+        raise PaymentError(SOMEBODY_ELSE)
+    # From here on it may have been paid: whoever finds it so looks before asking again.
+    try:
+        client.pay_bonuses(batch.external_id)
+    except ProlificError as error:
+        if error.refused:  # no funds, say
+            _claim(batch, State.PAYING, State.PREPARED)
+        raise
+    return _paid(batch)
+
+
+def _claim(batch: PaymentBatch, source: str, target: str) -> bool:
+    """Move the batch on if it still is in that state; only one of two can."""
+    moved = PaymentBatch.objects.filter(pk=batch.pk, state=source).update(
+        state=target, paying_since=database_now()
+    )
+    batch.refresh_from_db()
+    return bool(moved)
+
+
+def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
+    """What became of bonuses that were asked for: all arrived, or none after a good while."""
+    due = _by_submission(batch)
+    references = _references([one for one, _cents in due], batch, client)
+    if lost := [one for one, _cents in due if one.pk not in references]:
+        raise PaymentError(f"Batch {batch.pk} was being paid: {_cannot_be_found(lost)}")
+    arrived = [_has_arrived(one, references[one.pk], cents, batch, client) for one, cents in due]
+    if all(arrived):
+        return _paid(batch)
+    if any(arrived):
+        raise PaymentError(
+            f"Only {sum(arrived)} of {len(arrived)} bonuses of batch {batch.pk} have arrived at"
+            " Prolific so far: ask again later."
+        )
+    if database_now() - batch.paying_since < SETTLING:
+        raise PaymentError(
+            f"Batch {batch.pk} was being paid when something broke off. Prolific shows none of its"
+            " bonuses yet; it may take a while. Ask again in an hour: nobody is paid twice."
+        )
+    # Nothing arrived in all that time: the request was lost. Set it up anew, under a new id; but
+    # only if nobody else has come to the same end meanwhile, as they pay it then.
+    same = PaymentBatch.objects.filter(
+        pk=batch.pk, state=State.PAYING, paying_since=batch.paying_since
+    )
+    if not same.update(external_id="", state=State.PREPARED):
+        raise PaymentError(SOMEBODY_ELSE)
+    batch.refresh_from_db()
+    return _pay_bonuses(batch, client)
+
+
+def _has_arrived(
+    one: Submission, reference: str, cents: int, batch: PaymentBatch, client: Client
+) -> bool:
+    """Does Prolific show this bonus beside those that were paid before?"""
+    shown = client.submission(reference).get("bonus_payments") or []
+    if not isinstance(shown, list) or not all(isinstance(each, int | float) for each in shown):
+        raise ProlificError(f"Prolific's bonuses of {one} are no amounts: {str(shown)[:80]!r}")
+    earlier = PaymentBatch.objects.filter(
+        study=batch.study, method=Method.BONUS, state=State.PAID,
+        prolific_study=batch.prolific_study,
+    )  # fmt: skip
+    before = sum(
+        amount
+        for other in earlier
+        for submission, amount in _by_submission(other)
+        if submission.pk == one.pk
+    )
+    return sum(shown) >= before + cents
+
+
+def _paid(batch: PaymentBatch) -> PaymentBatch:
+    batch.state, batch.paid_at = State.PAID, database_now()
+    batch.save(update_fields=["state", "paid_at"])
+    return batch
+
+
+def mark_paid(batch: PaymentBatch) -> None:
+    """Somebody paid a batch by hand. Raises PaymentError."""
+    with transaction.atomic():
+        batch = PaymentBatch.objects.select_for_update(no_key=True).get(pk=batch.pk)
+        if batch.method != Method.HAND:
+            raise PaymentError("Only a batch that is paid by hand can be marked as paid.")
+        if batch.state != State.PREPARED:
+            raise PaymentError(f"This batch is {batch.state}.")
+        _paid(batch)
+
+
+def _submissions(batch: PaymentBatch) -> list[Submission]:
+    return [submission for submission, _cents in _by_submission(batch)]
+
+
+def _by_submission(batch: PaymentBatch) -> list[tuple[Submission, int]]:
+    """The submissions that a batch pays, each with its sum in cents."""
+    sums: dict[int, int] = defaultdict(int)
+    found: dict[int, Submission] = {}
+    payments = batch.payments.select_related("entry__submission", "entry__participation__worker")
+    for payment in payments.order_by("pk"):
+        entry = payment.entry
+        submission = entry.submission
+        if submission is None or submission.prolific_study_id != batch.prolific_study_id:
+            submission = (
+                entry.participation.worker.submissions.filter(prolific_study=batch.prolific_study)
+                .order_by("-pk")
+                .first()
+            )
+        if submission is None or not submission.person:
+            raise PaymentError(
+                f"{entry.participation} cannot be paid: who it is was deleted or is not known."
+            )
+        found[submission.pk] = submission
+        sums[submission.pk] += entry.cents
+    return [(found[pk], cents) for pk, cents in sums.items()]
+
+
+def bonus_lines(batch: PaymentBatch) -> list[tuple[str, str]]:
+    """(participant, amount in currency), as Prolific takes bonuses: one line each.
+
+    Raises PaymentError where one cannot be named.
+    """
+    sums: dict[str, int] = defaultdict(int)
+    for submission, cents in _by_submission(batch):
+        try:
+            sums[identities.show(submission.person)] += cents
+        except identities.LostKey as error:
+            raise PaymentError(
+                f"{submission.participation} cannot be paid on Prolific. {error} Cancel this batch"
+                " and prepare a payment again: theirs is then to be paid by hand."
+            ) from None
+    return [(person, ledger.in_currency(cents)) for person, cents in sums.items()]
+
+
+def batch_csv(batch: PaymentBatch) -> str:
+    """A batch to be paid by hand.
+
+    Bonuses of Prolific in its own format (participant,amount, no header); all others with a header:
+    recruiter, id, annotator, amount, currency, kind, reason. No cell is a formula to a spreadsheet.
+    An id that nobody can read says so in its cell. Raises PaymentError for such a bonus.
+    """
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\r\n")
+    if batch.method == Method.BONUS:
+        writer.writerows(map(_as_text, line) for line in bonus_lines(batch))
+        return file.getvalue()
+    writer.writerow(["recruiter", "id", "annotator", "amount", "currency", "kind", "reason"])
+    names = _link_names(batch.study)
+    payments = batch.payments.select_related("entry__participation__worker").order_by("pk")
+    for payment in payments:
+        entry, worker = payment.entry, payment.entry.participation.worker
+        latest = entry.participation.latest_submission()
+        person = names.get(worker.key, "")
+        if latest:
+            person = LOST if identities.is_lost(latest.person) else identities.show(latest.person)
+        row = [
+            worker.recruiter, person, entry.participation.pseudonym, entry.amount,
+            entry.currency, entry.get_kind_display(), entry.reason,
+        ]  # fmt: skip
+        writer.writerow(map(_as_text, row))
+    return file.getvalue()
+
+
+def _as_text(cell: str) -> str:
+    """The cell, with an apostrophe before what a spreadsheet would take for a formula."""
+    return f"'{cell}" if cell.startswith(FORMULA) else cell
+
+
+def _link_names(study: Study) -> dict[str, str]:
+    """Key of the worker of each personal link -> its name."""
+    links: Iterable[PersonalLink] = study.personal_links.all()
+    return {identities.worker_key("personal", link.code): link.name for link in links}
+
+
+def pay_all(study: Study, by: AbstractBaseUser | None, client: Client | None = None) -> list[str]:
+    """Prepare and pay everything that goes through Prolific; sentences of what was done.
+
+    One batch that fails does not keep the others from being paid.
+    """
+    prepare(study, by)
+    said = []
+    through = study.payment_batches.filter(
+        method__in=[Method.APPROVAL, Method.BONUS], state__in=[State.PREPARED, State.PAYING]
+    )
+    for batch in through:
+        amount = f"{ledger.in_currency(total(batch))} {study.currency}"
+        words = f"batch {batch.pk}, {batch.get_method_display()}, {amount}"
+        try:
+            pay_batch(batch, client)
+        except (PaymentError, ProlificError) as error:
+            said.append(f"{words}: NOT PAID. {error}")
+        else:
+            said.append(f"{words}: paid")
+    for hold in holds.holds(study):
+        amount = f"{ledger.in_currency(hold.waiting)} {study.currency}"
+        said.append(
+            f"{amount} of {hold.participation}: HELD, NOT PAID. It is far above what is usual: look"
+            " at it on the page Pay."
+        )
+    return said

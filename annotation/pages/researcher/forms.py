@@ -1,0 +1,200 @@
+"""The researcher's form of a study: it only cleans and converts; design.py holds the rules."""
+
+from typing import Any, ClassVar
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
+
+from annotation.models import Qualification, Study
+from annotation.money.amounts import AmountField
+from annotation.study import design
+from annotation.study.design import SCALES
+from tasks.models import Task
+
+
+def task_label(task: Task) -> str:
+    """The task with the training sizes that it has."""
+    sizes = ", ".join(map(str, task.training_sizes)) or "none"
+    return f"{task} (training files of {sizes})"
+
+
+class StudyForm(forms.ModelForm):
+    """Everything that opening freezes.
+
+    `version` says which draft the page was made from, so that a second tab or a second owner
+    cannot write over what the first has saved.
+    """
+
+    tasks = forms.ModelMultipleChoiceField(
+        Task.objects.none(), widget=forms.CheckboxSelectMultiple, required=False
+    )
+    shots = forms.CharField(
+        help_text="Numbers with blanks between them, such as 0 10 20 30. 0 has no training step."
+    )
+    version = forms.CharField(widget=forms.HiddenInput, required=False)
+
+    class Meta:
+        model = Study
+        fields = design.FORM_FIELDS
+        field_classes: ClassVar[dict[str, type[forms.Field]]] = dict.fromkeys(
+            ("hourly_rate", "base_reward", "minimum_pay", "most_paid_hours", "budget"), AmountField
+        )
+        labels = {
+            "split_number": "Number of the training file",
+            "annotators": "Annotators per scenario",
+            "tasks_per_worker": "Tasks per worker",
+            "help_examples_at_zero_shots": "Show the help windows' examples at zero shots too",
+            "estimated_minutes": "Estimated minutes",
+            "idle_limit_hours": "Idle limit in hours",
+            "idle_cutoff_seconds": "Longest gap that counts as work, in seconds",
+            "most_paid_hours": "Most paid hours per task",
+            "budget": "Budget of the study",
+            "max_screen_outs_in_a_row": "Pause after so many screened out in a row",
+            "computer_only": "For computers only, not for phones",
+            "comprehension_attempts": "Attempts at the questions",
+            "qualification": "After the training step",
+            "qualification_threshold": "Threshold of that rule",
+            "decision_minutes": "Minutes that a worker waits for a decision at most",
+            "attention_checks": "Attention checks per worker",
+            "exit_questionnaire": "Ask a few questions at the end",
+        }
+        help_texts = {
+            "name": "For links and files: small letters, digits, hyphens.",
+            "title": "What workers see.",
+            "idle_limit_hours": "After that long without an answer the seat is free again.",
+            "hourly_rate": "Everybody earns at least this for the time worked, also when they end"
+            " early. 0 for volunteers.",
+            "base_reward": "Who completes earns at least this.",
+            "minimum_pay": "Who saw an example earns at least this.",
+            "most_paid_hours": "The cap of what one person earns, waiting and top-ups included;"
+            " workers are told. Needed to open a study that pays by the hour.",
+            "budget": "A place is given out only while everybody seated and one more can earn the"
+            " cap within it. Needed to open a paid study; fees of a platform come on top.",
+            "idle_cutoff_seconds": "Between two signs of work (the page gives one every 20 seconds"
+            " while it is used).",
+            "comprehension_questions": "Optional, asked before the first example: a question, then"
+            " its options, each on a line that begins with - or, for the right one, with *. A"
+            " blank line between two questions.",
+            "qualification": "Declared before the study opens. Screening out is a paid exit.",
+            "qualification_threshold": "; ".join(
+                f"{Qualification(rule).label}: {words}" for rule, (_most, words) in SCALES.items()
+            ),
+            "max_screen_outs_in_a_row": "The study then pauses by itself until you look and reopen"
+            " it. Empty: never.",
+            "attention_checks": "Taken from the task's file of checks; never in S1.",
+            "consent_text": "Markdown. A changed text is a new version.",
+            "seed": "Decides ties between scenarios and the orders of examples.",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.fields["tasks"].queryset = self._selectable()
+        self.initial["shots"] = " ".join(map(str, self.instance.shots))
+        self.initial["version"] = design.version(self.instance)
+        self.fields["tasks"].label_from_instance = self._task_label
+        self._suggest()
+        for name, field in self.fields.items():
+            if self.is_bound and name in self.errors:
+                field.widget.attrs |= {"aria-invalid": "true", "aria-describedby": f"error-{name}"}
+
+    # Headings of the page -> the fields below them.
+    GROUPS: ClassVar[dict[str, list[str]]] = {
+        "What is asked": [
+            "name", "title", "tasks", "shots", "split_number", "annotators", "training_order",
+            "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
+        ],
+        "Time and pay": [
+            "hourly_rate", "currency", "base_reward", "minimum_pay", "most_paid_hours", "budget",
+            "estimated_minutes", "idle_limit_hours", "idle_cutoff_seconds",
+        ],
+        "Who goes on": [
+            "computer_only", "comprehension_questions", "comprehension_attempts", "qualification",
+            "qualification_threshold", "max_screen_outs_in_a_row", "decision_minutes",
+            "attention_checks",
+        ],
+        "Consent and the end": ["consent_text", "exit_questionnaire"],
+    }  # fmt: skip
+
+    def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
+        """The fields under their headings."""
+        return [(title, [self[name] for name in names]) for title, names in self.GROUPS.items()]
+
+    def _selectable(self) -> QuerySet[Task]:
+        """Every version: which one is asked is the researcher's choice, and no later import's."""
+        tasks = Task.objects.order_by("name", "-version")
+        self._newest = set(Task.objects.latest_versions().values_list("pk", flat=True))
+        return tasks
+
+    def _task_label(self, task: Task) -> str:
+        return task_label(task) + ("" if task.pk in self._newest else ", older version")
+
+    def _suggest(self) -> None:
+        """Suggest the cap, and for a saved draft the budget, where they are empty."""
+        study = self.instance
+        if study.hourly_rate and study.most_paid_hours is None:
+            self.initial["most_paid_hours"] = design.suggested_hours(study)
+        suggested = None
+        if study.pk and study.is_paid:
+            suggested = design.suggested_budget(study, sum(s.seats for s in study.scenarios.all()))
+        if suggested is not None and study.budget is None:
+            self.initial["budget"] = suggested
+        said = "the cap for each seat and a fifth more" + (
+            f", {suggested} {study.currency}" if suggested else ""
+        )
+        times = f"{design.SUGGESTED_TIMES} times the estimate"
+        self.fields["most_paid_hours"].help_text += f" Suggested: {times}."
+        self.fields["budget"].help_text += f" Suggested: {said}."
+
+    def clean_shots(self) -> list[int]:
+        words = self.cleaned_data["shots"].replace(",", " ").split()
+        if not all(word.isascii() and word.isdigit() and len(word) < 6 for word in words):
+            raise ValidationError(
+                "Write whole numbers with blanks between them, such as 0 10 20 30."
+            )
+        return [int(word) for word in words]
+
+    def _post_clean(self) -> None:
+        """Copy the values onto the study, then let the rules of the design speak at the fields."""
+        for name in self.cleaned_data:
+            if name not in ("tasks", "version"):
+                setattr(self.instance, name, self.cleaned_data[name])
+        try:
+            design.check_design(self.instance, list(self.cleaned_data.get("tasks", [])))
+        except ValidationError as error:
+            for field, messages in error.message_dict.items():
+                if field not in self.errors:
+                    self.add_error(field if field in self.fields else None, messages)
+
+    def save(self, commit: bool = True) -> Study:
+        """Save the draft with its scenarios.
+
+        Raises design.DesignError if it is frozen by now, StaleDesign if somebody else saved it.
+        """
+        tasks, version = list(self.cleaned_data["tasks"]), self.cleaned_data["version"]
+        design.save_draft(self.instance, tasks, made_from=version)
+        return self.instance
+
+    def overtake(self, stored: Study) -> list[tuple[forms.BoundField, str]]:
+        """The fields that differ from the draft as it is `stored` now, each with what it holds now.
+
+        Of those alone that were changed since this form was made. What was typed stays in the
+        form, which is then one of the stored draft: saving it again is meant.
+        """
+        now = design.version(stored)
+        sent = self.data.get("version", "")
+        self.data = self.data.copy()
+        self.data["version"] = now
+        changed = design.changed(sent, now)
+        values = design.values(stored)
+        return [(self[name], _in_words(self.fields[name], values[name])) for name in changed]
+
+
+def _in_words(field: forms.Field, value: Any) -> str:
+    """A stored value as the form would say it."""
+    if isinstance(value, list):
+        return ", ".join(map(str, value)) or "none"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    choices = dict(getattr(field, "choices", ()))
+    return str(choices.get(value, value)) if value not in (None, "") else "empty"

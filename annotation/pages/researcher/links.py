@@ -1,0 +1,54 @@
+"""The researcher's page of personal links: make them, see their states, take them as a CSV."""
+
+import csv
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_http_methods
+
+from annotation.access import study_of
+from annotation.models import PersonalLink
+from annotation.platforms import personal_links
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def links(request: HttpRequest, name: str) -> HttpResponse:
+    """GET lists them, to who may see identities; POST makes one for each line of names."""
+    study = study_of(request, name, "own" if request.method == "POST" else "pay")
+    problem, status = "", 200
+    if request.method == "POST":
+        try:
+            made = personal_links.make(study, request.POST.get("names", ""))
+        except personal_links.LinkError as error:
+            problem, status = str(error), 422
+        else:
+            messages.success(request, f"{len(made)} links were made.")
+            return redirect("personal_links", study.name)
+    rows = [
+        {"link": link, "state": state, "address": _address(request, link)}
+        for link, state in personal_links.with_states(study)
+    ]
+    context = {"study": study, "rows": rows, "problem": problem, "sent": request.POST.get("names")}
+    return render(request, "researcher/personal_links.html", context, status=status)
+
+
+@login_required
+@require_GET
+def links_file(request: HttpRequest, name: str) -> HttpResponse:
+    """name, link, state: to be sent out by mail merge."""
+    study = study_of(request, name, "pay")
+    reply = HttpResponse(content_type="text/csv; charset=utf-8")
+    reply["Content-Disposition"] = f'attachment; filename="{study.name}-links.csv"'
+    writer = csv.writer(reply, lineterminator="\r\n")
+    writer.writerow(["name", "link", "state"])
+    for link, state in personal_links.with_states(study):
+        writer.writerow([link.name, _address(request, link), state])
+    return reply
+
+
+def _address(request: HttpRequest, link: PersonalLink) -> str:
+    return request.build_absolute_uri(reverse("landing", args=[link.code]))

@@ -1,0 +1,102 @@
+"""A scenario as an annotator sees it, without leaving data: nothing here is ever stored.
+
+Only owners and analysts of the study may look, so a preview may reveal what an annotator's page
+would not yet. Each request says by itself where it stands: step and position are in the address.
+"""
+
+from dataclasses import replace
+
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from annotation.access import study_of
+from annotation.models import Scenario, Step
+from annotation.pages.worker.turn import Reveal, TurnPage, reveal_page
+from annotation.steps.answering import read_answer
+from tasks.comparison import compare
+from tasks.models import Split
+from tasks.polling import go_to
+from tasks.spans import AnswerError
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "POST"])
+def scenario_preview(
+    request: HttpRequest, name: str, scenario: int, step: str, position: int
+) -> HttpResponse:
+    """GET shows an example; POST shows what its reveal (training) or the next one would be."""
+    study = study_of(request, name, "read")
+    one = get_object_or_404(study.scenarios.select_related("task", "study"), pk=scenario)
+    split = _split(one, step)
+    total = split.examples.count()
+    page = TurnPage(
+        card=one.task.card,
+        example=get_object_or_404(split.examples, position=position),
+        step=step,
+        number=position + 1,
+        total=total,
+        key=f"preview-{one.pk}-{step}-{position}",
+        answer_url=_address(one, step, position),
+        continue_url=_following(one, step, position, total),
+        shows_examples=one.shows_help_examples,
+        training_total=one.shots,
+        preview=True,
+    )
+    return show(request, page)
+
+
+def show(request: HttpRequest, page: TurnPage) -> HttpResponse:
+    """That question, or what a POST to it leads to; an answer is checked as the real step does."""
+    status = 200
+    if request.method == "POST":
+        if "turn" not in request.POST:
+            # The Continue of the reveal before: it asks for this example.
+            return go_to(request, page.answer_url)
+        try:
+            revealed = _reveal(page, request)
+        except AnswerError as problem:
+            page, status = replace(page, error=str(problem), sent=request.POST.dict()), 422
+        else:
+            if revealed is None:
+                return go_to(request, page.continue_url)
+            page = replace(page, reveal=revealed)
+    context = {"turn": page, "stage": "turn", "card": page.card, "preview": True}
+    template = "worker/_turn.html" if request.htmx else "worker/work.html"
+    return render(request, template, context, status=status)
+
+
+def _split(scenario: Scenario, step: str) -> Split:
+    if step == Step.ANNOTATION:
+        return scenario.task.test_split
+    if step == Step.TRAINING and scenario.shots:
+        return scenario.task.train_split(scenario.shots, scenario.split_number)
+    raise Http404
+
+
+def _address(scenario: Scenario, step: str, position: int) -> str:
+    return reverse("scenario_preview", args=[scenario.study.name, scenario.pk, step, position])
+
+
+def _following(scenario: Scenario, step: str, position: int, total: int) -> str:
+    """The next example, from training into annotation, and back to the study at the end."""
+    if position + 1 < total:
+        return _address(scenario, step, position + 1)
+    if step == Step.TRAINING:
+        return _address(scenario, Step.ANNOTATION, 0)
+    return reverse("study", args=[scenario.study.name])
+
+
+def _reveal(page: TurnPage, request: HttpRequest) -> Reveal | None:
+    """Check the answer as the real step does, and compare it in the training step."""
+    card, example = page.card, page.example
+    answer = read_answer(example, card, request.POST)
+    if page.step != Step.TRAINING:
+        return None
+    question = card.selectable_question(example.question)
+    comparison = compare(answer, example.gold, card.gold_rule, example.context, question)
+    return reveal_page(card, example, answer, comparison)

@@ -1,0 +1,237 @@
+"""Import in the browser: upload, see the data report and ten examples, confirm.
+
+Until it is confirmed an upload is nobody's but the researcher's who made it, and no task.
+"""
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from annotation.models import Step
+from annotation.pages.researcher.preview import show
+from annotation.pages.worker.turn import TurnPage
+from tasks import data_report, disk, teams, uploads
+from tasks.importing import CLUES
+from tasks.models import Example, Task, Upload
+from tasks.polling import go_to, poll
+
+
+def upload_of(request: HttpRequest, pk: UUID) -> Upload:
+    """The upload if it belongs to the researcher who asks; else 404."""
+    return get_object_or_404(Upload.objects.select_related("job"), pk=pk, owner=request.user)
+
+
+@uploads.takes_files(uploads.MOST_BYTES)
+@never_cache
+@login_required
+@require_http_methods(["GET", "POST"])
+def task_import(request: HttpRequest) -> HttpResponse:
+    """GET shows the form and what was begun before; POST stores the files and leads to them."""
+    if request.method == "GET":
+        return _form(request, Upload())
+    uploads.drop_old()
+    upload = Upload(owner=request.user, card_name=request.POST.get("card", ""))
+    problem = _amiss(request)
+    if not problem and not request.FILES:
+        problem = "Choose the files of a task first."
+    if problem:
+        return _form(request, upload, [problem])
+    upload.save()
+    try:
+        uploads.add(upload, request.FILES.getlist("files"))
+    except disk.DiskFull as error:
+        uploads.drop(upload)
+        return _form(request, upload, [str(error)])
+    if not uploads.names(upload):
+        refused = upload.refused or ["None of these files is part of a task."]
+        uploads.drop(upload)
+        return _form(request, upload, refused)
+    uploads.start_check(upload, request.user)
+    return go_to(request, _address(upload))
+
+
+def _form(request: HttpRequest, upload: Upload, refused: list[str] | None = None) -> HttpResponse:
+    context = {
+        "upload": upload,
+        "refused": refused,
+        "cards": list(CLUES),
+        "most_bytes": uploads.MOST_BYTES,
+        "begun": Upload.objects.filter(owner=request.user),
+    }
+    return render(request, "researcher/import.html", context, status=422 if refused else 200)
+
+
+def _amiss(request: HttpRequest) -> str:
+    """What is wrong with the request as a whole, before any file is looked at."""
+    card = request.POST.get("card", "")
+    return "" if not card or card in CLUES else "Choose one of the cards in the list."
+
+
+def _address(upload: Upload) -> str:
+    return reverse("task_upload", args=[upload.pk])
+
+
+@never_cache
+@login_required
+@require_GET
+def task_upload(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """What the files hold: what is wrong with them, or the data report and the examples."""
+    upload = upload_of(request, pk)
+    job = upload.job
+    if job and job.kind == uploads.IMPORT and job.is_done:
+        return redirect("task", job.result[0]["name"], job.result[0]["version"])
+    return _page(request, upload)
+
+
+def _page(
+    request: HttpRequest, upload: Upload, refused: list[str] | None = None, status: int = 422
+) -> HttpResponse:
+    job, seen = upload.job, uploads.checked(upload)
+    is_check = job is not None and job.kind == uploads.CHECK
+    read = {part["file"]: part for part in uploads.parts(upload) if "file" in part}
+    context: dict[str, Any] = {
+        "upload": upload,
+        "job": None if job is None or job.is_done else job,
+        "is_check": is_check,
+        "may_change": _may_change(upload),
+        "files": [{"file": name, **read.get(name, {})} for name in uploads.names(upload)],
+        "problems": uploads.problems(upload),
+        "not_taken": upload.refused,
+        "refused": refused,
+        "cards": list(CLUES),
+        "most_bytes": uploads.MOST_BYTES,
+    }
+    if seen:
+        card = uploads.card_of(upload)
+        stored = Task.objects.filter(name=card.name).order_by("-version")
+        context |= {
+            "card": card,
+            "report_lines": data_report.lines(seen["report"]),
+            "may_rechain": bool(seen["report"]["renumbering"]),
+            "stored": stored.filter(content_hash=seen["hash"]).first(),
+            "not_yours": (
+                "" if teams.may_change(card.name, upload.owner) else teams.NotInTeam(card.name)
+            ),
+            "newest": stored.first(),
+            "shown": seen["shown"],
+        }
+    template = "researcher/import_upload.html"
+    return render(request, template, context, status=status if refused else 200)
+
+
+def _may_change(upload: Upload) -> bool:
+    """Not while it is being imported."""
+    job = upload.job
+    return job is None or job.kind == uploads.CHECK or job.has_failed
+
+
+@uploads.takes_files(uploads.MOST_BYTES)
+@login_required
+@require_POST
+def task_upload_files(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Add or replace files, take one away, or choose another card; then all is read again."""
+    upload = upload_of(request, pk)
+    if not _may_change(upload):
+        messages.error(request, "It is being imported: its files cannot be changed any more.")
+        return go_to(request, _address(upload))
+    problem = _amiss(request)
+    card, files = request.POST.get("card", ""), request.FILES.getlist("files")
+    if "remove" in request.POST:
+        uploads.remove(upload, request.POST["remove"])
+    elif problem or (not files and card == upload.card_name):
+        return _page(request, upload, [problem or "Choose files to add, or another card."])
+    else:
+        upload.card_name = card
+        try:
+            uploads.add(upload, files)
+        except disk.DiskFull as error:
+            return _page(request, upload, [str(error)])
+    uploads.start_check(upload, request.user)
+    return go_to(request, _address(upload))
+
+
+@login_required
+@require_POST
+def task_upload_run(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """A part of the check or of the import; at the end of the import the task is there."""
+    upload = upload_of(request, pk)
+    if upload.job is None:
+        return go_to(request, _address(upload))
+    reply = poll(request, upload.job, _address(upload))
+    return _imported(request, upload) or reply
+
+
+@login_required
+@require_POST
+def task_upload_confirm(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Make it a task: at once where it is small, else the page shows how far it is."""
+    upload = upload_of(request, pk)
+    seen = uploads.checked(upload)
+    # Content that is stored already changes nothing: then whose it is does not matter.
+    if seen and not Task.objects.filter(content_hash=seen["hash"]).exists():
+        try:
+            teams.check(uploads.card_of(upload).name, request.user)
+        except teams.NotInTeam as error:
+            return _page(request, upload, [str(error)], status=403)
+    uploads.confirm(upload, request.user, rechain="rechain" in request.POST)
+    return _imported(request, upload) or go_to(request, _address(upload))
+
+
+def _imported(request: HttpRequest, upload: Upload) -> HttpResponse | None:
+    """The way to the task, if it is one by now; the upload is done with then."""
+    job = upload.job
+    if job is None or job.kind != uploads.IMPORT or not job.is_done:
+        return None
+    done = job.result[0]
+    uploads.drop(upload)
+    said = "is imported" if done["created"] else "was there already, with this very content"
+    messages.success(request, f"{done['name']} v{done['version']} {said}.")
+    return go_to(request, reverse("task", args=[done["name"], done["version"]]))
+
+
+@login_required
+@require_POST
+def task_upload_discard(request: HttpRequest, pk: UUID) -> HttpResponse:
+    uploads.drop(upload_of(request, pk))
+    messages.success(request, "The upload was discarded; nothing of it was imported.")
+    return redirect("tasks")
+
+
+@never_cache
+@login_required
+@require_http_methods(["GET", "POST"])
+def task_upload_preview(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
+    """One of the ten examples as annotators will see it, with the reveal of the training step."""
+    upload = upload_of(request, pk)
+    shown = uploads.checked(upload).get("shown", [])
+    if not 1 <= number <= len(shown):
+        raise Http404
+    one = shown[number - 1]
+    of_step = [place for place, other in enumerate(shown, 1) if other["step"] == one["step"]]
+    last = number == len(shown)
+    page = TurnPage(
+        card=uploads.card_of(upload),
+        example=Example(context=one["context"], question=one["question"], gold=one["gold"]),
+        step=one["step"],
+        number=of_step.index(number) + 1,
+        total=len(of_step),
+        key=f"preview-{upload.pk}-{upload.revision}-{number}",
+        answer_url=_example_address(upload, number),
+        continue_url=_address(upload) if last else _example_address(upload, number + 1),
+        shows_examples=True,
+        training_total=sum(other["step"] == Step.TRAINING for other in shown),
+        preview=True,
+        back_url=_address(upload),
+    )
+    return show(request, page)
+
+
+def _example_address(upload: Upload, number: int) -> str:
+    return reverse("task_upload_preview", args=[upload.pk, number])

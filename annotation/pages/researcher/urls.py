@@ -1,0 +1,112 @@
+"""Addresses of the researcher's pages."""
+
+from django.urls import path
+
+from annotation.pages.researcher import (
+    annotators,
+    links,
+    lists,
+    pay,
+    platforms,
+    preview,
+    studies,
+    task_import,
+    team,
+)
+from annotation.platforms.prolific import webhook
+
+urlpatterns = [
+    path("", studies.home, name="home"),
+    path("studies/", studies.studies, name="studies"),
+    path("new-study/", studies.study_new, name="study_new"),
+    path("studies/<str:name>/", studies.study, name="study"),
+    path("studies/<str:name>/edit/", studies.study_edit, name="study_edit"),
+    path("studies/<str:name>/progress/", studies.study_progress, name="study_progress"),
+    path("studies/<str:name>/status/", studies.study_status, name="study_status"),
+    path(
+        "studies/<str:name>/preview/<int:scenario>/<str:step>/<int:position>/",
+        preview.scenario_preview,
+        name="scenario_preview",
+    ),
+    path(
+        "studies/<str:name>/annotators/<str:pseudonym>/",
+        annotators.participation,
+        name="participation",
+    ),
+    path(
+        "studies/<str:name>/annotators/<str:pseudonym>/decide/",
+        annotators.decide,
+        name="participation_decide",
+    ),
+    path(
+        "studies/<str:name>/annotators/<str:pseudonym>/bonus/",
+        annotators.bonus,
+        name="participation_bonus",
+    ),
+    path(
+        "studies/<str:name>/annotators/<str:pseudonym>/free-seat/",
+        annotators.free_seat,
+        name="participation_free_seat",
+    ),
+    path(
+        "studies/<str:name>/annotators/<str:pseudonym>/review/",
+        annotators.review,
+        name="participation_review",
+    ),
+    path("studies/<str:name>/behaviour/", annotators.behaviour_page, name="behaviour"),
+    path("studies/<str:name>/links/", links.links, name="personal_links"),
+    path("studies/<str:name>/links.csv", links.links_file, name="personal_links_file"),
+    path("studies/<str:name>/recruiters/", platforms.recruiters, name="recruiters"),
+    path("studies/<str:name>/recruiters/panels/", platforms.panel_new, name="panel_new"),
+    path(
+        "studies/<str:name>/recruiters/panels/<int:pk>/",
+        platforms.panel_visit,
+        name="panel_visit",
+    ),
+    path(
+        "studies/<str:name>/recruiters/prolific/",
+        platforms.prolific_plan,
+        name="prolific_plan",
+    ),
+    path(
+        "studies/<str:name>/recruiters/prolific/sync/",
+        platforms.prolific_sync,
+        name="prolific_sync",
+    ),
+    path(
+        "studies/<str:name>/recruiters/prolific/<int:pk>/",
+        platforms.prolific_study,
+        name="prolific_study",
+    ),
+    path("recruiters/prolific/webhook/", webhook.receive, name="prolific_webhook"),
+    path("studies/<str:name>/pay/", pay.pay_page, name="pay"),
+    path("studies/<str:name>/pay/<int:pk>.csv", pay.batch_file, name="pay_batch_file"),
+    path("studies/<str:name>/lists/", lists.lists, name="lists"),
+    path("studies/<str:name>/seats/", lists.seats, name="seats"),
+    path("studies/<str:name>/switches/", lists.switches, name="switches"),
+    path("studies/<str:name>/budget/", lists.raise_budget, name="budget"),
+    path("studies/<str:name>/team/", team.team, name="team"),
+    path("tasks/", studies.tasks, name="tasks"),
+    path("tasks/<str:name>/<int:version>/", studies.task, name="task"),
+    path("tasks/<str:name>/<int:version>/checks/", studies.task_checks, name="task_checks"),
+    path("tasks/<str:name>/<int:version>/team/", studies.task_team, name="task_team"),
+    path("tasks/import/", task_import.task_import, name="task_import"),
+    path("tasks/import/<uuid:pk>/", task_import.task_upload, name="task_upload"),
+    path("tasks/import/<uuid:pk>/files/", task_import.task_upload_files, name="task_upload_files"),
+    path("tasks/import/<uuid:pk>/run/", task_import.task_upload_run, name="task_upload_run"),
+    path(
+        "tasks/import/<uuid:pk>/confirm/",
+        task_import.task_upload_confirm,
+        name="task_upload_confirm",
+    ),
+    path(
+        "tasks/import/<uuid:pk>/discard/",
+        task_import.task_upload_discard,
+        name="task_upload_discard",
+    ),
+    path(
+        "tasks/import/<uuid:pk>/preview/<int:number>/",
+        task_import.task_upload_preview,
+        name="task_upload_preview",
+    ),
+]

@@ -1,0 +1,183 @@
+"""What a participation's page shows, whatever its state: consent, instructions, turn, wait, end."""
+
+from datetime import timedelta
+
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import ExitAnswers, Participation, Scenario, Step, Turn
+from annotation.money import ledger
+from annotation.pages.worker.turn import TurnPage, reveal_page
+from annotation.platforms.registry import exit_of
+from annotation.recruitment import seats
+from annotation.steps import comprehension, qualification, training_step
+from annotation.study.consent_text import as_html
+
+Status = Participation.Status
+
+GONE = {
+    Status.EXPIRED: "Nothing happened here for longer than this study allows, so your place was"
+    " given up. If it is still free you can go on where you stopped. You are paid for the time"
+    " that you worked.",
+    Status.RETURNED: "You have given your place back. If it is still free you can go on where you"
+    " stopped. You are paid for the time that you worked.",
+    Status.REFUSED: training_step.ALREADY_DONE,
+    Status.WITHDRAWN: "You have withdrawn: all of your answers were erased. What you have earned so"
+    " far is not affected. If a platform sent you here, give the task back there.",
+    Status.REJECTED: "The platform that you came from shows your submission as rejected. You cannot"
+    " go on with this study, and this work is not paid. If you think that this is wrong, write to"
+    " the researcher there.",
+    Status.SCREENED_OUT: "Thank you for your work. This study asks for certain answers in its first"
+    " part, and your place goes to somebody else. That is no judgement of you, and you are paid for"
+    " the time that you worked.",
+}
+
+
+def around_the_turns(participation: Participation) -> dict:
+    """What the pages before the first and after the last turn show; `stage` names the page."""
+    token, study = participation.token, participation.study
+    if participation.status == Status.ARRIVED:
+        return {
+            "stage": "consent",
+            "consent_html": as_html(study.consent_text),
+            "consent_url": reverse("consent", args=[token]),
+        }
+    if participation.status == Status.WORKING:
+        return _instructions(participation)
+    if participation.status == Status.WAITING:
+        return {
+            "stage": "waiting",
+            "until": qualification.end_of_wait(participation),
+            "minutes": study.decision_minutes,
+            "wait_url": reverse("wait", args=[token]),
+        }
+    if participation.status == Status.BETWEEN:
+        return {"stage": "between", "exit": exit_of(participation, "completed")}
+    if _is_rejected(participation):
+        return {"stage": "gone", "reason": GONE[Status.REJECTED]}
+    earned = {"pay": earned_in_words(participation)}
+    if participation.status == Status.COMPLETED:
+        return earned | _finished(participation)
+    gone = {
+        "stage": "gone",
+        "reason": GONE[Status(participation.status)],
+        "may_come_back": participation.status in Participation.MAY_COME_BACK,
+    }
+    if participation.status == Status.REFUSED:
+        gone["exit"] = exit_of(participation, "study_full")
+    if participation.status == Status.SCREENED_OUT:
+        gone["exit"] = exit_of(participation, "not_qualified")
+    elif participation.status == Status.WITHDRAWN and _had_completed(participation):
+        # Withdrawing does not touch what was earned: the code must still be there to be entered.
+        gone["exit"] = exit_of(participation, "completed")
+    return earned | gone
+
+
+def _is_rejected(participation: Participation) -> bool:
+    """Is that what the platform says of this work, however it ended here?"""
+    latest = participation.submissions.order_by("-pk").first()
+    return participation.status == Status.REJECTED or (
+        latest is not None and latest.status == "REJECTED" and not participation.is_paid
+    )
+
+
+def _had_completed(participation: Participation) -> bool:
+    tombstone = participation.tombstone
+    return participation.finished_at is not None and participation.finished_at < tombstone.erased_at
+
+
+def _instructions(participation: Participation) -> dict:
+    token, study = participation.token, participation.study
+    page = instructions_of(participation.scenario) | {
+        "stage": "instructions",
+        "begin_url": reverse("begin", args=[token]),
+    }
+    if comprehension.is_open(participation):
+        left = study.comprehension_attempts - participation.comprehension_tries
+        page["questions"] = comprehension.parse(study.comprehension_questions)
+        page["attempts_left"] = left
+        page["comprehend_url"] = reverse("comprehend", args=[token])
+    return page
+
+
+def instructions_of(scenario: Scenario) -> dict:
+    """What worker/_instructions.html shows to everybody of a scenario."""
+    card, training = scenario.task.card, 0
+    if scenario.shots:
+        training = scenario.task.train_split(scenario.shots, scenario.split_number).examples.count()
+    return {
+        "instructions": paragraphs(card.instructions),
+        "help_windows": card.help_windows,
+        "show_examples": scenario.shows_help_examples,
+        "shots": scenario.shots,
+        "training_total": training,
+        "test_total": scenario.task.test_split.examples.count(),
+    }
+
+
+def _finished(participation: Participation) -> dict:
+    token = participation.token
+    asks = participation.study.exit_questionnaire
+    asks = asks and not ExitAnswers.objects.filter(participation=participation).exists()
+    worked = timedelta(seconds=participation.worked_seconds or 0)
+    return {
+        "stage": "finished",
+        "exit": exit_of(participation, "completed"),
+        "worked": in_words(worked),
+        "next_task": seats.next_task_is_offered(participation),
+        "next_task_url": reverse("next_task", args=[token]),
+        "questionnaire": ExitAnswers if asks else None,
+        "questionnaire_url": reverse("questionnaire", args=[token]),
+        "choices": ExitAnswers.SeenBefore.choices,
+    }
+
+
+def earned_in_words(participation: Participation) -> str:
+    """What the ledger holds for this participation, such as 12.34 USD; "" for nothing."""
+    total = sum(entry.cents for entry in participation.ledger.all())
+    return f"{ledger.in_currency(total)} {participation.study.currency}" if total else ""
+
+
+def turn_page(participation: Participation, turn: Turn, **said) -> TurnPage:
+    """The page of a turn: its question, or (training step, answered) its reveal."""
+    scenario = participation.scenario
+    card = scenario.task.card
+    turn.participation = participation
+    revealed = None
+    if turn.step == Step.TRAINING and turn.given is not None:
+        revealed = reveal_page(
+            card, turn.example, turn.answer.as_given(), training_step.reveal(turn)
+        )
+    worked = turn.worked_until(timezone.now(), scenario.idle_cutoff)
+    rate, currency, most_hours = scenario.promise
+    return TurnPage(
+        card=card,
+        example=turn.example,
+        step=turn.step,
+        number=turn.position + 1,
+        total=len(participation.order_of(turn.step)),
+        key=str(turn.pk),
+        answer_url=reverse("answer", args=[participation.token]),
+        continue_url=reverse("continue", args=[participation.token]),
+        ping_url=reverse("ping", args=[participation.token]),
+        cutoff_seconds=int(scenario.idle_cutoff.total_seconds()),
+        shows_examples=scenario.shows_help_examples,
+        training_total=len(participation.training_order),
+        worked_seconds=int(worked.total_seconds()),
+        hourly_rate=rate,
+        currency=currency,
+        most_paid_seconds=None if most_hours is None else int(most_hours * 3600),
+        reveal=revealed,
+        **said,
+    )
+
+
+def in_words(time: timedelta) -> str:
+    """1 h 12 min."""
+    hours, minutes = divmod(round(time.total_seconds() / 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+
+
+def paragraphs(text: str) -> list[str]:
+    """Split plain text at blank lines."""
+    return [part.strip() for part in text.replace("\r\n", "\n").split("\n\n") if part.strip()]

@@ -1,0 +1,404 @@
+"""The annotator's pages: the landing page of a study, and one address for everything after Start.
+
+GET /work/<token>/ shows the state of the participation, whatever it is; every POST moves it by one
+step and answers with the new state. With htmx the reply is the fragment, without it a redirect.
+"""
+
+from collections.abc import Callable
+from functools import wraps
+
+from django.conf import settings
+from django.core import signing
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.vary import vary_on_headers
+from django_htmx.http import HttpResponseClientRedirect
+
+from annotation import access
+from annotation.models import Answer, Participation, Turn
+from annotation.money import ledger
+from annotation.pages.worker import start_limit
+from annotation.pages.worker.client_address import client_address
+from annotation.pages.worker.state import around_the_turns, turn_page
+from annotation.platforms.registry import Exit, NotAdmitted, exit_of
+from annotation.recruitment import seats
+from annotation.steps import (
+    active_time,
+    answering,
+    comprehension,
+    qualification,
+    training_step,
+    withdrawal,
+)
+from annotation.steps import exit_questionnaire as questionnaire
+from tasks.spans import AnswerError
+
+HAVE_ENDED = (
+    Participation.Status.COMPLETED,
+    Participation.Status.SCREENED_OUT,
+    Participation.Status.WITHDRAWN,
+    Participation.Status.REJECTED,
+)
+
+
+def worker_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Never cached: Back must not bring an answered question to life again."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: str, **kwargs: str) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except NotAdmitted as refused:
+            return render(request, "worker/not_admitted.html", {"reason": refused}, status=403)
+
+    return never_cache(vary_on_headers("HX-Request")(guarded))
+
+
+@worker_page
+@require_GET
+def landing(request: HttpRequest, code: str) -> HttpResponse:
+    """What it is, how long it takes, what it pays; Start, or why there is no seat."""
+    arrival = access.arrival(request, code)
+    return _landing(request, arrival, _begun(arrival))
+
+
+def _begun(arrival: access.Arrival) -> Participation | None:
+    """What this visitor is at here, or would go on with; perhaps somebody else's of that id."""
+    theirs = arrival.study.participations.filter(worker__key=arrival.key).order_by("-pk")
+    return theirs.live().first() or theirs.expired_at_work().first()
+
+
+def _landing(
+    request: HttpRequest,
+    arrival: access.Arrival,
+    live: Participation | None = None,
+    refused: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    study, door = arrival.study, arrival.door
+    state = refused or _refusal(request, arrival) or "open"
+    ended = None if live or state in ("open", "busy") else _ended(arrival)
+    # What an id alone leads to is shown in the browser that began it, and nowhere else.
+    if (live and not arrival.owns(live)) or (ended and not arrival.owns(ended)):
+        live, ended, state = None, None, "elsewhere"
+    may_start = state in ("open", "busy")
+    address = reverse("start", args=[request.resolver_match.kwargs["code"]])
+    by_platform = bool(arrival.who and arrival.who.submission)
+    outcome = "incompatible_device" if state == "device" else "study_full"
+    page = {
+        "title": study.title,
+        "what": sorted({s.task.card.description for s in study.scenarios.select_related("task")}),
+        "minutes": study.estimated_minutes,
+        "rate": ledger.promise(study),
+        "idle_limit_hours": study.idle_limit_hours,
+        "preview": arrival.is_preview,
+        "state": "open" if live or may_start else state,
+        "sentence": seats.NO_SEAT.get(state, ""),
+        "resume_url": reverse("work", args=[live.token]) if live and not by_platform else "",
+        # Another submission, or the next part, is noted by pressing Go on: GET writes nothing.
+        "goes_on_by_post": bool(live and by_platform),
+        "ended_url": reverse("work", args=[ended.token]) if ended else "",
+        "exit": (
+            None
+            if live or ended or may_start or state == "elsewhere"
+            else door.exit(outcome, arrival.who, "")
+        ),
+        "start_url": f"{address}?{arrival.query}" if arrival.query else address,
+        "ticket": arrival.ticket,
+    }
+    return render(request, "worker/landing.html", {"study": study, "landing": page}, status=status)
+
+
+def _ended(arrival: access.Arrival) -> Participation | None:
+    """What this visitor has ended here: its page leads out, as it did the first time.
+
+    Where the recruiter has ids of the work, only that of this very one: another one was in vain.
+    """
+    theirs = arrival.study.participations.filter(worker__key=arrival.key, status__in=HAVE_ENDED)
+    if arrival.who and arrival.who.submission:
+        key = seats.submission_key(arrival.door.recruiter, arrival.who.submission)
+        theirs = theirs.filter(submissions__key=key)
+    return theirs.order_by("-pk").first()
+
+
+def _refusal(request: HttpRequest, arrival: access.Arrival) -> str:
+    if arrival.study.computer_only and _is_small(request):
+        return "device"
+    return arrival.refusal()
+
+
+def _is_small(request: HttpRequest) -> bool:
+    """Does the browser call itself a phone? Read here, stored nowhere."""
+    hint = request.headers.get("Sec-CH-UA-Mobile", "")
+    return hint == "?1" or (not hint and "Mobi" in request.headers.get("User-Agent", ""))
+
+
+@worker_page
+@require_POST
+def start(request: HttpRequest, code: str) -> HttpResponse:
+    """Take a seat; without one, say why at once."""
+    arrival = access.arrival(request, code)
+    if arrival.is_preview:
+        return _landing(request, arrival, status=409)
+    # Who is at work already keeps their seat: the code for a phone would give the work back.
+    begun = _begun(arrival)
+    if arrival.study.computer_only and _is_small(request) and not begun:
+        return _landing(request, arrival, refused="device", status=409)
+    address = client_address(request) or ""
+    goes_on = begun is not None and arrival.owns(begun)
+    if arrival.door.anonymous and not goes_on and not start_limit.admit(address):
+        return _busy(request, arrival)
+    try:
+        participation = arrival.start()
+    except seats.RecruitmentError as refusal:
+        if refusal.code == "busy":
+            return _busy(request, arrival)
+        return _landing(request, arrival, refused=refusal.code, status=409)
+    response = redirect("work", participation.token)
+    arrival.set_cookie(response, secure=settings.HTTPS)
+    return response
+
+
+def _busy(request: HttpRequest, arrival: access.Arrival) -> HttpResponse:
+    """Too many begin at once: the page says so and keeps its Start."""
+    response = _landing(request, arrival, refused="busy", status=429)
+    response["Retry-After"] = str(start_limit.WINDOW)
+    return response
+
+
+@worker_page
+@require_GET
+def work(request: HttpRequest, token: str) -> HttpResponse:
+    """The state of the participation: consent, instructions, question, reveal or the end."""
+    return _state(request, access.participation_of(token))
+
+
+@worker_page
+@require_POST
+def consent(request: HttpRequest, token: str) -> HttpResponse:
+    agree = request.POST.get("agree")
+    if agree not in ("yes", "no"):
+        return _state(
+            request, access.participation_of(token), error="Please choose yes or no.", status=422
+        )
+    if agree == "no":
+        way_out = None
+        # A second click finds nothing any more: the first has left nothing.
+        for one in Participation.objects.filter(token=token).select_related("study"):
+            way_out = exit_of(one, "no_consent")
+            seats.consent(one, agree=False)
+        if Participation.objects.filter(token=token, consented_at__isnull=False).exists():
+            return redirect("work", token)  # they agreed in another tab, and that counts
+        address = reverse("declined")
+        if way_out is not None:
+            address += f"?exit={signing.dumps([way_out.code, way_out.url, way_out.platform])}"
+        return redirect(address)
+    seats.consent(access.participation_of(token), agree=True)
+    return redirect("work", token)
+
+
+@never_cache
+@require_GET
+def declined(request: HttpRequest) -> HttpResponse:
+    """The same page for everybody who did not consent: nothing of them is kept.
+
+    How to leave stands signed in the address, as there is no row left that could tell it.
+    """
+    try:
+        way_out = Exit(*signing.loads(request.GET.get("exit", "")))
+    except signing.BadSignature:
+        way_out = None
+    return render(request, "worker/declined.html", {"exit": way_out})
+
+
+@worker_page
+@require_POST
+def comprehend(request: HttpRequest, token: str) -> HttpResponse:
+    """One attempt at the questions about the instructions."""
+    try:
+        wrong = comprehension.answer(token, request.POST)
+    except Participation.DoesNotExist:
+        raise Http404 from None
+    participation = access.participation_of(token)
+    if wrong and participation.status == Participation.Status.WORKING:
+        numbers = ", ".join(map(str, wrong))
+        sentence = f"Please look again at question {numbers}, and at the instructions above."
+        return _state(request, participation, error=sentence, status=422)
+    return redirect("work", token)
+
+
+@worker_page
+@require_POST
+def wait(request: HttpRequest, token: str) -> HttpResponse:
+    """The waiting page asks whether it is decided; no news is 204."""
+    try:
+        participation = qualification.move_on(token)
+    except Participation.DoesNotExist:
+        raise Http404 from None
+    if request.htmx and participation.status == Participation.Status.WAITING:
+        return HttpResponse(status=204)
+    if request.htmx:
+        return HttpResponseClientRedirect(reverse("work", args=[token]))
+    return redirect("work", token)
+
+
+@worker_page
+@require_POST
+def ping(request: HttpRequest, token: str) -> HttpResponse:
+    """A sign of work on the turn on the page; nothing to say to it."""
+    try:
+        active_time.ping(token, _number(request.POST.get("turn", "")), request.POST)
+    except Participation.DoesNotExist:
+        raise Http404 from None
+    return HttpResponse(status=204)
+
+
+@worker_page
+@require_POST
+def exit_questionnaire(request: HttpRequest, token: str) -> HttpResponse:
+    """The optional questions at the end."""
+    try:
+        questionnaire.answer(token, request.POST)
+    except Participation.DoesNotExist:
+        raise Http404 from None
+    except questionnaire.QuestionnaireError as error:
+        return _state(request, access.participation_of(token), error=str(error), status=422)
+    return redirect("work", token)
+
+
+@worker_page
+@require_POST
+def come_back(request: HttpRequest, token: str) -> HttpResponse:
+    """After the seat had expired: go on if one is free."""
+    participation = access.participation_of(token)
+    try:
+        seats.come_back(participation)
+    except seats.RecruitmentError as refusal:
+        return _state(request, participation, notice=str(refusal), status=409)
+    return redirect("work", token)
+
+
+@worker_page
+@require_http_methods(["GET", "POST"])
+def withdraw(request: HttpRequest, token: str) -> HttpResponse:
+    """GET asks once more; POST erases."""
+    participation = access.participation_of(token)
+    if request.method == "POST":
+        withdrawal.withdraw(token)
+        return redirect("work", token)
+    answers = Answer.objects.filter(turn__participation=participation).count()
+    page = {"participation": participation, "answers": answers}
+    return render(request, "worker/withdraw.html", page)
+
+
+@worker_page
+@require_POST
+def begin(request: HttpRequest, token: str) -> HttpResponse:
+    participation = access.participation_of(token)
+    try:
+        training_step.begin(token)
+    except answering.Conflict as conflict:
+        return _state(request, participation, notice=str(conflict), status=409)
+    return redirect("work", token)
+
+
+@worker_page
+@require_POST
+def answer(request: HttpRequest, token: str) -> HttpResponse:
+    """An answer arrives: DESIGN section 2's reply table."""
+    turn_id = _number(request.POST.get("turn", ""))
+    try:
+        participation, turn = answering.submit(token, turn_id, request.POST)
+    except (Participation.DoesNotExist, Turn.DoesNotExist):
+        raise Http404 from None
+    except answering.Conflict as conflict:
+        return _state(request, access.participation_of(token), notice=str(conflict), status=409)
+    except AnswerError as error:
+        return _state(request, access.participation_of(token), error=str(error), status=422)
+    return _after_post(request, participation, turn)
+
+
+@worker_page
+@require_POST
+def go_on(request: HttpRequest, token: str) -> HttpResponse:
+    """Continue after a reveal."""
+    try:
+        participation, turn = training_step.go_on(token)
+    except Participation.DoesNotExist:
+        raise Http404 from None
+    return _after_post(request, participation, turn)
+
+
+@worker_page
+@require_POST
+def next_task(request: HttpRequest, token: str) -> HttpResponse:
+    """Start the next task of the study, where it allows more than one per worker."""
+    participation = access.participation_of(token)
+    worker = participation.worker
+    try:
+        following = seats.join(
+            participation.study_id,
+            worker.key,
+            worker.recruiter,
+            worker.kind,
+            browser=participation.browser,
+        )
+    except seats.RecruitmentError as refusal:
+        return _state(request, participation, notice=str(refusal), status=409)
+    return redirect("work", following.token)
+
+
+def _number(text: str) -> int:
+    """The number of a turn; 404 for what cannot be one."""
+    if not text.isascii() or not text.isdigit() or len(text) > 18:
+        raise Http404
+    return int(text)
+
+
+def _after_post(
+    request: HttpRequest, participation: Participation, turn: Turn | None
+) -> HttpResponse:
+    """The new state: as a fragment for htmx, else by redirect (so that reload repeats nothing)."""
+    if not request.htmx:
+        return redirect("work", participation.token)
+    if turn is None or not _shows_turn(participation):
+        return HttpResponseClientRedirect(reverse("work", args=[participation.token]))
+    return render(request, "worker/_turn.html", {"turn": turn_page(participation, turn)})
+
+
+def _shows_turn(participation: Participation) -> bool:
+    return participation.status == Participation.Status.WORKING
+
+
+def _state(
+    request: HttpRequest,
+    participation: Participation,
+    *,
+    error: str = "",
+    notice: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    """Show where this participation stands, as a page or (htmx, at a turn) as a fragment."""
+    turn = participation.latest_turn() if _shows_turn(participation) else None
+    said = {"error": error, "notice": notice}
+    if turn is not None:
+        page = turn_page(participation, turn, **said, sent=request.POST.dict() if error else {})
+        if request.htmx:
+            return render(request, "worker/_turn.html", {"turn": page}, status=status)
+        context = {"turn": page, "stage": "turn"}
+    else:
+        if request.htmx:
+            return HttpResponseClientRedirect(reverse("work", args=[participation.token]))
+        context = {**around_the_turns(participation), **said}
+    study, scenario = participation.study, participation.scenario
+    shared = {
+        "study": study,
+        "participation": participation,
+        "card": scenario.task.card,
+        "minutes": study.estimated_minutes,
+        "resume_url": request.build_absolute_uri(reverse("work", args=[participation.token])),
+    }
+    return render(request, "worker/work.html", shared | context, status=status)

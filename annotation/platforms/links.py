@@ -1,0 +1,65 @@
+"""Links that Handful gives out itself: the open link, personal one-time links, the robots' link."""
+
+from django.http import HttpRequest
+
+from annotation.models import Kind, PersonalLink, Study
+from annotation.platforms.registry import Exit, Identity
+
+COOKIE = "handful_worker"
+COOKIE_SALT = "annotation.worker"
+COOKIE_AGE = 400 * 24 * 3600  # seconds; the longest that browsers keep
+
+
+def browser(request: HttpRequest) -> str:
+    """The random value of this browser's signed cookie; "" for an unknown browser."""
+    return request.get_signed_cookie(COOKIE, default="", salt=COOKIE_SALT, max_age=COOKIE_AGE)
+
+
+class OpenLink:
+    """One link for everybody. A worker is a browser: exclusivity holds per browser."""
+
+    recruiter, kind, part, anonymous = "link", Kind.PERSON, 0, True
+
+    def __init__(self, study: Study):
+        self.study = study
+
+    def identity(self, request: HttpRequest) -> Identity | None:
+        known = browser(request)
+        return Identity(known, verified=True) if known else None
+
+    def is_preview(self, request: HttpRequest) -> bool:
+        return False
+
+    def scenarios(self) -> list[int] | None:
+        return None
+
+    def refusal(self) -> str:
+        return "" if self.study.open_link_on else "link_off"
+
+    def exit(self, outcome: str, identity: Identity | None, own_code: str) -> Exit | None:
+        return Exit(code=own_code) if outcome in ("completed", "not_qualified") else None
+
+
+class SimulatedLink(OpenLink):
+    """Another address of the same study, so that robots can never be counted as people."""
+
+    recruiter, kind, anonymous = "simulated", Kind.SIMULATED, False
+
+    def refusal(self) -> str:
+        return ""
+
+
+class PersonalDoor(OpenLink):
+    """A personal link: whoever holds it is the worker, on any device."""
+
+    recruiter, anonymous = "personal", False
+
+    def __init__(self, link: PersonalLink):
+        super().__init__(link.study)
+        self.link = link
+
+    def identity(self, request: HttpRequest) -> Identity | None:
+        return Identity(self.link.code, verified=True)
+
+    def refusal(self) -> str:
+        return ""

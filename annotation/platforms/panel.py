@@ -1,0 +1,147 @@
+"""Any platform that puts an id into the study's address and wants a code or a redirect back.
+
+CloudResearch Connect and SONA are presets; parameter names and ways back are the researcher's.
+"""
+
+import re
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from django.core.exceptions import ValidationError
+from django.http import HttpRequest, QueryDict
+
+from annotation.models import Kind, Panel
+from annotation.platforms.registry import Exit, Identity, NotAdmitted
+
+CODES = ("completed_code", "other_code", "turned_away_code")
+URLS = ("completed_url", "other_url", "turned_away_url")
+PLACEHOLDERS = ("{id}", "{submission}", "{code}")
+HOST_OF_THEIRS = re.compile(r"https?://[^/?#]*[{}@\\]")
+# What ids are made of: nothing that an address, a spreadsheet or a log reads as more than text.
+SAFE_ID = r"[A-Za-z0-9_.:@-]{0,200}"
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What a platform is known to send and to want (FACTS 1.3)."""
+
+    title: str
+    id_parameter: str
+    submission_parameter: str
+    completed_url: str
+    note: str
+
+
+PRESETS = {
+    "connect": Preset(
+        "CloudResearch Connect",
+        "participantId",
+        "assignmentId",
+        "https://connect.cloudresearch.com/participant/project/PROJECT/complete",
+        "Put your project's id in place of PROJECT. Connect's redirect is for completed work only:"
+        " who is screened out gets a code, and is paid as a partial complete.",
+    ),
+    "sona": Preset(
+        "SONA",
+        "survey_code",
+        "",
+        "https://SCHOOL.sona-systems.com/webstudy_credit.aspx?experiment_id=ID&credit_token=TOKEN"
+        "&survey_code={id}",
+        "Give SONA the study's address with ?survey_code=%SURVEY_CODE%, and copy the completion"
+        " address that it shows for an external study, ending in {id}.",
+    ),
+    "other": Preset("Another platform", "participant", "", "", ""),
+}
+
+
+def check(panel: Panel) -> None:
+    """Raise ValidationError, with the reason at each field, for a panel that cannot work."""
+    errors = {
+        field: "It contains a sign that is no character."
+        for field in ("name", *CODES, *URLS)
+        if "\0" in getattr(panel, field)
+    }
+    for field in ("id_parameter", "submission_parameter"):
+        name = getattr(panel, field)
+        if (name or field == "id_parameter") and not re.fullmatch(r"[A-Za-z0-9_.-]{1,60}", name):
+            errors[field] = "Write the parameter's name alone, such as participantId."
+    codes = [getattr(panel, field) for field in CODES if getattr(panel, field)]
+    for field in CODES[1:]:
+        if codes.count(getattr(panel, field)) > 1:
+            errors[field] = "Each way to end needs a code of its own: a platform pays by the code."
+    for field in URLS:
+        template = getattr(panel, field)
+        if not template:
+            continue
+        bare = template
+        for placeholder in PLACEHOLDERS:
+            bare = bare.replace(placeholder, "")
+        if not re.match(r"https?://[^\s/]+", template):
+            errors[field] = "Write a whole address that begins with https://"
+        elif HOST_OF_THEIRS.match(template):
+            errors[field] = "Placeholders can stand only after the host: who answers is not theirs."
+        elif "{" in bare or "}" in bare:
+            errors[field] = f"Only {', '.join(PLACEHOLDERS)} can stand in braces."
+        elif re.search(r"\b(PROJECT|SCHOOL|TOKEN)\b", template):
+            errors[field] = "Put your own values in place of the words in capitals."
+    if errors:
+        raise ValidationError(errors)
+
+
+class PanelDoor:
+    """The study's address for one platform."""
+
+    kind, part, anonymous = Kind.PERSON, 0, True
+
+    def __init__(self, panel: Panel):
+        self.panel, self.study = panel, panel.study
+        # Ids are the platform's own: the same id on another platform is somebody else.
+        self.recruiter = f"panel:{panel.name}"
+
+    def identity(self, request: HttpRequest) -> Identity | None:
+        return self.read(request.GET)
+
+    def read(self, parameters: QueryDict) -> Identity:
+        """Who these parameters of an address name. Raises NotAdmitted."""
+        person = parameters.get(self.panel.id_parameter, "").strip()
+        submission = parameters.get(self.panel.submission_parameter, "").strip()
+        if not person:
+            raise NotAdmitted(
+                f"The address lacks {self.panel.id_parameter}: please open the study from"
+                f" {self.panel.name} again."
+            )
+        if not all(re.fullmatch(SAFE_ID, one) for one in (person, submission)):
+            raise NotAdmitted(
+                "The id in the address holds a sign that no id has, or is too long: please open the"
+                f" study from {self.panel.name} again."
+            )
+        return Identity(person, submission)
+
+    def is_preview(self, request: HttpRequest) -> bool:
+        return self.is_placeholder(request.GET)
+
+    def is_placeholder(self, parameters: QueryDict) -> bool:
+        """Connect and others send the placeholder itself while a researcher only looks."""
+        return bool(re.match(r"[%{\[$]", parameters.get(self.panel.id_parameter, "")))
+
+    def scenarios(self) -> list[int] | None:
+        return None
+
+    def refusal(self) -> str:
+        return ""
+
+    def exit(self, outcome: str, identity: Identity | None, own_code: str) -> Exit | None:
+        if outcome == "completed":
+            code, url = self.panel.completed_code or own_code, self.panel.completed_url
+        elif outcome == "not_qualified":
+            code, url = self.panel.other_code or own_code, self.panel.other_url
+        else:
+            code, url = self.panel.turned_away_code, self.panel.turned_away_url
+        if identity is None and ("{id}" in url or "{submission}" in url):
+            url = ""  # it would lead nowhere
+        if HOST_OF_THEIRS.match(url):
+            url = ""  # stored before that was refused: a worker's id must not decide the host
+        values = (identity.person, identity.submission, code) if identity else ("", "", code)
+        for placeholder, value in zip(PLACEHOLDERS, values, strict=True):
+            url = url.replace(placeholder, quote(value, safe=""))
+        return Exit(code, url, self.panel.name) if code or url else None

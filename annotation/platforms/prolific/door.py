@@ -1,0 +1,118 @@
+"""Arrivals from Prolific: the ids in the address, signed or plain, and the ways back.
+
+SESSION_ID is what Prolific calls the submission: the same one resumes, another one of the same
+person finds their stored state, as a worker is the keyed hash of PROLIFIC_PID. Plain ids are
+believed for the moment: `sync.verify` asks Prolific afterwards whether there is such a submission.
+"""
+
+import re
+from typing import Any
+from urllib.parse import urlsplit
+
+import jwt
+from django.conf import settings
+from django.http import HttpRequest
+
+from annotation.models import Kind, ProlificStudy
+from annotation.platforms.prolific.keys import UnknownKey, signing_key
+from annotation.platforms.prolific.studies import PARAMETERS
+from annotation.platforms.registry import Exit, Identity, NotAdmitted
+
+AGAIN = "Please open the study from Prolific again."
+ID = re.compile(r"[0-9a-f]{24}")
+ISSUER = "https://www.prolific.com"
+LEEWAY = 30  # seconds that two clocks may differ
+
+
+class ProlificDoor:
+    """The address of one study on Prolific."""
+
+    recruiter, kind = "prolific", Kind.PERSON
+
+    def __init__(self, prolific_study: ProlificStudy):
+        self.prolific_study, self.study = prolific_study, prolific_study.study
+        self.part = prolific_study.part
+        # Without the platform's signature anybody can invent an id.
+        self.anonymous = not prolific_study.signed
+
+    def identity(self, request: HttpRequest) -> Identity | None:
+        # One spelling for each id, or a person who writes it otherwise would be somebody else.
+        ids = {name: request.GET.get(name, "").lower() for name in PARAMETERS}
+        if not all(ID.fullmatch(value) for value in ids.values()) or len({*ids.values()}) < 3:
+            raise NotAdmitted(
+                f"The address does not hold the ids that Prolific puts there. {AGAIN}"
+            )
+        if ids["STUDY_ID"] != self.prolific_study.external_id:
+            raise NotAdmitted(f"The address belongs to another study. {AGAIN}")
+        if self.prolific_study.signed:
+            self._check_signature(request, ids)
+        return Identity(ids["PROLIFIC_PID"], ids["SESSION_ID"], verified=self.prolific_study.signed)
+
+    def _check_signature(self, request: HttpRequest, ids: dict[str, str]) -> None:
+        """Raise NotAdmitted unless Prolific signed exactly these ids for this server, just now."""
+        token = request.GET.get("prolific_token", "")
+        claims = verified(token, self.prolific_study.signing_keys, request)
+        claim = claims["prolific"]
+        for name, value in ids.items():
+            # By its name, and once: a value that stands for another one would be a new person.
+            said = [held for key, held in claim.items() if key.upper() == name]
+            if len(said) != 1 or str(said[0]).lower() != value:
+                raise NotAdmitted(f"The signature belongs to another address. {AGAIN}")
+        if str(claims["sub"]).lower() != ids["SESSION_ID"]:
+            raise NotAdmitted(f"The signature belongs to another submission. {AGAIN}")
+
+    def is_preview(self, request: HttpRequest) -> bool:
+        # A researcher's preview leaves Prolific's placeholders as they are.
+        return "{{%" in request.GET.get("PROLIFIC_PID", "")
+
+    def scenarios(self) -> list[int] | None:
+        return list(self.prolific_study.scenarios.values_list("pk", flat=True))
+
+    def refusal(self) -> str:
+        return ""
+
+    def exit(self, outcome: str, identity: Identity | None, own_code: str) -> Exit | None:
+        code = self.prolific_study.codes.get(outcome, "")
+        if not code:
+            return None
+        url = f"{settings.PROLIFIC_APP_URL}/submissions/complete?cc={code}"
+        return Exit(code, url, "Prolific")
+
+
+def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str, Any]:
+    """The claims of a signed address. Raises NotAdmitted for a forged, foreign or stale one."""
+    try:
+        claims = jwt.decode(
+            token,
+            signing_key(token, keys),
+            algorithms=["RS256"],
+            issuer=ISSUER,
+            leeway=LEEWAY,
+            # The audience is the whole address of the study: see _is_for.
+            options={"require": ["exp", "aud", "iss", "sub"], "verify_aud": False},
+        )
+    except jwt.ExpiredSignatureError:
+        raise NotAdmitted(f"This address is too old. {AGAIN}") from None
+    except UnknownKey:
+        raise NotAdmitted(
+            "Prolific's signature cannot be checked at the moment. Please try again in a minute."
+        ) from None
+    except jwt.PyJWTError:
+        raise NotAdmitted(f"The signature of this address is missing or wrong. {AGAIN}") from None
+    if not _is_for(claims["aud"], f"{request.scheme}://{request.get_host()}"):
+        raise NotAdmitted(f"The signature of this address is for another server. {AGAIN}")
+    if not isinstance(claims.get("prolific"), dict):
+        raise NotAdmitted(f"The signature of this address says nothing. {AGAIN}")
+    return claims
+
+
+def _is_for(audience: object, own: str) -> bool:
+    """Does the audience name this server? It is an address, or a list of them."""
+    for said in audience if isinstance(audience, list) else [audience]:
+        try:
+            address = urlsplit(said) if isinstance(said, str) else None
+        except ValueError:
+            address = None
+        if address and f"{address.scheme}://{address.netloc}".lower() == own.lower():
+            return True
+    return False

@@ -1,0 +1,151 @@
+"""What a researcher can do about one submission beside approving it: ask for its return, reject it.
+
+Prolific's rules (FACTS 1.1), kept here and not only told of: low accuracy is no ground to reject,
+nor is being screened out. Valid are failed attention checks (one where the study takes less than
+five minutes, else two), work that is far faster than that of others, no work at all, and clear low
+effort. Rejected is not paid; what counts in the analysis is another matter.
+"""
+
+import statistics
+
+from django.contrib.auth.models import AbstractBaseUser
+
+from annotation.models import Answer, Participation, Submission
+from annotation.platforms.prolific.client import Client
+from annotation.platforms.prolific.sync import sync_submission
+from annotation.recruitment import identities
+from annotation.steps import attention_checks
+
+SHORTEST_MESSAGE = 100  # characters
+CATEGORIES = {
+    "FAILED_CHECK": "failed attention checks",
+    "TOO_QUICKLY": "far too fast",
+    "LOW_EFFORT": "clear low effort",
+    "NO_DATA": "no answers",
+}
+SHORT_STUDY = 5  # minutes: from here on one failed check is not enough
+SDS_TOO_FAST = 3
+OTHERS_NEEDED = 5  # whose times a mean and a standard deviation are taken of
+# Prolific has dealt with these.
+OVER = {
+    "APPROVED", "PARTIALLY_APPROVED", "REJECTED", "RETURNED", "TIMED_OUT", "SCREENED_OUT",
+}  # fmt: skip
+
+
+class ReviewError(ValueError):
+    """Why it was not sent; the text is for people."""
+
+
+def reviewable(participation: Participation) -> Submission | None:
+    """The submission on Prolific that can still be rejected or returned, or None."""
+    latest = participation.submissions.exclude(prolific_study=None).order_by("-pk").first()
+    open_yet = latest is not None and latest.person and latest.status not in OVER
+    return latest if open_yet else None
+
+
+def ask_to_return(participation: Participation, reason: str, client: Client | None = None) -> None:
+    """Ask somebody on Prolific to give the submission back; whether they do is theirs to say.
+
+    Raises ReviewError, ProlificError.
+    """
+    submission = _one(participation)
+    if not reason.strip():
+        raise ReviewError("Write why: Prolific shows it to the participant.")
+    client, reference = client or Client(), _reference(submission)
+    client.ask_to_return(reference, reason.strip())
+    sync_submission(reference, client)
+
+
+def reject(
+    participation: Participation,
+    message: str,
+    category: str,
+    by: AbstractBaseUser,
+    client: Client | None = None,
+) -> None:
+    """Reject a submission on Prolific, and take over what follows.
+
+    Raises ReviewError, also where Prolific's rules do not allow it, and ProlificError.
+    """
+    submission = _one(participation)
+    message = message.strip()
+    if category not in CATEGORIES:
+        raise ReviewError("Choose the ground.")
+    if participation.status == Participation.Status.SCREENED_OUT:
+        raise ReviewError("Who is screened out is paid: Prolific allows no rejection for that.")
+    if refused := _no_ground(participation, submission, category):
+        raise ReviewError(refused)
+    if len(message) < SHORTEST_MESSAGE:
+        raise ReviewError(
+            f"Prolific asks for a message of at least {SHORTEST_MESSAGE} characters; this has"
+            f" {len(message)}."
+        )
+    if participation.ledger.filter(payment__isnull=False).exists():
+        raise ReviewError("It is being paid or is paid already.")
+    client, reference = client or Client(), _reference(submission)
+    client.reject(reference, message, category)
+    participation.study.events.create(
+        what=f"rejected on Prolific ({CATEGORIES[category]}): {participation}", by=by
+    )
+    sync_submission(reference, client)
+
+
+def _no_ground(participation: Participation, submission: Submission, category: str) -> str:
+    """Why Prolific's rules do not allow this ground here; "" where they do."""
+    if category == "FAILED_CHECK":
+        passed, answered = attention_checks.results(participation)
+        needed = 1 if submission.prolific_study.minutes < SHORT_STUDY else 2
+        if answered - passed < needed:
+            return (
+                f"{answered - passed} attention checks were failed; Prolific asks for {needed} in a"
+                f" study of {submission.prolific_study.minutes} minutes."
+            )
+    elif category == "TOO_QUICKLY":
+        return _not_too_fast(participation)
+    answers = Answer.objects.filter(turn__participation=participation)
+    if category == "NO_DATA" and answers.exists():
+        return "There are answers of theirs."
+    return ""
+
+
+def _not_too_fast(participation: Participation) -> str:
+    """Why this is not exceptionally fast: the active time beside that of the scenario's others."""
+    theirs = participation.study.participations.filter(
+        scenario=participation.scenario_id,
+        kind=participation.kind,
+        status=Participation.Status.COMPLETED,
+        worked_seconds__isnull=False,
+    )
+    others = list(theirs.exclude(pk=participation.pk).values_list("worked_seconds", flat=True))
+    if participation.status != Participation.Status.COMPLETED:
+        return "They have not completed: there is no time to compare."
+    if len(others) < OTHERS_NEEDED:
+        return (
+            f"{len(others)} others have completed this scenario; it takes {OTHERS_NEEDED} to say"
+            " what is exceptionally fast."
+        )
+    own = participation.worked_seconds
+    mean, spread = statistics.mean(others), statistics.stdev(others)
+    limit = mean - SDS_TOO_FAST * spread
+    if own is not None and own < limit:
+        return ""
+    return (
+        f"{own or 0:.0f} s of work; the others took {mean:.0f} s ± {spread:.0f} s, and Prolific"
+        f" calls exceptionally fast what is below {limit:.0f} s ({SDS_TOO_FAST} standard deviations"
+        " below the mean)."
+    )
+
+
+def _one(participation: Participation) -> Submission:
+    found = reviewable(participation)
+    if found is None:
+        raise ReviewError("There is no submission on Prolific that is still open.")
+    return found
+
+
+def _reference(submission: Submission) -> str:
+    """Its id on Prolific. Raises ReviewError where nobody can read it."""
+    try:
+        return identities.show(submission.reference)
+    except identities.LostKey as error:
+        raise ReviewError(f"{error} Look for it on Prolific itself.") from None

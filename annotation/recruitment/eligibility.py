@@ -1,0 +1,125 @@
+"""Who may take part in a study besides its design: its allow and deny lists.
+
+The lists stand outside the frozen design: they can change while the study is open, and every change
+is kept. Somebody is admitted whom no entry denies and, where there are entries that allow, at least
+one of them allows.
+"""
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+from django.utils import timezone
+
+from annotation.models import AccessRule, Exposure, Participation, Study, Worker
+from annotation.platforms.links import PersonalDoor
+from annotation.recruitment.identities import worker_key
+from tasks.models import Task
+
+MOST_PEOPLE = 10_000
+RECRUITER = PersonalDoor.recruiter
+
+
+class RuleError(ValueError):
+    """Why an entry cannot be made; the text is for people."""
+
+
+def admits(study: Study, key: str) -> bool:
+    """May the worker of that key take part, by the lists as they are now?"""
+    rules = list(study.access_rules.filter(ended_at__isnull=True))
+    if any(rule.effect == AccessRule.Effect.DENY and _meets(rule, key) for rule in rules):
+        return False
+    allowing = [rule for rule in rules if rule.effect == AccessRule.Effect.ALLOW]
+    return not allowing or any(_meets(rule, key) for rule in allowing)
+
+
+def _meets(rule: AccessRule, key: str) -> bool:
+    if rule.criterion == AccessRule.Criterion.TASK:
+        return Exposure.objects.filter(worker_key=key, task_name=rule.value).exists()
+    if rule.criterion == AccessRule.Criterion.STUDY:
+        return qualified_in(rule.value).filter(worker__key=key).exists()
+    return key in rule.keys
+
+
+def qualified_in(study_name: str):
+    """Participations that qualified in the study of that name, or completed it."""
+    theirs = Participation.objects.filter(study__name=study_name)
+    return theirs.filter(qualified=True) | theirs.filter(
+        status=Participation.Status.COMPLETED
+    ).exclude(qualified=False)
+
+
+def platforms(study: Study) -> list[tuple[str, str]]:
+    """(name that ids are hashed under, words) of where people of this study have ids.
+
+    Prolific too before anything is drafted there: lists are made before people come.
+    """
+    found = [("prolific", "Prolific")]
+    found += [(f"panel:{name}", name) for name in study.panels.values_list("name", flat=True)]
+    if study.personal_links.exists():
+        found.append((RECRUITER, "Personal links (their names)"))
+    return found
+
+
+def add_rule(
+    study: Study, effect: str, criterion: str, value: str, by: AbstractBaseUser, platform: str = ""
+) -> AccessRule:
+    """Make an entry. For a list of people, `value` has an id of that platform on each line.
+
+    `platform` is one of `platforms(study)`; without one, each line names it before the id. Of
+    personal links the names are the ids. Raises RuleError.
+    """
+    value, keys = value.strip(), []
+    if "\0" in value:
+        raise RuleError("The entry contains a sign that is no character.")
+    if effect not in AccessRule.Effect.values or criterion not in AccessRule.Criterion.values:
+        raise RuleError("Choose whom the entry is about, and whether they may take part.")
+    if criterion == AccessRule.Criterion.TASK and not Task.objects.filter(name=value).exists():
+        raise RuleError(f"There is no task {value or 'without a name'} here.")
+    of_study = criterion == AccessRule.Criterion.STUDY
+    if of_study and not Study.objects.of(by).filter(name=value).exists():
+        raise RuleError(f"You have no study {value or 'without a name'}.")
+    if criterion == AccessRule.Criterion.PEOPLE:
+        keys = _keys(study, value, platform)
+        value = platform
+    with transaction.atomic():
+        rule = AccessRule.objects.create(
+            study=study, effect=effect, criterion=criterion, value=value, keys=keys, made_by=by
+        )
+        study.events.create(what=f"list entry made: {rule}"[:200], by=by)
+    return rule
+
+
+def _keys(study: Study, text: str, chosen: str) -> list[str]:
+    """The keyed hashes of the ids in that text, each once. Raises RuleError."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if not lines or len(lines) > MOST_PEOPLE:
+        raise RuleError(f"Write 1 to {MOST_PEOPLE} ids, one on each line.")
+    names = [name for name, _words in platforms(study)]
+    codes = dict(study.personal_links.values_list("name", "code"))
+    keys = {}
+    for number, line in enumerate(lines, start=1):
+        # A platform's name may hold blanks, and begin with that of another.
+        named = [name for name in names if line.startswith(f"{name} ")]
+        platform = chosen if chosen in names else max(named, key=len, default="")
+        if not platform:
+            raise RuleError(f"Line {number}: choose the platform that the ids are from.")
+        identity = line if chosen in names else line.removeprefix(f"{platform} ").strip()
+        if platform == RECRUITER:
+            if identity not in codes:
+                raise RuleError(f"Line {number}: this study has no personal link of that name.")
+            identity = codes[identity]
+        keys[worker_key(platform, identity)] = None
+    return list(keys)
+
+
+def known(rule: AccessRule) -> int:
+    """How many people of a list have come to a study here already; the others may yet."""
+    return Worker.objects.filter(key__in=rule.keys).count()
+
+
+def end_rule(study: Study, pk: int, by: AbstractBaseUser) -> None:
+    """End an entry; it is kept. A second call changes nothing."""
+    with transaction.atomic():
+        ended = study.access_rules.filter(pk=pk, ended_at__isnull=True)
+        for rule in ended:
+            study.events.create(what=f"list entry ended: {rule}"[:200], by=by)
+        ended.update(ended_at=timezone.now(), ended_by=by)

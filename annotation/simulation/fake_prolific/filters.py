@@ -1,0 +1,146 @@
+"""The fake Prolific's filters: which there are, who is kept out, how many are left.
+
+Groups, lists of people and earlier studies decide who may arrive. What is asked of people (age,
+language and so on) is checked for its form and keeps nobody out: they have no such answers here.
+"""
+
+from typing import Any
+
+from annotation.simulation.fake_prolific.books import Books
+from annotation.simulation.fake_prolific.rules import FakeError
+
+POPULATION = 130_000  # people, if nothing narrows them down
+FEWEST = 25  # people: a smaller count is told as 0
+MEMBERSHIP = {
+    "participant_group": "ParticipantGroupID",
+    "custom": "ParticipantID",
+    "previous_studies": "StudyID",
+}
+# What people are asked: choices, or the least and the greatest number.
+ASKED: dict[str, tuple[str, dict[str, str] | tuple[int, int]]] = {
+    "age": ("Age", (18, 100)),
+    "approval_rate": ("Approval rate", (0, 100)),
+    "approval_numbers": ("Number of approved submissions", (0, 100_000)),
+    "handedness": ("Handedness", {"0": "Right-handed", "1": "Left-handed", "2": "Ambidextrous"}),
+    "sex": ("Sex", {"0": "Male", "1": "Female"}),
+    "current-country-of-residence": (
+        "Current country of residence",
+        {"0": "United Kingdom", "1": "United States", "45": "Canada", "92": "Ireland"},
+    ),
+    "nationality": ("Nationality", {"0": "United Kingdom", "1": "United States"}),
+    "first-language": ("First language", {"19": "English", "22": "French", "26": "German"}),
+    "fluent-languages": ("Fluent languages", {"19": "English", "22": "French", "26": "German"}),
+    "primary-language": ("Primary language", {"19": "English", "22": "French", "26": "German"}),
+    "highest-education-level-completed": (
+        "Highest education level completed",
+        {"3": "High school diploma", "4": "Technical college", "5": "Undergraduate degree"},
+    ),
+}
+
+
+class Filters(Books):
+    """Filters of studies, over the books."""
+
+    def filters(self) -> list[dict[str, Any]]:
+        """All filters, with what can be chosen now."""
+        with self._open() as data:
+            choices = {
+                "participant_group": {key: one["name"] for key, one in self._live_groups().items()},
+                "custom": {},
+                "previous_studies": {key: one["name"] for key, one in data["studies"].items()},
+            }
+            shown: list[dict[str, Any]] = []
+            for kind, data_type in MEMBERSHIP.items():
+                for verb in ("allowlist", "blocklist"):
+                    shown.append(
+                        {
+                            "filter_id": f"{kind}_{verb}",
+                            "title": f"{kind.replace('_', ' ').capitalize()} {verb}",
+                            "type": "select",
+                            "data_type": data_type,
+                            "choices": choices[kind],
+                        }
+                    )
+            for name, (title, kind) in ASKED.items():
+                if isinstance(kind, dict):
+                    form = {"type": "select", "data_type": "ChoiceID", "choices": kind}
+                else:
+                    form = {"type": "range", "data_type": "integer"}
+                    form |= {"min": kind[0], "max": kind[1]}
+                shown.append({"filter_id": name, "title": title, **form})
+            return shown
+
+    def eligible(self, body: dict[str, Any]) -> dict[str, int]:
+        """How many people pass every filter; fewer than 25 are told as 0."""
+        with self._open():
+            filters = body.get("filters")
+            if complaints := self._complaints_about_filters(filters):
+                raise FakeError(400, {"filters": complaints})
+            assert isinstance(filters, list)
+            count = POPULATION
+            for one in filters:
+                kind, _, verb = one["filter_id"].rpartition("_")
+                if kind in MEMBERSHIP:
+                    people = len(self._people_of(kind, one["selected_values"]))
+                    count = min(count, people) if verb == "allowlist" else count - people
+            return {"count": count if count >= FEWEST else 0}
+
+    def _complaints_about_filters(self, filters: Any) -> list[str]:
+        if not isinstance(filters, list) or not all(isinstance(each, dict) for each in filters):
+            return ["must be a list of objects"]
+        return [told for each in filters for told in self._complaints_about_filter(each)]
+
+    def _complaints_about_filter(self, one: dict[str, Any]) -> list[str]:
+        name = str(one.get("filter_id"))
+        if name in ("and", "or"):
+            inner = self._complaints_about_filters(one.get("selected_filters"))
+            return [f"{name}: {told}" for told in inner]
+        kind, _, verb = name.rpartition("_")
+        chosen = one.get("selected_values")
+        is_list = isinstance(chosen, list) and all(isinstance(each, str) for each in chosen)
+        if kind in MEMBERSHIP and verb in ("allowlist", "blocklist"):
+            if not is_list:
+                return [f"{name}: selected_values must be a list of texts"]
+            known = {"participant_group": self._live_groups(), "custom": chosen}
+            known["previous_studies"] = self._data["studies"]
+            return [
+                f"{name}: no such id: {each}" for each in chosen or [] if each not in known[kind]
+            ]
+        if name not in ASKED:
+            return [f"there is no filter {name!r}"]
+        choices = ASKED[name][1]
+        if isinstance(choices, tuple):
+            bounds = one.get("selected_range")
+            if not isinstance(bounds, dict) or not {"lower", "upper"} & bounds.keys():
+                return [f"{name}: selected_range needs lower or upper"]
+            return []
+        unknown = [str(each) for each in chosen or [] if each not in choices] if is_list else ["?"]
+        return [f"{name}: selected_values are of {', '.join(choices)}"] if unknown else []
+
+    def _live_groups(self) -> dict[str, Any]:
+        return {key: one for key, one in self._data["groups"].items() if not one["is_deleted"]}
+
+    def _kept_out_by(self, filters: list[dict[str, Any]], participant_id: str) -> str:
+        """The first filter that does not admit this person; empty if all do."""
+        for one in filters:
+            name = str(one["filter_id"])
+            if name in ("and", "or"):
+                out = [
+                    self._kept_out_by([each], participant_id) for each in one["selected_filters"]
+                ]
+                if out and (any(out) if name == "and" else all(out)):
+                    return f"{name}: {', '.join(filter(None, out))}"
+                continue
+            kind, _, verb = name.rpartition("_")
+            if kind in MEMBERSHIP:
+                is_in = participant_id in self._people_of(kind, one["selected_values"])
+                if is_in != (verb == "allowlist"):
+                    return name
+        return ""
+
+    def _people_of(self, kind: str, chosen: list[str]) -> set[str]:
+        if kind == "custom":
+            return set(chosen)
+        if kind == "participant_group":
+            return {each for group in chosen for each in self._data["groups"][group]["members"]}
+        return {each["participant"] for study in chosen for each in self._of(study)}

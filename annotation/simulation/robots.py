@@ -1,0 +1,318 @@
+"""Simulated annotators: robots that walk the same pages and forms as people.
+
+A robot parses each page and submits the forms that it finds there. What it knows of the gold it
+knows from its own side, from the imported examples, looked up by the text that it reads; nothing
+that a page sends is ever taken for gold. Robots come by the study's simulated link: they are of
+kind simulated, with seats of their own, and no table counts them among people.
+"""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from http.cookiejar import CookieJar
+from typing import Any, Protocol
+from urllib.parse import urlencode, urljoin, urlsplit
+from urllib.request import HTTPCookieProcessor, Request, build_opener
+
+import lxml.html
+from django.test import Client
+
+from annotation.models import Study
+from annotation.steps import comprehension
+from tasks import spans
+from tasks.cards import Card
+from tasks.models import Example, Split
+
+POLICIES = ("gold", "empty", "majority", "random", "noisy:P")
+
+
+class Site(Protocol):
+    """How a robot reaches the pages: in this process, or over HTTP."""
+
+    def get(self, address: str) -> str: ...
+
+    def post(self, address: str, fields: Mapping[str, str], *, htmx: bool = False) -> str: ...
+
+
+class InProcess:
+    """The pages without a server: Django's own test client."""
+
+    def __init__(self) -> None:
+        self.client = Client(HTTP_HOST="localhost")
+
+    def get(self, address: str) -> str:
+        return self._read(self.client.get(address, follow=True))
+
+    def post(self, address: str, fields: Mapping[str, str], *, htmx: bool = False) -> str:
+        headers = {"HTTP_HX_REQUEST": "true"} if htmx else {}
+        reply = self.client.post(address, fields, follow=True, **headers)
+        if "HX-Redirect" in reply.headers:
+            return self.get(reply["HX-Redirect"])
+        return self._read(reply)
+
+    def _read(self, reply: Any) -> str:
+        if reply.status_code != 200:
+            raise RobotError(f"{reply.request['PATH_INFO']} answered {reply.status_code}")
+        return reply.content.decode()
+
+
+class OverHTTP:
+    """The pages of a server: real requests, with the cookies of one browser."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.opener = build_opener(HTTPCookieProcessor(CookieJar()))
+
+    def get(self, address: str) -> str:
+        return self._send(Request(urljoin(self.root, address)))[0]
+
+    def post(self, address: str, fields: Mapping[str, str], *, htmx: bool = False) -> str:
+        headers = {"Referer": self.root} | ({"HX-Request": "true"} if htmx else {})
+        data = urlencode(fields).encode()
+        text, redirect = self._send(Request(urljoin(self.root, address), data, headers))
+        return self.get(redirect) if redirect else text
+
+    def _send(self, request: Request) -> tuple[str, str]:
+        with self.opener.open(request, timeout=60) as reply:
+            return reply.read().decode(), reply.headers.get("HX-Redirect", "")
+
+
+class RobotError(Exception):
+    """A page that a robot cannot go on from."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What a robot knows of an example from its own side."""
+
+    gold: list[str]
+    segments: list[str]
+    question: str | None  # as shown, where it can be highlighted
+    card: Card
+
+    def text_of(self, span: spans.Span) -> str:
+        """The text that the span stands in."""
+        return (
+            (self.question or "") if span.segment == spans.QUESTION else self.segments[span.segment]
+        )
+
+
+class Knowledge:
+    """The gold of a study's tasks, by what stands on the page: texts and question."""
+
+    def __init__(self, study: Study) -> None:
+        self._known: dict[tuple[Any, ...], Known] = {}
+        self._majority: dict[str, str] = {}
+        # The right answers to the questions about the instructions, as the form sends them.
+        asked = comprehension.parse(study.comprehension_questions)
+        self.of_instructions = {
+            f"question-{number}": str(one.right) for number, one in enumerate(asked, start=1)
+        }
+        for task in study.tasks.all():
+            card = task.card
+            rows = Example.objects.filter(split__task=task)
+            for context, question, gold in rows.values_list("context", "question", "gold"):
+                key = (card.title, card.wording(question), *context)
+                self._known[key] = Known(gold, context, card.selectable_question(question), card)
+            if card.labels:
+                golds = rows.filter(split__kind=Split.Kind.TEST).values_list("gold", flat=True)
+                self._majority[card.name] = Counter(g[0] for g in golds).most_common(1)[0][0]
+
+    def of(self, title: str, question: str, segments: list[str]) -> Known:
+        return self._known[(title, question, *segments)]
+
+    def majority_label(self, card: Card) -> str:
+        return self._majority[card.name]
+
+
+# Policies ----------------------------------------------------------------------------------------
+
+# A policy gives the spans or the label of an answer; no span and no label is "no answer".
+Choice = tuple[list[spans.Span], str]
+Policy = Callable[[Known, random.Random], Choice]
+
+
+def policy_of(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
+    """The policy of that name for one annotator. Raises ValueError for an unknown one."""
+    if name == "gold":
+        return gold
+    if name == "empty":
+        return lambda known, rng: empty(known, knowledge)
+    if name == "majority":
+        return lambda known, rng: empty(known, knowledge)
+    if name == "random":
+        return at_random
+    kind, _colon, share = name.partition(":")
+    try:
+        probability = float(share)
+    except ValueError:
+        probability = -1
+    if kind != "noisy" or not 0 <= probability <= 1:
+        raise ValueError(f"unknown policy {name!r}: expected one of {', '.join(POLICIES)}")
+    # People differ: so do robots, by a few points around the wanted probability.
+    own = min(1.0, max(0.0, rng.gauss(probability, 0.02)))
+    return lambda known, rng: gold(known, rng) if rng.random() < own else mistaken(known, rng)
+
+
+def gold(known: Known, rng: random.Random) -> Choice:
+    """The right answer as far as it can be highlighted."""
+    if known.card.labels:
+        return [], known.gold[0]
+    found: list[spans.Span] = []
+    wanted = known.gold[:1] if known.card.gold_rule == "any_of" else known.gold
+    for text in dict.fromkeys(wanted):
+        places = spans.occurrences(text, known.segments, known.question)
+        free = [place for place in places if not any(map(place.overlaps, found))]
+        found += free[:1]
+    return _allowed(found, known), ""
+
+
+def empty(known: Known, knowledge: Knowledge) -> Choice:
+    """The trivial baseline: always "no answer", or always the majority label.
+
+    Where there is always an answer it is the first word of the text.
+    """
+    if known.card.labels:
+        return [], knowledge.majority_label(known.card)
+    return _allowed([], known), ""
+
+
+def at_random(known: Known, rng: random.Random) -> Choice:
+    """Any label; or no answer half of the time, else one to three words anywhere."""
+    if known.card.labels:
+        return [], rng.choice(known.card.labels).name
+    if known.card.no_answer and rng.random() < 0.5:
+        return [], ""
+    return [_random_span(known, rng)], ""
+
+
+def mistaken(known: Known, rng: random.Random) -> Choice:
+    """A mistake as people make it: a slipped boundary, a missed or extra span, a wrong label."""
+    if known.card.labels:
+        wrong = [label.name for label in known.card.labels if label.name != known.gold[0]]
+        return [], rng.choice(wrong)
+    right, _label = gold(known, rng)
+    if not right:  # gold that cannot be highlighted leaves nothing to slip from
+        return [_random_span(known, rng)], ""
+    how = rng.choice(["slip", "miss", "extra"])
+    if how == "slip" or (how == "extra" and known.card.max_spans == 1):
+        index = rng.randrange(len(right))
+        return _apart([*right[:index], *right[index + 1 :], _slipped(right[index], known, rng)]), ""
+    if how == "miss":
+        return _allowed(right[1:], known), ""
+    return _apart([*right, _random_span(known, rng)]), ""
+
+
+def _slipped(span: spans.Span, known: Known, rng: random.Random) -> spans.Span:
+    """The span with one of its ends moved by one token."""
+    text = known.text_of(span)
+    cut = spans.tokens(text)
+    first = next(i for i, (start, _end) in enumerate(cut) if start == span.start)
+    last = next(i for i, (_start, end) in enumerate(cut) if end == span.end)
+    moves = [(first - 1, last), (first, last + 1)]
+    if last > first:
+        moves += [(first + 1, last), (first, last - 1)]
+    possible = [(a, b) for a, b in moves if a >= 0 and b < len(cut)]
+    if not possible:
+        return span
+    begin, end = rng.choice(possible)
+    start, stop = cut[begin][0], cut[end][1]
+    return spans.Span(span.segment, start, stop, text[start:stop])
+
+
+def _random_span(known: Known, rng: random.Random) -> spans.Span:
+    segment = rng.randrange(len(known.segments))
+    text = known.segments[segment]
+    cut = spans.tokens(text)
+    first = rng.randrange(len(cut))
+    last = min(len(cut) - 1, first + rng.choice([0, 0, 1, 2]))
+    start, end = cut[first][0], cut[last][1]
+    return spans.Span(segment, start, end, text[start:end])
+
+
+def _allowed(found: list[spans.Span], known: Known) -> list[spans.Span]:
+    """Something must be highlighted where "no answer" is impossible: then the first word."""
+    if found or known.card.no_answer:
+        return found
+    start, end = spans.tokens(known.segments[0])[0]
+    return [spans.Span(0, start, end, known.segments[0][start:end])]
+
+
+def _apart(chosen: list[spans.Span]) -> list[spans.Span]:
+    """Drop spans that overlap an earlier one: the highlighter would have replaced it."""
+    kept: list[spans.Span] = []
+    for span in chosen:
+        if not any(map(span.overlaps, kept)):
+            kept.append(span)
+    return kept
+
+
+# The walk ----------------------------------------------------------------------------------------
+
+
+def walk(site: Site, address: str, policy: str, knowledge: Knowledge, seed: str) -> Iterator[str]:
+    """Walk one annotator from the study's address (or a personal link) to the completion code.
+
+    Yields the step ("training", "annotation") of each answer given. Raises RobotError where there
+    is no seat, or on a page that answers with an error.
+    """
+    rng = random.Random(seed)
+    decide = policy_of(policy, knowledge, rng)
+    page = lxml.html.fromstring(site.get(address))
+    begun = page.xpath("//a[contains(@class, 'main-action')][starts-with(@href, '/work/')]/@href")
+    if begun:
+        page = lxml.html.fromstring(site.get(begun[0]))
+    while (form := _leading_form(page)) is not None:
+        fields = dict(form.form_values())
+        if form.action.endswith("/consent/"):
+            fields["agree"] = "yes"
+        if form.action.endswith("/comprehend/"):
+            fields |= knowledge.of_instructions
+        if form.action.endswith("/answer/"):
+            turn = page.xpath("descendant-or-self::section[@id='turn']")[0]
+            yield "training" if turn.get("aria-label").startswith("Training") else "annotation"
+            fields |= _answer(page, decide, knowledge, rng)
+        html = site.post(form.action, fields, htmx="hx-post" in form.attrib)
+        page = lxml.html.fromstring(html)
+
+
+LEADING = (
+    "/start/", "/consent/", "/comprehend/", "/begin/", "/answer/", "/continue/", "/next-task/",
+)  # fmt: skip
+
+
+def _leading_form(page: Any) -> Any:
+    """The form that leads on, from Start to the next task; None at the end."""
+    return next((form for form in page.forms if _path(form).endswith(LEADING)), None)
+
+
+def _path(form: Any) -> str:
+    """Where a form leads, without what stands behind the question mark."""
+    return urlsplit(form.action or "").path
+
+
+def _answer(page: Any, decide: Policy, knowledge: Knowledge, rng: random.Random) -> dict[str, str]:
+    """Read the question on the page and decide on the fields of its form."""
+    segments = [box.text_content() for box in page.find_class("text")]
+    question = page.find_class("question")[0].text_content()
+    title = page.xpath("descendant::h1")[0].text_content()
+    known = knowledge.of(title, question, segments)
+    chosen, label = decide(known, rng)
+    if known.card.labels:
+        return {"label": label}
+    payload = {
+        "v": 1,
+        "no_answer": not chosen,
+        "spans": [
+            (
+                {"field": "question"}
+                if s.segment == spans.QUESTION
+                else {"field": "context", "index": s.segment}
+            )
+            | {"start": s.start, "end": s.end}
+            for s in sorted(chosen)
+        ],
+    }
+    return {"answer": json.dumps(payload, separators=(",", ":"))}

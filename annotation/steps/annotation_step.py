@@ -1,0 +1,55 @@
+"""The annotation step: the test examples, one after the other, without reveal and without score.
+
+A study on a platform that limits the time of one sitting is done in parts
+(annotation/recruitment/sittings.py): then the step stops at the end of a part and goes on when the
+worker comes for the next one.
+"""
+
+from datetime import datetime
+
+from annotation.models import Participation, Step, Turn
+from annotation.money import budget, ledger
+from annotation.monitoring import flags
+from annotation.recruitment import sittings
+from tasks.clock import database_now
+
+
+def begin(participation: Participation, after: Turn, until: datetime | None = None) -> Turn | None:
+    """Show the first test example, or None where the part ends with the training step.
+
+    Work after the last training example counts up to `until`. The caller holds the lock.
+    """
+    return _show(participation, 0, after, until)
+
+
+def go_on(participation: Participation, answered: Turn) -> Turn | None:
+    """Show the next test example; None after the last one, or at the end of a part.
+
+    The caller holds the participation's lock, and runs this in the transaction that stores the
+    answer: there is never an answered test example without what follows it.
+    """
+    if answered.position + 1 < len(participation.annotation_order):
+        # Shown with the reply to that answer: one moment, asked for once.
+        at = answered.answer.submitted_at
+        return _show(participation, answered.position + 1, answered, shown_at=at)
+    participation.status = Participation.Status.COMPLETED
+    participation.finished_at = database_now()
+    participation.signs = flags.of_one(participation)._asdict()
+    participation.save(update_fields=["status", "finished_at", "signs"])
+    sittings.leave(participation, "completed")
+    ledger.settle(participation)
+    budget.watch(participation.study_id)
+    return None
+
+
+def _show(
+    participation: Participation,
+    position: int,
+    after: Turn,
+    until: datetime | None = None,
+    shown_at: datetime | None = None,
+) -> Turn | None:
+    if sittings.ends_before(participation, position):
+        sittings.stop(participation)
+        return None
+    return participation.show(Step.ANNOTATION, position, after, until, shown_at)

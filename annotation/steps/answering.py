@@ -1,0 +1,123 @@
+"""The reply table of DESIGN section 2: what happens to an answer that arrives.
+
+First stored answer wins; the same one again is a retry and gets the current state; another one is a
+conflict; a payload that does not fit stores nothing. Everything shown afterwards is read from what
+was committed, so a kill between commit and reply loses nothing: a reload shows the same.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+
+from django.db import transaction
+
+from annotation.models import Answer, AnswerSpan, Participation, Step, Turn, scenario_of
+from annotation.steps import annotation_step
+from tasks import spans
+from tasks.clock import database_now
+from tasks.metrics import score
+from tasks.models import Example
+
+
+class Conflict(Exception):
+    """The answer is not for the current question: the state stays as it is (409)."""
+
+    ALREADY_REVEALED = "You have already answered this example: your first answer counts."
+    ALREADY_RECORDED = "Your answer to this example is already recorded: your first answer counts."
+    GIVEN_UP = (
+        "Your last answer was not stored: your place had been given up before it came. Go on, and"
+        " you find that example again."
+    )
+    NOT_CURRENT = "This is not the example that you are working on now. Here is the current one."
+
+
+def lock(token: str) -> Participation:
+    """The participation of that personal link, locked until the transaction ends.
+
+    Every step of a participation goes through this lock, so that two tabs (or a double click) are
+    served one after the other. Raises Participation.DoesNotExist.
+    """
+    participation = Participation.objects.select_for_update(no_key=True).get(token=token)
+    participation.scenario = scenario_of(participation)
+    return participation
+
+
+def read_answer(example: Example, card, fields: Mapping[str, str]) -> spans.Answer:
+    """Turn the fields of the form into an answer to this example.
+
+    Three forms arrive here: a label, the element's payload of offsets, and the typed alternative
+    (which needs no JavaScript). Raises spans.AnswerError.
+    """
+    if card.answered_by == "label":
+        return spans.read_label(fields.get("label", ""), [label.name for label in card.labels])
+    question = card.selectable_question(example.question)
+    limits = {"max_spans": card.max_spans, "no_answer_possible": card.no_answer}
+    if fields.get("answer"):
+        return spans.read_spans(fields["answer"], example.context, question, **limits)
+    return spans.read_typed(
+        fields.get("typed", ""),
+        example.context,
+        question,
+        no_answer=fields.get("no_answer") == "1",
+        **limits,
+    )
+
+
+def submit(
+    token: str, turn_id: int, fields: Mapping[str, str]
+) -> tuple[Participation, Turn | None]:
+    """Store the answer to that turn if it is the current question.
+
+    Returns the participation and its state: the latest turn, or None when it has just finished.
+
+    Raises Participation.DoesNotExist or Turn.DoesNotExist (404), Conflict (409) and
+    spans.AnswerError (422); in each of these cases nothing is stored.
+    """
+    with transaction.atomic():
+        participation = lock(token)
+        current = participation.latest_turn()
+        asked = current
+        if current is None or current.pk != turn_id:
+            asked = participation.turns.select_related("example", "answer").get(pk=turn_id)
+        card = participation.scenario.task.card
+        if asked.given is not None:
+            _same_or_conflict(asked, card, fields)
+            return participation, current
+        if participation.status != Participation.Status.WORKING:
+            raise Conflict(Conflict.GIVEN_UP)
+        given = read_answer(asked.example, card, fields)
+        store(asked, given, card.gold_rule, participation.scenario.idle_cutoff)
+        if asked.step == Step.TRAINING:
+            return participation, asked
+        return participation, annotation_step.go_on(participation, asked)
+
+
+def _same_or_conflict(turn: Turn, card, fields: Mapping[str, str]) -> None:
+    """Pass if these fields say again what is stored for the turn; else raise Conflict."""
+    try:
+        again = read_answer(turn.example, card, fields)
+    except spans.AnswerError:
+        again = None
+    if again != turn.answer.as_given():
+        training = turn.step == Step.TRAINING
+        raise Conflict(Conflict.ALREADY_REVEALED if training else Conflict.ALREADY_RECORDED)
+
+
+def store(turn: Turn, given: spans.Answer, gold_rule: str, idle_cutoff: timedelta) -> None:
+    """Insert the answer, its spans and its S1. The caller holds the lock and the transaction."""
+    result = score(given.texts, turn.example.gold, gold_rule)
+    # A clock may have been set back since: nothing is submitted before it was shown.
+    now = max(database_now(), turn.shown_at)
+    active = turn.active_until(now, idle_cutoff)
+    turn.answer = Answer.objects.create(
+        turn=turn,
+        no_answer=given.no_answer,
+        label=given.label,
+        s1=result.s1,
+        tokeniser=spans.TOKENISER,
+        active_seconds=active.total_seconds(),
+        submitted_at=now,
+    )
+    if given.spans:
+        AnswerSpan.objects.bulk_create(
+            AnswerSpan(answer=turn.answer, **span._asdict()) for span in given.spans
+        )

@@ -1,0 +1,51 @@
+"""Taking a participation out of the analysis by hand, and back in, each time with a reason.
+
+In the analysis or not is one fact, paid or not another: nothing here touches pay. Excluding frees
+the seat, so that the scenario still ends with as many analysed annotators as it has seats.
+"""
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+
+from annotation.models import Decision, Participation, Study
+from annotation.recruitment.seats import free_seat
+from tasks.clock import database_now
+
+
+class ExclusionError(Exception):
+    """Why it cannot be done; the text is for people."""
+
+
+def decide(
+    participation: Participation, in_analysis: bool, reason: str, by: AbstractBaseUser
+) -> None:
+    """Exclude a completed participation from the analysis, or include it again; log who and why.
+
+    Raises ExclusionError without a reason, for a participation that is not completed, and when the
+    seat has been given to somebody else; then nothing has changed.
+    """
+    reason = reason.strip()
+    if not reason or "\0" in reason:
+        raise ExclusionError("Write the reason: it is kept with the decision.")
+    with transaction.atomic():
+        # Seats are given out under the study's lock: taking one back must wait for its turn.
+        Study.objects.select_for_update(no_key=True).get(pk=participation.study_id)
+        one = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
+        if one.status != Participation.Status.COMPLETED:
+            raise ExclusionError("Only a completed participation can be excluded or included.")
+        if one.in_analysis == in_analysis:
+            return
+        seat = free_seat(one.scenario, one.kind) if in_analysis else None
+        if in_analysis and seat is None:
+            raise ExclusionError(
+                "Its seat was given to somebody else: exclude another one of the scenario first."
+            )
+        one.in_analysis, one.seat_number = in_analysis, seat
+        one.save(update_fields=["in_analysis", "seat_number"])
+        one.decisions.create(
+            about=Decision.About.ANALYSIS,
+            outcome=in_analysis,
+            reason=reason,
+            by=by,
+            at=database_now(),
+        )

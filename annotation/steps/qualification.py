@@ -1,0 +1,215 @@
+"""After the training step: who goes on, by the rule that was declared with the design.
+
+"Filter annotators whose performance is very low compared to average annotators in the group"
+(CLUES, section 4). The group is everybody of the same kind who finished this training step with
+the same task, shots and training file in this study, the screened-out included, those who withdrew
+not. Screening out is a paid exit and frees the seat; it is no rejection.
+"""
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Avg, Count
+
+from annotation.models import Answer, Decision, Participation, Qualification, Step, Study, Turn
+from annotation.money import budget, ledger
+from annotation.recruitment import sittings
+from annotation.steps import annotation_step
+from annotation.steps.answering import lock
+from tasks.clock import database_now
+
+# How many others a rule needs before it can screen anybody out.
+OTHERS_NEEDED = {Qualification.POINTS_BELOW: 2, Qualification.SDS_BELOW: 5}
+# Sums of fractions are off by less than this: nobody is screened out by how a computer adds.
+ROUNDING = 1e-6  # points
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Goes on or not; provisional while the group is too small to say."""
+
+    passes: bool
+    reason: str
+    provisional: bool = False
+
+
+def verdict(rule: str, threshold: float | None, own: float, others: Sequence[float]) -> Verdict:
+    """Apply the rule to a mean training S1 and those of the others in the group, all x 100.
+
+    The threshold is in points, or in standard deviations (ddof 1) of the others.
+    """
+    if rule == Qualification.MINIMUM:
+        words = f"training S1 {own:.1f}, at least {threshold:g} is asked for"
+        return Verdict(own >= (threshold or 0) - ROUNDING, words)
+    if rule not in OTHERS_NEEDED:
+        return Verdict(True, "the study screens nobody out")
+    needed = OTHERS_NEEDED[Qualification(rule)]
+    if len(others) < needed:
+        words = f"training S1 {own:.1f}; {len(others)} others so far, {needed} are needed to judge"
+        return Verdict(True, words, provisional=True)
+    mean = statistics.mean(others)
+    below = mean - own
+    if rule == Qualification.POINTS_BELOW:
+        words = f"training S1 {own:.1f}, {below:.1f} points below the mean {mean:.1f} of"
+        return Verdict(below <= (threshold or 0) + ROUNDING, f"{words} {len(others)} others")
+    spread = statistics.stdev(others)
+    allowed = (threshold or 0) * spread
+    words = f"training S1 {own:.1f}; the {len(others)} others have {mean:.1f} ± {spread:.1f}"
+    return Verdict(below <= allowed + ROUNDING, words)
+
+
+def training_means(study: Study) -> dict[int, tuple[int, str, float]]:
+    """Participation -> (scenario, kind, mean training S1 x 100), of all who finished the training.
+
+    The number of answered training examples says who finished: the order has as many.
+    """
+    answered = (
+        Answer.objects.filter(turn__participation__study=study, turn__step=Step.TRAINING)
+        .values(
+            "turn__participation_id",
+            "turn__participation__scenario_id",
+            "turn__participation__kind",
+            "turn__participation__training_order",
+        )
+        .annotate(mean=Avg("s1"), n=Count("pk"))
+    )
+    return {
+        row["turn__participation_id"]: (
+            row["turn__participation__scenario_id"],
+            row["turn__participation__kind"],
+            100 * row["mean"],
+        )
+        for row in answered
+        if row["n"] == len(row["turn__participation__training_order"])
+    }
+
+
+def judge(participation: Participation) -> Verdict:
+    """What the study's rule says of this participation now."""
+    study = participation.study
+    means = training_means(study)
+    if participation.pk not in means:
+        return Verdict(True, "no finished training step to judge by")
+    own = means.pop(participation.pk)
+    others = [mean for scenario, kind, mean in means.values() if (scenario, kind) == own[:2]]
+    return verdict(study.qualification, study.qualification_threshold, own[2], others)
+
+
+def after_training(participation: Participation, turn: Turn) -> Turn | None:
+    """From the last reveal on: the annotation step, the wait for a decision, or the paid exit.
+
+    The caller holds the participation's lock. Returns the turn that is shown next, or None.
+    """
+    rule = participation.study.qualification
+    if rule == Qualification.NONE:
+        return annotation_step.begin(participation, turn)
+    if rule == Qualification.RESEARCHER:
+        participation.status = Participation.Status.WAITING
+        participation.waiting_since = database_now()
+        participation.save(update_fields=["status", "waiting_since"])
+        return None
+    found = judge(participation)
+    if not found.passes:
+        screen_out(participation, found.reason)
+        return None
+    _note(participation, True, found.reason, None)
+    return annotation_step.begin(participation, turn)
+
+
+def decide(token: str, passes: bool, reason: str, by=None) -> Participation:
+    """A researcher (or the time limit, `by` None) lets a waiting worker go on, or screens them out.
+
+    Does nothing to one who is not waiting (any more). Raises Participation.DoesNotExist, and
+    ValueError for a reason that cannot be stored.
+    """
+    if "\0" in reason:
+        raise ValueError("The reason contains a sign that is no character.")
+    with transaction.atomic():
+        participation = lock(token)
+        if participation.status != Participation.Status.WAITING:
+            return participation
+        participation.decided_at = database_now()
+        if not passes:
+            screen_out(participation, reason, by)
+            return participation
+        participation.status = Participation.Status.WORKING
+        participation.save(update_fields=["status", "decided_at"])
+        _note(participation, True, reason, by)
+        last = participation.latest_turn()
+        annotation_step.begin(participation, last, until=participation.waiting_since)
+        return participation
+
+
+def end_of_wait(participation: Participation) -> datetime | None:
+    """Until when a researcher may decide; after that the worker goes on."""
+    since = participation.waiting_since
+    return None if since is None else since + participation.study.decision_limit
+
+
+def move_on(token: str) -> Participation:
+    """What the waiting page asks for again and again: go on once the time limit is over."""
+    participation = Participation.objects.select_related("study").get(token=token)
+    until = end_of_wait(participation)
+    if participation.status != Participation.Status.WAITING or until > database_now():
+        return participation
+    minutes = participation.study.decision_minutes
+    return decide(token, True, f"nobody decided within {minutes} minutes")
+
+
+def screen_out(participation: Participation, reason: str, by=None) -> None:
+    """The paid exit: the seat is free again, the answers are kept. The caller holds the lock."""
+    participation.status = Participation.Status.SCREENED_OUT
+    participation.seat_number = None
+    participation.in_analysis = False
+    participation.finished_at = database_now()
+    _note(participation, False, reason, by)
+    participation.decisions.create(
+        about=Decision.About.ANALYSIS,
+        outcome=False,
+        reason=f"screened out: {reason}",
+        by=by,
+        at=database_now(),
+    )
+    participation.save(
+        update_fields=["status", "seat_number", "in_analysis", "finished_at", "decided_at"]
+    )
+    sittings.leave(participation, "not_qualified")
+    ledger.settle(participation)
+    budget.watch(participation.study_id)
+
+
+def _note(participation: Participation, passes: bool, reason: str, by) -> None:
+    participation.qualified = passes
+    participation.save(update_fields=["qualified"])
+    participation.decisions.create(
+        about=Decision.About.QUALIFICATION,
+        outcome=passes,
+        reason=reason,
+        by=by,
+        at=database_now(),
+    )
+
+
+def flagged_again(study: Study) -> dict[int, str]:
+    """Participations that passed while the group was too small and would not pass now, and why."""
+    if study.qualification not in OTHERS_NEEDED:
+        return {}
+    means = training_means(study)
+    passed = study.participations.filter(qualified=True).values_list("pk", flat=True)
+    found = {}
+    for pk in passed:
+        if pk not in means:
+            continue
+        scenario, kind, own = means[pk]
+        others = [
+            mean
+            for other, (of, its_kind, mean) in means.items()
+            if other != pk and (of, its_kind) == (scenario, kind)
+        ]
+        now = verdict(study.qualification, study.qualification_threshold, own, others)
+        if not now.passes:
+            found[pk] = f"would be screened out by now: {now.reason}"
+    return found

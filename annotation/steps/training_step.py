@@ -1,0 +1,108 @@
+"""The training step: k examples, each revealed once its answer is stored, never to be revised.
+
+Zero-shot workers have none and begin with the annotation step.
+"""
+
+from django.db import transaction
+
+from annotation.models import Exposure, Participation, Step, Study, Turn
+from annotation.steps import attention_checks, comprehension, qualification
+from annotation.steps.answering import Conflict, lock
+from annotation.steps.ordering import order_examples
+from tasks.comparison import Comparison, compare
+from tasks.models import Split
+
+ALREADY_DONE = (
+    "You have already worked on this task before, so you cannot take part in it again. Thank you!"
+)
+
+
+def begin(token: str) -> None:
+    """Show the first example: from here on the worker has seen this task.
+
+    A second call changes nothing. Somebody who has met the task elsewhere in the meantime loses
+    the seat and is marked as refused. Raises Participation.DoesNotExist, and Conflict before
+    consent.
+    """
+    with transaction.atomic():
+        participation = lock(token)
+        if participation.status == Participation.Status.ARRIVED:
+            raise Conflict("Please answer the question about consent first.")
+        if participation.status != Participation.Status.WORKING or participation.turns.exists():
+            return
+        if comprehension.is_open(participation):
+            raise Conflict("Please answer the questions about the instructions first.")
+        _exposure, is_new = Exposure.objects.get_or_create(
+            worker_key=participation.worker.key, task_name=participation.scenario.task.name
+        )
+        if not is_new:
+            participation.status = Participation.Status.REFUSED
+            participation.seat_number = None
+            participation.save(update_fields=["status", "seat_number"])
+            return
+        _set_orders(participation)
+        first = Step.TRAINING if participation.training_order else Step.ANNOTATION
+        participation.show(first, 0)
+
+
+def _set_orders(participation: Participation) -> None:
+    """Draw and store the orders of both steps."""
+    scenario, study = participation.scenario, participation.study
+    # The number of the seat's holder in the study, not the secret token, so that the draw can be
+    # repeated from the design by anyone who knows the seed.
+    seed = f"{study.seed}:{scenario.shots}:{scenario.task.name}:{participation.pseudonym}"
+    if scenario.shots:
+        split = scenario.task.train_split(scenario.shots, scenario.split_number)
+        participation.training_order = _draw(split, study.training_order, f"{seed}:training")
+    participation.annotation_order = _draw(
+        scenario.task.test_split, study.annotation_order, f"{seed}:annotation"
+    )
+    attention_checks.mix_in(participation, f"{seed}:checks")
+    participation.save(update_fields=["training_order", "annotation_order", "checks"])
+
+
+def _draw(split: Split, how: Study.Order, seed: str) -> list[int]:
+    examples = [
+        (pk, tuple(context))
+        for pk, context in split.examples.order_by("position").values_list("pk", "context")
+    ]
+    return order_examples(examples, how, seed)
+
+
+def go_on(token: str) -> tuple[Participation, Turn | None]:
+    """From a reveal to the next example, or from the last reveal to the annotation step.
+
+    Asked anywhere else (a second click, a second tab) it changes nothing. Returns the
+    participation and its state; raises Participation.DoesNotExist.
+    """
+    with transaction.atomic():
+        participation = lock(token)
+        turn = participation.latest_turn()
+        if (
+            participation.status != Participation.Status.WORKING
+            or turn is None
+            or turn.given is None
+            or turn.step != Step.TRAINING
+        ):
+            return participation, turn
+        if turn.position + 1 < len(participation.training_order):
+            return participation, participation.show(Step.TRAINING, turn.position + 1, after=turn)
+        return participation, qualification.after_training(participation, turn)
+
+
+def reveal(turn: Turn) -> Comparison:
+    """What is shown after an answer of the training step: the answer beside the gold.
+
+    Raises ValueError for any other turn: gold leaves the server only by this door.
+    """
+    if turn.step != Step.TRAINING or turn.given is None:
+        raise ValueError("only an answered turn of the training step is revealed")
+    card = turn.participation.scenario.task.card
+    example = turn.example
+    return compare(
+        turn.answer.as_given(),
+        example.gold,
+        card.gold_rule,
+        example.context,
+        card.selectable_question(example.question),
+    )

@@ -1,0 +1,81 @@
+"""Withdrawing: the answers are erased, the seat is free again, a tombstone keeps the counts true.
+
+The only path that deletes answers (DESIGN section 3, invariant 2): the guards of the database let
+the rows of a participation go only where its tombstone stands. No score stays either: reasons of
+decisions tell some, and so do the results of jobs. That this worker has met the task is kept, as a
+keyed hash, so that nobody meets its examples twice; what was earned and what was decided, too.
+"""
+
+from django.db import transaction
+
+from annotation.models import Answer, AnswerSpan, ExitAnswers, Participation, Tombstone
+from annotation.money import budget, ledger
+from annotation.recruitment import seats, sittings
+from annotation.steps.answering import lock
+from tasks import jobs
+from tasks.clock import database_now
+from tasks.models import Job
+
+REASON = "withdrawn"  # in place of every reason that was written about a participation
+
+
+def withdraw(token: str) -> Participation:
+    """Erase the answers of that participation. A second call changes nothing.
+
+    Raises Participation.DoesNotExist.
+    """
+    with transaction.atomic():
+        participation = lock(token)
+        if participation.status == Participation.Status.WITHDRAWN:
+            return participation
+        # What was earned stays earned; once the answers are gone nobody could work it out.
+        participation.worked_seconds = ledger.active_time(participation).total_seconds()
+        turns = participation.turns.all()
+        now = database_now()
+        Tombstone.objects.create(
+            participation=participation, turns_erased=turns.count(), erased_at=now
+        )
+        AnswerSpan.objects.filter(answer__turn__participation=participation).delete()
+        Answer.objects.filter(turn__participation=participation).delete()
+        turns.delete()
+        ExitAnswers.objects.filter(participation=participation).delete()
+        participation.decisions.update(reason=REASON)
+        freed = seats.freed(participation)
+        logged = participation.study.events.filter(what__startswith=freed)
+        logged.update(what=f"{freed}{REASON}")
+        participation.status = Participation.Status.WITHDRAWN
+        participation.seat_number = None
+        participation.in_analysis = False
+        participation.signs = None
+        participation.qualified = None
+        participation.comprehension_tries = 0
+        # It ties this participation to others of the same browser.
+        participation.browser = ""
+        participation.training_order = participation.annotation_order = participation.checks = []
+        participation.finished_at = participation.finished_at or now
+        participation.save(
+            update_fields=[
+                "status", "seat_number", "in_analysis", "training_order", "annotation_order",
+                "checks", "worked_seconds", "finished_at", "signs", "qualified",
+                "comprehension_tries", "browser",
+            ]
+        )  # fmt: skip
+        jobs.drop(Job.objects.filter(pk__in=_jobs_that_hold(participation)))
+        sittings.leave(participation, "withdrawn")
+        ledger.settle(participation)
+        budget.watch(participation.study_id)
+        return participation
+
+
+def _jobs_that_hold(participation: Participation) -> list[int]:
+    """The jobs, done or not, whose files or results are made of these answers among others.
+
+    A release bundle is made of the whole study; a job of the analysis page names in its `cells`
+    whom it is made of, by task and shots.
+    """
+    return [
+        job.pk
+        for job in Job.objects.filter(parameters__study=participation.study_id).defer("result")
+        if job.kind == "release"
+        or any(participation.pk in people for *_, people in job.parameters.get("cells", ()))
+    ]

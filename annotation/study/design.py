@@ -1,0 +1,442 @@
+"""From draft to closed: the rules of a design, its scenarios, and the freezing at opening.
+
+While a study is a draft its scenarios are made anew at each save. Opening writes the manifest (the
+canonical JSON of everything that decides what annotators see and what counts) and its hash. Pausing
+and closing are no part of the design and change neither.
+"""
+
+import copy
+import hashlib
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, Decimal
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.db import transaction
+from django.db.models import F, Sum
+
+from annotation.models import Qualification, Scenario, Study
+from annotation.money import budget, ledger
+from annotation.steps import comprehension
+from annotation.steps.qualification import OTHERS_NEEDED
+from annotation.study import consent_text
+from tasks.clock import database_now
+from tasks.formats import canonical
+from tasks.metrics import recipe
+from tasks.models import Example, Split, Task
+from tasks.spans import TOKENISER
+
+# What a researcher may press: action -> (from these statuses, to this one, words for people).
+TRANSITIONS: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "open": (("draft",), "open", "Open"),
+    "pause": (("open",), "paused", "Pause"),
+    "reopen": (("paused",), "open", "Reopen"),
+    "close": (("open", "paused"), "closed", "Close for good"),
+    "draft": (("open", "paused"), "draft", "Back to draft"),
+}
+# More than anybody can mean, and so little that a date can be worked out from it.
+MOST = {
+    "idle_limit_hours": 365 * 24,
+    "estimated_minutes": 10_000,
+    "max_screen_outs_in_a_row": 1000,
+}
+# What a threshold is measured in: its largest value, and how it is told.
+SCALES = {
+    Qualification.MINIMUM: (100, "0 to 100, such as 60"),
+    Qualification.POINTS_BELOW: (100, "0 to 100 points, such as 20"),
+    Qualification.SDS_BELOW: (10, "0 to 10 standard deviations, such as 2"),
+}
+SUGGESTED_TIMES = 3  # the estimate: what is suggested as the cap of one person
+
+
+class DesignError(Exception):
+    """A change that the study does not allow now; the text is for people."""
+
+
+class StaleDesign(DesignError):
+    """Somebody else has saved the draft since the form was made."""
+
+
+# What a form of the design changes, in the order of its version.
+FORM_FIELDS = (
+    "name", "title", "tasks", "shots", "split_number", "annotators", "training_order",
+    "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
+    "hourly_rate", "currency", "base_reward", "minimum_pay", "most_paid_hours", "budget",
+    "estimated_minutes", "idle_limit_hours", "idle_cutoff_seconds", "computer_only",
+    "comprehension_questions", "comprehension_attempts", "qualification",
+    "qualification_threshold", "max_screen_outs_in_a_row", "decision_minutes", "attention_checks",
+    "exit_questionnaire", "consent_text",
+)  # fmt: skip
+
+
+def values(study: Study) -> dict[str, Any]:
+    """What the draft holds in each field of the form; tasks as their names with versions."""
+    found = {name: getattr(study, name) for name in FORM_FIELDS if name != "tasks"}
+    tasks = study.tasks.order_by("name", "version") if study.pk else []
+    return {**found, "tasks": [str(task) for task in tasks]}
+
+
+def version(study: Study) -> str:
+    """A mark of the draft as it is stored, field by field: equal marks, equal drafts."""
+    found = values(study)
+    marks = [hashlib.sha256(str(found[name]).encode()).hexdigest()[:8] for name in FORM_FIELDS]
+    return "-".join(marks) if study.pk else ""
+
+
+def changed(before: str, now: str) -> list[str]:
+    """The fields that differ between two versions; all of them where one is no version."""
+    first, second = before.split("-"), now.split("-")
+    if len(first) != len(second):
+        return list(FORM_FIELDS)
+    return [name for name, a, b in zip(FORM_FIELDS, first, second, strict=True) if a != b]
+
+
+def check_design(study: Study, tasks: Sequence[Task]) -> None:
+    """Raise ValidationError with the reason at each field that breaks a rule."""
+    errors: dict[str, list[str]] = {}
+    try:
+        study.full_clean(exclude=["owner", "shots"])
+    except ValidationError as error:
+        errors = {field: list(messages) for field, messages in error.message_dict.items()}
+
+    def refuse(field: str, sentence: str) -> None:
+        errors.setdefault(field, []).append(sentence)
+
+    if not tasks:
+        refuse("tasks", "Choose at least one task.")
+    names = [task.name for task in tasks]
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        refuse("tasks", f"{name} is chosen twice: a study holds one version of a task.")
+    _check_shots(study, tasks, refuse)
+    if tasks and (study.tasks_per_worker or 0) > len(tasks):
+        refuse("tasks_per_worker", f"The study has only {len(tasks)} task(s).")
+    for field, most in MOST.items():
+        if (getattr(study, field) or 0) > most:
+            refuse(field, f"At most {most}.")
+    if "\0" in study.consent_text or not study.consent_text.strip():
+        refuse("consent_text", "Write what workers consent to.")
+    _check_gates(study, tasks, refuse)
+    if errors:
+        errors.pop(NON_FIELD_ERRORS, None)
+        raise ValidationError(errors)
+
+
+def _check_shots(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
+    shots = study.shots
+    if not isinstance(shots, list) or not shots:
+        refuse("shots", "Choose at least one number of shots; 0 is without a training step.")
+        return
+    if any(type(number) is not int or number < 0 for number in shots):
+        refuse("shots", "Shots are whole numbers of at least 0.")
+        return
+    if len(set(shots)) < len(shots):
+        refuse("shots", "A number of shots is there twice.")
+    for task in tasks:
+        for number in shots:
+            if not number:
+                continue
+            if number not in task.training_sizes:
+                sizes = ", ".join(map(str, [0, *task.training_sizes]))
+                refuse("shots", f"{task.name} has no training file of {number}; it has {sizes}.")
+            elif study.split_number not in task.split_numbers(number):
+                numbers = ", ".join(map(str, task.split_numbers(number)))
+                refuse(
+                    "split_number",
+                    f"{task.name} has no training file number {study.split_number} of {number}"
+                    f" shots; it has {numbers}.",
+                )
+
+
+def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
+    """The questions, checks and rule that stand between arrival and completion."""
+    try:
+        comprehension.parse(study.comprehension_questions)
+    except comprehension.QuestionError as error:
+        refuse("comprehension_questions", str(error))
+    threshold = study.qualification_threshold
+    if study.qualification in SCALES:
+        most, words = SCALES[Qualification(study.qualification)]
+        if threshold is None:
+            refuse("qualification_threshold", f"This rule needs a threshold: {words}.")
+        elif not threshold <= most:
+            refuse("qualification_threshold", f"The threshold of this rule is {words}.")
+        elif study.qualification == Qualification.MINIMUM and 0 < threshold <= 1:
+            percent = f"{100 * threshold:g}"
+            refuse(
+                "qualification_threshold",
+                f"The threshold of this rule is {words}: write {percent} for {percent} %.",
+            )
+    elif threshold is not None and not threshold <= 100:
+        refuse("qualification_threshold", "At most 100.")
+    if study.qualification != Qualification.NONE and not any(study.shots or []):
+        refuse("qualification", "Without a training step there is nothing to judge by.")
+    for task in tasks if study.attention_checks else []:
+        found = Example.objects.filter(split__task=task, split__kind=Split.Kind.CHECK).count()
+        if found < study.attention_checks:
+            refuse("attention_checks", f"{task} has {found} attention checks: import them first.")
+
+
+def suggested_hours(study: Study) -> Decimal:
+    """Three times the estimate, in hours with one decimal: a cap for everybody who is slow."""
+    hours = Decimal(SUGGESTED_TIMES * (study.estimated_minutes or 0)) / 60
+    return max(hours.quantize(Decimal("0.1"), ROUND_CEILING), Decimal("0.1"))
+
+
+def suggested_budget(study: Study, seats: int) -> Decimal | None:
+    """The cap for that many seats and a fifth more, for who is screened out or leaves early.
+
+    In currency; with the suggested cap where the study has none yet. None for volunteers.
+    """
+    capped = copy.copy(study)
+    capped.most_paid_hours = study.most_paid_hours or suggested_hours(study)
+    most = ledger.cap(capped) or 0
+    places = seats + -(-seats // 5)
+    return Decimal(ledger.in_currency(places * most)) if study.is_paid else None
+
+
+def suggest_limits(study: Study, tasks: Sequence[Task]) -> None:
+    """Set the cap and the budget of a paid draft to what is suggested, where they are empty."""
+    if study.hourly_rate and study.most_paid_hours is None:
+        study.most_paid_hours = suggested_hours(study)
+    if study.budget is None:
+        seats = len(tasks) * len(study.shots) * study.annotators
+        study.budget = suggested_budget(study, seats)
+
+
+def missing(study: Study) -> list[str]:
+    """What a draft lacks to be opened, in sentences."""
+    found = []
+    if study.hourly_rate and study.most_paid_hours is None:
+        found.append(
+            "Set the most paid hours per task: the cap of what one person can earn. Suggested:"
+            f" {suggested_hours(study)}, {SUGGESTED_TIMES} times the estimate."
+        )
+    if study.is_paid and study.budget is None:
+        seats = study.scenarios.aggregate(n=Sum("seats", default=0))["n"]
+        found.append(
+            f"Set the budget of the study. Suggested: {suggested_budget(study, seats)}"
+            f" {study.currency}, the cap for each of its {seats} seats and a fifth more."
+        )
+    if study.is_paid and study.budget is not None:
+        most = ledger.cap(study)
+        if most is not None and ledger.cents(study.budget) < most:
+            found.append(
+                f"The budget, {study.budget} {study.currency}, has no room for one person, who may"
+                f" earn {ledger.in_currency(most)}."
+            )
+    return found
+
+
+def save_draft(study: Study, tasks: Sequence[Task], made_from: str | None = None) -> None:
+    """Check and save a draft, with its scenarios.
+
+    `made_from` is the `version` of the draft that the changes were made to. Raises ValidationError
+    (fields), DesignError when the study is frozen by now, StaleDesign when the draft is another.
+    """
+    check_design(study, tasks)
+    with transaction.atomic():
+        if study.pk:
+            # Somebody may be opening it at this moment: what was frozen must stay as it was.
+            stored = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+            if not stored.is_draft:
+                raise DesignError(f"The study is {stored.status}: its design is frozen.")
+            if made_from is not None and made_from != version(stored):
+                raise StaleDesign("The draft was changed meanwhile.")
+        study.shots = sorted(study.shots)
+        study.save()
+        study.tasks.set(tasks)
+        study.scenarios.all().delete()
+        Scenario.objects.bulk_create(
+            Scenario(
+                study=study,
+                task=task,
+                shots=shots,
+                split_number=study.split_number if shots else None,
+                seats=study.annotators,
+            )
+            for task in sorted(tasks, key=lambda task: task.name)
+            for shots in study.shots
+        )
+
+
+def build_manifest(study: Study) -> dict[str, Any]:
+    """Everything that is frozen at opening, as JSON-able data."""
+    tasks = study.tasks.order_by("name")
+    return {
+        "name": study.name,
+        "title": study.title,
+        "tasks": [
+            {
+                "name": task.name,
+                "version": task.version,
+                "content_hash": task.content_hash,
+                "rechained": task.rechained,
+                "card": task.card.as_dict(),
+                "recipe": recipe(task.card.gold_rule),
+            }
+            for task in tasks
+        ],
+        "scenarios": [
+            {"task": s.task.name, "shots": s.shots, "split": s.split_number, "seats": s.seats}
+            for s in study.scenarios.select_related("task").order_by("task__name", "shots")
+        ],
+        "training_order": study.training_order,
+        "annotation_order": study.annotation_order,
+        "seed": study.seed,
+        "tasks_per_worker": study.tasks_per_worker,
+        "help_examples_at_zero_shots": study.help_examples_at_zero_shots,
+        "hourly_rate": str(study.hourly_rate),
+        "currency": study.currency,
+        "estimated_minutes": study.estimated_minutes,
+        "idle_limit_hours": study.idle_limit_hours,
+        "pay": {
+            "base_reward": str(study.base_reward),
+            "minimum_pay": str(study.minimum_pay),
+            "most_paid_hours": (
+                None if study.most_paid_hours is None else str(study.most_paid_hours)
+            ),
+            # What one person earns at most besides bonuses, and all people together.
+            "cap": None if (most := ledger.cap(study)) is None else ledger.in_currency(most),
+            "budget": None if study.budget is None else str(study.budget),
+            "active_time": f"sum of min(gap, {study.idle_cutoff_seconds} s) between signs of work",
+        },
+        "comprehension_questions": study.comprehension_questions,
+        "comprehension_attempts": study.comprehension_attempts,
+        "qualification": {
+            "rule": study.qualification,
+            "threshold": study.qualification_threshold,
+            "others_needed": OTHERS_NEEDED.get(study.qualification, 0),
+            "decision_minutes": study.decision_minutes,
+        },
+        "max_screen_outs_in_a_row": study.max_screen_outs_in_a_row,
+        "attention_checks": study.attention_checks,
+        "attention_check_hashes": {
+            task.name: list(
+                Example.objects.filter(split__task=task, split__kind=Split.Kind.CHECK)
+                .order_by("position")
+                .values_list("content_hash", flat=True)
+            )
+            for task in (tasks if study.attention_checks else [])
+        },
+        "exit_questionnaire": study.exit_questionnaire,
+        "computer_only": study.computer_only,
+        "consent_text": study.consent_text,
+        "tokeniser": TOKENISER,
+    }
+
+
+def allowed_actions(study: Study) -> list[tuple[str, str]]:
+    """(action, words) for what can be pressed now."""
+    has_seats = study.allocations.exists() or study.participations.exists()
+    return [
+        (action, words)
+        for action, (sources, _target, words) in TRANSITIONS.items()
+        if study.status in sources and not (action == "draft" and has_seats)
+    ]
+
+
+def change_status(study: Study, action: str, by: AbstractBaseUser | None = None) -> None:
+    """Open, pause, reopen, close, or go back to draft; `study` carries the new state afterwards.
+
+    Raises DesignError where the study does not allow it now, and PermissionDenied for a budget
+    above the limit of who may not spend.
+    """
+    if action not in TRANSITIONS:
+        raise DesignError("There is no such change.")
+    sources, target, words = TRANSITIONS[action]
+    with transaction.atomic():
+        # Two clicks on Open, or a Start beside "Back to draft": one at a time.
+        locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        if locked.status not in sources:
+            raise DesignError(f"“{words}” is not possible: the study is {locked.status}.")
+        if action == "draft":
+            if locked.allocations.exists() or locked.participations.exists():
+                raise DesignError("Somebody has taken a seat: the design stays frozen.")
+            locked.manifest = locked.manifest_hash = ""
+            locked.opened_at = None
+            if (locked.qualification_threshold or 0) > 100:  # opened before it was bounded
+                locked.qualification_threshold = None
+        if action == "reopen" and budget.is_reached(locked):
+            raise DesignError(f"Raise the budget first: {budget.is_reached(locked)}.")
+        if action == "open":
+            budget.check_limit(locked, by)
+            lacks = missing(locked)
+            if lacks:
+                raise DesignError(" ".join(lacks))
+            try:
+                check_design(locked, list(locked.tasks.all()))
+            except ValidationError as error:
+                raise DesignError(" ".join(error.messages)) from None
+            manifest = canonical(build_manifest(locked))
+            locked.manifest = manifest.decode()
+            locked.manifest_hash = hashlib.sha256(manifest).hexdigest()
+            locked.opened_at = database_now()
+            consent_text.freeze(locked)
+        locked.status = target
+        locked.save()
+        locked.events.create(what=f"{words}: {locked.status}", by=by, at=database_now())
+    study.refresh_from_db()
+
+
+# What can be switched while a study runs, outside its frozen design.
+SWITCHES = ("open_link_on", "shared_computers")
+
+
+def switch(study: Study, chosen: dict[str, bool], by: AbstractBaseUser) -> None:
+    """Set the switches of a study, whatever its status; the log keeps each that changes."""
+    with transaction.atomic():
+        locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        for name in SWITCHES:
+            if getattr(locked, name) == chosen[name]:
+                continue
+            setattr(locked, name, chosen[name])
+            words = Study._meta.get_field(name).verbose_name
+            locked.events.create(what=f"{words}: {'yes' if chosen[name] else 'no'}", by=by)
+        locked.save(update_fields=SWITCHES)
+
+
+def add_seats(scenario: Scenario, number: int, by: AbstractBaseUser) -> None:
+    """Give a scenario of an open or paused study more seats; the log keeps it, the design stays.
+
+    Raises DesignError, and PermissionDenied for who may not spend where the study is on Prolific:
+    the next sync buys places for these seats.
+    """
+    if not 1 <= number <= 1000:
+        raise DesignError("Add between 1 and 1000 seats.")
+    with transaction.atomic():
+        # Seats are given out under the study's lock.
+        study = Study.objects.select_for_update(no_key=True).get(pk=scenario.study_id)
+        if study.status not in (Study.Status.OPEN, Study.Status.PAUSED):
+            raise DesignError(f"The study is {study.status}: its seats stay as they are.")
+        if study.prolific_studies.exclude(external_id=None).exists():
+            budget.check_may_spend(by)
+        study.scenarios.filter(pk=scenario.pk).update(seats=F("seats") + number)
+        study.events.create(
+            what=f"{number} seat{'' if number == 1 else 's'} added to {scenario}", by=by
+        )
+
+
+def raise_budget(study: Study, amount: Decimal, by: AbstractBaseUser) -> None:
+    """Give an open or paused study a larger budget; the log keeps it, the design stays.
+
+    Raises DesignError, and PermissionDenied above the limit for who may not spend.
+    """
+    with transaction.atomic():
+        locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        if locked.status not in (Study.Status.OPEN, Study.Status.PAUSED):
+            raise DesignError(f"The study is {locked.status}: its budget stays as it is.")
+        if ledger.cap(locked) is None:
+            raise DesignError(
+                "This study was opened without a limit of what one person can earn: no budget can"
+                " be kept for it."
+            )
+        before = locked.budget
+        if before is not None and amount <= before:
+            raise DesignError(f"The budget is {before} {locked.currency} already: write more.")
+        locked.budget = amount
+        budget.check_limit(locked, by)
+        locked.save(update_fields=["budget"])
+        locked.events.create(
+            what=f"budget raised from {before or 'none'} to {amount} {locked.currency}", by=by
+        )

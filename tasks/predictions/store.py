@@ -1,0 +1,269 @@
+"""Storing predictions of models: scored like any answer, all files of an upload or none."""
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+
+from tasks import checking
+from tasks.formats import FormatError
+from tasks.models import Example, Model, Prediction, PredictionFile, Task
+from tasks.predictions.format import place_of
+
+DETAILS = ("title", "link", "parameters")
+PART = 200_000  # bytes that are read together, or one file where it is larger
+
+
+class PredictionsError(ValueError):
+    """Why nothing was stored: one sentence for each problem, files named."""
+
+    def __init__(self, problems: Sequence[str]):
+        super().__init__("\n".join(problems))
+        self.problems = list(problems)
+
+
+@dataclass(frozen=True)
+class Upload:
+    """A file of predictions as it came, and what it is of."""
+
+    filename: str
+    data: bytes
+    task: Task
+    shots: int
+    split_number: int | None
+
+    @classmethod
+    def named(cls, filename: str, data: bytes) -> "Upload":
+        """An upload whose place is read from its name. Raises FormatError."""
+        place = place_of(filename)
+        versions = Task.objects.filter(name=place.task)
+        if place.version:
+            versions = versions.filter(version=place.version)
+        task = versions.order_by("-version").first()
+        if task is None:
+            known = ", ".join(one.name for one in Task.objects.latest_versions()) or "none yet"
+            version = f" v{place.version}" if place.version else ""
+            raise FormatError(
+                filename, None, None, f"there is no task {place.task}{version}; imported: {known}"
+            )
+        return cls(filename, data, task, place.shots, place.split_number)
+
+    def check_place(self) -> None:
+        """The task must have the training file that is named. Raises FormatError."""
+        if not self.shots:
+            return
+        numbers = self.task.split_numbers(self.shots)
+        if self.split_number not in numbers:
+            sizes = ", ".join(map(str, self.task.training_sizes)) or "none"
+            has = (
+                f"its numbers are {', '.join(map(str, numbers))}" if numbers else f"it has {sizes}"
+            )
+            raise FormatError(
+                self.filename, None, None,
+                f"{self.task} has no training file of {self.shots} shots with number"
+                f" {self.split_number}; {has}",
+            )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The predictions of a file with their S1, not stored yet, and what is to be said of them.
+
+    `remarks` is None where the file was not held against the card.
+    """
+
+    rows: list[Prediction]
+    remarks: list[str] | None
+
+
+def add(
+    name: str, uploads: Sequence[Upload], by: AbstractBaseUser, **details: Any
+) -> list[PredictionFile]:
+    """Score and store predictions of the model of that name, which is made if there is none.
+
+    `details` (title, link, parameters) describe the model; an empty one leaves what is stored.
+    Raises PredictionsError naming every file that does not do, ValidationError for a name or
+    detail that does not do; then nothing is stored, the model included.
+    """
+    if not uploads:
+        raise PredictionsError(["There is no file of predictions."])
+    # Reading and scoring take longer than storing, and need no lock.
+    return store(name, uploads, scored(uploads), by, details)
+
+
+def check(name: str, uploads: Sequence[Upload], by: AbstractBaseUser, **details: Any) -> None:
+    """Raise what `add` would, but for what is in the files; store nothing."""
+    problems = list(_misplaced(uploads).values())
+    if problems:
+        raise PredictionsError(problems)
+    with transaction.atomic():
+        _free_model(name, uploads, by, details)
+        transaction.set_rollback(True)
+
+
+def store(
+    name: str,
+    uploads: Sequence[Upload],
+    found: Sequence[Scored],
+    by: AbstractBaseUser,
+    details: dict[str, Any],
+) -> list[PredictionFile]:
+    """Store what was scored, all or nothing. Raises as `add` does."""
+    try:
+        with transaction.atomic():
+            model = _free_model(name, uploads, by, details)
+            return [_store(model, upload, one) for upload, one in zip(uploads, found, strict=True)]
+    except IntegrityError:
+        # The check above passed, so somebody stored the same model or place since.
+        raise PredictionsError(
+            ["Somebody uploaded the same at this very moment: look at the list, then try again."]
+        ) from None
+
+
+def _free_model(
+    name: str, uploads: Sequence[Upload], by: AbstractBaseUser, details: dict[str, Any]
+) -> Model:
+    """The model, which has no predictions yet where these belong."""
+    model = _model(name, by, details)
+    problems = [
+        f"{upload.filename}: {model} has predictions for {upload.task} at {file.place}"
+        f" already ({file.filename}); delete that file first"
+        for upload in uploads
+        for file in model.files.filter(
+            task=upload.task, shots=upload.shots, split_number=upload.split_number
+        )
+    ]
+    if problems:
+        raise PredictionsError(problems)
+    return model
+
+
+def _misplaced(uploads: Sequence[Upload]) -> dict[int, str]:
+    """Number of the upload -> why nothing can be where it belongs."""
+    problems: dict[int, str] = {}
+    first: dict[tuple[int, int, int | None], str] = {}
+    for number, upload in enumerate(uploads):
+        try:
+            upload.check_place()
+        except FormatError as error:
+            problems[number] = str(error)
+            continue
+        place = (upload.task.pk, upload.shots, upload.split_number)
+        if place in first:
+            same = FormatError(upload.filename, None, None, f"is of the same as {first[place]}")
+            problems[number] = str(same)
+        else:
+            first[place] = upload.filename
+    return problems
+
+
+def scored(uploads: Sequence[Upload]) -> list[Scored]:
+    """Read, hold against the card and score each file.
+
+    In processes of their own (tasks/checking.py). Raises PredictionsError, checking.Busy.
+    """
+    misplaced = _misplaced(uploads)
+    placed = [number for number in range(len(uploads)) if number not in misplaced]
+    replies: dict[int, dict[str, Any]] = {}
+    known: dict[int, dict[str, Example]] = {}
+    for part in in_parts([len(uploads[number].data) for number in placed]):
+        numbers = [placed[place] for place in part]
+        chosen = [uploads[number] for number in numbers]
+        for upload in chosen:
+            if upload.task.pk not in known:
+                tested = upload.task.test_split.examples
+                tested = tested.only("source_id", "gold", "context", "question")
+                known[upload.task.pk] = {example.source_id: example for example in tested}
+        replies |= zip(numbers, _read(chosen, known), strict=True)
+    problems = {number: [sentence] for number, sentence in misplaced.items()}
+    problems |= {n: reply["errors"] for n, reply in replies.items() if "errors" in reply}
+    if problems:
+        raise PredictionsError([one for number in sorted(problems) for one in problems[number]])
+    return [
+        Scored(
+            [
+                Prediction(example=known[uploads[number].task.pk][key], predicted=texts, s1=s1)
+                for key, texts, s1 in replies[number]["rows"]
+            ],
+            replies[number]["remarks"],
+        )
+        for number in placed
+    ]
+
+
+def in_parts(sizes: Sequence[int]) -> list[list[int]]:
+    """The numbers of the files, in order, that are read together."""
+    parts: list[list[int]] = []
+    left = 0
+    for number, size in enumerate(sizes):
+        if not parts or size > left:
+            parts.append([])
+            left = PART
+        parts[-1].append(number)
+        left -= size
+    return parts
+
+
+def _read(uploads: Sequence[Upload], known: dict[int, dict[str, Example]]) -> list[dict[str, Any]]:
+    """What the check says of each: {rows, remarks}, rows of [id, texts, S1]; or {errors}."""
+    tasks = list({upload.task.pk: upload.task for upload in uploads}.values())
+    numbers = {task.pk: number for number, task in enumerate(tasks)}
+    told = [
+        {
+            "card": task.card.as_dict(),
+            "examples": {
+                key: [one.gold, one.context, one.question] for key, one in known[task.pk].items()
+            },
+        }
+        for task in tasks
+    ]
+    files = [
+        {
+            "filename": upload.filename,
+            "data": base64.b64encode(upload.data).decode("ascii"),
+            "task": numbers[upload.task.pk],
+        }
+        for upload in uploads
+    ]
+    try:
+        return checking.run("predictions", waits=True, files=files, tasks=told)["files"]
+    except checking.TooComplex as error:
+        if len(uploads) > 1:  # which of them?
+            return [_read([upload], known)[0] for upload in uploads]
+        return [{"errors": [f"{uploads[0].filename}: {error}"]}]
+
+
+def _model(name: str, by: AbstractBaseUser, details: dict[str, Any]) -> Model:
+    model = Model.objects.filter(name=name).first() or Model(name=name, uploaded_by=by)
+    if model.uploaded_by_id != by.pk:
+        raise ValidationError(
+            {"name": f"{name} is a model that somebody else uploaded: choose another name."}
+        )
+    new = {key: details[key] for key in DETAILS if details.get(key)}
+    if model.pk is None or new:
+        for key, value in new.items():
+            setattr(model, key, value)
+        model.full_clean()
+        model.save()
+    return model
+
+
+def _store(model: Model, upload: Upload, one: Scored) -> PredictionFile:
+    file = PredictionFile.objects.create(
+        model=model,
+        task=upload.task,
+        shots=upload.shots,
+        split_number=upload.split_number,
+        filename=upload.filename,
+        sha256=hashlib.sha256(upload.data).hexdigest(),
+        remarks=one.remarks,
+    )
+    for row in one.rows:
+        row.file = file
+    Prediction.objects.bulk_create(one.rows, batch_size=1000)
+    return file

@@ -1,0 +1,153 @@
+"""Large uploads of predictions, as a job: they are read and scored part by part, then all stored.
+
+What is small is scored in the request (tasks/predictions/store.py). Files lie in the folder of the
+job until it ends. All are stored or none.
+"""
+
+import hashlib
+import json
+import secrets
+import shutil
+from collections.abc import Sequence
+from datetime import timedelta
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.utils import timezone
+
+from tasks import disk, jobs
+from tasks.models import Job, Prediction, PredictionFile, Task
+from tasks.predictions import store as prediction_store
+from tasks.predictions.store import PredictionsError, Scored, Upload
+
+KIND = "predictions"
+SMALL = 500_000  # bytes of predictions that are scored and stored in less than a second
+KEPT = timedelta(days=1)
+
+
+def is_large(uploads: Sequence[Upload]) -> bool:
+    return sum(len(upload.data) for upload in uploads) > SMALL
+
+
+def begin(name: str, uploads: Sequence[Upload], by: Any, **details: Any) -> Job:
+    """The job that scores and stores them. Raises as `prediction_files.check` does."""
+    prediction_store.check(name, uploads, by, **details)
+    jobs.drop(Job.objects.filter(kind=KIND, made_at__lt=timezone.now() - KEPT))
+    jobs.sweep()
+    files = [
+        {
+            "filename": upload.filename,
+            "task": upload.task.pk,
+            "shots": upload.shots,
+            "split_number": upload.split_number,
+            "sha256": hashlib.sha256(upload.data).hexdigest(),
+        }
+        for upload in uploads
+    ]
+    # The token makes it a job of its own: who uploads the same again wants another answer.
+    parameters = {
+        "token": secrets.token_hex(8),
+        "model": name,
+        "details": details,
+        "files": files,
+        "parts": prediction_store.in_parts([len(upload.data) for upload in uploads]),
+    }
+    with transaction.atomic():  # nobody sees the job before its files are there
+        job = jobs.start(KIND, parameters, total=len(parameters["parts"]) + 1, owner=by)
+        try:
+            with disk.named():
+                jobs.folder_of(job).mkdir(parents=True)
+                for number, upload in enumerate(uploads):
+                    (jobs.folder_of(job) / f"{number}.jsonl").write_bytes(upload.data)
+        except disk.DiskFull as error:
+            shutil.rmtree(jobs.folder_of(job), ignore_errors=True)
+            raise PredictionsError([str(error)]) from None
+    return job
+
+
+def outcome(job: Job) -> dict[str, Any]:
+    """What a job that is done says: {stored: number, remarks}, or {problems: sentences}."""
+    return job.result[-1]
+
+
+@jobs.job(KIND)
+def _chunk(job: Job, number: int) -> dict[str, Any]:
+    """Read and score the files of a part, {problems, remarks}; as the last, store all: `outcome`.
+
+    The remarks are lists of sentences by the number of the file, as text.
+    """
+    if number < job.total - 1:
+        return _score(job, job.parameters["parts"][number])
+    problems = [one for part in job.result for one in part["problems"]]
+    if not problems:
+        try:
+            return _store(job)
+        except PredictionsError as error:
+            problems = error.problems
+        except ValidationError as error:
+            problems = error.messages
+    shutil.rmtree(jobs.folder_of(job), ignore_errors=True)
+    return {"problems": problems}
+
+
+def _upload(job: Job, number: int) -> Upload:
+    file = job.parameters["files"][number]
+    task = Task.objects.filter(pk=file["task"]).first()
+    try:
+        data = (jobs.folder_of(job) / f"{number}.jsonl").read_bytes()
+    except FileNotFoundError:
+        data = None
+    if task is None or data is None:
+        raise jobs.JobError(f"{file['filename']} or its task is not there any more. Upload again.")
+    return Upload(file["filename"], data, task, file["shots"], file["split_number"])
+
+
+def _score(job: Job, numbers: Sequence[int]) -> dict[str, Any]:
+    try:
+        found = prediction_store.scored([_upload(job, number) for number in numbers])
+    except PredictionsError as error:
+        return {"problems": error.problems}
+    for number, one in zip(numbers, found, strict=True):
+        text = json.dumps([[row.example_id, row.predicted, row.s1] for row in one.rows])
+        (jobs.folder_of(job) / f"{number}.scored").write_text(text, encoding="utf-8")
+    remarks = {str(number): one.remarks for number, one in zip(numbers, found, strict=True)}
+    return {"problems": [], "remarks": remarks}
+
+
+def _store(job: Job) -> dict[str, Any]:
+    name, files = job.parameters["model"], job.parameters["files"]
+    said = {number: one for part in job.result for number, one in part.get("remarks", {}).items()}
+    # None of a part that was scored before files were held against the card.
+    remarks = [said.get(str(number)) for number in range(len(files))]
+    if not _is_stored(job):
+        if job.owner is None:
+            raise jobs.JobError("Whoever uploaded this has no account any more.")
+        uploads = [_upload(job, number) for number in range(len(files))]
+        found = [Scored(_scored(job, number), one) for number, one in enumerate(remarks)]
+        prediction_store.store(name, uploads, found, job.owner, job.parameters["details"])
+    shutil.rmtree(jobs.folder_of(job), ignore_errors=True)
+    told = [
+        f"{file['filename']}: {sentence}"
+        for file, sentences in zip(files, remarks, strict=True)
+        for sentence in sentences or ()
+    ]
+    return {"stored": len(files), "remarks": told}
+
+
+def _is_stored(job: Job) -> bool:
+    """Did a process store it that was stopped before it could say so?"""
+    names = ("task", "shots", "split_number", "sha256")
+    since = PredictionFile.objects.filter(
+        model__name=job.parameters["model"], uploaded_at__gte=job.made_at
+    )
+    wanted = {tuple(file[name] for name in names) for file in job.parameters["files"]}
+    return wanted <= set(since.values_list(*names))
+
+
+def _scored(job: Job, number: int) -> list[Prediction]:
+    text = (jobs.folder_of(job) / f"{number}.scored").read_text(encoding="utf-8")
+    return [
+        Prediction(example_id=example, predicted=predicted, s1=s1)
+        for example, predicted, s1 in json.loads(text)
+    ]
