@@ -15,8 +15,8 @@ from django.shortcuts import get_object_or_404
 from annotation.models import Kind, Participation, Study
 from annotation.platforms import registry
 from annotation.platforms.links import COOKIE, COOKIE_AGE, COOKIE_SALT, browser
-from annotation.platforms.registry import Identity
-from annotation.recruitment import seats
+from annotation.recruitment import doors, seats
+from annotation.recruitment.doors import Identity
 from annotation.recruitment.identities import worker_key
 from tasks.models import Model
 
@@ -29,7 +29,7 @@ TICKET_AGE = 2 * 3600  # seconds
 class Arrival:
     """Who stands at a door: recruiter, kind and key of the worker, and the browser they use."""
 
-    def __init__(self, request: HttpRequest, door: registry.Door, code: str):
+    def __init__(self, request: HttpRequest, door: doors.Door, code: str):
         self.door, self.study, self.kind, self.code = door, door.study, door.kind, code
         self.is_preview = door.is_preview(request)
         ticket = self._of_ticket(request)

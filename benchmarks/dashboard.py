@@ -35,7 +35,7 @@ def make() -> int:
     from django.contrib.auth import get_user_model
 
     from annotation.models import Study
-    from annotation.study import design
+    from annotation.study import design, lifecycle
     from tasks.cards import parse_card
     from tasks.formats import Record, SplitFile
     from tasks.importing import import_task
@@ -65,7 +65,7 @@ def make() -> int:
     )
     design.suggest_limits(study, tasks)
     design.save_draft(study, tasks)
-    design.change_status(study, "open")
+    lifecycle.change_status(study, "open")
     return sum(_fill(scenario) for scenario in study.scenarios.select_related("task"))
 
 
@@ -82,7 +82,7 @@ def _fill(scenario) -> int:
         Turn,
         Worker,
     )
-    from annotation.monitoring import flags
+    from annotation.steps import signs
 
     rng = random.Random(scenario.pk)
     train = []
@@ -121,7 +121,7 @@ def _fill(scenario) -> int:
             AnswerSpan(answer=answer, segment=0, start=0, end=4, text="Oslo") for answer in given
         )
         if is_done:
-            one.signs = flags.of_one(one)._asdict()
+            one.signs = signs.for_participation(one)._asdict()
             one.save(update_fields=["signs"])
             LedgerEntry.objects.create(
                 participation=one, kind="partial", cents=1200, currency="USD", reason="made up"

@@ -92,8 +92,8 @@ def fill(answers: int) -> None:
     from django.db import transaction
 
     from annotation.models import Study
-    from annotation.monitoring import flags
-    from annotation.study import design
+    from annotation.steps import signs
+    from annotation.study import design, lifecycle
     from tasks.importing import CLUES, import_task, read_clues
 
     call_command("migrate", verbosity=0)
@@ -105,7 +105,7 @@ def fill(answers: int) -> None:
     study = Study(owner=owner, name=NAME, title="Bench", shots=shots, annotators=rounds, seed=1)
     design.suggest_limits(study, tasks)
     design.save_draft(study, tasks)
-    design.change_status(study, "open")
+    lifecycle.change_status(study, "open")
     scenarios = list(study.scenarios.select_related("task"))
     steps = {one.pk: _steps(one) for one in scenarios}
     choices, stored = Choices(), 0
@@ -118,7 +118,7 @@ def fill(answers: int) -> None:
             while rows := list(islice(mixed, CHUNK)):
                 stored += _store(rows)
             for one in people:
-                one.signs = flags.of_one(one)._asdict()
+                one.signs = signs.for_participation(one)._asdict()
                 one.save(update_fields=["signs"])
     print(f"{stored:,} answers of {rounds * len(scenarios):,} annotators")
 

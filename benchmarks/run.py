@@ -96,7 +96,7 @@ def seats(number: int) -> list[str]:
     from annotation.models import Kind, Study, Worker
     from annotation.recruitment import seats as recruitment
     from annotation.steps import training_step
-    from annotation.study import design
+    from annotation.study import design, lifecycle
     from tasks.cards import parse_card
     from tasks.importing import import_task, read_clues
 
@@ -108,7 +108,7 @@ def seats(number: int) -> list[str]:
     study = Study(owner=owner, name="bench", title="Bench", shots=[0], annotators=number, seed=1)
     design.suggest_limits(study, [task])
     design.save_draft(study, [task])
-    design.change_status(study, "open")
+    lifecycle.change_status(study, "open")
     scenario = study.scenarios.get()
     tokens = []
     for index in range(number):

@@ -13,6 +13,7 @@ from django.conf import settings as django_settings
 from django.contrib.auth import get_user_model
 from django.core.cache import cache, caches
 from django.db import connection
+from playwright.sync_api import sync_playwright
 
 from annotation import guards
 from annotation.models import _frozen_scenario
@@ -123,8 +124,6 @@ def _lift_guards_before_the_flush(request):
 @pytest.fixture(scope="session")
 def chromium():
     """The one real browser of this run."""
-    from playwright.sync_api import sync_playwright
-
     path = shutil.which("chromium") or shutil.which("google-chrome")
     if not path:
         raise pytest.UsageError("Install Chromium: apt-get install chromium")

@@ -11,6 +11,7 @@ from django.contrib.auth.models import Permission
 from annotation.models import Kind, Participation, Scenario, Study, Turn, Worker
 from annotation.recruitment import seats
 from annotation.steps import answering, training_step
+from annotation.study import design, lifecycle
 from tasks.cards import parse_card
 from tasks.formats import Record, SplitFile
 from tasks.importing import import_task
@@ -107,8 +108,6 @@ def make_task(
 
 def make_study(owner, *tasks: Task, status: str = "open", **fields: Any) -> Study:
     """A study of these tasks with its scenarios; open unless said otherwise."""
-    from annotation.study import design
-
     defaults = {
         "name": f"study-{secrets.token_hex(4)}",
         "title": "A small study",
@@ -121,7 +120,7 @@ def make_study(owner, *tasks: Task, status: str = "open", **fields: Any) -> Stud
     if status != "draft":
         design.suggest_limits(study, tasks)
         study.save()
-        design.change_status(study, "open")
+        lifecycle.change_status(study, "open")
     return study
 
 

@@ -20,7 +20,8 @@ def main() -> None:
     from django.core.management import call_command
     from django.db import connections
 
-    from analysis.export.files import answers_rows, snapshot
+    from analysis.export.files import snapshot
+    from analysis.export.rows import answers_rows
     from tests import factories
 
     call_command("migrate", verbosity=0)

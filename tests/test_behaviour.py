@@ -1,16 +1,19 @@
 """Signs that are worth a look: each says what was seen, none does anything."""
 
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from importlib import import_module
 
 import pytest
 from django.apps import apps
+from django.core.management import call_command
 from django.urls import reverse
 
 from annotation.models import Participation
-from annotation.monitoring import flags as behaviour
-from annotation.monitoring.flags import Answered, flags, signs
-from annotation.steps import withdrawal
+from annotation.monitoring import flags
+from annotation.steps import signs, withdrawal
+from annotation.steps.signs import Answered
 from tests import factories
 
 START = datetime(2026, 1, 5, tzinfo=UTC)
@@ -37,14 +40,14 @@ def answers(*seconds: float, pause: float = 1, **fields) -> list[Answered]:
 
 def test_too_fast_is_under_a_share_of_the_own_median():
     """FACTS section 6: the limit is 1.32 s, .6 and .9 are under it."""
-    found = signs(answers(4.1, 5.0, 3.2, 6.7, 0.6, 4.4, 5.5, 0.9, 30))
+    found = signs.signs(answers(4.1, 5.0, 3.2, 6.7, 0.6, 4.4, 5.5, 0.9, 30))
     assert (found.median_seconds, found.too_fast) == (4.4, 2)
-    assert flags(found)["too_fast"].startswith("2 of 9")
+    assert flags.flags(found)["too_fast"].startswith("2 of 9")
 
 
 def test_an_answer_faster_than_reading_is_too_fast():
-    assert signs(answers(5, 5, 5, words=120)).too_fast == 3
-    assert signs(answers(11, 11, 11, words=120)).too_fast == 0
+    assert signs.signs(answers(5, 5, 5, words=120)).too_fast == 3
+    assert signs.signs(answers(11, 11, 11, words=120)).too_fast == 0
 
 
 @pytest.mark.parametrize(
@@ -59,18 +62,18 @@ def test_an_answer_faster_than_reading_is_too_fast():
     ],
 )
 def test_each_sign_raises_its_flag_alone(made, flag):
-    assert list(flags(signs(made))) == [flag]
+    assert list(flags.flags(signs.signs(made))) == [flag]
 
 
 def test_ordinary_work_raises_none():
-    assert flags(signs(answers(4, 6, 5, 7, 5, 6, 4, 8, 5, 6, 7, 5))) == {}
+    assert flags.flags(signs.signs(answers(4, 6, 5, 7, 5, 6, 4, 8, 5, 6, 7, 5))) == {}
 
 
 def test_a_person_far_faster_than_the_others_stands_out():
     others = [5.0, 6.0, 5.5, 6.5, 5.8]
-    assert behaviour.is_fast_person(1.0, others)
-    assert not behaviour.is_fast_person(5.0, others)
-    assert not behaviour.is_fast_person(1.0, others[:4])
+    assert flags.is_fast_person(1.0, others)
+    assert not flags.is_fast_person(5.0, others)
+    assert not flags.is_fast_person(1.0, others[:4])
 
 
 def test_the_same_browser_under_two_ids_is_flagged_for_both(researcher):
@@ -79,7 +82,7 @@ def test_the_same_browser_under_two_ids_is_flagged_for_both(researcher):
     for seat in seats:
         factories.work_through(seat)
     Participation.objects.filter(pk__in=[seats[0].pk, seats[1].pk]).update(browser="same")
-    found = {pk: set(flags) for pk, (_signs, flags) in behaviour.of_study(study).items()}
+    found = {pk: set(raised) for pk, (_signs, raised) in flags.for_study(study).items()}
     assert "shared_browser" in found[seats[0].pk] & found[seats[1].pk]
     assert "shared_browser" not in found[seats[2].pk]
     assert all(one.status == "completed" for one in study.participations.all())
@@ -89,25 +92,25 @@ def test_the_same_browser_under_two_ids_is_flagged_for_both(researcher):
 def test_the_signs_of_a_study_are_those_of_each_participation_alone(
     researcher, monkeypatch, at_once
 ):
-    monkeypatch.setattr(behaviour, "AT_ONCE", at_once)
+    monkeypatch.setattr(signs, "AT_ONCE", at_once)
     labels = factories.make_task(name="toy-labels", labels=factories.LABELS)
     study = factories.make_study(researcher, factories.make_task(), labels, shots=[0, 2])
     for scenario in study.scenarios.all():
         factories.work_through(factories.seat(scenario))
         factories.work_through(factories.seat(scenario), limit=1)
     nothing_yet = factories.join(factories.make_study(researcher, labels, shots=[0]))
-    found = behaviour.of_study(study)
+    found = flags.for_study(study)
     assert len(found) == 8
-    assert behaviour.of_study(nothing_yet.study) == {}
+    assert flags.for_study(nothing_yet.study) == {}
     for pk, (seen, _flags) in found.items():
         given = [turn for turn in Participation.objects.get(pk=pk).turns.all() if turn.given]
-        alone = signs(
+        alone = signs.signs(
             [
                 Answered(
                     step=turn.step,
                     shown_at=turn.shown_at,
                     submitted_at=turn.answer.submitted_at,
-                    words=behaviour.word_count([*turn.example.context, turn.example.question]),
+                    words=signs.word_count([*turn.example.context, turn.example.question]),
                     answer="\n".join(turn.answer.as_given().texts),
                     active_seconds=turn.answer.active_seconds,
                 )
@@ -117,7 +120,7 @@ def test_the_signs_of_a_study_are_those_of_each_participation_alone(
         assert seen == alone
     for scenario in study.scenarios.all():
         own = {one.pk: found[one.pk] for one in scenario.participations.all()}
-        assert behaviour.of_study(study, scenario.pk) == own
+        assert flags.for_study(study, scenario.pk) == own
 
 
 def test_the_signs_of_a_study_take_as_many_queries_for_one_as_for_twenty(
@@ -129,11 +132,11 @@ def test_the_signs_of_a_study_take_as_many_queries_for_one_as_for_twenty(
     scenario = study.scenarios.get()
     factories.work_through(factories.seat(scenario), limit=1)
     with django_assert_num_queries(5):
-        behaviour.of_study(study)
+        flags.for_study(study)
     for _ in range(19):
         factories.work_through(factories.seat(scenario), limit=1)
     with django_assert_num_queries(5):
-        assert len(behaviour.of_study(study)) == 20
+        assert len(flags.for_study(study)) == 20
 
 
 def test_signs_are_stored_when_somebody_completes_and_go_when_they_withdraw(researcher):
@@ -144,7 +147,7 @@ def test_signs_are_stored_when_somebody_completes_and_go_when_they_withdraw(rese
     assert (seat.status, seat.signs) == ("working", None)
     factories.work_through(seat)
     seat.refresh_from_db()
-    assert behaviour.Signs(**seat.signs) == behaviour.of_one(seat)
+    assert signs.Signs(**seat.signs) == signs.for_participation(seat)
     assert seat.signs["n"] == 6
     withdrawal.withdraw(seat.token)
     seat.refresh_from_db()
@@ -164,11 +167,6 @@ def test_who_completed_before_signs_were_stored_gets_the_same_by_the_migration(r
 
 
 def test_an_export_of_shared_browsers_verifies(researcher, tmp_path):
-    import subprocess
-    import sys
-
-    from django.core.management import call_command
-
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=2)
     for _seat in range(2):
         factories.work_through(factories.seat(study.scenarios.get()))

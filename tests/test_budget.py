@@ -21,9 +21,10 @@ from annotation.platforms import personal_links
 from annotation.platforms.prolific import studies
 from annotation.recruitment import seats
 from annotation.steps import qualification, training_step
-from annotation.study import design
+from annotation.study import design, lifecycle
 from tasks import teams
 from tests import factories
+from tests.test_design import fields
 
 
 @pytest.fixture
@@ -199,8 +200,8 @@ def test_a_study_that_was_open_before_there_were_budgets_goes_on(study):
         assert start(study) == 302
         study.participations.filter(status="arrived").update(status="working")
     study.refresh_from_db()
-    design.change_status(study, "pause")
-    design.change_status(study, "reopen")
+    lifecycle.change_status(study, "pause")
+    lifecycle.change_status(study, "reopen")
     assert study.status == "open"
 
 
@@ -337,8 +338,6 @@ def test_robots_who_are_screened_out_pause_nothing(researcher, task):
 def test_a_threshold_off_its_scale_is_refused_at_its_field(
     ada, researcher, task, rule, threshold, reason
 ):
-    from tests.test_design import fields
-
     wrong = fields(task, qualification=rule, qualification_threshold=threshold)
     reply = ada.post(reverse("study_new"), wrong)
     assert reply.status_code == 422
@@ -353,10 +352,10 @@ def test_the_database_refuses_a_drafted_threshold_off_its_scale(researcher, task
     # What was frozen before there were bounds stays as it was, and can be drafted anew.
     design.suggest_limits(study, [task])
     study.save()
-    design.change_status(study, "open")
+    lifecycle.change_status(study, "open")
     Study.objects.update(qualification_threshold=500)
     study.refresh_from_db()
-    design.change_status(study, "draft")
+    lifecycle.change_status(study, "draft")
     assert study.qualification_threshold is None
 
 
@@ -503,8 +502,6 @@ def test_who_is_not_paid_is_not_held_either(researcher, slow):
     "amount", ["-Infinity", "NaN", "-1e999999", "1e999", "1_000", "1e4", "١٢", "+1", "1.234", ""]
 )
 def test_what_is_no_amount_is_refused_wherever_money_is_typed(ada, study, task, amount):
-    from tests.test_design import fields
-
     seat = factories.seat(study.scenarios.get())
     address = reverse("participation_bonus", args=[study.name, seat.pseudonym])
     assert ada.post(address, {"amount": amount, "reason": "kind"}).status_code == 422

@@ -10,12 +10,13 @@ import pytest
 from django.contrib.auth import get_user_model
 from django.urls import reverse
 
-from analysis.export import bundle_job, files, release
+from analysis.export import bundle_job, release
+from analysis.export.columns import COLUMNS
 from annotation.models import Kind, Participation, Role
 from annotation.money import ledger
 from annotation.monitoring import report_answers
 from annotation.steps import active_time, exclusion, withdrawal
-from annotation.study import design, team
+from annotation.study import lifecycle, team
 from tasks import jobs
 from tasks.models import Job
 from tests import factories
@@ -161,7 +162,7 @@ def reports(study, researcher):
 
 
 def pauses(study, researcher):
-    design.change_status(study, "pause", researcher)
+    lifecycle.change_status(study, "pause", researcher)
 
 
 def pings(study, researcher):
@@ -330,4 +331,4 @@ def test_the_bundle_of_another_study_cannot_be_moved_on(ada, researcher, study, 
 
 
 def test_every_csv_is_a_part():
-    assert set(files.COLUMNS) < set(bundle_job.PARTS)
+    assert set(COLUMNS) < set(bundle_job.PARTS)

@@ -11,7 +11,7 @@ from annotation.models import Answer, ExitAnswers, Step
 from annotation.recruitment import seats
 from annotation.steps import attention_checks, training_step
 from annotation.steps.answering import Conflict
-from annotation.study import consent_text
+from annotation.study import consent_text, design, lifecycle
 from tasks.formats import FormatError
 from tests import factories
 
@@ -111,17 +111,14 @@ def test_markdown_is_shown_and_nothing_else_gets_through(markdown, holds, never)
 
 
 def test_the_version_consented_to_is_stored_and_a_changed_text_is_a_new_one(researcher):
-    from annotation.recruitment import seats
-    from annotation.study import design
-
     study = factories.make_study(researcher, factories.make_task(), consent_text="First.")
-    design.change_status(study, "draft")
-    design.change_status(study, "open")
+    lifecycle.change_status(study, "draft")
+    lifecycle.change_status(study, "open")
     assert study.consent_texts.count() == 1
-    design.change_status(study, "draft")
+    lifecycle.change_status(study, "draft")
     study.consent_text = "Second."
     design.save_draft(study, list(study.tasks.all()))
-    design.change_status(study, "open")
+    lifecycle.change_status(study, "open")
     seat = factories.join(study)
     seats.consent(seat, agree=True)
     seat.refresh_from_db()

@@ -8,7 +8,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotation.models import Study
-from annotation.study import design
+from annotation.study import design, lifecycle
 from tests import factories
 
 
@@ -177,7 +177,7 @@ def test_pausing_and_closing_change_no_hash(task, researcher):
     study = factories.make_study(researcher, task)
     before = study.manifest_hash
     for action in ("pause", "reopen", "pause", "close"):
-        design.change_status(study, action)
+        lifecycle.change_status(study, action)
     assert study.manifest_hash == before
 
 
@@ -194,7 +194,7 @@ def test_pausing_and_closing_change_no_hash(task, researcher):
 def test_a_status_is_changed_only_along_the_way(ada, researcher, task, way, refused):
     study = factories.make_study(researcher, task, status="draft" if not way else "open")
     for action in way:
-        design.change_status(study, action)
+        lifecycle.change_status(study, action)
     before = study.status
     reply = ada.post(reverse("study_status", args=[study.name]), {"action": refused})
     assert reply.status_code == 409

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from django.core.management import get_commands
 
-from analysis.export.files import columns_markdown
+from analysis.export.columns import columns_markdown
+from annotation import models
+from tasks import models as task_models
 from tests.test_hostile_requests import TAKE_FILES
 
 ROOT = Path(__file__).parents[1]
@@ -74,9 +76,6 @@ def test_each_vendored_file_is_the_one_on_the_list():
 
 
 def test_every_word_of_the_glossary_is_a_word_of_the_models():
-    from annotation import models
-    from tasks import models as task_models
-
     for word in ("Study", "Scenario", "Worker", "Participation", "Turn", "Answer"):
         assert hasattr(models, word)
     for word in ("Task", "Example", "Split"):

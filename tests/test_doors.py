@@ -1,6 +1,7 @@
 """The doors: another worker's turn, another researcher's study, nobody's."""
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 
 from annotation.models import Answer, Study
@@ -59,8 +60,6 @@ def test_start_is_a_post(client, study):
 
 
 def test_posts_need_the_csrf_token(study):
-    from django.test import Client
-
     strict = Client(enforce_csrf_checks=True)
     assert strict.post(reverse("start", args=[study.link_code])).status_code == 403
     assert study.participations.count() == 0

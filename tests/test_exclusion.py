@@ -1,6 +1,10 @@
 """Out of the analysis by hand, with a reason; and the page of one annotator."""
 
+import subprocess
+import sys
+
 import pytest
+from django.core.management import call_command
 from django.urls import reverse
 
 from analysis.tables import frames, performance
@@ -112,11 +116,6 @@ def test_somebody_elses_annotator_is_not_found(client, other_researcher, study, 
 
 
 def test_an_export_with_an_excluded_annotator_verifies(ada, study, seats, tmp_path):
-    import subprocess
-    import sys
-
-    from django.core.management import call_command
-
     decide(ada, study, seats[1], "no", "clicked through")
     call_command("export_study", study.name, str(tmp_path / "out"), verbosity=0)
     done = subprocess.run(

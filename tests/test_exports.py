@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 import zipfile
@@ -16,12 +17,14 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from analysis.export import files
+from analysis.export.columns import COLUMNS
 from analysis.export.verify import deviation, main, mean
-from analysis.tables import frames, performance
+from analysis.tables import frames, performance, training
 from analysis.tables.rendering import as_latex, as_markdown
 from annotation.models import Answer, Kind, Participation
 from annotation.recruitment import seats
 from annotation.steps import exclusion, exit_questionnaire, training_step
+from tasks.formats import Record
 from tests import factories
 
 
@@ -109,7 +112,7 @@ def test_the_journey_from_import_to_a_csv_byte_for_byte(client, researcher, tmp_
 
 
 def test_every_file_has_the_documented_columns(export):
-    for name, columns in files.COLUMNS.items():
+    for name, columns in COLUMNS.items():
         with (export / name).open(encoding="utf-8", newline="") as file:
             assert next(csv.reader(file)) == list(columns), name
 
@@ -127,8 +130,6 @@ def test_answers_hold_one_row_per_turn_and_empty_lists_for_no_answer(study, expo
 
 
 def test_texts_are_exported_unaltered(researcher, tmp_path):
-    from tasks.formats import Record
-
     text = '=1+1, "quoted"\r\n 😀 e\u0301 <b>&amp;\u00a0'
     task = factories.make_task(
         test=[Record("=id", (text,), "+Which?", ("quoted",), None)], shots=[], name="odd"
@@ -187,7 +188,7 @@ def test_verify_agrees_with_an_untouched_export(export):
 
 
 def test_the_checksums_hold_every_file(export, capsys):
-    for name in files.COLUMNS:
+    for name in COLUMNS:
         text = (export / name).read_bytes()
         (export / name).write_bytes(text + b"\r\n")
         assert main(export) == 1
@@ -236,7 +237,7 @@ def test_verify_names_one_altered_cell_of_every_column(export, capsys, change, u
     write_rows(export, "annotators.csv", [row | {"browser": "B1"} for row in people])
     assert main(export) == 0
     found = set()
-    for name, columns in files.COLUMNS.items():
+    for name, columns in COLUMNS.items():
         whole = (export / name).read_bytes()
         for column in columns:
             table = rows(export, name)
@@ -255,7 +256,7 @@ def test_verify_names_one_altered_cell_of_every_column(export, capsys, change, u
 
 def write_rows(export, name, table):
     with (export / name).open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, files.COLUMNS[name], lineterminator="\r\n")
+        writer = csv.DictWriter(file, COLUMNS[name], lineterminator="\r\n")
         writer.writeheader()
         writer.writerows(table)
 
@@ -323,8 +324,6 @@ def test_the_table_counts_people_only_and_says_who_is_left_out(study):
 
 
 def test_a_cell_is_the_mean_and_sd_over_annotators(study):
-    import statistics
-
     table = performance.performance(study)
     means = [
         100 * statistics.fmean(turn.answer.s1 for turn in p.turns.filter(step="annotation"))
@@ -357,7 +356,7 @@ def test_the_table_can_be_had_as_markdown_and_latex(study):
 
 
 def test_the_training_table_tells_examples_by_content(study):
-    rows = {(row.task, row.shots): row for row in performance.training(study)}
+    rows = {(row.task, row.shots): row for row in training.training(study)}
     four = rows["toy-places", 4]
     assert four.block_names == ["in the 2", "in the 4, not the 2"]
     assert rows["toy-places", 2].texts[1] == "–"
@@ -374,7 +373,7 @@ def test_the_training_table_takes_as_many_queries_for_one_task_as_for_three(
         for scenario in study.scenarios.all():
             factories.work_through(factories.seat(scenario))
         with django_assert_num_queries(4):
-            rows = performance.training(study)
+            rows = training.training(study)
         assert [row.texts for row in rows] == [["100.0", "–"], ["100.0", "100.0"]] * number
 
 
@@ -387,9 +386,9 @@ def test_the_training_table_counts_those_who_completed_and_are_in_the_analysis(r
     factories.work_through(out, lambda turn: ["home"])
     Participation.objects.filter(pk=out.pk).update(in_analysis=False, seat_number=None)
     factories.work_through(factories.seat(scenario), lambda turn: ["home"], limit=3)
-    (row,) = performance.training(study)
+    (row,) = training.training(study)
     assert (row.n, row.texts) == (2, ["50.0"])
-    assert performance.training(study, Kind.SIMULATED)[0].n == 0
+    assert training.training(study, Kind.SIMULATED)[0].n == 0
 
 
 def test_means_and_sds_of_annotators_are_exact(researcher, django_assert_num_queries):
@@ -426,7 +425,7 @@ def test_splits_that_are_not_nested_give_no_number(researcher):
     )
     for scenario in study.scenarios.all():
         factories.work_through(factories.seat(scenario))
-    by_shots = {row.shots: row.texts for row in performance.training(study)}
+    by_shots = {row.shots: row.texts for row in training.training(study)}
     assert by_shots[2][0] == "100.0"
     assert by_shots[4][1] == "not nested"
 

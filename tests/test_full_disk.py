@@ -89,7 +89,7 @@ def test_files_that_are_added_on_a_full_disk_leave_the_others_as_they_are(ada, d
 
 @pytest.mark.small_disk
 def test_predictions_on_a_full_disk_are_named_and_leave_nothing(ada, disk, monkeypatch):
-    monkeypatch.setattr("tasks.predictions.format.upload_job.SMALL", 0)
+    monkeypatch.setattr("tasks.predictions.upload_job.SMALL", 0)
     task = factories.make_task()
     data = factories.prediction_lines(task, lambda example: example.gold)
     other = fill(disk)

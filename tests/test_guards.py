@@ -12,7 +12,7 @@ from django.urls import reverse
 from annotation import guards
 from annotation.models import Answer, AnswerSpan, Decision, Exposure, Study, Tombstone, Turn
 from annotation.money import ledger
-from annotation.study import design
+from annotation.study import lifecycle
 from tasks.models import Example
 from tests import factories
 
@@ -199,7 +199,7 @@ def test_a_study_goes_back_to_draft_and_its_task_away_while_nobody_took_a_seat(r
     study = factories.make_study(researcher, factories.make_task(), shots=[2])
     with pytest.raises(DatabaseError), transaction.atomic():
         Example.objects.all().delete()
-    design.change_status(study, "draft")
+    lifecycle.change_status(study, "draft")
     assert study.manifest == ""
     Example.objects.all().delete()
     study.delete()

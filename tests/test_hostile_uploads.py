@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from tasks import checking, jobs, uploads
 from tasks.models import Job, PredictionFile, Split, Task, Upload
+from tasks.spans import ceiling
 from tests import factories
 from tests.test_import_in_browser import GOOD, act, act_files, send, settle, text, zipped
 from tests.test_importing import card_text, line
@@ -65,8 +66,6 @@ def test_a_file_made_to_keep_the_server_busy_is_refused_with_its_place(
 
 
 def test_equal_golds_are_looked_for_once_and_no_further_than_their_first_place():
-    from tasks.spans import ceiling
-
     assert ceiling(["Oslo"] * 50_000, ["Oslo " * 10_000], "set") == 1.0
     assert ceiling(["Oslo"] * 50_000 + ["Rome"], ["Oslo " * 10_000], "any_of") == 1.0
 

@@ -1,6 +1,8 @@
 """Import of the real files, what the report says of them, and everything that must be refused."""
 
 import json
+import resource
+import shutil
 from datetime import timedelta
 
 import pytest
@@ -291,8 +293,6 @@ def test_a_training_file_must_hold_as_many_examples_as_its_name_says(tmp_path, d
 
 
 def test_a_line_of_200_megabytes_is_refused_without_being_read(tmp_path, db):
-    import resource
-
     folder = folder_of(tmp_path, line())
     with (folder / "toy_test.jsonl").open("wb") as file:
         file.truncate(200_000_000)
@@ -305,8 +305,6 @@ def test_a_line_of_200_megabytes_is_refused_without_being_read(tmp_path, db):
 
 @pytest.mark.real_data
 def test_one_bad_task_does_not_keep_the_others_out(tmp_path, db, clues):
-    import shutil
-
     copy = tmp_path / "clues"
     for folder in ("SST-2", "MNLI"):
         shutil.copytree(clues / folder, copy / folder, copy_function=shutil.copyfile)

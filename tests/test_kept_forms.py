@@ -1,5 +1,6 @@
 """A session that ends, or begins anew, while somebody types: nothing lost, nothing done unasked."""
 
+import base64
 from datetime import timedelta
 
 import lxml.html
@@ -325,8 +326,6 @@ def test_a_page_that_lies_open_and_a_page_of_annotators_do_not_renew_it(ada, stu
 
 
 def test_a_program_that_signs_in_by_basic_gets_no_session(researcher):
-    import base64
-
     secret = base64.b64encode(b"ada:right horse").decode()
     reply = Client().get(reverse("api_studies"), headers={"Authorization": f"Basic {secret}"})
     assert reply.status_code == 200

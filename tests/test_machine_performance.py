@@ -14,6 +14,7 @@ from analysis.tables import models as model_tables
 from analysis.tables.models import aggregate, over
 from analysis.tables.published import human_table4, machine_tables5_6
 from annotation.models import Kind
+from tasks.formats import Record
 from tasks.models import Task
 from tests import factories
 
@@ -200,8 +201,6 @@ def test_differences_are_paired_by_example(study, toy):
 
 
 def test_examples_of_one_context_are_flipped_together(researcher):
-    from tasks.formats import Record
-
     test = [Record(f"q{i}", ("Oslo and Lima.",), f"Place {i}?", ("Oslo",)) for i in range(3)]
     task = factories.make_task(test=test)
     study = factories.make_study(researcher, task, shots=[0], annotators=1)

@@ -11,7 +11,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Participation, Step
+from annotation.models import Participation, Step, Study
 from tasks.formats import Record
 from tests import factories
 
@@ -98,8 +98,6 @@ def walk(researcher, gold, owner_name) -> list[tuple[str, bool, tuple]]:
 @pytest.fixture
 def same_orders(monkeypatch, settings):
     """Tasks of two names draw different orders; file order makes the walks comparable."""
-    from annotation.models import Study
-
     for field in ("training_order", "annotation_order"):
         monkeypatch.setattr(Study._meta.get_field(field), "default", Study.Order.FILE_ORDER)
 

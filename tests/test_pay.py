@@ -216,8 +216,6 @@ def test_who_comes_back_and_completes_is_paid_for_all_of_it_once(study):
     Participation.objects.filter(pk=seat.pk).update(status="expired", seat_number=None)
     payout.prepare(study, None)
     before = sum(earned(seat).values())
-    from annotation.recruitment import seats
-
     seats.come_back(Participation.objects.get(pk=seat.pk))
     factories.work_through(seat)
     assert sum(earned(seat).values()) in (300, 300 + before)

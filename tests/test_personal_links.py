@@ -4,6 +4,7 @@ import csv
 import io
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
@@ -85,8 +86,6 @@ def test_declining_leaves_the_link_unused(study):
 
 
 def test_no_name_is_in_an_export(study, tmp_path):
-    from django.core.management import call_command
-
     (link,) = personal_links.make(study, "Ida Lovelace")
     start(link, Client())
     call_command("export_study", study.name, str(tmp_path / "out"), verbosity=0)

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from analysis.documents import blocks, preregistration
 from annotation.steps import exclusion
-from annotation.study import design
+from annotation.study import design, lifecycle
 from tests import factories
 
 QUESTIONS = "How often can you change an answer?\n- As often as I like\n* Never"
@@ -85,8 +85,8 @@ def test_what_happens_later_changes_not_a_byte(ada, researcher):
     factories.work_through(seat)
     seat.refresh_from_db()
     exclusion.decide(seat, False, "a reason", researcher)
-    design.add_seats(study.scenarios.get(shots=2), 2, researcher)
-    design.change_status(study, "pause", researcher)
+    lifecycle.add_seats(study.scenarios.get(shots=2), 2, researcher)
+    lifecycle.change_status(study, "pause", researcher)
     assert markdown(ada, study) == before
 
 
@@ -100,12 +100,12 @@ def test_a_draft_says_that_opening_makes_it(ada, researcher):
 
 def test_back_to_draft_takes_it_away_and_another_opening_makes_another(ada, study):
     first = markdown(ada, study)
-    design.change_status(study, "draft")
+    lifecycle.change_status(study, "draft")
     page = ada.get(reverse("preregistration", args=[study.name])).content.decode()
     assert "The study is a draft" in page
     study.hourly_rate = "13.00"
     design.save_draft(study, list(study.tasks.all()))
-    design.change_status(study, "open")
+    lifecycle.change_status(study, "open")
     second = markdown(ada, study)
     assert "13.00 USD per hour" in second
     assert second != first

@@ -14,7 +14,7 @@ from annotation.money import ledger, payout
 from annotation.monitoring import flags, progress
 from annotation.recruitment import seats as recruitment
 from annotation.steps import exclusion, qualification, training_step, withdrawal
-from annotation.study import design, team
+from annotation.study import lifecycle, team
 from tests import factories
 
 HTMX = {"HX-Request": "true"}
@@ -181,7 +181,7 @@ def test_work_left_is_open_seats_times_the_estimate_until_somebody_completed(stu
 
 def test_a_closed_study_has_only_the_seats_at_work_left(study, two):
     factories.seat(two)
-    design.change_status(study, "close")
+    lifecycle.change_status(study, "close")
     found = progress.of_study(study)
     assert [row.open_seats for row in found.seats] == [0, 1]
     assert found.is_moving
@@ -264,7 +264,7 @@ def test_the_flags_take_two_queries_and_read_no_answer(study, two, django_assert
     for _ in range(3):
         factories.work_through(factories.seat(two))
     with django_assert_num_queries(2) as seen:
-        assert flags.of_completed(study).completed == 3
+        assert flags.for_completed(study).completed == 3
     assert not any("annotation_answer" in query["sql"] for query in seen.captured_queries)
 
 
@@ -294,14 +294,14 @@ def test_every_answer_changes_what_is_shown(study, two):
 @pytest.mark.parametrize(("action", "polls"), [("", True), ("pause", True), ("close", False)])
 def test_polling_ends_when_the_study_is_closed_and_nobody_is_at_work(ada, study, action, polls):
     if action:
-        design.change_status(study, action)
+        lifecycle.change_status(study, action)
     shown = ada.get(reverse("study", args=[study.name])).content.decode()
     assert ("hx-trigger" in shown) is polls
 
 
 def test_a_closed_study_polls_on_while_somebody_is_at_work(ada, study, two):
     factories.seat(two)
-    design.change_status(study, "close")
+    lifecycle.change_status(study, "close")
     assert "hx-trigger" in poll(ada, study).content.decode()
 
 

@@ -9,7 +9,7 @@ from annotation.models import Study
 from annotation.money import budget
 from annotation.platforms.prolific import studies, sync
 from annotation.recruitment import seats as recruitment
-from annotation.study import design
+from annotation.study import lifecycle
 from tests import factories
 from tests.prolific import HOST, IDA, arrive, begin
 
@@ -111,11 +111,11 @@ def test_a_pause_tells_the_reason_that_holds_now(fake, study, published, researc
     allow(study, people=2, seats=10)
     for number in range(2):
         factories.join(study, identity=f"other {number}")
-    design.change_status(study, "pause", researcher)
+    lifecycle.change_status(study, "pause", researcher)
     sync.sync(study)
     published.refresh_from_db()
     assert published.pause_reason == sync.NOT_OPEN
-    design.change_status(study, "reopen", researcher)
+    lifecycle.change_status(study, "reopen", researcher)
     sync.sync(study)
     published.refresh_from_db()
     assert (published.pause_reason, published.paused_here) == (sync.NO_ROOM, True)

@@ -10,7 +10,7 @@ from annotation.platforms.prolific import client as prolific_client
 from annotation.platforms.prolific import sync
 from annotation.recruitment import seats
 from annotation.steps import training_step
-from annotation.study import design
+from annotation.study import lifecycle
 from tests import factories
 from tests.prolific import BO, IDA, arrive, begin, complete
 
@@ -99,10 +99,10 @@ def test_the_study_there_is_paused_while_no_seat_is_free_and_started_when_one_is
 
 
 def test_the_study_there_is_paused_while_the_study_here_is(fake, study, published, researcher):
-    design.change_status(study, "pause", researcher)
+    lifecycle.change_status(study, "pause", researcher)
     call_command("sync_prolific", verbosity=0)
     assert there(fake, published)["status"] == "PAUSED"
-    design.change_status(study, "reopen", researcher)
+    lifecycle.change_status(study, "reopen", researcher)
     call_command("sync_prolific", verbosity=0)
     assert there(fake, published)["status"] == "ACTIVE"
 

@@ -4,8 +4,9 @@ import pytest
 from django.urls import reverse
 
 from annotation.models import Answer, Exposure, Participation, Step, Turn, Worker
+from annotation.recruitment import seats
 from annotation.recruitment.seats import worker_key
-from annotation.steps import withdrawal
+from annotation.steps import training_step, withdrawal
 from tests import factories
 
 HTMX = {"HTTP_HX_REQUEST": "true"}
@@ -36,8 +37,6 @@ def page(client, participation) -> str:
 def to_annotation(participation) -> Turn:
     """Go through the training step; return the first turn of the annotation step."""
     factories.work_through(participation, limit=2)
-    from annotation.steps import training_step
-
     _participation, turn = training_step.go_on(participation.token)
     assert turn.step == Step.ANNOTATION
     return turn
@@ -307,9 +306,6 @@ def test_the_next_task_is_not_for_who_withdrew_or_was_screened_out(client, resea
 def test_somebody_who_met_the_task_elsewhere_loses_the_seat_at_the_first_example(study):
     participation = factories.join(study, identity="ida")
     Exposure.objects.create(worker_key=worker_key("link", "ida"), task_name="toy-places")
-    from annotation.recruitment import seats
-    from annotation.steps import training_step
-
     seats.consent(participation, agree=True)
     training_step.begin(participation.token)
     participation.refresh_from_db()

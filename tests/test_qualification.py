@@ -3,13 +3,14 @@
 from datetime import timedelta
 
 import pytest
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
 from analysis.tables import frames
 from annotation.models import Decision, Participation, Step
 from annotation.recruitment import seats
-from annotation.steps import qualification, training_step, withdrawal
+from annotation.steps import answering, qualification, training_step, withdrawal
 from annotation.steps.qualification import verdict
 from tests import factories
 
@@ -36,8 +37,6 @@ def train(study, right: int) -> Participation:
         gold = turn.example.gold[0]
         other = "negative" if gold == "positive" else "positive"
         fields = {"label": gold if index < right else other}
-        from annotation.steps import answering
-
         answering.submit(seat.token, turn.pk, fields)
         training_step.go_on(seat.token)
     seat.refresh_from_db()
@@ -164,8 +163,6 @@ def test_the_researcher_decides_on_the_annotators_page(client, admin_like, waiti
 
 @pytest.fixture
 def admin_like(client, researcher):
-    from django.test import Client
-
     ada = Client()
     ada.force_login(researcher)
     return ada

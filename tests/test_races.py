@@ -413,12 +413,13 @@ import os, signal, sys
 import django
 django.setup()
 from django.db import transaction
-from annotation import answering, views_worker
+from annotation.pages.worker import views
+from annotation.steps import answering
 
 die = lambda *a, **k: os.kill(os.getpid(), signal.SIGKILL)
 if sys.argv[1] == "after":
     # The moment between the commit and the reply: the view would now render the reveal.
-    views_worker._after_post = die
+    views._after_post = die
 else:
     # The control: the moment before the commit.
     answering.store = die

@@ -1,6 +1,10 @@
 """Seats: least filled first, never over-filled, freed when nobody works on them."""
 
+import os
+import subprocess
+import sys
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -11,7 +15,7 @@ from annotation.models import Answer, Kind, Participation, Study
 from annotation.money import ledger
 from annotation.recruitment import seats
 from annotation.steps import training_step
-from annotation.study import design
+from annotation.study import design, lifecycle
 from tests import factories
 
 
@@ -234,7 +238,7 @@ def test_every_choice_of_a_scenario_can_be_made_again_from_its_log(researcher):
 def test_a_study_in_which_somebody_declined_stays_frozen(study):
     seats.consent(factories.join(study), agree=False)
     with pytest.raises(design.DesignError, match="taken a seat"):
-        design.change_status(study, "draft")
+        lifecycle.change_status(study, "draft")
 
 
 def test_somebody_who_works_is_not_idle_however_long_ago_they_arrived(study):
@@ -273,11 +277,6 @@ def test_the_schema_refuses_a_live_participation_without_a_seat(study):
 
 @pytest.mark.sqlite
 def test_64_at_once_on_sqlite_fill_the_seats_exactly(tmp_path):
-    import os
-    import subprocess
-    import sys
-    from pathlib import Path
-
     own = {"HANDFUL_VAR": str(tmp_path), "DATABASE_URL": f"sqlite:///{tmp_path / 'crowd.sqlite3'}"}
     done = subprocess.run(
         [sys.executable, Path(__file__).with_name("sqlite_crowd.py")],

@@ -11,12 +11,14 @@ import zipfile
 from datetime import UTC, datetime
 
 import pandas as pd
+import pyarrow.parquet
 import pytest
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import reverse
 
 from analysis.export import dictionary, files, parquet, release
+from analysis.export.columns import COLUMNS
 from analysis.figures import data as figure_data
 from annotation.models import Kind, Panel, Participation, ProlificStudy
 from annotation.platforms import personal_links
@@ -84,12 +86,12 @@ def rows(folder, name) -> list[dict[str, str]]:
 def test_it_holds_what_it_promises(study, bundle):
     names = {path.relative_to(bundle).as_posix() for path in bundle.rglob("*") if path.is_file()}
     expected = {
-        *files.COLUMNS, "manifest.json", "verify.py", "verify.txt", "README.md", "SHA256SUMS",
+        *COLUMNS, "manifest.json", "verify.py", "verify.txt", "README.md", "SHA256SUMS",
         "datapackage.json", "report.md", "report.html", "preregistration.md",
         "preregistration.html", "style/pico.css", "style/site.css",
         "style/researcher.css", "materials/consent.md", "seen/consent.html",
         *(f"figures/{name}.svg" for name in figure_data.NAMES),
-        *(f"parquet/{name.removesuffix('.csv')}.parquet" for name in files.COLUMNS),
+        *(f"parquet/{name.removesuffix('.csv')}.parquet" for name in COLUMNS),
         *(
             f"{place}{task}{end}"
             for task in ("toy-places", "toy-labels")
@@ -239,10 +241,10 @@ def test_predictions_have_their_scores(bundle):
 def test_the_dictionary_describes_every_column_and_its_type(bundle):
     package = json.loads((bundle / "datapackage.json").read_text())
     described = {one["path"]: one["schema"]["fields"] for one in package["resources"]}
-    assert list(described) == list(files.COLUMNS)
+    assert list(described) == list(COLUMNS)
     read = {"integer": int, "number": float, "datetime": datetime.fromisoformat, "string": str}
     for name, fields in described.items():
-        assert [field["name"] for field in fields] == list(files.COLUMNS[name])
+        assert [field["name"] for field in fields] == list(COLUMNS[name])
         for row in rows(bundle, name):
             for field in fields:
                 if row[field["name"]]:
@@ -269,7 +271,7 @@ def test_texts_that_mislead_readers_stay_what_they_are(researcher, tmp_path):
 
 
 def test_numbers_are_described_as_numbers(bundle):
-    for name, columns in files.COLUMNS.items():
+    for name, columns in COLUMNS.items():
         for column in columns:
             cells = [row[column] for row in rows(bundle, name) if row[column]]
             are_numbers = all(re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", cell) for cell in cells)
@@ -278,16 +280,14 @@ def test_numbers_are_described_as_numbers(bundle):
 
 
 def test_parquet_holds_the_same_values(bundle, monkeypatch):
-    import pyarrow.parquet
-
     monkeypatch.setattr(parquet, "ROWS", 3)
-    for name in files.COLUMNS:
+    for name in COLUMNS:
         listed = rows(bundle, name)
         assert parquet.write(bundle / name, bundle / "again.parquet") == len(listed), name
         stored = bundle / "parquet" / f"{name.removesuffix('.csv')}.parquet"
         made = pyarrow.parquet.read_table(stored)
         assert made.equals(pyarrow.parquet.read_table(bundle / "again.parquet")), name
-        assert made.column_names == list(files.COLUMNS[name])
+        assert made.column_names == list(COLUMNS[name])
         for row, found in zip(listed, made.to_pylist(), strict=True):
             for column, cell in row.items():
                 assert as_text(found[column], like=cell) == cell, (name, column)

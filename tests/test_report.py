@@ -8,13 +8,13 @@ from django.test import Client
 from django.urls import reverse
 
 from analysis.documents import blocks, checklist, preregistration, report
-from analysis.documents.blocks import Checklist, Facts, Grid, Picture
+from analysis.documents.blocks import Bullets, Checklist, Facts, Grid, Picture
 from analysis.figures import data as figure_data
 from annotation.models import Kind, Panel, Participation, ReportAnswer
 from annotation.money import ledger
 from annotation.recruitment import eligibility, seats
 from annotation.steps import exclusion, training_step, withdrawal
-from annotation.study import design, team
+from annotation.study import lifecycle, team
 from tests import factories
 
 
@@ -48,8 +48,6 @@ def funnel_row(study, scenario: str) -> list[int]:
 
 
 def left(study) -> list[str]:
-    from analysis.documents.blocks import Bullets
-
     return block(study, "From arrival to analysis", Bullets).items
 
 
@@ -286,7 +284,7 @@ def test_who_withdrew_is_in_no_score_but_still_counted(study):
 
 
 def test_one_seat_added_is_told_in_the_singular(researcher, study):
-    design.add_seats(study.scenarios.first(), 1, researcher)
+    lifecycle.add_seats(study.scenarios.first(), 1, researcher)
     (section,) = [s for s in report.of(study).sections if s.title.startswith("Deviations")]
     assert section.blocks[1].items[0].endswith("UTC: 1 seat added to toy-places, 0 shots")
 
@@ -315,9 +313,9 @@ def test_an_untouched_study_has_no_deviations(researcher):
 
 
 def test_what_was_done_after_opening_is_a_deviation(researcher, study):
-    design.change_status(study, "pause", researcher)
-    design.change_status(study, "reopen", researcher)
-    design.add_seats(study.scenarios.first(), 2, researcher)
+    lifecycle.change_status(study, "pause", researcher)
+    lifecycle.change_status(study, "reopen", researcher)
+    lifecycle.add_seats(study.scenarios.first(), 2, researcher)
     eligibility.add_rule(study, "deny", "task", "toy-places", by=researcher)
     one = study.participations.filter(status="completed", kind="person").first()
     exclusion.decide(one, False, "a reason", researcher)

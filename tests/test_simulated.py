@@ -5,6 +5,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.models import Answer, AnswerSpan, Kind, Participation
 from annotation.simulation.robots import Knowledge
+from tasks.formats import Record
 from tests import factories
 
 
@@ -66,8 +67,6 @@ def test_random_finishes_too(study):
 
 @pytest.mark.parametrize("policy", ["noisy:0", "gold", "empty", "random"])
 def test_gold_that_cannot_be_highlighted_stops_no_robot(researcher, policy):
-    from tasks.formats import Record
-
     records = [
         Record("inside", ("We went home.",), "Which places?", ("ome",), None),
         Record("none", ("We slept.",), "Which places?", (), None),
@@ -82,8 +81,6 @@ def test_gold_that_cannot_be_highlighted_stops_no_robot(researcher, policy):
 
 
 def test_a_question_that_can_be_highlighted_is_highlighted(researcher):
-    from tasks.formats import Record
-
     records = [Record("q", ("Neither.",), "Oslo or Rome?", ("Oslo",), None)]
     task = factories.make_task(test=records, shots=[], question_selectable=True)
     study = factories.make_study(researcher, task, shots=[0], annotators=1)

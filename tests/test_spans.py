@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tasks.importing import read_clues
 from tasks.spans import (
     Answer,
     AnswerError,
@@ -59,8 +60,6 @@ UNREACHABLE = {
 
 @pytest.mark.real_data
 def test_all_gold_but_the_24_known_texts_can_be_highlighted(clues):
-    from tasks.importing import read_clues
-
     texts = reachable = 0
     for name, known in UNREACHABLE.items():
         _card, files = read_clues(clues, name)

@@ -7,10 +7,10 @@ our own. What is filled in is taken from the study; what is asked is the researc
 from collections import Counter
 from collections.abc import Mapping
 
-from analysis.documents import methods, preregistration
+from analysis.documents import methods, wording
 from analysis.documents.blocks import Item
-from analysis.documents.preregistration import count
 from analysis.documents.study_record import Conduct
+from analysis.documents.wording import count
 from analysis.stats import significance
 from annotation.money.ledger import in_currency
 from tasks.cards import FAMILIES
@@ -60,10 +60,10 @@ def _design(found: Conduct) -> Known:
     sizes = ", ".join(f"{name} {size:,}" for name, size in found.test_sizes.items())
     seats = sum(one["seats"] for one in manifest["scenarios"])
     per_person = sorted(set(found.test_sizes.values()))
-    contrasts = preregistration.pairs(manifest["scenarios"])
+    contrasts = wording.pairs(manifest["scenarios"])
     smallest = min((significance.smallest_p(*pair[3:]) for pair in contrasts), default=None)
     detectable = "; ".join(
-        f"{one} and {two} annotators: {preregistration.sds(significance.detectable(min(one, two)))}"
+        f"{one} and {two} annotators: {wording.sds(significance.detectable(min(one, two)))}"
         for one, two in sorted({pair[3:] for pair in contrasts})
     )
     effort = "No active time is known yet."
@@ -136,7 +136,7 @@ def _design(found: Conduct) -> Known:
         ),
         "1.10": (
             "Preregistration",
-            f"The design was frozen {preregistration.moment(prereg)} with the SHA-256"
+            f"The design was frozen {wording.moment(prereg)} with the SHA-256"
             f" {found.study.manifest_hash}, before a seat was taken."
             if prereg
             else "",
@@ -169,7 +169,7 @@ def _people(found: Conduct) -> Known:
                     "Questions about the instructions had to be answered right."
                     if asked
                     else "No questions about the instructions.",
-                    preregistration.rule_text(manifest),
+                    wording.rule_text(manifest),
                     f"Entries on the lists of who may take part: {lists}.",
                 ]
             ),
@@ -189,7 +189,7 @@ def _people(found: Conduct) -> Known:
             "Training",
             " ".join(_training(found)),
         ),
-        "2.7": ("Pay", " ".join(preregistration.pay_sentences(manifest))),
+        "2.7": ("Pay", " ".join(wording.pay_sentences(manifest))),
     }
 
 
@@ -204,7 +204,7 @@ def _training(found: Conduct) -> list[str]:
     if any(shots):
         said.append("At k shots: k examples, each revealed after its answer.")
     if 0 in shots:
-        helped = preregistration.help_at_zero_shots(found.manifest)
+        helped = wording.help_at_zero_shots(found.manifest)
         said.append(f"At zero shots: the description and the instructions{helped}.")
     return [*said, f"Shots: {', '.join(map(str, shots))}."]
 
@@ -236,11 +236,11 @@ def _execution(found: Conduct) -> Known:
         "3.1.1": (
             "Order of the items",
             (
-                f"Training step: {preregistration.order(manifest['training_order'])}. "
+                f"Training step: {wording.order(manifest['training_order'])}. "
                 if any(found.study.shots)
                 else ""
             )
-            + f"Annotation step: {preregistration.order(manifest['annotation_order'])}."
+            + f"Annotation step: {wording.order(manifest['annotation_order'])}."
             f" Seed {manifest['seed']}.",
         ),
         "3.2": (
@@ -294,7 +294,7 @@ def _analysis(found: Conduct) -> Known:
 def _tests(found: Conduct) -> list[str]:
     """Which tests this study has, and where they stand."""
     said = []
-    if preregistration.pairs(found.manifest["scenarios"]):
+    if wording.pairs(found.manifest["scenarios"]):
         said.append(
             "Between shots by Welch's test with Holm's correction and by exact permutation, in this"
             " report and on the page Analysis."

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from analysis.documents import preregistration
+from analysis.documents import wording
 from analysis.documents.blocks import Paragraph
-from analysis.documents.preregistration import count, moment, order
 from analysis.documents.study_record import RECRUITERS, Conduct
+from analysis.documents.wording import count, moment, order
 from annotation.money.ledger import in_currency
-from annotation.steps import comprehension
+from annotation.study import gates
 
 
 def paragraphs(found: Conduct) -> list[Paragraph]:
@@ -77,7 +77,7 @@ def _steps(found: Conduct) -> str:
     if 0 in shots:
         said.append(
             "At zero shots there was no training step: annotators had the description and the"
-            f" instructions{preregistration.help_at_zero_shots(manifest)}."
+            f" instructions{wording.help_at_zero_shots(manifest)}."
         )
     return " ".join(said)
 
@@ -87,7 +87,7 @@ def _gates(found: Conduct) -> str:
     said = []
     if manifest.get("computer_only"):
         said.append("Phones were turned away.")
-    questions = comprehension.parse(manifest["comprehension_questions"])
+    questions = gates.parse(manifest["comprehension_questions"])
     if questions:
         attempts = count(manifest["comprehension_attempts"], "attempt")
         said.append(
@@ -95,7 +95,7 @@ def _gates(found: Conduct) -> str:
             f" had to be answered right within {attempts}; who did not was screened out and paid"
             " for the time."
         )
-    said.append(preregistration.rule_text(manifest))
+    said.append(wording.rule_text(manifest))
     checks = manifest["attention_checks"]
     if checks:
         said.append(
@@ -155,7 +155,7 @@ def _pay(found: Conduct) -> str:
     said = [
         f"The pay was {manifest['hourly_rate']} {currency} per active hour, whatever the score."
     ]
-    said += preregistration.least_and_most(manifest)
+    said += wording.least_and_most(manifest)
     wage = found.median("per_active_hour")
     if wage is not None:
         known = sum(one.per_active_hour is not None for one in found.wages)

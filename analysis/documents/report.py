@@ -6,7 +6,7 @@ annotators and models have a section of their own. Nobody is named.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from analysis.documents import checklist, methods, preregistration
+from analysis.documents import checklist, methods, wording
 from analysis.documents.blocks import (
     Block,
     Bullets,
@@ -19,8 +19,8 @@ from analysis.documents.blocks import (
     Picture,
     Section,
 )
-from analysis.documents.preregistration import moment, same_recipe
 from analysis.documents.study_record import Conduct
+from analysis.documents.wording import moment, same_recipe
 from analysis.figures import data as figure_data
 from analysis.stats.uncertainty import t_interval_of_scores, why_no_interval
 from analysis.tables import columns, differences, findings, rendering
@@ -231,7 +231,7 @@ def _funnel(found: Conduct) -> list[Block]:
 
 def _pay(found: Conduct) -> list[Block]:
     currency = found.manifest["currency"]
-    blocks: list[Block] = [Bullets(preregistration.pay_sentences(found.manifest))]
+    blocks: list[Block] = [Bullets(wording.pay_sentences(found.manifest))]
     if not found.wages:
         return [*blocks, Paragraph("No pay is settled yet.")]
 

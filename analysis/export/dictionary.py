@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from analysis.export.files import COLUMNS, READING
+from analysis.export.columns import COLUMNS, READING
 
 INTEGERS = {
     "task_version", "shots", "split", "position", "in_analysis", "start", "end", "n", "training_n",

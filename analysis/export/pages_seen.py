@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from annotation.models import Scenario, Step, Study
 from annotation.pages.worker.state import instructions_of
 from annotation.pages.worker.turn import TurnPage, reveal_page
-from annotation.steps import comprehension
+from annotation.study import gates
 from annotation.study.consent_text import as_html
 from tasks.comparison import compare
 from tasks.models import Example, Task
@@ -62,7 +62,7 @@ def _instructions(scenario: Scenario) -> str:
         "minutes": study.estimated_minutes,
         "begin_url": "#",
         "comprehend_url": "#",
-        "questions": comprehension.parse(study.comprehension_questions),
+        "questions": gates.parse(study.comprehension_questions),
         "attempts_left": study.comprehension_attempts,
     }
     return _page("worker/_instructions.html", f"{card.title}: instructions", context)

@@ -20,6 +20,7 @@ from django.template.loader import render_to_string
 
 from analysis.documents import blocks, preregistration, report
 from analysis.export import files, pages_seen, parquet, screenshots
+from analysis.export.columns import COLUMNS
 from analysis.export.dictionary import datapackage
 from analysis.figures import data as figure_data
 from annotation.models import Kind, Study
@@ -94,7 +95,7 @@ def _write(study: Study, folder: Path, browser: str | None, tell: Callable[[str]
     with files.snapshot():
         write_data(study, folder)
     write_readme(folder, _write_pictures(folder, browser, tell))
-    for name in files.COLUMNS:
+    for name in COLUMNS:
         write_parquet(folder, name)
     return verify(folder)
 
@@ -171,7 +172,7 @@ def _mask(path: Path, columns: Sequence[str], masked: Callable[[str], str]) -> N
         path.open("w", encoding="utf-8", newline="") as target,
     ):
         reader = csv.DictReader(source, strict=True)
-        writer = csv.DictWriter(target, list(files.COLUMNS[path.name]), lineterminator="\r\n")
+        writer = csv.DictWriter(target, list(COLUMNS[path.name]), lineterminator="\r\n")
         writer.writeheader()
         writer.writerows(row | {name: masked(row[name]) for name in columns} for row in reader)
     original.unlink()

@@ -18,13 +18,13 @@ import altair as alt
 import pandas as pd
 from django.core.cache import cache
 
-from analysis.export.files import number
 from analysis.figures import charts
 from analysis.stats import learning
 from analysis.stats.uncertainty import t_interval_of_scores, why_no_interval
 from analysis.tables import frames, performance
 from analysis.tables.columns import Column, between
 from analysis.tables.findings import Row, state
+from analysis.values import number
 from annotation.models import Kind, Step, Study
 
 NEEDS_VL_CONVERT = "SVG, PNG and PDF need vl-convert on the server: pip install vl-convert-python\n"

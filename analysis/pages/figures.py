@@ -6,7 +6,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from analysis.figures import data as figure_data
-from analysis.pages.tables import _download, _kind
+from analysis.pages.common import chosen_kind, download
 from analysis.tables import columns, performance
 from annotation.access import study_of
 
@@ -17,7 +17,7 @@ def figures(request: HttpRequest, name: str) -> HttpResponse:
     """Each figure with its caption, numbers and downloads; of one kind of annotators."""
     study = study_of(request, name, "read")
     kinds = performance.kinds(study)
-    kind = _kind(request, kinds)
+    kind = chosen_kind(request, kinds)
     context = {
         "study": study,
         "kind": kind,
@@ -39,7 +39,7 @@ def figure_file(request: HttpRequest, name: str, figure: str, ext: str) -> HttpR
         return HttpResponse(found.json, content_type="application/json")
     if ext == "csv":
         text = figure_data.as_csv(kind, found.frame)
-        return _download(text, filename, "text/csv; charset=utf-8")
+        return download(text, filename, "text/csv; charset=utf-8")
     if ext not in figure_data.PICTURES:
         raise Http404
     if not figure_data.can_draw():
@@ -57,13 +57,13 @@ def figure_numbers(request: HttpRequest, name: str, figure: str) -> HttpResponse
     """The table beside a figure as CSV, with all digits."""
     kind, found = _figure(request, name, figure)
     text = columns.as_csv(kind, found.numbers)
-    return _download(text, f"{name}-{figure}-numbers.csv", "text/csv; charset=utf-8")
+    return download(text, f"{name}-{figure}-numbers.csv", "text/csv; charset=utf-8")
 
 
 def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_data.Figure]:
     """The kind that is asked for, and the figure; 404 where there is none to show."""
     study = study_of(request, name, "read")
-    kind = _kind(request, performance.kinds(study))
+    kind = chosen_kind(request, performance.kinds(study))
     if figure not in figure_data.NAMES:
         raise Http404
     found = figure_data.figure(study, kind, figure)

@@ -13,11 +13,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from analysis.pages.common import chosen_kind
 from analysis.pages.forms import UploadForm
 from analysis.tables import differences, performance, published
 from analysis.tables import models as model_tables
 from annotation.access import own_model, study_of
-from annotation.models import Study
 from tasks import checking, uploads
 from tasks.models import Job, Model, PredictionFile
 from tasks.polling import poll
@@ -163,7 +163,8 @@ def delete_model(request: HttpRequest, name: str) -> HttpResponse:
 def study_models(request: HttpRequest, name: str) -> HttpResponse:
     """Humans of this study, uploaded models and published figures; where they differ most."""
     study = study_of(request, name, "read")
-    kind, kinds = _kind(request, study)
+    kinds = performance.kinds(study)
+    kind = chosen_kind(request, kinds)
     found = differences.differences(study, kind)
     context = {
         "study": study,
@@ -192,7 +193,7 @@ def study_models(request: HttpRequest, name: str) -> HttpResponse:
 def study_models_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
     """One of the page's tables as CSV, with all digits."""
     study = study_of(request, name, "read")
-    kind, _kinds = _kind(request, study)
+    kind = chosen_kind(request, performance.kinds(study))
     if table in ("scores", "aggregates"):
         found = model_tables.tables(study, kind)
         columns, rows = {
@@ -212,15 +213,6 @@ def study_models_file(request: HttpRequest, name: str, table: str) -> HttpRespon
     else:
         raise Http404
     return _csv(f"{study.name}-models-{table}.csv", columns, rows)
-
-
-def _kind(request: HttpRequest, study: Study) -> tuple[str, list[str]]:
-    """The kind that is asked for (people where none is), and those that took part."""
-    kinds = performance.kinds(study)
-    kind = request.GET.get("kind", kinds[0])
-    if kind not in kinds:
-        raise Http404
-    return kind, kinds
 
 
 def _chosen(request: HttpRequest, found: list[differences.Difference]) -> differences.Difference:

@@ -5,7 +5,8 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from analysis.pages.tables import _download, _kind
+from analysis.pages import forms
+from analysis.pages.common import chosen_kind, download
 from analysis.tables import columns, performance, planner
 from analysis.tables import sensitivity as rules
 from annotation.access import study_of
@@ -16,7 +17,7 @@ from annotation.access import study_of
 def plan(request: HttpRequest) -> HttpResponse:
     """How many annotators and examples a wanted interval needs. Nothing is stored."""
     sources = planner.sources(request.user)
-    form = planner.PlannerForm(request.GET, sources=sources)
+    form = forms.PlannerForm(request.GET, sources=sources)
     context = {"form": form, "has_studies": len(sources) > 1}
     if form.is_valid():
         wanted = form.cleaned_data
@@ -37,7 +38,7 @@ def sensitivity(request: HttpRequest, name: str) -> HttpResponse:
     """The human-performance cells under other rules of who counts; of one kind."""
     study = study_of(request, name, "read")
     kinds = performance.kinds(study)
-    kind = _kind(request, kinds)
+    kind = chosen_kind(request, kinds)
     found = rules.task_tables(rules.rows(rules.people(study, kind)))
     context = {"study": study, "kind": kind, "kinds": kinds, "tables": found}
     return render(request, "researcher/sensitivity.html", context)
@@ -48,6 +49,6 @@ def sensitivity(request: HttpRequest, name: str) -> HttpResponse:
 def sensitivity_file(request: HttpRequest, name: str) -> HttpResponse:
     """The same cells as CSV, with all digits."""
     study = study_of(request, name, "read")
-    kind = _kind(request, performance.kinds(study))
+    kind = chosen_kind(request, performance.kinds(study))
     text = columns.as_csv(kind, rules.rows(rules.people(study, kind)))
-    return _download(text, f"{study.name}-sensitivity.csv", "text/csv; charset=utf-8")
+    return download(text, f"{study.name}-sensitivity.csv", "text/csv; charset=utf-8")

@@ -8,9 +8,9 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from analysis.documents import blocks, checklist, preregistration, report
+from analysis.documents import blocks, checklist, preregistration, report, wording
 from analysis.export import bundle_job
-from analysis.pages.tables import _download
+from analysis.pages.common import download
 from annotation.access import study_of
 from annotation.models import Study
 from annotation.monitoring import report_answers
@@ -36,7 +36,7 @@ def preregistration_file(request: HttpRequest, name: str) -> HttpResponse:
     if found is None:
         raise Http404
     text = blocks.as_markdown(found)
-    return _download(text, f"{name}-preregistration.md", MARKDOWN)
+    return download(text, f"{name}-preregistration.md", MARKDOWN)
 
 
 @login_required
@@ -63,7 +63,7 @@ def report_page(request: HttpRequest, name: str) -> HttpResponse:
             except report_answers.ReportAnswerError as error:
                 problem, status, versions = str(error), 422, made_from
             else:
-                said = f"Saved: {preregistration.count(changed, 'answer')} changed."
+                said = f"Saved: {wording.count(changed, 'answer')} changed."
                 messages.success(request, said)
                 return redirect("report", study.name)
     address = reverse("report", args=[study.name])
@@ -85,7 +85,7 @@ def report_file(request: HttpRequest, name: str) -> HttpResponse:
     found = report.of(study_of(request, name, "read"))
     if found is None:
         raise Http404
-    return _download(blocks.as_markdown(found), f"{name}-report.md", MARKDOWN)
+    return download(blocks.as_markdown(found), f"{name}-report.md", MARKDOWN)
 
 
 def _opened(request: HttpRequest, name: str) -> Study:

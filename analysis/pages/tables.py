@@ -9,7 +9,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from analysis.export import files
-from analysis.tables import columns, findings, frames, performance, rendering, resampling
+from analysis.pages.common import chosen_kind, download
+from analysis.tables import columns, findings, frames, performance, rendering, resampling, training
 from annotation.access import study_of
 from tasks.polling import poll
 
@@ -49,7 +50,7 @@ def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpRes
     if ext == "csv":
         # One header for all kinds: the column `kind` tells them apart.
         texts = [texts[0], *(text.split("\r\n", 1)[1] for text in texts[1:])]
-    return _download("".join(texts), f"{study.name}-human-performance.{ext}", content_type)
+    return download("".join(texts), f"{study.name}-human-performance.{ext}", content_type)
 
 
 @login_required
@@ -57,7 +58,7 @@ def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpRes
 def training_table(request: HttpRequest, name: str) -> HttpResponse:
     study = study_of(request, name, "read")
     kinds = performance.kinds(study)
-    groups = [(kind, performance.training(study, kind)) for kind in kinds]
+    groups = [(kind, training.training(study, kind)) for kind in kinds]
     return render(request, "researcher/training_table.html", {"study": study, "groups": groups})
 
 
@@ -82,7 +83,7 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
     """
     study = study_of(request, name, "read")
     kinds = performance.kinds(study)
-    kind = _kind(request, kinds)
+    kind = chosen_kind(request, kinds)
     job = resampling.job_of(study, kind)
     is_waiting = job is not None and not job.is_done
     found = resampling.at_once(study, kind) if is_waiting or job is None else resampling.stored(job)
@@ -101,7 +102,7 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
 def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
     """A part of the job behind the analysis page, which the first of these begins."""
     study = study_of(request, name, "read")
-    kind = _kind(request, performance.kinds(study))
+    kind = chosen_kind(request, performance.kinds(study))
     address = f"{reverse('analysis', args=[study.name])}?kind={kind}"
     job = resampling.job_of(study, kind, owner=request.user)
     return redirect(address) if job is None else poll(request, job, address)
@@ -114,17 +115,9 @@ def analysis_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
     study = study_of(request, name, "read")
     if table not in findings.TABLES:
         raise Http404
-    kind = _kind(request, performance.kinds(study))
+    kind = chosen_kind(request, performance.kinds(study))
     text = columns.as_csv(kind, resampling.tables(study, kind, table)[table])
-    return _download(text, f"{study.name}-{table}.csv", "text/csv; charset=utf-8")
-
-
-def _kind(request: HttpRequest, kinds: list[str]) -> str:
-    """The kind that is asked for; people where none is asked for."""
-    kind = request.GET.get("kind", kinds[0])
-    if kind not in kinds:
-        raise Http404
-    return kind
+    return download(text, f"{study.name}-{table}.csv", "text/csv; charset=utf-8")
 
 
 @login_required
@@ -136,12 +129,4 @@ def export_zip(request: HttpRequest, name: str) -> StreamingHttpResponse:
         files.stream_export(study),
         content_type="application/zip",
         headers={"Content-Disposition": f'attachment; filename="{study.name}.zip"'},
-    )
-
-
-def _download(text: str, filename: str, content_type: str) -> HttpResponse:
-    return HttpResponse(
-        text,
-        content_type=content_type,
-        headers={"Content-Disposition": f'attachment; filename="{filename}"'},
     )

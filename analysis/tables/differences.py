@@ -15,8 +15,8 @@ import numpy as np
 from django.core.cache import cache
 from django.db.models import Avg
 
-from analysis.export.files import number
 from analysis.stats import significance
+from analysis.values import number
 from annotation.models import Answer, Participation, Step, Study
 from tasks.models import Example, Prediction, PredictionFile, Split
 

@@ -14,8 +14,8 @@ import numpy as np
 import pandas as pd
 from django.db.models import QuerySet
 
-from analysis.export.files import texts_by_turn
 from analysis.stats import aggregation, agreement, significance, uncertainty
+from analysis.tables.frames import texts_by_turn
 from annotation.models import Answer, Participation, Step, Study
 from tasks.metrics import score
 from tasks.models import Example, Task

@@ -5,12 +5,13 @@ S1 was stored with each answer; here it is only averaged. Nothing in this packag
 
 import itertools
 import math
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 from django.db.models import Count, Q
 
-from annotation.models import Answer, Participation, Step, Study
+from annotation.models import Answer, AnswerSpan, Participation, Step, Study
 
 COLUMNS = [
     "participation", "annotator", "task", "task_version", "shots", "split", "kind", "status",
@@ -150,3 +151,28 @@ def scenarios(frame: pd.DataFrame) -> pd.DataFrame:
             "n": grouped.count(),
         }
     ).reset_index()
+
+
+def texts_by_turn(
+    study: Study, participations: Sequence[int] | None = None
+) -> Iterator[tuple[int, list[str]]]:
+    """(turn, distinct texts of its spans in order), by turn; of these participations or of all."""
+    current, texts = None, {}
+    spans = spans_in_order(study)
+    if participations is not None:
+        spans = spans.filter(answer__turn__participation__in=participations)
+    for turn, text in spans.values_list("answer_id", "text").iterator(chunk_size=2000):
+        if turn != current:
+            if current is not None:
+                yield current, list(texts)
+            current, texts = turn, {}
+        texts[text] = None
+    if current is not None:
+        yield current, list(texts)
+
+
+def spans_in_order(study: Study):
+    """The spans in the order of spans.csv: those of an answer together, as verify.py needs."""
+    return AnswerSpan.objects.filter(answer__turn__participation__study=study).order_by(
+        "answer_id", "segment", "start"
+    )

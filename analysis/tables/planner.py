@@ -5,13 +5,10 @@ printed. Everything is a plan, not a promise: an SD from three annotators is its
 """
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
-from django import forms
-from django.http import QueryDict
 from scipy import stats
 
 from analysis.stats import significance, uncertainty
@@ -26,48 +23,6 @@ Row = dict[str, Any]
 PUBLISHED = "published"
 LEVEL = 0.05
 POWER = 0.8
-
-
-class PlannerForm(forms.Form):
-    """What is wanted. What is not asked for has its first value, so that the page starts full."""
-
-    source = forms.ChoiceField(label="Numbers from")
-    half_width = forms.FloatField(
-        label="Wanted interval: ± points",
-        initial=3.0,
-        min_value=0.5,
-        max_value=50,
-        help_text="Half the width of the interval of 95 %, in points of S1 x 100.",
-    )
-    annotators = forms.IntegerField(
-        label="Annotators per scenario", initial=3, min_value=2, max_value=1000
-    )
-    examples = forms.IntegerField(
-        label="Test examples", initial=200, min_value=1, max_value=100_000
-    )
-    difference = forms.FloatField(
-        label="Difference to be shown: points",
-        initial=5.0,
-        min_value=0.1,
-        max_value=100,
-        help_text="Between two numbers of shots, in points of S1 x 100.",
-    )
-    comparisons = forms.IntegerField(
-        label="Comparisons",
-        initial=1,
-        min_value=1,
-        max_value=1000,
-        help_text="How many are tested together; each is then tested at .05 over this number, as"
-        " Holm's first step.",
-    )
-
-    def __init__(self, asked: QueryDict, *, sources: Sequence[tuple[str, str]]):
-        first = {name: field.initial for name, field in self.base_fields.items()}
-        super().__init__(first | {"source": sources[0][0]} | asked.dict())
-        self.fields["source"].choices = sources
-        for name, field in self.fields.items():
-            if name in self.errors:
-                field.widget.attrs |= {"aria-invalid": "true", "aria-describedby": f"error-{name}"}
 
 
 @dataclass(frozen=True)

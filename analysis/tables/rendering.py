@@ -4,9 +4,9 @@ import csv
 import io
 from collections.abc import Iterator
 
-from analysis.export.files import number
-from analysis.tables import performance
+from analysis.tables import performance, training
 from analysis.tables.performance import PerformanceTable
+from analysis.values import number
 from annotation.models import Study
 
 PUBLISHED_NOTE = "Published: CLUES, Table 4, as printed; the paper does not define its ±."
@@ -109,7 +109,7 @@ def _latex(text: str) -> str:
 def training_rows(study: Study) -> Iterator[list[object]]:
     """The training tables of all kinds, one row per group and block (TRAINING_COLUMNS)."""
     for kind in performance.kinds(study):
-        for row in performance.training(study, kind):
+        for row in training.training(study, kind):
             parts = zip(row.block_names, row.values, row.is_nested, strict=True)
             for block, value, nested in parts:
                 text = number(value) if value is not None and nested else ""

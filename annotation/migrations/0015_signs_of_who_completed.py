@@ -1,6 +1,6 @@
 from django.db import migrations, models
 
-from annotation.monitoring.flags import Answered, signs, word_count
+from annotation.steps.signs import Answered, signs, word_count
 
 
 def fill(apps, schema_editor):

@@ -44,7 +44,7 @@ from annotation.models import (
 from annotation.models.people import AT_WORK_WITHIN
 from annotation.money import ledger
 from annotation.monitoring import flags
-from annotation.pages.worker.state import in_words
+from annotation.wording import in_words
 from tasks.clock import database_now
 from tasks.models import Example, Split
 
@@ -317,7 +317,7 @@ def of_study(study: Study) -> Progress:
             .order_by("waiting_since")
         ],
         money=money(study, sum(one.open_seats for one in rows)),
-        flagged=flags.of_completed(study),
+        flagged=flags.for_completed(study),
     )
 
 

@@ -3,7 +3,7 @@
 from django.http import HttpRequest
 
 from annotation.models import Kind, PersonalLink, Study
-from annotation.platforms.registry import Exit, Identity
+from annotation.recruitment.doors import PERSONAL, Exit, Identity
 
 COOKIE = "handful_worker"
 COOKIE_SALT = "annotation.worker"
@@ -52,7 +52,7 @@ class SimulatedLink(OpenLink):
 class PersonalDoor(OpenLink):
     """A personal link: whoever holds it is the worker, on any device."""
 
-    recruiter, anonymous = "personal", False
+    recruiter, anonymous = PERSONAL, False
 
     def __init__(self, link: PersonalLink):
         super().__init__(link.study)

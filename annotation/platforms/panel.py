@@ -11,7 +11,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpRequest, QueryDict
 
 from annotation.models import Kind, Panel
-from annotation.platforms.registry import Exit, Identity, NotAdmitted
+from annotation.recruitment.doors import Exit, Identity, NotAdmitted
 
 CODES = ("completed_code", "other_code", "turned_away_code")
 URLS = ("completed_url", "other_url", "turned_away_url")

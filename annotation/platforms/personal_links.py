@@ -9,10 +9,9 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from annotation.models import Participation, PersonalLink, Study
-from annotation.platforms.links import PersonalDoor
+from annotation.recruitment.doors import PERSONAL
 from annotation.recruitment.identities import worker_key
 
-RECRUITER = PersonalDoor.recruiter
 MOST = 1000
 LONGEST_NAME = 200
 
@@ -62,8 +61,8 @@ def make(study: Study, text: str) -> list[PersonalLink]:
 def with_states(study: Study) -> list[tuple[PersonalLink, str]]:
     """The links of a study, oldest first, each with its state: unused, active, done, ..."""
     links: Sequence[PersonalLink] = list(study.personal_links.order_by("pk"))
-    keys = {worker_key(RECRUITER, link.code): link.pk for link in links}
-    found = study.participations.filter(worker__recruiter=RECRUITER).order_by("pk")
+    keys = {worker_key(PERSONAL, link.code): link.pk for link in links}
+    found = study.participations.filter(worker__recruiter=PERSONAL).order_by("pk")
     states = {
         keys[key]: STATES[Participation.Status(status)]
         for key, status in found.values_list("worker__key", "status")

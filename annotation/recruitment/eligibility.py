@@ -10,12 +10,11 @@ from django.db import transaction
 from django.utils import timezone
 
 from annotation.models import AccessRule, Exposure, Participation, Study, Worker
-from annotation.platforms.links import PersonalDoor
+from annotation.recruitment.doors import PERSONAL
 from annotation.recruitment.identities import worker_key
 from tasks.models import Task
 
 MOST_PEOPLE = 10_000
-RECRUITER = PersonalDoor.recruiter
 
 
 class RuleError(ValueError):
@@ -55,7 +54,7 @@ def platforms(study: Study) -> list[tuple[str, str]]:
     found = [("prolific", "Prolific")]
     found += [(f"panel:{name}", name) for name in study.panels.values_list("name", flat=True)]
     if study.personal_links.exists():
-        found.append((RECRUITER, "Personal links (their names)"))
+        found.append((PERSONAL, "Personal links (their names)"))
     return found
 
 
@@ -103,7 +102,7 @@ def _keys(study: Study, text: str, chosen: str) -> list[str]:
         if not platform:
             raise RuleError(f"Line {number}: choose the platform that the ids are from.")
         identity = line if chosen in names else line.removeprefix(f"{platform} ").strip()
-        if platform == RECRUITER:
+        if platform == PERSONAL:
             if identity not in codes:
                 raise RuleError(f"Line {number}: this study has no personal link of that name.")
             identity = codes[identity]

@@ -29,8 +29,8 @@ from annotation.models import (
     Worker,
 )
 from annotation.money import budget
-from annotation.platforms.registry import Door, Identity
 from annotation.recruitment import eligibility, identities, sittings
+from annotation.recruitment.doors import Door, Identity
 from annotation.recruitment.identities import worker_key
 from tasks import jobs
 from tasks.clock import database_now

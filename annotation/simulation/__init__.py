@@ -1,0 +1,5 @@
+"""Everything that plays a person or a platform, for demos, tests and rehearsals.
+
+Begin with robots.py (simulated annotators) and rehearsal.py; fake_prolific/ stands in for Prolific.
+Nothing that serves people imports this room.
+"""

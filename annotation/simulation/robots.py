@@ -20,7 +20,7 @@ import lxml.html
 from django.test import Client
 
 from annotation.models import Study
-from annotation.steps import comprehension
+from annotation.study import gates
 from tasks import spans
 from tasks.cards import Card
 from tasks.models import Example, Split
@@ -106,7 +106,7 @@ class Knowledge:
         self._known: dict[tuple[Any, ...], Known] = {}
         self._majority: dict[str, str] = {}
         # The right answers to the questions about the instructions, as the form sends them.
-        asked = comprehension.parse(study.comprehension_questions)
+        asked = gates.parse(study.comprehension_questions)
         self.of_instructions = {
             f"question-{number}": str(one.right) for number, one in enumerate(asked, start=1)
         }

@@ -9,8 +9,8 @@ from datetime import datetime
 
 from annotation.models import Participation, Step, Turn
 from annotation.money import budget, ledger
-from annotation.monitoring import flags
 from annotation.recruitment import sittings
+from annotation.steps import signs
 from tasks.clock import database_now
 
 
@@ -34,7 +34,7 @@ def go_on(participation: Participation, answered: Turn) -> Turn | None:
         return _show(participation, answered.position + 1, answered, shown_at=at)
     participation.status = Participation.Status.COMPLETED
     participation.finished_at = database_now()
-    participation.signs = flags.of_one(participation)._asdict()
+    participation.signs = signs.for_participation(participation)._asdict()
     participation.save(update_fields=["status", "finished_at", "signs"])
     sittings.leave(participation, "completed")
     ledger.settle(participation)

@@ -19,10 +19,9 @@ from annotation.money import budget, ledger
 from annotation.recruitment import sittings
 from annotation.steps import annotation_step
 from annotation.steps.answering import lock
+from annotation.study.gates import OTHERS_NEEDED
 from tasks.clock import database_now
 
-# How many others a rule needs before it can screen anybody out.
-OTHERS_NEEDED = {Qualification.POINTS_BELOW: 2, Qualification.SDS_BELOW: 5}
 # Sums of fractions are off by less than this: nobody is screened out by how a computer adds.
 ROUNDING = 1e-6  # points
 

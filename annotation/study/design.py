@@ -11,30 +11,15 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
-from django.db.models import F, Sum
+from django.db.models import Sum
 
 from annotation.models import Qualification, Scenario, Study
-from annotation.money import budget, ledger
-from annotation.steps import comprehension
-from annotation.steps.qualification import OTHERS_NEEDED
-from annotation.study import consent_text
-from tasks.clock import database_now
-from tasks.formats import canonical
-from tasks.metrics import recipe
+from annotation.money import ledger
+from annotation.study import gates
 from tasks.models import Example, Split, Task
-from tasks.spans import TOKENISER
 
-# What a researcher may press: action -> (from these statuses, to this one, words for people).
-TRANSITIONS: dict[str, tuple[tuple[str, ...], str, str]] = {
-    "open": (("draft",), "open", "Open"),
-    "pause": (("open",), "paused", "Pause"),
-    "reopen": (("paused",), "open", "Reopen"),
-    "close": (("open", "paused"), "closed", "Close for good"),
-    "draft": (("open", "paused"), "draft", "Back to draft"),
-}
 # More than anybody can mean, and so little that a date can be worked out from it.
 MOST = {
     "idle_limit_hours": 365 * 24,
@@ -151,8 +136,8 @@ def _check_shots(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
     """The questions, checks and rule that stand between arrival and completion."""
     try:
-        comprehension.parse(study.comprehension_questions)
-    except comprehension.QuestionError as error:
+        gates.parse(study.comprehension_questions)
+    except gates.QuestionError as error:
         refuse("comprehension_questions", str(error))
     threshold = study.qualification_threshold
     if study.qualification in SCALES:
@@ -257,186 +242,4 @@ def save_draft(study: Study, tasks: Sequence[Task], made_from: str | None = None
             )
             for task in sorted(tasks, key=lambda task: task.name)
             for shots in study.shots
-        )
-
-
-def build_manifest(study: Study) -> dict[str, Any]:
-    """Everything that is frozen at opening, as JSON-able data."""
-    tasks = study.tasks.order_by("name")
-    return {
-        "name": study.name,
-        "title": study.title,
-        "tasks": [
-            {
-                "name": task.name,
-                "version": task.version,
-                "content_hash": task.content_hash,
-                "rechained": task.rechained,
-                "card": task.card.as_dict(),
-                "recipe": recipe(task.card.gold_rule),
-            }
-            for task in tasks
-        ],
-        "scenarios": [
-            {"task": s.task.name, "shots": s.shots, "split": s.split_number, "seats": s.seats}
-            for s in study.scenarios.select_related("task").order_by("task__name", "shots")
-        ],
-        "training_order": study.training_order,
-        "annotation_order": study.annotation_order,
-        "seed": study.seed,
-        "tasks_per_worker": study.tasks_per_worker,
-        "help_examples_at_zero_shots": study.help_examples_at_zero_shots,
-        "hourly_rate": str(study.hourly_rate),
-        "currency": study.currency,
-        "estimated_minutes": study.estimated_minutes,
-        "idle_limit_hours": study.idle_limit_hours,
-        "pay": {
-            "base_reward": str(study.base_reward),
-            "minimum_pay": str(study.minimum_pay),
-            "most_paid_hours": (
-                None if study.most_paid_hours is None else str(study.most_paid_hours)
-            ),
-            # What one person earns at most besides bonuses, and all people together.
-            "cap": None if (most := ledger.cap(study)) is None else ledger.in_currency(most),
-            "budget": None if study.budget is None else str(study.budget),
-            "active_time": f"sum of min(gap, {study.idle_cutoff_seconds} s) between signs of work",
-        },
-        "comprehension_questions": study.comprehension_questions,
-        "comprehension_attempts": study.comprehension_attempts,
-        "qualification": {
-            "rule": study.qualification,
-            "threshold": study.qualification_threshold,
-            "others_needed": OTHERS_NEEDED.get(study.qualification, 0),
-            "decision_minutes": study.decision_minutes,
-        },
-        "max_screen_outs_in_a_row": study.max_screen_outs_in_a_row,
-        "attention_checks": study.attention_checks,
-        "attention_check_hashes": {
-            task.name: list(
-                Example.objects.filter(split__task=task, split__kind=Split.Kind.CHECK)
-                .order_by("position")
-                .values_list("content_hash", flat=True)
-            )
-            for task in (tasks if study.attention_checks else [])
-        },
-        "exit_questionnaire": study.exit_questionnaire,
-        "computer_only": study.computer_only,
-        "consent_text": study.consent_text,
-        "tokeniser": TOKENISER,
-    }
-
-
-def allowed_actions(study: Study) -> list[tuple[str, str]]:
-    """(action, words) for what can be pressed now."""
-    has_seats = study.allocations.exists() or study.participations.exists()
-    return [
-        (action, words)
-        for action, (sources, _target, words) in TRANSITIONS.items()
-        if study.status in sources and not (action == "draft" and has_seats)
-    ]
-
-
-def change_status(study: Study, action: str, by: AbstractBaseUser | None = None) -> None:
-    """Open, pause, reopen, close, or go back to draft; `study` carries the new state afterwards.
-
-    Raises DesignError where the study does not allow it now, and PermissionDenied for a budget
-    above the limit of who may not spend.
-    """
-    if action not in TRANSITIONS:
-        raise DesignError("There is no such change.")
-    sources, target, words = TRANSITIONS[action]
-    with transaction.atomic():
-        # Two clicks on Open, or a Start beside "Back to draft": one at a time.
-        locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-        if locked.status not in sources:
-            raise DesignError(f"“{words}” is not possible: the study is {locked.status}.")
-        if action == "draft":
-            if locked.allocations.exists() or locked.participations.exists():
-                raise DesignError("Somebody has taken a seat: the design stays frozen.")
-            locked.manifest = locked.manifest_hash = ""
-            locked.opened_at = None
-            if (locked.qualification_threshold or 0) > 100:  # opened before it was bounded
-                locked.qualification_threshold = None
-        if action == "reopen" and budget.is_reached(locked):
-            raise DesignError(f"Raise the budget first: {budget.is_reached(locked)}.")
-        if action == "open":
-            budget.check_limit(locked, by)
-            lacks = missing(locked)
-            if lacks:
-                raise DesignError(" ".join(lacks))
-            try:
-                check_design(locked, list(locked.tasks.all()))
-            except ValidationError as error:
-                raise DesignError(" ".join(error.messages)) from None
-            manifest = canonical(build_manifest(locked))
-            locked.manifest = manifest.decode()
-            locked.manifest_hash = hashlib.sha256(manifest).hexdigest()
-            locked.opened_at = database_now()
-            consent_text.freeze(locked)
-        locked.status = target
-        locked.save()
-        locked.events.create(what=f"{words}: {locked.status}", by=by, at=database_now())
-    study.refresh_from_db()
-
-
-# What can be switched while a study runs, outside its frozen design.
-SWITCHES = ("open_link_on", "shared_computers")
-
-
-def switch(study: Study, chosen: dict[str, bool], by: AbstractBaseUser) -> None:
-    """Set the switches of a study, whatever its status; the log keeps each that changes."""
-    with transaction.atomic():
-        locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-        for name in SWITCHES:
-            if getattr(locked, name) == chosen[name]:
-                continue
-            setattr(locked, name, chosen[name])
-            words = Study._meta.get_field(name).verbose_name
-            locked.events.create(what=f"{words}: {'yes' if chosen[name] else 'no'}", by=by)
-        locked.save(update_fields=SWITCHES)
-
-
-def add_seats(scenario: Scenario, number: int, by: AbstractBaseUser) -> None:
-    """Give a scenario of an open or paused study more seats; the log keeps it, the design stays.
-
-    Raises DesignError, and PermissionDenied for who may not spend where the study is on Prolific:
-    the next sync buys places for these seats.
-    """
-    if not 1 <= number <= 1000:
-        raise DesignError("Add between 1 and 1000 seats.")
-    with transaction.atomic():
-        # Seats are given out under the study's lock.
-        study = Study.objects.select_for_update(no_key=True).get(pk=scenario.study_id)
-        if study.status not in (Study.Status.OPEN, Study.Status.PAUSED):
-            raise DesignError(f"The study is {study.status}: its seats stay as they are.")
-        if study.prolific_studies.exclude(external_id=None).exists():
-            budget.check_may_spend(by)
-        study.scenarios.filter(pk=scenario.pk).update(seats=F("seats") + number)
-        study.events.create(
-            what=f"{number} seat{'' if number == 1 else 's'} added to {scenario}", by=by
-        )
-
-
-def raise_budget(study: Study, amount: Decimal, by: AbstractBaseUser) -> None:
-    """Give an open or paused study a larger budget; the log keeps it, the design stays.
-
-    Raises DesignError, and PermissionDenied above the limit for who may not spend.
-    """
-    with transaction.atomic():
-        locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-        if locked.status not in (Study.Status.OPEN, Study.Status.PAUSED):
-            raise DesignError(f"The study is {locked.status}: its budget stays as it is.")
-        if ledger.cap(locked) is None:
-            raise DesignError(
-                "This study was opened without a limit of what one person can earn: no budget can"
-                " be kept for it."
-            )
-        before = locked.budget
-        if before is not None and amount <= before:
-            raise DesignError(f"The budget is {before} {locked.currency} already: write more.")
-        locked.budget = amount
-        budget.check_limit(locked, by)
-        locked.save(update_fields=["budget"])
-        locked.events.create(
-            what=f"budget raised from {before or 'none'} to {amount} {locked.currency}", by=by
         )

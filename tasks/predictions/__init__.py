@@ -1,0 +1,1 @@
+"""What models predicted: format.py reads it, store.py keeps it, upload_job.py takes uploads."""

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation.study import design
+from annotation.study import lifecycle
 from tests import factories
 
 
@@ -47,7 +47,7 @@ def test_the_page_shows_by_itself_what_somebody_answered(page, study):
 def test_it_asks_no_more_once_the_study_is_closed(page, study):
     visit(page, study)
     expect(page.locator("#progress-poll")).to_contain_text("every ten seconds")
-    design.change_status(study, "close")
+    lifecycle.change_status(study, "close")
     page.clock.fast_forward(10_000)
     expect(page.locator("#progress-poll")).to_contain_text("are final")
     asked: list[str] = []

@@ -1,0 +1,1 @@
+"""One module a command; `python manage.py help` lists them."""

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from annotation.models import Study
 from annotation.money.amounts import read_amount
-from annotation.study import design
+from annotation.study import design, lifecycle
 from tasks.models import Task
 
 
@@ -78,7 +78,7 @@ class Command(BaseCommand):
             raise CommandError("The study was not made.\n" + "\n".join(lines)) from None
         if options["open"]:
             try:
-                design.change_status(study, "open")
+                lifecycle.change_status(study, "open")
             except design.DesignError as error:
                 raise CommandError(f"{study.name} was drafted, not opened. {error}") from None
         self.stdout.write(

@@ -13,12 +13,12 @@ from annotation.models import Decision, Participation, Turn
 from annotation.money import budget, ledger
 from annotation.money.amounts import read_amount
 from annotation.monitoring import flags
-from annotation.pages.worker.state import in_words
 from annotation.pages.worker.turn import reveal_page
 from annotation.platforms.prolific import review as prolific_review
 from annotation.platforms.prolific.client import ProlificError
 from annotation.recruitment import seats
 from annotation.steps import attention_checks, exclusion, qualification
+from annotation.wording import in_words
 from tasks.comparison import compare
 
 PER_PAGE = 50
@@ -110,7 +110,7 @@ def behaviour_page(request: HttpRequest, name: str) -> HttpResponse:
     """Everybody whose behaviour is worth a look, and why; who has most flags comes first."""
     study = study_of(request, name, "read")
     again = qualification.flagged_again(study)
-    found = flags.of_study(study)
+    found = flags.for_study(study)
     people = study.participations.select_related("scenario__task").order_by("scenario", "pk")
     rows = []
     for one in people.defer("training_order", "annotation_order"):
@@ -162,7 +162,7 @@ def _decisions(one: Participation, may_read: bool, may_pay: bool) -> QuerySet[De
 
 def _flags(one: Participation) -> list[str]:
     """What is worth a look, in sentences."""
-    _signs, raised = flags.of_study(one.study, one.scenario_id).get(one.pk, (None, {}))
+    _signs, raised = flags.for_study(one.study, one.scenario_id).get(one.pk, (None, {}))
     again = qualification.flagged_again(one.study).get(one.pk)
     return [*raised.values(), *([again] if again else [])]
 

@@ -12,7 +12,7 @@ from annotation.models import AccessRule, Study
 from annotation.money import budget, ledger
 from annotation.money.amounts import AmountField
 from annotation.recruitment import eligibility
-from annotation.study import design
+from annotation.study import design, lifecycle
 
 
 @login_required
@@ -51,7 +51,7 @@ def seats(request: HttpRequest, name: str) -> HttpResponse:
         return _page(request, study, problem="Write how many seats to add.", status=422)
     scenario = get_object_or_404(study.scenarios, pk=int(chosen[:18]))
     try:
-        design.add_seats(scenario, int(number), request.user)
+        lifecycle.add_seats(scenario, int(number), request.user)
     except design.DesignError as error:
         return _page(request, study, problem=str(error), status=422)
     return redirect("lists", study.name)
@@ -62,7 +62,7 @@ def seats(request: HttpRequest, name: str) -> HttpResponse:
 def switches(request: HttpRequest, name: str) -> HttpResponse:
     """The open link on or off; one browser for several people or not."""
     study = study_of(request, name, "own")
-    design.switch(study, {one: one in request.POST for one in design.SWITCHES}, request.user)
+    lifecycle.switch(study, {one: one in request.POST for one in lifecycle.SWITCHES}, request.user)
     return redirect("lists", study.name)
 
 
@@ -73,7 +73,7 @@ def raise_budget(request: HttpRequest, name: str) -> HttpResponse:
     study = study_of(request, name, "own")
     try:
         amount = AmountField(max_digits=9, decimal_places=2).clean(request.POST.get("amount", ""))
-        design.raise_budget(study, amount, request.user)
+        lifecycle.raise_budget(study, amount, request.user)
     except ValidationError as error:
         return _page(request, study, status=422, budget_problem=" ".join(error.messages))
     except design.DesignError as error:
@@ -92,7 +92,7 @@ def _page(
                 "words": Study._meta.get_field(one).verbose_name,
                 "on": getattr(study, one),
             }
-            for one in design.SWITCHES
+            for one in lifecycle.SWITCHES
         ],
         "rules": study.access_rules.select_related("made_by", "ended_by"),
         "effects": AccessRule.Effect.choices,

@@ -12,9 +12,9 @@ from django.views.decorators.http import require_GET, require_http_methods
 from annotation.access import study_of
 from annotation.models import PaymentBatch, Study
 from annotation.money import budget, holds, ledger, payout
-from annotation.pages.worker.state import in_words
 from annotation.platforms.prolific.client import ProlificError
 from annotation.platforms.prolific.sync import sync
+from annotation.wording import in_words
 
 
 @login_required

@@ -18,7 +18,7 @@ from annotation.platforms import panel
 from annotation.platforms.prolific import studies
 from annotation.platforms.prolific.client import Client, ProlificError
 from annotation.platforms.prolific.sync import start, sync
-from annotation.platforms.registry import NotAdmitted
+from annotation.recruitment.doors import NotAdmitted
 
 PANEL_FIELDS = (
     "name", "id_parameter", "submission_parameter", "completed_url", "completed_code", "other_url",

@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from annotation.pages import prolific_events
 from annotation.pages.researcher import (
     annotators,
     links,
@@ -13,7 +14,7 @@ from annotation.pages.researcher import (
     task_import,
     team,
 )
-from annotation.platforms.prolific import webhook
+from annotation.pages.researcher import tasks as task_pages
 
 urlpatterns = [
     path("", studies.home, name="home"),
@@ -78,7 +79,7 @@ urlpatterns = [
         platforms.prolific_study,
         name="prolific_study",
     ),
-    path("recruiters/prolific/webhook/", webhook.receive, name="prolific_webhook"),
+    path("recruiters/prolific/webhook/", prolific_events.receive, name="prolific_webhook"),
     path("studies/<str:name>/pay/", pay.pay_page, name="pay"),
     path("studies/<str:name>/pay/<int:pk>.csv", pay.batch_file, name="pay_batch_file"),
     path("studies/<str:name>/lists/", lists.lists, name="lists"),
@@ -86,10 +87,10 @@ urlpatterns = [
     path("studies/<str:name>/switches/", lists.switches, name="switches"),
     path("studies/<str:name>/budget/", lists.raise_budget, name="budget"),
     path("studies/<str:name>/team/", team.team, name="team"),
-    path("tasks/", studies.tasks, name="tasks"),
-    path("tasks/<str:name>/<int:version>/", studies.task, name="task"),
-    path("tasks/<str:name>/<int:version>/checks/", studies.task_checks, name="task_checks"),
-    path("tasks/<str:name>/<int:version>/team/", studies.task_team, name="task_team"),
+    path("tasks/", task_pages.tasks, name="tasks"),
+    path("tasks/<str:name>/<int:version>/", task_pages.task, name="task"),
+    path("tasks/<str:name>/<int:version>/checks/", task_pages.task_checks, name="task_checks"),
+    path("tasks/<str:name>/<int:version>/team/", task_pages.task_team, name="task_team"),
     path("tasks/import/", task_import.task_import, name="task_import"),
     path("tasks/import/<uuid:pk>/", task_import.task_upload, name="task_upload"),
     path("tasks/import/<uuid:pk>/files/", task_import.task_upload_files, name="task_upload_files"),

@@ -11,7 +11,9 @@ from annotation.pages.worker.turn import TurnPage, reveal_page
 from annotation.platforms.registry import exit_of
 from annotation.recruitment import seats
 from annotation.steps import comprehension, qualification, training_step
+from annotation.study import gates
 from annotation.study.consent_text import as_html
+from annotation.wording import in_words
 
 Status = Participation.Status
 
@@ -94,7 +96,7 @@ def _instructions(participation: Participation) -> dict:
     }
     if comprehension.is_open(participation):
         left = study.comprehension_attempts - participation.comprehension_tries
-        page["questions"] = comprehension.parse(study.comprehension_questions)
+        page["questions"] = gates.parse(study.comprehension_questions)
         page["attempts_left"] = left
         page["comprehend_url"] = reverse("comprehend", args=[token])
     return page
@@ -170,12 +172,6 @@ def turn_page(participation: Participation, turn: Turn, **said) -> TurnPage:
         reveal=revealed,
         **said,
     )
-
-
-def in_words(time: timedelta) -> str:
-    """1 h 12 min."""
-    hours, minutes = divmod(round(time.total_seconds() / 60), 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
 
 
 def paragraphs(text: str) -> list[str]:

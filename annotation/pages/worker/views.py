@@ -23,8 +23,9 @@ from annotation.money import ledger
 from annotation.pages.worker import start_limit
 from annotation.pages.worker.client_address import client_address
 from annotation.pages.worker.state import around_the_turns, turn_page
-from annotation.platforms.registry import Exit, NotAdmitted, exit_of
+from annotation.platforms.registry import exit_of
 from annotation.recruitment import seats
+from annotation.recruitment.doors import Exit, NotAdmitted
 from annotation.steps import (
     active_time,
     answering,

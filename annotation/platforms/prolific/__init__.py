@@ -1,1 +1,4 @@
-"""Prolific: its arrivals, its API, and a local fake to rehearse with (FACTS 1.1)."""
+"""Prolific: its doors, its API, its studies and submissions.
+
+Begin with client.py and sync.py. An annotator's request never waits for Prolific.
+"""

@@ -16,7 +16,7 @@ from django.http import HttpRequest
 from annotation.models import Kind, ProlificStudy
 from annotation.platforms.prolific.keys import UnknownKey, signing_key
 from annotation.platforms.prolific.studies import PARAMETERS
-from annotation.platforms.registry import Exit, Identity, NotAdmitted
+from annotation.recruitment.doors import Exit, Identity, NotAdmitted
 
 AGAIN = "Please open the study from Prolific again."
 ID = re.compile(r"[0-9a-f]{24}")

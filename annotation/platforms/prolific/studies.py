@@ -22,7 +22,7 @@ from django.urls import reverse
 from annotation.models import Kind, Participation, ProlificStudy, Qualification, Scenario, Study
 from annotation.money.ledger import cents, in_currency
 from annotation.platforms.prolific.client import Client, ProlificError
-from annotation.platforms.registry import OUTCOMES
+from annotation.recruitment.doors import OUTCOMES
 from tasks.clock import database_now
 from tasks.models import Example
 

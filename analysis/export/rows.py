@@ -1,0 +1,164 @@
+"""The rows of the exported files that hold examples, answers, annotators and scenarios."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pandas as pd
+
+from analysis.tables import frames, performance
+from analysis.tables.frames import spans_in_order, texts_by_turn
+from analysis.values import json_list, moment, number
+from annotation.models import Participation, Study, Turn
+from annotation.monitoring import flags
+from annotation.steps import signs
+from tasks.metrics import recipe
+from tasks.models import Split
+from tasks.spans import QUESTION, ceiling
+
+
+def examples_rows(study: Study) -> Iterator[list[Any]]:
+    """Every example that this study may show: the test files and its training files."""
+    for task in study.tasks.order_by("name"):
+        card = task.card
+        sizes = [size for size in study.shots if size]
+        splits = task.splits.filter(kind=Split.Kind.TEST) | task.splits.filter(
+            kind=Split.Kind.TRAIN, shots__in=sizes, number=study.split_number
+        )
+        if study.attention_checks:
+            splits |= task.splits.filter(kind=Split.Kind.CHECK)
+        for split in splits.order_by("kind", "shots"):
+            for example in split.examples.order_by("position").iterator(chunk_size=2000):
+                question = card.selectable_question(example.question)
+                best = (
+                    1.0
+                    if card.answered_by == "label"
+                    else ceiling(example.gold, example.context, card.gold_rule, question)
+                )
+                yield [
+                    task.name, task.version, split.filename, split.kind, split.shots or "",
+                    split.number or "", example.position, example.source_id,
+                    json_list(example.context), example.question, question or "",
+                    json_list(example.gold),
+                    card.gold_rule, example.content_hash, number(best),
+                ]  # fmt: skip
+
+
+def _turns(study: Study):
+    """The turns of a study in the order of answers.csv."""
+    return Turn.objects.filter(participation__study=study).order_by("pk")
+
+
+def answers_rows(study: Study) -> Iterator[list[Any]]:
+    """One row per turn, in the order in which they were shown."""
+    rules = {task.pk: task.card.gold_rule for task in study.tasks.all()}
+    # Merged with a second stream in the same order, so that memory stays constant.
+    spans = texts_by_turn(study)
+    turn_of_spans, texts = next(spans, (None, []))
+    turns = _turns(study).values_list(
+        "pk", "participation__scenario__task_id", "participation__scenario__task__name",
+        "participation__scenario__task__version", "participation__scenario__shots",
+        "participation__scenario__split_number", "step", "position", "participation__pseudonym",
+        "participation__kind", "participation__status", "participation__in_analysis",
+        "example__source_id", "example__content_hash", "example__gold", "shown_at",
+        "answer__submitted_at", "answer__s1", "answer__label", "answer__active_seconds",
+        "activity__blurs", "activity__away_seconds", "activity__pastes",
+    )  # fmt: skip
+    for (
+        pk, task, name, version, shots, split, step, position, pseudonym, kind, status, counts,
+        example, digest, gold, shown_at, submitted_at, s1, label, active, blurs, away, pastes,
+    ) in turns.iterator(chunk_size=2000):  # fmt: skip
+        given: list[str] = [label] if label else []
+        if turn_of_spans == pk:
+            given = texts
+            turn_of_spans, texts = next(spans, (None, []))
+        answered = submitted_at is not None
+        yield [
+            study.name, study.manifest_hash, name, version, shots, split or "", step, position,
+            pseudonym, kind, status, _counts(status, counts), example, digest,
+            json_list(given) if answered else "", json_list(gold), rules[task],
+            number(s1) if answered else "", moment(shown_at),
+            moment(submitted_at) if answered else "",
+            number((submitted_at - shown_at).total_seconds()) if answered else "",
+            number(active) if answered else "", blurs or 0, number(away or 0.0), pastes or 0,
+        ]  # fmt: skip
+
+
+def spans_rows(study: Study) -> Iterator[list[Any]]:
+    """One row per highlighted span."""
+    rows = spans_in_order(study).values_list(
+        "answer__turn__participation__scenario__task__name", "answer__turn__step",
+        "answer__turn__participation__pseudonym", "answer__turn__example__source_id",
+        "answer__turn__example__content_hash", "segment", "start", "end", "text",
+    )  # fmt: skip
+    for *before, segment, start, end, text in rows.iterator(chunk_size=2000):
+        yield [*before, "question" if segment == QUESTION else segment, start, end, text]
+
+
+def _counts(status: str, in_analysis: bool) -> int:
+    """1 for whom a cell may count: who is still working has taken nobody's place in a table yet."""
+    return int(in_analysis and status == Participation.Status.COMPLETED)
+
+
+def _whole(value: float) -> int | str:
+    """A whole number that pandas keeps as a float because others are missing."""
+    return "" if pd.isna(value) else int(value)
+
+
+def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
+    """One row per participation."""
+    seen = flags.for_study(study)
+    browsers = _browsers(study)
+    nothing = signs.signs([])
+    for row in frame.itertuples():
+        own, raised = seen.get(row.participation, (nothing, {}))
+        share = own.modal_share
+        yield [
+            study.name, study.manifest_hash, row.task, row.task_version, row.shots,
+            _whole(row.split), row.annotator, row.kind, row.status,
+            _counts(row.status, row.in_analysis),
+            number(row.mean_s1), number(row.sd_examples), row.n, number(row.training_s1),
+            row.training_n, number(own.seconds), number(own.active_seconds),
+            browsers.get(row.participation, ""), own.too_fast,
+            "" if share is None else number(share), own.longest_run,
+            number(own.longest_absence), own.blurs, own.pastes, own.checks,
+            own.checks_passed, " ".join(raised),
+        ]  # fmt: skip
+
+
+def _browsers(study: Study) -> dict[int, str]:
+    """Participation -> a name for its browser that says nothing but which are the same."""
+    names: dict[str, str] = {}
+    known = study.participations.exclude(browser="").order_by("pk")
+    return {
+        pk: names.setdefault(browser, f"B{len(names) + 1}")
+        for pk, browser in known.values_list("pk", "browser")
+    }
+
+
+def scenarios_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
+    """One row per task, shots, split and kind that somebody completed."""
+    for row in frames.scenarios(frame).itertuples():
+        yield [
+            study.name, study.manifest_hash, row.task, row.task_version, row.shots,
+            _whole(row.split), row.kind, number(row.mean), number(row.sd_ddof1),
+            number(row.sd_ddof0), row.n,
+        ]  # fmt: skip
+
+
+def performance_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
+    """One row per kind, task and shots: the human-performance table in long form."""
+    found = {task.pk: performance.bounds(task) for task in study.tasks.all()}
+    for kind in performance.kinds_of(frame):
+        table = performance.performance(study, kind, frame)
+        for task in table.tasks:
+            limits = found[task.pk]
+            for shots in table.shots:
+                cell = table.cells[task.name, shots]
+                quoted = cell.published
+                yield [
+                    study.name, study.manifest_hash, kind, task.card.family, task.name,
+                    task.version, shots, number(cell.mean), number(cell.sd_ddof1),
+                    number(cell.sd_ddof0), cell.n, number(limits.baseline), limits.baseline_name,
+                    number(limits.ceiling), number(quoted.mean) if quoted else "",
+                    number(quoted.spread) if quoted else "", recipe(task.card.gold_rule),
+                ]  # fmt: skip

@@ -1,0 +1,148 @@
+"""The signs of one participation: times, runs, absences and pastes, computed from its answers.
+
+They are facts about what was done and judge nothing; monitoring/flags.py says which of them raise a
+quality flag. Each can be computed again from the exported CSVs.
+"""
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+from annotation.models import AnswerSpan, Participation, Step, Turn
+from tasks.models import Example
+
+READ_AT_MOST = 12  # words per second: faster nobody reads
+AT_ONCE = 20  # participations whose answers are in memory together
+
+
+@dataclass(frozen=True)
+class Answered:
+    """One answer as behaviour sees it."""
+
+    step: str
+    shown_at: datetime
+    submitted_at: datetime
+    words: int
+    answer: str
+    active_seconds: float
+    blurs: int = 0
+    away_seconds: float = 0.0
+    pastes: int = 0
+    right: bool = False
+
+    @property
+    def seconds(self) -> float:
+        return (self.submitted_at - self.shown_at).total_seconds()
+
+
+class Signs(NamedTuple):
+    """The numbers of one participation, in the order of its answers.
+
+    Stored with a participation when it is completed, from when on its answers do not change.
+    """
+
+    n: int
+    seconds: float
+    active_seconds: float
+    median_seconds: float | None
+    too_fast: int
+    modal_share: float | None
+    longest_run: int
+    longest_absence: float
+    blurs: int
+    away_seconds: float
+    pastes: int
+    checks: int
+    checks_passed: int
+
+
+def signs(answers: Sequence[Answered]) -> Signs:
+    """Sum up the answers of one participation, given in the order in which they were shown.
+
+    An answer is too fast under max(1 s, 0.3 of the own median), or under the time to read it.
+    """
+    times = [one.seconds for one in answers]
+    median = statistics.median(times) if times else None
+    limit = max(1.0, 0.3 * (median or 0.0))
+    annotated = [one.answer for one in answers if one.step == Step.ANNOTATION]
+    marks = [mark for one in answers for mark in (one.shown_at, one.submitted_at)]
+    gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(marks)]
+    checks = [one for one in answers if one.step == Step.CHECK]
+    return Signs(
+        n=len(answers),
+        seconds=math.fsum(times),
+        active_seconds=math.fsum(one.active_seconds for one in answers),
+        median_seconds=median,
+        too_fast=sum(one.seconds < max(limit, one.words / READ_AT_MOST) for one in answers),
+        modal_share=(max(Counter(annotated).values()) / len(annotated) if annotated else None),
+        longest_run=max((len(list(run)) for _answer, run in groupby(annotated)), default=0),
+        longest_absence=max(gaps, default=0.0),
+        blurs=sum(one.blurs for one in answers),
+        away_seconds=math.fsum(one.away_seconds for one in answers),
+        pastes=sum(one.pastes for one in answers),
+        checks=len(checks),
+        checks_passed=sum(one.right for one in checks),
+    )
+
+
+def for_participation(participation: Participation) -> Signs:
+    """The signs of this participation, from its answers."""
+    answers = dict(answers_by_participation([participation.pk]))
+    return signs(answers.get(participation.pk, []))
+
+
+def answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[Answered]]]:
+    """Participation -> its answers in order; those of AT_ONCE participations are in memory."""
+    words = {}
+    shown = Turn.objects.filter(participation__in=people).values("example")
+    texts = Example.objects.filter(pk__in=shown)
+    for pk, context, question in texts.values_list("pk", "context", "question").iterator(2000):
+        words[pk] = word_count([*context, question])
+    keys = sorted(people)
+    for few in (keys[first : first + AT_ONCE] for first in range(0, len(keys), AT_ONCE)):
+        turns = Turn.objects.filter(participation__in=few, answer__isnull=False)
+        spans = _texts_by_turn(few)
+        rows = turns.order_by("participation_id", "pk").values_list(
+            "participation_id", "pk", "step", "shown_at", "answer__submitted_at", "example_id",
+            "answer__label", "answer__active_seconds", "answer__s1", "activity__blurs",
+            "activity__away_seconds", "activity__pastes",
+        )  # fmt: skip
+        for participation, group in groupby(rows, key=lambda row: row[0]):
+            yield participation, [
+                Answered(
+                    step=step,
+                    shown_at=shown_at,
+                    submitted_at=submitted_at,
+                    words=words[example],
+                    answer=label or spans.get(turn, ""),
+                    active_seconds=active,
+                    blurs=blurs or 0,
+                    away_seconds=away or 0.0,
+                    pastes=pastes or 0,
+                    right=s1 == 1,
+                )
+                for (
+                    _pk, turn, step, shown_at, submitted_at, example, label, active, s1, blurs,
+                    away, pastes,
+                ) in group
+            ]  # fmt: skip
+
+
+def _texts_by_turn(people: Sequence[int]) -> dict[int, str]:
+    texts: dict[int, dict[str, None]] = {}
+    spans = AnswerSpan.objects.filter(answer__turn__participation__in=people)
+    for turn, text in spans.order_by("answer_id", "segment", "start").values_list(
+        "answer_id", "text"
+    ):
+        texts.setdefault(turn, {})[text] = None
+    return {turn: "\n".join(found) for turn, found in texts.items()}
+
+
+def word_count(texts: Iterable[str]) -> int:
+    """How many words there are to read: runs without blanks."""
+    return sum(len(text.split()) for text in texts)

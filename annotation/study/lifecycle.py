@@ -1,0 +1,146 @@
+"""The life of a study: draft, open, paused, closed, and what may change while it runs.
+
+Opening freezes the design and its hash. Pausing, added seats, a larger budget and the switches are
+not part of the design: each is logged as a StudyEvent.
+"""
+
+import hashlib
+from decimal import Decimal
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import F
+
+from annotation.models import Scenario, Study
+from annotation.money import budget, ledger
+from annotation.study import consent_text
+from annotation.study.design import DesignError, check_design, missing
+from annotation.study.manifest import build_manifest
+from tasks.clock import database_now
+from tasks.formats import canonical
+
+# What a researcher may press: action -> (from these statuses, to this one, words for people).
+TRANSITIONS: dict[str, tuple[tuple[str, ...], str, str]] = {
+    "open": (("draft",), "open", "Open"),
+    "pause": (("open",), "paused", "Pause"),
+    "reopen": (("paused",), "open", "Reopen"),
+    "close": (("open", "paused"), "closed", "Close for good"),
+    "draft": (("open", "paused"), "draft", "Back to draft"),
+}
+
+
+def allowed_actions(study: Study) -> list[tuple[str, str]]:
+    """(action, words) for what can be pressed now."""
+    has_seats = study.allocations.exists() or study.participations.exists()
+    return [
+        (action, words)
+        for action, (sources, _target, words) in TRANSITIONS.items()
+        if study.status in sources and not (action == "draft" and has_seats)
+    ]
+
+
+def change_status(study: Study, action: str, by: AbstractBaseUser | None = None) -> None:
+    """Open, pause, reopen, close, or go back to draft; `study` carries the new state afterwards.
+
+    Raises DesignError where the study does not allow it now, and PermissionDenied for a budget
+    above the limit of who may not spend.
+    """
+    if action not in TRANSITIONS:
+        raise DesignError("There is no such change.")
+    sources, target, words = TRANSITIONS[action]
+    with transaction.atomic():
+        # Two clicks on Open, or a Start beside "Back to draft": one at a time.
+        locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        if locked.status not in sources:
+            raise DesignError(f"“{words}” is not possible: the study is {locked.status}.")
+        if action == "draft":
+            if locked.allocations.exists() or locked.participations.exists():
+                raise DesignError("Somebody has taken a seat: the design stays frozen.")
+            locked.manifest = locked.manifest_hash = ""
+            locked.opened_at = None
+            if (locked.qualification_threshold or 0) > 100:  # opened before it was bounded
+                locked.qualification_threshold = None
+        if action == "reopen" and budget.is_reached(locked):
+            raise DesignError(f"Raise the budget first: {budget.is_reached(locked)}.")
+        if action == "open":
+            budget.check_limit(locked, by)
+            lacks = missing(locked)
+            if lacks:
+                raise DesignError(" ".join(lacks))
+            try:
+                check_design(locked, list(locked.tasks.all()))
+            except ValidationError as error:
+                raise DesignError(" ".join(error.messages)) from None
+            manifest = canonical(build_manifest(locked))
+            locked.manifest = manifest.decode()
+            locked.manifest_hash = hashlib.sha256(manifest).hexdigest()
+            locked.opened_at = database_now()
+            consent_text.freeze(locked)
+        locked.status = target
+        locked.save()
+        locked.events.create(what=f"{words}: {locked.status}", by=by, at=database_now())
+    study.refresh_from_db()
+
+
+# What can be switched while a study runs, outside its frozen design.
+SWITCHES = ("open_link_on", "shared_computers")
+
+
+def switch(study: Study, chosen: dict[str, bool], by: AbstractBaseUser) -> None:
+    """Set the switches of a study, whatever its status; the log keeps each that changes."""
+    with transaction.atomic():
+        locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        for name in SWITCHES:
+            if getattr(locked, name) == chosen[name]:
+                continue
+            setattr(locked, name, chosen[name])
+            words = Study._meta.get_field(name).verbose_name
+            locked.events.create(what=f"{words}: {'yes' if chosen[name] else 'no'}", by=by)
+        locked.save(update_fields=SWITCHES)
+
+
+def add_seats(scenario: Scenario, number: int, by: AbstractBaseUser) -> None:
+    """Give a scenario of an open or paused study more seats; the log keeps it, the design stays.
+
+    Raises DesignError, and PermissionDenied for who may not spend where the study is on Prolific:
+    the next sync buys places for these seats.
+    """
+    if not 1 <= number <= 1000:
+        raise DesignError("Add between 1 and 1000 seats.")
+    with transaction.atomic():
+        # Seats are given out under the study's lock.
+        study = Study.objects.select_for_update(no_key=True).get(pk=scenario.study_id)
+        if study.status not in (Study.Status.OPEN, Study.Status.PAUSED):
+            raise DesignError(f"The study is {study.status}: its seats stay as they are.")
+        if study.prolific_studies.exclude(external_id=None).exists():
+            budget.check_may_spend(by)
+        study.scenarios.filter(pk=scenario.pk).update(seats=F("seats") + number)
+        study.events.create(
+            what=f"{number} seat{'' if number == 1 else 's'} added to {scenario}", by=by
+        )
+
+
+def raise_budget(study: Study, amount: Decimal, by: AbstractBaseUser) -> None:
+    """Give an open or paused study a larger budget; the log keeps it, the design stays.
+
+    Raises DesignError, and PermissionDenied above the limit for who may not spend.
+    """
+    with transaction.atomic():
+        locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        if locked.status not in (Study.Status.OPEN, Study.Status.PAUSED):
+            raise DesignError(f"The study is {locked.status}: its budget stays as it is.")
+        if ledger.cap(locked) is None:
+            raise DesignError(
+                "This study was opened without a limit of what one person can earn: no budget can"
+                " be kept for it."
+            )
+        before = locked.budget
+        if before is not None and amount <= before:
+            raise DesignError(f"The budget is {before} {locked.currency} already: write more.")
+        locked.budget = amount
+        budget.check_limit(locked, by)
+        locked.save(update_fields=["budget"])
+        locked.events.create(
+            what=f"budget raised from {before or 'none'} to {amount} {locked.currency}", by=by
+        )

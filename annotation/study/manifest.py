@@ -1,0 +1,80 @@
+"""The manifest: everything that decides what annotators see and what counts, as canonical data.
+
+It is written and hashed when a study opens (study/lifecycle.py) and never changes while anybody
+has a seat.
+"""
+
+from typing import Any
+
+from annotation.models import Study
+from annotation.money import ledger
+from annotation.study.gates import OTHERS_NEEDED
+from tasks.metrics import recipe
+from tasks.models import Example, Split
+from tasks.spans import TOKENISER
+
+
+def build_manifest(study: Study) -> dict[str, Any]:
+    """Everything that is frozen at opening, as JSON-able data."""
+    tasks = study.tasks.order_by("name")
+    return {
+        "name": study.name,
+        "title": study.title,
+        "tasks": [
+            {
+                "name": task.name,
+                "version": task.version,
+                "content_hash": task.content_hash,
+                "rechained": task.rechained,
+                "card": task.card.as_dict(),
+                "recipe": recipe(task.card.gold_rule),
+            }
+            for task in tasks
+        ],
+        "scenarios": [
+            {"task": s.task.name, "shots": s.shots, "split": s.split_number, "seats": s.seats}
+            for s in study.scenarios.select_related("task").order_by("task__name", "shots")
+        ],
+        "training_order": study.training_order,
+        "annotation_order": study.annotation_order,
+        "seed": study.seed,
+        "tasks_per_worker": study.tasks_per_worker,
+        "help_examples_at_zero_shots": study.help_examples_at_zero_shots,
+        "hourly_rate": str(study.hourly_rate),
+        "currency": study.currency,
+        "estimated_minutes": study.estimated_minutes,
+        "idle_limit_hours": study.idle_limit_hours,
+        "pay": {
+            "base_reward": str(study.base_reward),
+            "minimum_pay": str(study.minimum_pay),
+            "most_paid_hours": (
+                None if study.most_paid_hours is None else str(study.most_paid_hours)
+            ),
+            # What one person earns at most besides bonuses, and all people together.
+            "cap": None if (most := ledger.cap(study)) is None else ledger.in_currency(most),
+            "budget": None if study.budget is None else str(study.budget),
+            "active_time": f"sum of min(gap, {study.idle_cutoff_seconds} s) between signs of work",
+        },
+        "comprehension_questions": study.comprehension_questions,
+        "comprehension_attempts": study.comprehension_attempts,
+        "qualification": {
+            "rule": study.qualification,
+            "threshold": study.qualification_threshold,
+            "others_needed": OTHERS_NEEDED.get(study.qualification, 0),
+            "decision_minutes": study.decision_minutes,
+        },
+        "max_screen_outs_in_a_row": study.max_screen_outs_in_a_row,
+        "attention_checks": study.attention_checks,
+        "attention_check_hashes": {
+            task.name: list(
+                Example.objects.filter(split__task=task, split__kind=Split.Kind.CHECK)
+                .order_by("position")
+                .values_list("content_hash", flat=True)
+            )
+            for task in (tasks if study.attention_checks else [])
+        },
+        "exit_questionnaire": study.exit_questionnaire,
+        "computer_only": study.computer_only,
+        "consent_text": study.consent_text,
+        "tokeniser": TOKENISER,
+    }
