@@ -19,7 +19,7 @@ from annotation import guards
 from annotation.models import _frozen_scenario
 from tasks import installation
 from tasks.models import example_of
-from tests.prolific import fake, published, signed, study  # noqa: F401, their fixtures
+from tests.annotation.prolific import fake, published, signed, study  # noqa: F401, their fixtures
 
 FLAGS = [
     "--headless",

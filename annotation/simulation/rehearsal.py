@@ -4,7 +4,7 @@ A server of Handful, a fake Prolific and forty arrivals speak real HTTP with eac
 complete, who are screened out, who return, run out of time, withdraw or say no; forged, stale and
 replayed addresses; two tabs; and a crash of the server in the middle of a payment. At the end the
 seats, the ledger and the fake's books are compared. `manage.py rehearse` runs it on a database of
-its own; tests/test_rehearsal.py runs it with some of the pages in a real browser.
+its own; tests/annotation/test_rehearsal.py runs it with some of the pages in a real browser.
 """
 
 import contextlib

@@ -19,7 +19,7 @@ from tasks.predictions import store as prediction_store
 from tasks.predictions import upload_job as prediction_upload
 from tests import factories
 from tests.browser.conftest import Desk, answer_within, settle
-from tests.test_importing import card_text, line
+from tests.tasks.test_importing import card_text, line
 
 AXE = Axe().axe_script
 RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}

@@ -1,0 +1,48 @@
+"""Somebody answers while an export is read on SQLite: run by test_exports.py on its own database.
+
+Prints the answers that the export sees before and after that answer, and those stored in the end.
+"""
+
+import os
+import sys
+import threading
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+
+
+def main() -> None:
+    import django
+
+    django.setup()
+    from django.contrib.auth import get_user_model
+    from django.core.management import call_command
+    from django.db import connections
+
+    from analysis.export.files import snapshot
+    from analysis.export.rows import answers_rows
+    from tests import factories
+
+    call_command("migrate", verbosity=0)
+    owner = get_user_model().objects.create_user("ada")
+    study = factories.make_study(owner, factories.make_task(), shots=[0], annotators=1)
+    one = factories.seat(study.scenarios.get())
+
+    def answer() -> None:
+        factories.work_through(one, limit=2)
+        connections.close_all()
+
+    def answered() -> int:
+        return sum(row[-5] != "" for row in answers_rows(study))
+
+    with snapshot():
+        before = answered()
+        somebody = threading.Thread(target=answer)
+        somebody.start()
+        somebody.join()
+        print(before, answered(), end=" ")
+    print(answered())
+
+
+main()

@@ -1,0 +1,334 @@
+"""The release bundle in the browser: made in parts, kept while it holds, never in pieces."""
+
+import io
+import os
+import shutil
+import time
+import zipfile
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.urls import reverse
+
+from analysis.export import bundle_job, release
+from analysis.export.columns import COLUMNS
+from annotation.models import Kind, Participation, Role
+from annotation.money import ledger
+from annotation.monitoring import report_answers
+from annotation.steps import active_time, exclusion, withdrawal
+from annotation.study import lifecycle, team
+from tasks import jobs
+from tasks.models import Job
+from tests import factories
+from tests.annotation.test_races import THREADS, race
+
+
+@pytest.fixture(autouse=True)
+def var(settings, tmp_path):
+    settings.VAR_DIR = tmp_path / "var"
+    return settings.VAR_DIR
+
+
+@pytest.fixture
+def study(researcher):
+    """One has completed (a robot: the report then has no figures to draw), one is at work."""
+    study = factories.make_study(
+        researcher, factories.make_task(test_size=4), shots=[2], annotators=3
+    )
+    factories.work_through(factories.seat(study.scenarios.get(), Kind.SIMULATED))
+    factories.work_through(factories.seat(study.scenarios.get()), limit=3)
+    return study
+
+
+@pytest.fixture
+def one_by_one(monkeypatch):
+    """Each press does one part."""
+    monkeypatch.setattr(jobs, "POLL", 0)
+
+
+@pytest.fixture
+def ada(client, researcher, django_capture_on_commit_callbacks):
+    """Signed in; what waits for the end of a request's transaction is done after it."""
+    client.force_login(researcher)
+    post = client.post
+
+    def committed(*args, **kwargs):
+        with django_capture_on_commit_callbacks(execute=True):
+            return post(*args, **kwargs)
+
+    client.post = committed
+    return client
+
+
+def shown(client, study) -> str:
+    return client.get(reverse("release", args=[study.name])).content.decode()
+
+
+def prepare(client, study) -> Job:
+    reply = client.post(reverse("release_prepare", args=[study.name]))
+    assert reply.url == reverse("release", args=[study.name])
+    return bundle_job.job_of(study)
+
+
+def go_on(client, study) -> None:
+    job = bundle_job.job_of(study)
+    client.post(reverse("release_run", args=[study.name, job.pk]))
+
+
+def finish(client, study) -> Job:
+    """Prepare it and press "Go on" until it is there."""
+    prepare(client, study)
+    for _ in bundle_job.PARTS:
+        if bundle_job.job_of(study).is_done:
+            break
+        go_on(client, study)
+    return bundle_job.job_of(study)
+
+
+def downloaded(client, study) -> dict[str, bytes]:
+    reply = client.get(reverse("release_zip", args=[study.name]))
+    assert f'filename="{study.name}-release.zip"' in reply["Content-Disposition"]
+    with zipfile.ZipFile(io.BytesIO(reply.getvalue())) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def kept(var) -> list[str]:
+    return sorted(path.name for path in (var / "jobs").rglob("*") if path.is_file())
+
+
+def test_it_is_what_the_command_writes(ada, study, tmp_path):
+    finish(ada, study)
+    release.write_release(study, tmp_path / "out")
+    expected = {
+        f"{study.name}/{path.relative_to(tmp_path / 'out').as_posix()}": path.read_bytes()
+        for path in (tmp_path / "out").rglob("*")
+        if path.is_file()
+    }
+    assert downloaded(ada, study) == expected
+    assert f"{study.name}/parquet/answers.parquet" in expected
+
+
+def test_each_poll_does_a_part_and_the_page_says_how_far_it_is(ada, study, one_by_one):
+    job = prepare(ada, study)
+    run = reverse("release_run", args=[study.name, job.pk])
+    for done in range(job.total):
+        page = shown(ada, study)
+        assert f"{done} of {job.total} parts done" in page
+        assert reverse("release_zip", args=[study.name]) not in page
+        assert ada.get(reverse("release_zip", args=[study.name])).status_code == 302
+        reply = ada.post(run, headers={"HX-Request": "true"})
+        if done + 1 < job.total:
+            bar = f'<progress value="{done + 1}" max="{job.total}"'
+            assert bar in reply.content.decode()
+    assert reply["HX-Refresh"] == "true"
+    page = shown(ada, study)
+    assert reverse("release_zip", args=[study.name]) in page
+    assert "Nothing has changed since." in page
+    assert reverse("release_prepare", args=[study.name]) not in page
+
+
+def test_looking_writes_nothing(ada, study, var):
+    for name in ("release", "release_zip", "report", "study"):
+        ada.get(reverse(name, args=[study.name]))
+    assert not Job.objects.exists()
+    assert not var.exists()
+
+
+def test_while_nothing_changes_it_is_not_made_again(ada, study, var):
+    job, files = finish(ada, study), kept(var)
+    assert prepare(ada, study).pk == job.pk
+    assert kept(var) == files
+    assert len(files) == 1
+
+
+def answers(study, researcher):
+    factories.work_through(study.participations.get(status="working"), limit=1)
+
+
+def excludes(study, researcher):
+    exclusion.decide(study.participations.get(status="completed"), False, "a test", researcher)
+
+
+def pays(study, researcher):
+    ledger.add_bonus(study.participations.get(kind="person"), 150, "thanks", researcher)
+
+
+def predicts(study, researcher):
+    factories.predict(researcher, "toy", study.tasks.get(), 2, 1)
+
+
+def reports(study, researcher):
+    report_answers.save(study, {"1.9": "Board 7"}, researcher)
+
+
+def pauses(study, researcher):
+    lifecycle.change_status(study, "pause", researcher)
+
+
+def pings(study, researcher):
+    seat = study.participations.get(status="working")
+    assert active_time.ping(seat.token, seat.latest_turn().pk, {"blurs": "1", "away": "2"})
+
+
+def arrives(study, researcher):
+    factories.seat(study.scenarios.get())
+
+
+@pytest.mark.parametrize(
+    "change", [answers, excludes, pays, predicts, reports, pauses, pings, arrives]
+)
+def test_every_change_is_noticed(study, researcher, change):
+    before = bundle_job.state(study)
+    assert bundle_job.state(study) == before
+    change(study, researcher)
+    study.refresh_from_db()
+    assert bundle_job.state(study) != before
+
+
+def test_a_changed_study_says_so_and_what_is_made_anew_holds_the_new_answers(
+    ada, study, researcher, var
+):
+    (old,) = finish(ada, study) and kept(var)
+    before = downloaded(ada, study)[f"{study.name}/answers.csv"]
+    answers(study, researcher)
+    page = shown(ada, study)
+    assert "The study has changed since." in page
+    assert reverse("release_prepare", args=[study.name]) in page
+    assert downloaded(ada, study)[f"{study.name}/answers.csv"] == before
+    finish(ada, study)
+    (new,) = kept(var)
+    assert new != old
+    assert "Nothing has changed since." in shown(ada, study)
+    after = downloaded(ada, study)[f"{study.name}/answers.csv"]
+    assert after.count(b"\r\n") > before.count(b"\r\n")
+
+
+def test_two_who_press_get_one_bundle_between_them(ada, study, researcher, one_by_one, var):
+    bob = get_user_model().objects.create_user("bob")
+    team.add(study, "bob", Role.ANALYST, researcher)
+    other = type(ada)()
+    other.force_login(bob)
+    prepare(ada, study)
+    go_on(ada, study)
+    job = prepare(other, study)
+    assert (Job.objects.count(), job.done) == (1, 1)
+    for client in (ada, other) * 8:
+        go_on(client, study)
+    assert bundle_job.job_of(study).is_done
+    assert len(kept(var)) == 1
+    assert downloaded(ada, study) == downloaded(other, study)
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_all_who_ask_for_a_new_one_at_once_get_the_same(study, researcher):
+    old = bundle_job.prepare(study, researcher)
+    while jobs.run_chunk(old):
+        pass
+    answers(study, researcher)
+    found = race([lambda: bundle_job.prepare(study, researcher).pk] * THREADS)
+    assert len(set(found)) == 1
+    assert Job.objects.get().pk == found[0] != old.pk
+
+
+# Stopped, broken, gone -----------------------------------------------------------------------
+
+
+def seats(study):
+    return Participation.objects.filter(study=study)
+
+
+def test_every_part_can_be_done_again(ada, study, researcher, one_by_one, var, tmp_path):
+    job = prepare(ada, study)
+    for number in range(len(bundle_job.PARTS)):
+        job.refresh_from_db()
+        bundle_job._chunk(job, number)  # done, but stopped before that was stored
+        if number == 0:
+            answers(study, researcher)
+        go_on(ada, study)
+    assert len(kept(var)) == 1
+    found = downloaded(ada, study)
+    release.write_release(study, tmp_path / "out")
+    for name in ("SHA256SUMS", "verify.txt"):
+        assert found[f"{study.name}/{name}"] == (tmp_path / "out" / name).read_bytes()
+
+
+def test_files_that_are_gone_are_said_and_it_can_be_made_anew(ada, study, one_by_one, var):
+    prepare(ada, study)
+    go_on(ada, study)
+    shutil.rmtree(var / "jobs")
+    go_on(ada, study)
+    page = shown(ada, study)
+    assert "not there any more. Prepare it anew." in page
+    assert reverse("release_prepare", args=[study.name]) in page
+    assert finish(ada, study).is_done
+
+
+def test_a_bundle_whose_file_is_gone_can_be_prepared(ada, study, var):
+    finish(ada, study)
+    for path in (var / "jobs").rglob("*.zip"):
+        path.unlink()
+    assert ada.get(reverse("release_zip", args=[study.name])).status_code == 302
+    assert reverse("release_prepare", args=[study.name]) in shown(ada, study)
+    finish(ada, study)
+    assert f"{study.name}/verify.txt" in downloaded(ada, study)
+
+
+def test_there_is_none_where_verify_does_not_agree_and_the_page_says_why(ada, study):
+    seats(study).filter(status="completed").update(pseudonym="nobody")
+    finish(ada, study)
+    page = shown(ada, study)
+    assert "verify.py does not agree with the bundle" in page
+    assert "Prepare it anew" in page
+    assert ada.get(reverse("release_zip", args=[study.name])).status_code == 302
+
+
+def test_a_withdrawal_deletes_what_is_kept_and_what_is_being_made(
+    ada, study, one_by_one, var, django_capture_on_commit_callbacks
+):
+    finish(ada, study)
+    job = bundle_job.job_of(study)
+    with django_capture_on_commit_callbacks(execute=True):
+        withdrawal.withdraw(seats(study).get(status="working").token)
+    assert kept(var) == []
+    assert "Prepare the bundle" in shown(ada, study)
+    # A page that still waits for the old one is told so, and begins nothing.
+    waiting = ada.post(
+        reverse("release_run", args=[study.name, job.pk]), headers={"HX-Request": "true"}
+    )
+    assert waiting["HX-Redirect"] == reverse("release", args=[study.name])
+    assert bundle_job.job_of(study) is None
+    prepare(ada, study)
+    go_on(ada, study)
+    assert kept(var)
+    with django_capture_on_commit_callbacks(execute=True):
+        withdrawal.withdraw(seats(study).get(status="completed").token)
+    assert kept(var) == []
+
+
+def test_the_next_who_prepares_one_deletes_old_files_of_no_job(ada, study, var):
+    for name, age in (("77", 3700), ("88", 60)):  # the job of the second may yet be committed
+        (var / "jobs" / name).mkdir(parents=True)
+        os.utime(var / "jobs" / name, (time.time() - age,) * 2)
+    prepare(ada, study)
+    assert [path.name for path in (var / "jobs").iterdir()] == ["88"]
+
+
+def test_a_draft_has_none(ada, researcher, study):
+    draft = factories.make_study(researcher, study.tasks.get(), name="draft", status="draft")
+    assert ada.get(reverse("release", args=[draft.name])).status_code == 404
+    assert ada.get(reverse("release_zip", args=[draft.name])).status_code == 404
+    assert ada.post(reverse("release_prepare", args=[draft.name])).status_code == 404
+    assert not Job.objects.exists()
+
+
+def test_the_bundle_of_another_study_cannot_be_moved_on(ada, researcher, study, one_by_one):
+    other = factories.make_study(researcher, study.tasks.get(), name="other", shots=[0])
+    job = prepare(ada, other)
+    ada.post(reverse("release_run", args=[study.name, job.pk]))
+    job.refresh_from_db()
+    assert job.done == 0
+
+
+def test_every_csv_is_a_part():
+    assert set(COLUMNS) < set(bundle_job.PARTS)

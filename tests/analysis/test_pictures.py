@@ -1,0 +1,220 @@
+"""The pictures of what annotators saw: whole pages as on a desktop and on a phone, by a browser."""
+
+import io
+import struct
+import zlib
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from analysis.export import pages_seen, screenshots
+from tasks.models import Example
+from tests import factories
+from tests.annotation.test_no_gold_leaks import GOLDS, records
+
+# The ground of a right answer (--right of site.css).
+GREEN = bytes.fromhex("dff3e3")
+NAMES = ("instructions", "question", "reveal")
+
+
+@pytest.fixture
+def study(researcher):
+    """A task of spans at 0 and 2 shots, with a question about the instructions."""
+    return factories.make_study(
+        researcher, factories.make_task(test_size=2),
+        comprehension_questions="What is wanted?\n* places\n- people",
+    )  # fmt: skip
+
+
+def released(study, target: Path, *options: str) -> tuple[Path, str]:
+    """The bundle and what the command said about problems."""
+    said = io.StringIO()
+    call_command(
+        "release_study", study.name, str(target), *options, stdout=io.StringIO(), stderr=said
+    )
+    return target, said.getvalue()
+
+
+def readme(bundle: Path) -> str:
+    return " ".join((bundle / "README.md").read_text().split())
+
+
+def pixels(path: Path) -> tuple[int, int, list[bytes]]:
+    """(width, height, every pixel's three bytes) of a PNG: eight bits a channel, no alpha."""
+    content = path.read_bytes()
+    assert content.startswith(b"\x89PNG\r\n\x1a\n")
+    width, height, *kind = struct.unpack(">IIBBBBB", content[16:29])
+    assert kind == [8, 2, 0, 0, 0]
+    packed, at = b"", 8
+    while at < len(content):
+        (length,) = struct.unpack(">I", content[at : at + 4])
+        if content[at + 4 : at + 8] == b"IDAT":
+            packed += content[at + 8 : at + 8 + length]
+        at += length + 12
+    raw, size, found = zlib.decompress(packed), 3 * width, []
+    above = bytes(size)
+    for start in range(0, len(raw), size + 1):
+        above = unfiltered(raw[start], raw[start + 1 : start + 1 + size], above)
+        found += [above[i : i + 3] for i in range(0, size, 3)]
+    assert len(found) == width * height
+    return width, height, found
+
+
+def unfiltered(kind: int, line: bytes, above: bytes) -> bytes:
+    """A row of a PNG with three bytes a pixel, as PNG (W3C, section 9) says."""
+    made = bytearray(line)
+    for i, value in enumerate(line):
+        left, up = made[i - 3] if i > 2 else 0, above[i]
+        corner = above[i - 3] if i > 2 else 0
+        if kind == 1:
+            guess = left
+        elif kind == 2:
+            guess = up
+        elif kind == 3:
+            guess = (left + up) // 2
+        elif kind == 4:
+            near = left + up - corner
+            guess = min((left, up, corner), key=lambda one: abs(near - one))
+        else:
+            guess = 0
+        made[i] = (value + guess) % 256
+    return bytes(made)
+
+
+@pytest.mark.browser
+def test_the_bundle_has_a_whole_picture_of_each_page_on_a_desktop_and_on_a_phone(study, tmp_path):
+    bundle, said = released(study, tmp_path / "out")
+    assert said == ""
+    pages = {path.stem for path in (bundle / "seen").glob("*.html")}
+    assert pages == {"consent", *(f"toy-places-{one}" for one in NAMES)}
+    found = {path.stem: path for path in (bundle / "seen").glob("*.png")}
+    assert set(found) == {f"{page}-{device}" for page in pages for device in ("desktop", "phone")}
+    for name, path in found.items():
+        width, height = struct.unpack(">II", path.read_bytes()[16:24])
+        # On a phone each pixel of the page is two by two dots.
+        assert width == (1280 if name.endswith("desktop") else 780)
+        assert height >= (800 if name.endswith("desktop") else 1688)
+    listed = (bundle / "SHA256SUMS").read_text()
+    assert "seen/toy-places-reveal-phone.png" in listed
+    assert "-phone.png" in readme(bundle)
+
+
+@pytest.mark.browser
+def test_the_picture_of_a_reveal_has_the_right_answer_in_its_colour(study, tmp_path):
+    bundle, _said = released(study, tmp_path / "out")
+    shown = {
+        name: set(pixels(bundle / "seen" / f"toy-places-{name}-desktop.png")[2])
+        for name in ("question", "reveal")
+    }
+    assert len(shown["question"]) > 20
+    assert GREEN in shown["reveal"]
+    assert GREEN not in shown["question"]
+
+
+@pytest.mark.browser
+def test_a_long_page_is_pictured_to_its_end(researcher, tmp_path):
+    long = factories.make_task(instructions="Read.\n\n" * 60, test_size=2)
+    study = factories.make_study(researcher, long, shots=[0])
+    bundle, _said = released(study, tmp_path / "out")
+    width, height, found = pixels(bundle / "seen" / "toy-places-instructions-desktop.png")
+    assert height > 2000
+    # What ends the page, the button that begins and the link, stands in its last part.
+    assert len(set(found[-400 * width :])) > 20
+
+
+@pytest.mark.browser
+def test_a_picture_is_made_with_scripts_and_the_page_itself_has_none(study, tmp_path, monkeypatch):
+    with_scripts, _said = released(study, tmp_path / "one")
+    monkeypatch.setattr(screenshots, "SCRIPTS", "")
+    without, _said = released(study, tmp_path / "two")
+    name = "seen/toy-places-question-desktop.png"
+    assert (with_scripts / name).read_bytes() != (without / name).read_bytes()
+    assert "<script" not in (with_scripts / "seen" / "toy-places-question.html").read_text()
+
+
+def test_without_a_browser_the_bundle_says_how_to_make_pictures(study, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    bundle, said = released(study, tmp_path / "out")
+    assert "there is no Chromium on the path" in said
+    assert list((bundle / "seen").glob("*.png")) == []
+    assert "There are no pictures of them here. To make some, open a page" in readme(bundle)
+
+
+def test_pictures_can_be_left_out(study, tmp_path):
+    bundle, said = released(study, tmp_path / "out", "--no-pictures")
+    assert said == ""
+    assert list((bundle / "seen").glob("*.png")) == []
+
+
+@pytest.mark.parametrize(
+    ("script", "reason"),
+    [
+        ("echo no display here >&2; exit 3", "it ended: no display here"),
+        ("exit 0", "it ended: without a word."),
+        (
+            r"cat <&3 >/dev/null & printf 'not JSON\0' >&4; wait",
+            "it does not speak the language of Chromium",
+        ),
+        ("exec sleep 60", "it did not reply within 1 seconds"),
+    ],
+)
+def test_a_broken_browser_is_said_and_the_bundle_is_made(
+    study, tmp_path, monkeypatch, script, reason
+):
+    monkeypatch.setattr(screenshots, "PATIENCE", 1)
+    broken = tmp_path / "broken"
+    broken.write_text(f"#!/bin/sh\n{script}\n")
+    broken.chmod(0o755)
+    bundle, said = released(study, tmp_path / "out", "--browser", str(broken))
+    assert f"{broken} made no pictures: " in said
+    assert reason in said
+    assert (bundle / "verify.txt").read_text().endswith("Everything agrees.\n")
+    assert "There are no pictures" in readme(bundle)
+
+
+def test_a_browser_that_is_not_there_is_said(study, tmp_path):
+    _bundle, said = released(study, tmp_path / "out", "--browser", str(tmp_path / "nothing"))
+    assert "nothing made no pictures: it ended: " in said
+
+
+# The pages ----------------------------------------------------------------------------------------
+
+
+def pages_with(researcher, gold) -> dict[str, str]:
+    task = factories.make_task(
+        name=f"toy-{len(gold[0])}", train={3: records("train", gold)}, shots=[],
+        test=records("test", gold),
+    )  # fmt: skip
+    study = factories.make_study(researcher, task, shots=[0, 3])
+    return {name.removeprefix(task.name): html for name, html in pages_seen.pages(study).items()}
+
+
+def test_other_gold_gives_the_same_pages_but_for_the_reveal(researcher):
+    one, other = (pages_with(researcher, gold) for gold in GOLDS)
+    assert set(one) == {"consent", "-instructions", "-question", "-reveal"}
+    differing = {name for name in one if one[name] != other[name]}
+    assert differing == {"-reveal"}
+
+
+def test_the_reveal_is_of_an_example_that_has_an_answer(study):
+    html = pages_seen.pages(study)["toy-places-reveal"]
+    shown = Example.objects.get(split__kind="train", split__shots=2, position=1)
+    assert shown.gold
+    assert "Training step, example 2 of 2" in html
+    assert 'class="mark right"' in html
+
+
+def test_help_examples_stand_where_annotators_had_them(researcher):
+    labels = factories.make_task(labels=factories.LABELS)
+    zero = factories.make_study(researcher, labels, shots=[0, 2])
+    two = factories.make_study(researcher, labels, shots=[2])
+    assert "I loved the soup." not in pages_seen.pages(zero)["toy-places-question"]
+    assert "I loved the soup." in pages_seen.pages(two)["toy-places-question"]
+
+
+def test_the_instructions_are_those_of_the_fewest_shots_with_their_questions(study):
+    html = pages_seen.pages(study)["toy-places-instructions"]
+    assert "The right answers are not shown." in html
+    assert "What is wanted?" in html
+    assert "/work/" not in html

@@ -1,0 +1,42 @@
+"""Somebody tells something and withdraws on SQLite: run by test_withdrawal.py on its own database.
+
+Prints whether SQLite overwrites what is deleted. The words told are the argument.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+
+
+def main(told: str) -> None:
+    import django
+
+    django.setup()
+    from django.contrib.auth import get_user_model
+    from django.core.management import call_command
+    from django.db import connection
+
+    from annotation.steps import exclusion, exit_questionnaire, withdrawal
+    from tests import factories
+
+    call_command("migrate", verbosity=0)
+    owner = get_user_model().objects.create_user("ada")
+    study = factories.make_study(owner, factories.make_task(), shots=[0], annotators=1)
+    one = factories.seat(study.scenarios.get())
+    factories.work_through(one)
+    exit_questionnaire.answer(one.token, {"comments": told})
+    exclusion.decide(one, False, told, owner)
+    connection.close()
+    path = Path(connection.settings_dict["NAME"])
+    assert told.encode() in path.read_bytes(), "it was never in the file"
+    withdrawal.withdraw(one.token)
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA secure_delete")
+        print("secure_delete", cursor.fetchone()[0])
+    connection.close()
+
+
+main(sys.argv[1])

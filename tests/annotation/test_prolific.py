@@ -1,0 +1,557 @@
+"""Prolific, spoken with over real HTTP: the fake answers, nothing of ours is replaced."""
+
+import time
+from urllib.parse import urlsplit
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db.models.signals import pre_save
+from django.test import Client
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import (
+    Exposure,
+    LedgerEntry,
+    Participation,
+    PaymentBatch,
+    Submission,
+    WebhookEvent,
+)
+from annotation.money import ledger as pay
+from annotation.money import payout
+from annotation.platforms.prolific import client as prolific_client
+from annotation.platforms.prolific import studies, sync
+from annotation.platforms.prolific.client import ProlificError
+from annotation.recruitment import eligibility
+from annotation.simulation.fake_prolific.platform import FakeError
+from annotation.steps import training_step
+from tests import factories
+from tests.annotation.prolific import (
+    BO,
+    HOST,
+    IDA,
+    arrive,
+    begin,
+    changed,
+    complete,
+    event,
+    status,
+)  # fmt: skip
+
+
+@pytest.fixture
+def ada(ada, researcher):
+    """The researcher is signed in, and may spend."""
+    factories.may_spend(researcher)
+    return ada
+
+
+# Studies there -----------------------------------------------------------------------------------
+
+
+def test_one_study_there_for_each_scenario_with_the_codes_set_up(fake, published):
+    there = fake._study(published.external_id)
+    assert there["status"] == "ACTIVE"
+    assert (there["reward"], there["total_available_places"]) == (1000, 2)
+    codes = {
+        one["code"]: [a["action"] for a in one["actions"]] for one in there["completion_codes"]
+    }
+    assert codes[published.codes["completed"]] == ["MANUALLY_REVIEW"]
+    assert codes[published.codes["not_qualified"]] == ["FIXED_SCREEN_OUT_PAYMENT"]
+    assert codes[published.codes["no_consent"]] == ["REQUEST_RETURN"]
+    assert len(codes) == 5
+    assert not there["is_external_study_url_secure"]
+
+
+def test_nothing_is_drafted_twice_nor_for_a_draft(study, published, researcher):
+    with pytest.raises(studies.PlanError, match="drafted already"):
+        studies.plan(study, 0, researcher)
+    other = factories.make_study(researcher, factories.make_task(name="t2"), status="draft")
+    with pytest.raises(studies.PlanError, match="Open the study first"):
+        studies.plan(other, 0, researcher)
+
+
+class StumblesAtPublishing(prolific_client.Client):
+    """Prolific fails between the creation and the publication."""
+
+    def __init__(self, fake):
+        super().__init__()
+        self.fake = fake
+
+    def transition(self, study, action):
+        self.fake.mode(fail_next=1)
+        return super().transition(study, action)
+
+
+def test_a_publication_that_broke_off_goes_on_where_it_stopped(fake, study, researcher):
+    (draft,) = studies.plan(study, 0, researcher)
+    fake.mode(fail_next=2)
+    with pytest.raises(ProlificError, match="503"):
+        studies.create(draft, HOST)
+    with pytest.raises(ProlificError, match="503"):
+        studies.create(draft, HOST, StumblesAtPublishing(fake))
+    assert draft.status == "UNPUBLISHED"
+    studies.create(draft, HOST)
+    studies.create(draft, HOST)
+    assert len(fake._data["studies"]) == 1
+    assert draft.status == "ACTIVE"
+
+
+def test_two_clicks_on_publish_create_one_study(fake, study, researcher, monkeypatch):
+    (draft,) = studies.plan(study, 0, researcher)
+
+    class Overtaken(prolific_client.Client):
+        """While this one creates the study, the second click arrives."""
+
+        def create_study(self, asked):
+            with pytest.raises(studies.PlanError, match="at this moment"):
+                studies.create(study.prolific_studies.get(), HOST)
+            return super().create_study(asked)
+
+    monkeypatch.setattr(studies, "Client", Overtaken)
+    studies.create(draft, HOST)
+    assert len(fake._data["studies"]) == 1
+    assert study.prolific_studies.get().status == "ACTIVE"
+
+
+def test_the_page_drafts_changes_and_publishes(ada, fake, study):
+    address = reverse("recruiters", args=[study.name])
+    ada.post(reverse("prolific_plan", args=[study.name]), {"annotation_parts": "0"})
+    draft = study.prolific_studies.get()
+    assert draft.name in ada.get(address).content.decode()
+    form = reverse("prolific_study", args=[study.name, draft.pk])
+    fields = {
+        "action": "change", "name": "Short texts", "reward": "2.50", "screen_out": "0.40",
+        "minutes": "12", "most_minutes": "60", "places": "2",
+    }  # fmt: skip
+    amounts = ("x", "NaN", "-1", "1e4", "1_000", "-Infinity", "\u0663")
+    wrongs = [{"reward": one} for one in amounts]
+    for wrong in [*wrongs, {"screen_out": "1e1"}, {"places": ""}, {"places": "\u0663"}]:
+        assert ada.post(form, fields | wrong).status_code == 422
+    for wrong in ({"minutes": "0"}, {"screen_out": "2.50"}):
+        assert ada.post(form, fields | wrong).status_code == 409
+    ada.post(form, fields)
+    ada.post(form, {"action": "publish"})
+    draft.refresh_from_db()
+    assert fake._study(draft.external_id)["reward"] == 250
+    assert "active" in ada.get(address).content.decode()
+    assert ada.post(form, fields).status_code == 409
+
+
+def test_without_a_token_the_page_says_what_to_set(ada, fake, study, settings, researcher):
+    settings.PROLIFIC_TOKEN = ""
+    (draft,) = studies.plan(study, 0, researcher)
+    form = reverse("prolific_study", args=[study.name, draft.pk])
+    reply = ada.post(form, {"action": "publish"})
+    assert reply.status_code == 409
+    assert "Set PROLIFIC_TOKEN" in reply.content.decode()
+
+
+# Statuses ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("leave", "expected"), [("return", "returned"), ("time out", "expired")])
+def test_polling_frees_the_seats_of_who_left(fake, published, leave, expected):
+    session, seat = arrive(fake, published)
+    begin(seat)
+    (fake.return_submission if leave == "return" else fake.time_out)(session)
+    call_command("sync_prolific", verbosity=0)
+    call_command("sync_prolific", verbosity=0)
+    seat.refresh_from_db()
+    assert (seat.status, seat.seat_number) == (expected, None)
+
+
+def test_what_follows_from_a_status_is_not_lost_in_a_crash(fake, published):
+    session, seat = arrive(fake, published)
+    begin(seat)
+    fake.return_submission(session)
+
+    def crash(**_signal):
+        raise RuntimeError("the process ends here")
+
+    pre_save.connect(crash, sender=Participation)
+    try:
+        with pytest.raises(RuntimeError):
+            sync.sync(seat.study)
+    finally:
+        pre_save.disconnect(crash, sender=Participation)
+    sync.sync(seat.study)
+    seat.refresh_from_db()
+    assert (seat.status, seat.seat_number) == ("returned", None)
+
+
+def test_rejected_is_neither_analysed_nor_paid_and_both_are_logged(fake, published):
+    seat = complete(fake, published)
+    session = fake._of(published.external_id, IDA)[0]["id"]
+    fake._set_status(fake._submission(session), "REJECTED")
+    sync.sync(seat.study)
+    seat.refresh_from_db()
+    assert (seat.in_analysis, seat.is_paid, seat.seat_number) == (False, False, None)
+    assert {(d.about, d.reason) for d in seat.decisions.exclude(about="qualification")} == {
+        ("analysis", "rejected on Prolific"),
+        ("pay", "rejected on Prolific"),
+    }
+
+
+def test_pages_are_followed_to_the_404_past_the_end(fake, published, monkeypatch):
+    monkeypatch.setattr(prolific_client, "PAGE_SIZE", 1)
+    for person in (IDA, BO):
+        fake.arrive(published.external_id, person)
+    found = list(prolific_client.Client().submissions(published.external_id))
+    assert {one["participant_id"] for one in found} == {IDA, BO}
+
+
+def test_reads_are_tried_again_and_a_lasting_failure_is_said(fake, published):
+    fake.mode(fail_next=2)
+    assert prolific_client.Client(patient=True).me()["id"]
+    fake.mode(fail_next=50)
+    with pytest.raises(CommandError, match="run it again"):
+        call_command("sync_prolific", published.study.name)
+
+
+def test_a_seat_freed_here_gets_a_place_there(fake, study, published, ada):
+    seat = complete(fake, published)
+    address = reverse("participation_decide", args=[study.name, seat.pseudonym])
+    ada.post(address, {"about": "analysis", "outcome": "no", "reason": "too fast"})
+    sync.sync(study)
+    assert fake._study(published.external_id)["total_available_places"] == 3
+
+
+def test_who_may_not_take_part_never_arrives(fake, study, published, researcher):
+    other = factories.make_study(researcher, study.tasks.get(), shots=[2], currency="GBP")
+    (draft,) = studies.plan(other, 0, researcher)
+    studies.create(draft, HOST)
+    complete(fake, published)
+    sync.sync(other)
+    with pytest.raises(FakeError) as refused:
+        fake.arrive(draft.external_id, IDA)
+    assert refused.value.reason == "not_eligible"
+    fake.arrive(draft.external_id, BO)
+
+
+def test_who_is_on_the_deny_list_never_arrives_where_the_id_is_known(
+    fake, study, published, researcher
+):
+    complete(fake, published)
+    other = factories.make_study(
+        researcher, factories.make_task(name="other"), shots=[2], currency="GBP"
+    )
+    (draft,) = studies.plan(other, 0, researcher)
+    studies.create(draft, HOST)
+    eligibility.add_rule(other, "deny", "people", f"prolific {IDA}", researcher)
+    sync.sync(other)
+    with pytest.raises(FakeError):
+        fake.arrive(draft.external_id, IDA)
+
+
+def test_who_was_purged_is_refused_at_the_door_by_the_hash(fake, study, published, researcher):
+    complete(fake, published)
+    Submission.objects.update(person="", reference="")
+    other = factories.make_study(researcher, study.tasks.get(), shots=[2], currency="GBP")
+    (draft,) = studies.plan(other, 0, researcher)
+    studies.create(draft, HOST)
+    sync.sync(other)
+    found = fake.arrive(draft.external_id, IDA)
+    address = urlsplit(found["url"])
+    assert Client().post(f"{address.path}start/?{address.query}").status_code == 409
+    assert Exposure.objects.count() == 1
+
+
+# Webhooks ----------------------------------------------------------------------------------------
+
+
+def test_a_signed_event_frees_the_seat_once(fake, published):
+    session, seat = arrive(fake, published)
+    fake.return_submission(session)
+    stamp = str(int(time.time()))
+    assert event(changed(session), stamp=stamp).status_code == 202
+    assert event(changed(session), stamp=stamp).status_code == 200
+    seat.refresh_from_db()
+    assert seat.status == "arrived"  # nobody waits for Prolific in that request
+    call_command("sync_prolific", "--events")
+    seat.refresh_from_db()
+    assert seat.status == "returned"
+    assert WebhookEvent.objects.get().handled_at
+
+
+def test_a_forged_unsigned_or_old_event_is_refused(fake, published, settings):
+    session, seat = arrive(fake, published)
+    fake.return_submission(session)
+    assert event(changed(session), secret="guess").status_code == 401
+    assert event(changed(session), stamp=str(int(time.time()) - 4 * 86400)).status_code == 401
+    settings.PROLIFIC_WEBHOOK_SECRET = ""
+    assert event(changed(session), secret="").status_code == 401
+    seat.refresh_from_db()
+    assert seat.status == "arrived"
+
+
+def test_the_api_is_believed_not_the_event(fake, published):
+    """An event that comes late, or out of order, tells of a status that is no more."""
+    session, seat = arrive(fake, published)
+    event(changed(session, "RETURNED"))
+    call_command("sync_prolific", "--events")
+    seat.refresh_from_db()
+    assert seat.status == "arrived"
+
+
+def test_while_the_api_does_not_answer_the_event_waits(fake, published):
+    session, seat = arrive(fake, published)
+    fake.return_submission(session)
+    assert event(changed(session)).status_code == 202
+    fake.mode(fail_next=50)
+    with pytest.raises(CommandError, match="run it again"):
+        call_command("sync_prolific", "--events")
+    assert WebhookEvent.objects.get().handled_at is None
+    fake.mode(fail_next=0)
+    call_command("sync_prolific", "--events")
+    seat.refresh_from_db()
+    assert seat.status == "returned"
+
+
+def test_an_event_about_somebody_unknown_is_taken_and_does_nothing(fake, published):
+    assert event(changed("f" * 24)).status_code == 202
+    told = event({"event_type": "study.status.change", "resource_id": "x"})
+    assert told.status_code == 202
+    call_command("sync_prolific", "--events")
+    assert not WebhookEvent.objects.filter(handled_at=None).exists()
+
+
+# Money -------------------------------------------------------------------------------------------
+
+
+def books(fake) -> int:
+    return sum(one["paid_cents"] for one in fake.books().values())
+
+
+def ledger() -> int:
+    return sum(LedgerEntry.objects.values_list("cents", flat=True))
+
+
+def pay_all(study):
+    sync.sync(study)
+    return payout.pay_all(study, None)
+
+
+def test_reward_by_approval_and_the_rest_by_bonus_to_the_cent(fake, study, published):
+    seat = complete(fake, published)
+    pay.add_bonus(seat, 123, "thanks", None)
+    said = pay_all(study)
+    assert len(said) == 2
+    assert books(fake) == ledger() == 1123
+    assert pay_all(study) == []
+    assert books(fake) == 1123
+
+
+def test_the_screened_out_get_the_fixed_reward_and_what_is_missing_to_the_rate(
+    fake, study, published
+):
+    session, seat = arrive(fake, published)
+    begin(seat)
+    factories.work_through(seat, lambda turn: ["train"], limit=2)
+    training_step.go_on(seat.token)
+    seat.refresh_from_db()
+    assert seat.status == "screened_out"
+    fake.complete(session, published.codes["not_qualified"])
+    assert status(fake, session) == "SCREENED OUT"
+    pay_all(study)
+    assert books(fake) == ledger() == published.screen_out_cents
+    assert PaymentBatch.objects.get().method == "exit"
+
+
+def test_a_lost_reply_to_a_payment_pays_nobody_twice(fake, study, published):
+    fake.mode(pay_again=True)
+    seat = complete(fake, published)
+    pay.add_bonus(seat, 100, "thanks", None)
+    sync.sync(study)
+    payout.prepare(study, None)
+    batch = PaymentBatch.objects.get(method="bonus")
+    batch.external_id = prolific_client.Client().prepare_bonuses(
+        published.external_id, payout.bonus_lines(batch)
+    )
+    batch.save()
+    fake.mode(fail_after_next=1)
+    with pytest.raises(ProlificError, match="503"):
+        payout.pay_batch(batch)
+    batch.refresh_from_db()
+    assert batch.state == "paying"
+    payout.pay_batch(batch)
+    payout.pay_batch(batch)
+    assert batch.state == "paid"
+    assert fake.books()[IDA]["entries"] == [
+        {"kind": "bonus", "cents": 100, "study": published.external_id,
+         "submission": fake._of(published.external_id, IDA)[0]["id"]}
+    ]  # fmt: skip
+
+
+def test_a_crash_before_the_request_waits_and_then_pays_once(fake, study, published):
+    seat = complete(fake, published)
+    pay.add_bonus(seat, 100, "thanks", None)
+    payout.prepare(study, None)
+    batch = PaymentBatch.objects.get(method="bonus")
+    PaymentBatch.objects.filter(pk=batch.pk).update(state="paying", paying_since=timezone.now())
+    with pytest.raises(payout.PaymentError, match="nobody is paid twice"):
+        payout.pay_batch(batch)
+    assert books(fake) == 0
+    long_ago = timezone.now() - 2 * payout.SETTLING
+    PaymentBatch.objects.filter(pk=batch.pk).update(paying_since=long_ago)
+    payout.pay_batch(batch)
+    assert books(fake) == 100
+
+
+def test_two_who_look_up_the_same_lost_payment_pay_it_once(fake, study, published, monkeypatch):
+    fake.mode(pay_again=True)
+    seat = complete(fake, published)
+    pay.add_bonus(seat, 100, "thanks", None)
+    payout.prepare(study, None)
+    batch = PaymentBatch.objects.get(method="bonus")
+    long_ago = timezone.now() - 2 * payout.SETTLING
+    PaymentBatch.objects.filter(pk=batch.pk).update(state="paying", paying_since=long_ago)
+
+    class Overtaken(prolific_client.Client):
+        """While this one looks, the other one sets the batch up anew and pays it."""
+
+        def submission(self, submission):
+            seen = super().submission(submission)
+            monkeypatch.undo()
+            payout.pay_batch(PaymentBatch.objects.get(pk=batch.pk))
+            return seen
+
+    monkeypatch.setattr(payout, "Client", Overtaken)
+    with pytest.raises(payout.PaymentError, match="Somebody else"):
+        payout.pay_batch(batch)
+    assert books(fake) == 100
+    assert PaymentBatch.objects.get(pk=batch.pk).state == "paid"
+
+
+def test_a_plain_refusal_leaves_the_batch_as_it_was(fake, study, published):
+    seat = complete(fake, published)
+    pay.add_bonus(seat, 100, "thanks", None)
+    payout.prepare(study, None)
+    batch = PaymentBatch.objects.get(method="bonus")
+    PaymentBatch.objects.filter(pk=batch.pk).update(external_id="0" * 24)
+    with pytest.raises(ProlificError, match="404"):
+        payout.pay_batch(batch)
+    batch.refresh_from_db()
+    assert batch.state == "prepared"
+
+
+def test_an_approval_that_is_faster_than_the_way_back_is_asked_for_again(fake, study, published):
+    complete(fake, published)
+    fake._submission(fake._of(published.external_id, IDA)[0]["id"])["unseen"] = 10
+    (batch,) = payout.prepare(study, None)
+    with pytest.raises(payout.PaymentError, match="ask again in a minute"):
+        payout.pay_batch(batch)
+    batch.refresh_from_db()
+    assert batch.state == "paying"
+    fake._submission(fake._of(published.external_id, IDA)[0]["id"])["unseen"] = 0
+    pay_all(study)
+    pay_all(study)
+    batch.refresh_from_db()
+    assert (batch.state, books(fake)) == ("paid", 1000)
+
+
+def test_one_submission_that_cannot_be_approved_keeps_nobody_else_unpaid(fake, study, published):
+    session, seat = arrive(fake, published)
+    begin(seat)
+    factories.work_through(seat)
+    complete(fake, published, BO)
+    (batch,) = payout.prepare(study, None)
+    fake.return_submission(session)  # after the batch was prepared, without having come back
+    with pytest.raises(payout.PaymentError, match=f"not approved: {seat.pseudonym}"):
+        payout.pay_batch(batch)
+    assert fake.books()[BO]["entries"][0]["cents"] == published.reward_cents
+    assert PaymentBatch.objects.get(pk=batch.pk).state == "paid"
+    pay_all(study)
+    assert fake.books()[IDA]["entries"][0]["kind"] == "bonus"
+    assert books(fake) == ledger() == 2 * published.reward_cents
+
+
+def test_who_returned_after_working_is_paid_by_bonus(fake, study, published):
+    session, seat = arrive(fake, published)
+    begin(seat)
+    factories.work_through(seat, limit=3)
+    fake.return_submission(session)
+    sync.sync(study)
+    Participation.objects.filter(pk=seat.pk).update(worked_seconds=90)
+    pay_all(study)
+    assert books(fake) == ledger() == 150
+
+
+def test_a_further_task_is_paid_through_the_submission_that_it_came_from(fake, researcher):
+    tasks = [factories.make_task(), factories.make_task(name="toy-other")]
+    fields = {
+        "shots": [0],
+        "currency": "GBP",
+        "hourly_rate": 60,
+        "base_reward": 3,
+        "tasks_per_worker": 2,
+    }
+    study = factories.make_study(researcher, *tasks, **fields)
+    for draft in studies.plan(study, 0, researcher):
+        studies.create(draft, HOST)
+    first = study.prolific_studies.first()
+    session, seat = arrive(fake, first)
+    begin(seat)
+    factories.work_through(seat)
+    reply = Client().post(reverse("next_task", args=[seat.token]))
+    further = Participation.objects.get(token=reply.url.split("/")[2])
+    begin(further)
+    factories.work_through(further)
+    page = Client().get(reverse("work", args=[further.token])).content.decode()
+    assert f"complete?cc={first.codes['completed']}" in page
+    fake.complete(session, first.codes["completed"])
+    pay_all(study)
+    assert books(fake) == ledger() == first.reward_cents + 300
+
+
+def test_a_dry_run_pays_nothing(fake, study, published, capsys):
+    complete(fake, published)
+    call_command("pay_study", study.name, "--dry-run")
+    assert "base reward: approval" in capsys.readouterr().out
+    assert (books(fake), PaymentBatch.objects.count()) == (0, 0)
+
+
+def test_the_bonus_csv_is_prolifics(fake, study, published, ada):
+    seat = complete(fake, published)
+    pay.add_bonus(seat, 123, "thanks", None)
+    pay.add_bonus(seat, 27, "again", None)
+    payout.prepare(study, None)
+    batch = PaymentBatch.objects.get(method="bonus")
+    text = ada.get(reverse("pay_batch_file", args=[study.name, batch.pk])).content
+    assert text == f"{IDA},1.50\r\n".encode()
+
+
+# Review ------------------------------------------------------------------------------------------
+
+
+def review(ada, seat, **fields):
+    return ada.post(reverse("participation_review", args=[seat.study.name, seat.pseudonym]), fields)
+
+
+def test_a_rejection_has_a_ground_and_a_message_and_is_carried_out(fake, published, ada):
+    seat = complete(fake, published)
+    page = reverse("participation", args=[seat.study.name, seat.pseudonym])
+    assert "on Prolific" in ada.get(page).content.decode()
+    short = review(ada, seat, action="reject", category="LOW_EFFORT", message="too short")
+    assert (short.status_code, "100 characters" in short.content.decode()) == (422, True)
+    review(ada, seat, action="reject", category="LOW_EFFORT", message="the same answer " * 9)
+    seat.refresh_from_db()
+    assert (seat.is_paid, seat.in_analysis) == (False, False)
+    assert fake._of(published.external_id, IDA)[0]["status"] == "REJECTED"
+    assert "rejected on Prolific" in seat.study.events.last().what
+
+
+def test_who_is_being_paid_cannot_be_rejected(fake, study, published, ada):
+    seat = complete(fake, published)
+    payout.prepare(study, None)
+    reply = review(ada, seat, action="reject", category="LOW_EFFORT", message="x" * 120)
+    assert reply.status_code == 422
+    assert "paid" in reply.content.decode()
+
+
+def test_somebody_can_be_asked_to_return(fake, published, ada):
+    seat = complete(fake, published)
+    assert review(ada, seat, action="return", message=" ").status_code == 422
+    assert review(ada, seat, action="return", message="Please return it.").status_code == 302
+    assert fake._of(published.external_id, IDA)[0]["return_requested"]

@@ -1,0 +1,443 @@
+"""Who stands at the door of a study on Prolific: signed or plain, checked once, confirmed later."""
+
+import time
+from datetime import timedelta
+from types import SimpleNamespace
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import jwt
+import pytest
+from django.core import signing
+from django.core.management import call_command
+from django.db.models import F
+from django.test import Client
+from django.urls import reverse
+
+from annotation import access
+from annotation.models import Participation, Submission, Worker
+from annotation.money import ledger, payout
+from annotation.platforms.prolific import client as prolific_client
+from annotation.platforms.prolific import door, studies, sync
+from annotation.steps import training_step
+from tests import factories
+from tests.annotation.prolific import (
+    BO,
+    HOST,
+    IDA,
+    arrive,
+    begin,
+    landing_and_ticket,
+)  # fmt: skip
+
+
+def test_the_same_session_resumes_and_another_one_finds_the_stored_state(fake, signed):
+    session, seat = arrive(fake, signed)
+    begin(seat)
+    address = urlsplit(fake._study_url(fake._study(signed.external_id), fake._submission(session)))
+    again = Client().post(f"{address.path}start/?{address.query}")
+    assert again.url == reverse("work", args=[seat.token])
+    fake.return_submission(session)
+    sync.sync(seat.study)
+    seat.refresh_from_db()
+    assert (seat.status, seat.seat_number) == ("returned", None)
+    _session, back = arrive(fake, signed, again=True)
+    assert (back.pk, back.status) == (seat.pk, "working")
+    assert Submission.objects.filter(participation=seat).count() == 2
+
+
+def test_who_comes_late_for_the_next_part_is_not_judged_again(fake, study, researcher):
+    fake.mode(signing="on")
+    first, _second = studies.plan(study, 1, researcher)
+    study.prolific_studies.update(signed=True)
+    first.refresh_from_db()
+    studies.create(first, HOST)
+    second = study.prolific_studies.get(part=2)
+    studies.create(second, HOST)
+    session, seat = arrive(fake, first)
+    begin(seat)
+    factories.work_through(seat, limit=2)
+    training_step.go_on(seat.token)
+    fake.complete(session, first.codes["completed"])
+    Participation.objects.update(status="expired", seat_number=None)
+    _session, back = arrive(fake, second)
+    assert (back.status, back.latest_turn().step) == ("working", "annotation")
+    assert back.decisions.count() == 1
+
+
+def start_late(fake, on_prolific, found, ticket, door=None):
+    """Start is pressed when the signature of the address has long run out."""
+    fake._wall = lambda: time.time() - 24 * 3600
+    there = fake._study(on_prolific.external_id)
+    stale = urlsplit(fake._study_url(there, fake._submission(found["session_id"])))
+    fake._wall = time.time
+    assert Client().get(f"{stale.path}?{stale.query}").status_code == 403
+    path = reverse("start", args=[(door or on_prolific).code])
+    return Client().post(f"{path}?{stale.query}", {"arrival": ticket})
+
+
+def test_who_reads_the_landing_page_for_long_can_still_start(fake, signed):
+    found = fake.arrive(signed.external_id, IDA)
+    _page, ticket = landing_and_ticket(found["url"])
+    reply = start_late(fake, signed, found, ticket)
+    assert reply.status_code == 302
+    assert Submission.objects.get().participation.token in reply.url
+
+
+@pytest.mark.parametrize("wrong", ["none", "changed", "too old", "of another study"])
+def test_only_the_field_of_this_door_and_of_these_hours_stands_for_the_signature(
+    fake, signed, study, researcher, monkeypatch, wrong
+):
+    found = fake.arrive(signed.external_id, IDA)
+    _page, ticket = landing_and_ticket(found["url"])
+    door = None
+    if wrong == "none":
+        ticket = ""
+    elif wrong == "changed":
+        ticket = "x" + ticket
+    elif wrong == "too old":
+        later = time.time() + access.TICKET_AGE + 1
+        monkeypatch.setattr(signing, "time", SimpleNamespace(time=lambda: later))
+    else:
+        other = factories.make_study(
+            researcher, factories.make_task(name="other"), shots=[2], currency="GBP"
+        )
+        (door,) = studies.plan(other, 0, researcher)
+        studies.create(door, HOST)
+    assert start_late(fake, signed, found, ticket, door).status_code == 403
+    assert not Participation.objects.exists()
+
+
+@pytest.mark.parametrize("missing", ["PROLIFIC_PID", "STUDY_ID", "SESSION_ID", "prolific_token"])
+def test_every_parameter_must_be_there(fake, signed, missing):
+    found = fake.arrive(signed.external_id, IDA)
+    address = urlsplit(found["url"])
+    query = {k: v[0] for k, v in parse_qs(address.query).items() if k != missing}
+    reply = Client().get(address.path, query)
+    assert reply.status_code == 403
+    assert "from Prolific again" in reply.content.decode()
+
+
+def test_plain_ids_are_enough_where_signing_was_not_asked_for(fake, published):
+    query = {"PROLIFIC_PID": IDA, "STUDY_ID": published.external_id, "SESSION_ID": BO}
+    landing = reverse("landing", args=[published.code])
+    assert Client().get(landing, query).status_code == 200
+    assert Client().get(landing, query | {"SESSION_ID": "x"}).status_code == 403
+
+
+def test_a_key_that_is_not_known_yet_is_said_and_lets_nobody_in(fake, signed):
+    found = fake.arrive(signed.external_id, IDA)
+    signed.signing_keys = {"keys": []}
+    signed.save()
+    reply = Client().get(found["url"].replace(HOST, ""))
+    assert reply.status_code == 403
+    assert "try again in a minute" in reply.content.decode()
+    sync.sync(signed.study)  # which fetches the keys; no arrival waits for that
+    assert Client().get(found["url"].replace(HOST, "")).status_code == 200
+
+
+def test_a_full_study_shows_the_way_back(fake, study, published):
+    for number in range(2):
+        factories.join(study, identity=f"other {number}")
+    found = fake.arrive(published.external_id, IDA)
+    address = urlsplit(found["url"])
+    page = Client().get(f"{address.path}?{address.query}").content.decode()
+    assert f"complete?cc={published.codes['study_full']}" in page
+    fake.complete(found["session_id"], published.codes["study_full"])
+    assert fake._submission(found["session_id"])["return_requested"]
+
+
+def test_who_opens_the_study_again_after_the_end_is_not_told_that_it_is_full(fake, signed):
+    session, seat = arrive(fake, signed)
+    begin(seat)
+    factories.work_through(seat)
+    there, place = fake._study(signed.external_id), fake._submission(session)
+    address = urlsplit(fake._study_url(there, place))
+    page = Client().get(f"{address.path}?{address.query}").content.decode()
+    assert reverse("work", args=[seat.token]) in page
+    assert signed.codes["study_full"] not in page
+    reply = Client().post(f"{address.path}start/?{address.query}")
+    assert signed.codes["study_full"] not in reply.content.decode()
+
+
+# Signed ------------------------------------------------------------------------------------------
+
+
+def signed_anew(fake, url: str, **claims) -> str:
+    """The same address with other claims, signed with Prolific's own key."""
+    address = urlsplit(url)
+    query = {name: values[0] for name, values in parse_qs(address.query).items()}
+    token = query.pop("prolific_token")
+    held = jwt.decode(token, options={"verify_signature": False}) | claims
+    held = {name: value for name, value in held.items() if value is not None}
+    key = {"kid": jwt.get_unverified_header(token)["kid"]}
+    query["prolific_token"] = jwt.encode(held, fake._signer._key, "RS256", headers=key)
+    return f"{address.path}?{urlencode(query)}"
+
+
+def knock(address: str) -> int:
+    return Client().get(address.replace(HOST, "")).status_code
+
+
+@pytest.mark.parametrize("audience", ["url", "origin", "list"])
+def test_a_token_as_documented_lets_somebody_in(fake, signed, audience):
+    fake.mode(audience=audience, organisation=True)
+    found = fake.arrive(signed.external_id, IDA)
+    assert knock(found["url"]) == 200
+    _session, seat = arrive(fake, signed, BO)
+    assert Submission.objects.get().verified is True
+    assert seat.status == "arrived"
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"aud": "https://elsewhere.example/join/x/"},
+        {"aud": ["https://elsewhere.example", "http://testserver.evil.example/"]},
+        {"aud": 7},
+        {"aud": "http://[broken"},
+        {"iss": "https://www.prolific.example"},
+        {"iss": None},
+        {"sub": "c" * 24},
+        {"sub": None},
+        {"prolific": None},
+        {"prolific": "PROLIFIC_PID"},
+        {"exp": int(time.time()) - 24 * 3600},
+    ],
+)
+def test_a_token_for_another_server_issuer_submission_or_time_lets_nobody_in(fake, signed, claims):
+    url = fake.arrive(signed.external_id, IDA)["url"]
+    assert knock(signed_anew(fake, url)) == 200
+    assert knock(signed_anew(fake, url, **claims)) == 403
+
+
+def test_clocks_may_differ_by_half_a_minute(fake, signed):
+    url = fake.arrive(signed.external_id, IDA)["url"]
+    soon = int(time.time()) + door.LEEWAY - 15
+    assert knock(signed_anew(fake, url, iat=soon, exp=soon + 120)) == 200
+    later = int(time.time()) + 10 * door.LEEWAY
+    assert knock(signed_anew(fake, url, iat=later, exp=later + 120)) == 403
+
+
+@pytest.mark.parametrize("stolen", ["SESSION_ID", "STUDY_ID"])
+def test_a_signed_value_stands_for_no_other_one(fake, signed, stolen):
+    address = urlsplit(fake.arrive(signed.external_id, IDA)["url"])
+    query = {name: values[0] for name, values in parse_qs(address.query).items()}
+    query["PROLIFIC_PID"] = query[stolen]
+    assert Client().post(f"{address.path}start/?{urlencode(query)}").status_code == 403
+    assert not Participation.objects.exists()
+
+
+@pytest.mark.parametrize("claim", ["swapped", "missing", "twice"])
+def test_each_id_is_compared_by_its_own_name_in_the_claim(fake, signed, claim):
+    found = fake.arrive(signed.external_id, IDA)
+    ids = {
+        "PROLIFIC_PID": IDA,
+        "STUDY_ID": signed.external_id,
+        "SESSION_ID": found["session_id"],
+        "workspace_id": "c" * 24,
+    }
+    if claim == "swapped":
+        ids |= {"PROLIFIC_PID": ids["SESSION_ID"], "SESSION_ID": IDA}
+    elif claim == "missing":
+        ids["participant"] = ids.pop("PROLIFIC_PID")
+    else:
+        ids["prolific_pid"] = BO
+    assert knock(signed_anew(fake, found["url"], prolific=ids)) == 403
+
+
+# Plain -------------------------------------------------------------------------------------------
+
+
+def plain(on_prolific, person=IDA, session="d" * 24) -> str:
+    ids = {"PROLIFIC_PID": person, "STUDY_ID": on_prolific.external_id, "SESSION_ID": session}
+    return f"{reverse('start', args=[on_prolific.code])}?{urlencode(ids)}"
+
+
+def test_signing_is_off_unless_it_is_asked_for(fake, published):
+    assert not published.signed
+    assert "prolific_token" not in fake.arrive(published.external_id, IDA)["url"]
+
+
+def test_one_person_is_one_worker_however_the_id_is_spelt(fake, published):
+    browser, session = Client(), "cd" * 12
+    for spelling in ("ab" * 12, "AB" * 12, "aB" * 12):
+        reply = browser.post(plain(published, spelling, session))
+        session = session.upper()
+        assert reply.status_code == 302
+    assert Worker.objects.count() == Submission.objects.count() == 1
+
+
+def test_an_arrival_with_plain_ids_is_confirmed_by_prolific_and_then_paid(fake, published):
+    found = fake.arrive(published.external_id, IDA)
+    address = urlsplit(found["url"])
+    fake.mode(fail_next=1000)  # nobody asks Prolific while the annotator waits
+    assert Client().post(f"{address.path}start/?{address.query}").status_code == 302
+    fake.mode(fail_next=0)
+    seat = Participation.objects.get()
+    begin(seat)
+    factories.work_through(seat)
+    ledger.settle_ended(published.study)
+    assert payout.prepare(published.study, None) == []  # not before Prolific was asked
+    call_command("sync_prolific", verbosity=0)
+    assert Submission.objects.get().verified is True
+    (batch,) = payout.prepare(published.study, None)
+    assert batch.method == "approval"
+
+
+def an_hour_later() -> None:
+    """Everybody has arrived an hour earlier."""
+    Submission.objects.update(arrived_at=F("arrived_at") - timedelta(hours=1))
+
+
+@pytest.mark.parametrize("forged", ["nobody's submission", "somebody else's", "of another study"])
+def test_who_is_not_confirmed_is_flagged_and_not_paid_until_a_payer_says_so(
+    fake, published, study, researcher, ada, forged
+):
+    session = "d" * 24
+    if forged == "somebody else's":
+        session = fake.arrive(published.external_id, BO)["session_id"]
+    elif forged == "of another study":
+        other = factories.make_study(
+            researcher, factories.make_task(name="other"), shots=[2], currency="GBP"
+        )
+        (elsewhere,) = studies.plan(other, 0, researcher)
+        studies.create(elsewhere, HOST)
+        session = fake.arrive(elsewhere.external_id, IDA)["session_id"]
+    Client().post(plain(published, IDA, session))
+    seat = Participation.objects.get()
+    begin(seat)
+    factories.work_through(seat)
+    an_hour_later()
+    call_command("sync_prolific", study.name, verbosity=0)
+    seat.refresh_from_db()
+    assert (Submission.objects.get().verified, seat.is_paid) == (False, False)
+    assert payout.prepare(study, None) == []
+    page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
+    assert "does not confirm" in page
+    recruiters = ada.get(reverse("recruiters", args=[study.name])).content.decode()
+    assert "does not confirm" in recruiters
+    assert seat.pseudonym in recruiters
+    decide = reverse("participation_decide", args=[study.name, seat.pseudonym])
+    ada.post(decide, {"about": "pay", "outcome": "yes", "reason": "I know who it is"})
+    (batch,) = payout.prepare(study, None)
+    assert batch.method == "hand"  # Prolific cannot pay whom it does not know
+
+
+def in_two_parts(study, researcher):
+    """Its two studies on Prolific, created there one after the other."""
+    studies.plan(study, 1, researcher)
+    for part in (1, 2):
+        studies.create(study.prolific_studies.get(part=part), HOST)
+    return study.prolific_studies.order_by("part")
+
+
+def test_part_two_in_another_browser_goes_on_by_the_personal_link(fake, study, researcher):
+    """With plain ids nobody is handed anything by their id, and nobody loses what they began."""
+    first, second = in_two_parts(study, researcher)
+    session, seat = arrive(fake, first)
+    begin(seat)
+    factories.work_through(seat, limit=2)
+    training_step.go_on(seat.token)
+    seat.refresh_from_db()
+    assert seat.status == "between"
+    fake.complete(session, first.codes["completed"])
+    found = fake.arrive(second.external_id, IDA)
+    address = urlsplit(found["url"])
+    reply = Client().post(f"{address.path}start/?{address.query}")
+    assert (reply.status_code, seat.token in reply.content.decode()) == (409, False)
+    assert "the personal link leads on" in reply.content.decode()
+    sync.verify(study, prolific_client.Client(), sync.Synced())
+    seat.refresh_from_db()
+    assert (seat.status, seat.part) == ("working", 2)
+    assert Submission.objects.filter(participation=seat, verified=True).count() == 2
+    # The id alone is handed nothing afterwards either.
+    again = Client().post(f"{address.path}start/?{address.query}")
+    assert (again.status_code, seat.token in again.content.decode()) == (409, False)
+    factories.work_through(seat)
+    assert seat.latest_submission().prolific_study == second
+
+
+def test_a_submission_that_somebody_invented_for_an_id_joins_nothing(fake, study, researcher):
+    first, second = in_two_parts(study, researcher)
+    _session, seat = arrive(fake, first)
+    query = f"PROLIFIC_PID={IDA}&STUDY_ID={second.external_id}&SESSION_ID={'e' * 24}"
+    assert Client().post(reverse("start", args=[second.code]) + f"?{query}").status_code == 409
+    sync.verify(study, prolific_client.Client(), sync.Synced())
+    seat.refresh_from_db()
+    assert (seat.part, seat.is_paid, seat.submissions.count()) == (1, True, 1)
+
+
+def arrives_before_prolific_knows(fake, published) -> tuple[dict, Participation]:
+    """Somebody honest arrives and works, and Prolific's API answers 404 for the submission."""
+    found = fake.arrive(published.external_id, IDA)
+    address = urlsplit(found["url"])
+    Client().post(f"{address.path}start/?{address.query}")
+    seat = Participation.objects.get()
+    begin(seat)
+    factories.work_through(seat)
+    fake.complete(found["session_id"], published.codes["completed"])
+    return fake._data["submissions"].pop(found["session_id"]), seat
+
+
+def look(fake, published, seat) -> tuple[bool | None, bool]:
+    """Ask Prolific again: is the submission confirmed, and are they paid?"""
+    sync.sync(published.study)
+    seat.refresh_from_db()
+    return seat.submissions.get().verified, seat.is_paid
+
+
+def test_who_arrives_before_prolific_tells_of_them_is_not_flagged(fake, published):
+    told, seat = arrives_before_prolific_knows(fake, published)
+    assert look(fake, published, seat) == (None, True)
+    assert payout.prepare(published.study, None) == []
+    fake._data["submissions"][told["id"]] = told
+    assert look(fake, published, seat) == (True, True)
+    assert not seat.decisions.filter(about="pay").exists()
+    assert len(payout.prepare(published.study, None)) == 1
+
+
+def test_who_is_confirmed_late_is_paid_what_was_held_back(fake, published):
+    told, seat = arrives_before_prolific_knows(fake, published)
+    an_hour_later()
+    assert look(fake, published, seat) == (False, False)
+    assert look(fake, published, seat) == (False, False)
+    assert seat.decisions.filter(about="pay").count() == 1
+    fake._data["submissions"][told["id"]] = told
+    assert look(fake, published, seat) == (True, True)
+    assert "confirms" in seat.decisions.last().reason
+    (batch,) = payout.prepare(published.study, None)
+    assert batch.method == "approval"
+
+
+@pytest.mark.parametrize("words", [["yes"], ["yes", "no"]])
+def test_a_payers_word_outlives_a_late_confirmation(fake, published, ada, words):
+    told, seat = arrives_before_prolific_knows(fake, published)
+    an_hour_later()
+    look(fake, published, seat)
+    decide = reverse("participation_decide", args=[published.study.name, seat.pseudonym])
+    for word in words:
+        ada.post(decide, {"about": "pay", "outcome": word, "reason": "I looked into it"})
+    fake._data["submissions"][told["id"]] = told
+    assert look(fake, published, seat) == (False, words[-1] == "yes")
+
+
+def test_who_was_rejected_there_is_not_paid_because_a_late_confirmation_comes(fake, published):
+    told, seat = arrives_before_prolific_knows(fake, published)
+    an_hour_later()
+    look(fake, published, seat)
+    fake._data["submissions"][told["id"]] = told
+    fake._set_status(told, "REJECTED")
+    sync.sync_submission(told["id"])
+    assert look(fake, published, seat) == (True, False)
+    fake._set_status(told, "AWAITING REVIEW")
+    assert look(fake, published, seat) == (True, True)
+
+
+def test_a_rejection_that_is_taken_back_confirms_nobody(fake, published):
+    told, seat = arrives_before_prolific_knows(fake, published)
+    Submission.objects.update(status="REJECTED")
+    ledger.decide(seat, False, sync.REJECTED, None)
+    an_hour_later()
+    assert look(fake, published, seat) == (False, False)
+    fake._data["submissions"][told["id"]] = told | {"participant": BO}
+    assert look(fake, published, seat) == (False, False)

@@ -1,0 +1,182 @@
+"""Places on Prolific stay within the study's budget, and are bought for who may spend."""
+
+from decimal import Decimal
+
+import pytest
+from django.urls import reverse
+
+from annotation.models import Study
+from annotation.money import budget
+from annotation.platforms.prolific import studies, sync
+from annotation.recruitment import seats as recruitment
+from annotation.study import lifecycle
+from tests import factories
+from tests.annotation.prolific import HOST, IDA, arrive, begin
+
+CAP = 30  # of one person, in pounds: half an hour at 60 an hour; a place there pays 10
+
+
+def there(fake, one) -> dict:
+    return fake._study(one.external_id)
+
+
+def allow(study, people: int, seats: int = 0) -> None:
+    """A budget for so many people at once, and so many seats more in each scenario."""
+    Study.objects.filter(pk=study.pk).update(budget=people * CAP)
+    study.refresh_from_db()
+    for scenario in study.scenarios.all():
+        scenario.seats += seats
+        scenario.save()
+
+
+@pytest.fixture
+def two(fake, study, researcher):
+    """A study of two scenarios, each a study of two places on Prolific."""
+    made = factories.make_study(
+        researcher, factories.make_task(name="other"), shots=[2, 4], currency="GBP",
+        hourly_rate=60, estimated_minutes=10,
+    )  # fmt: skip
+    for draft in studies.plan(made, 0, researcher):
+        studies.create(draft, HOST)
+    return list(made.prolific_studies.all())
+
+
+# Seats and who may spend -------------------------------------------------------------------------
+
+
+def test_seats_of_a_study_on_prolific_are_added_by_who_may_spend_alone(
+    ada, researcher, study, published
+):
+    scenario = study.scenarios.get()
+    address = reverse("seats", args=[study.name])
+    reply = ada.post(address, {"scenario": scenario.pk, "number": "1000"})
+    assert reply.status_code == 403
+    assert "may not spend money" in reply.content.decode()
+    scenario.refresh_from_db()
+    assert scenario.seats == 2
+    factories.may_spend(researcher)
+    assert ada.post(address, {"scenario": scenario.pk, "number": "3"}).status_code == 302
+    scenario.refresh_from_db()
+    assert scenario.seats == 5
+
+
+def test_seats_of_a_study_that_is_only_drafted_there_cost_nothing_yet(ada, researcher, study):
+    studies.plan(study, 0, researcher)
+    address = reverse("seats", args=[study.name])
+    reply = ada.post(address, {"scenario": study.scenarios.get().pk, "number": "3"})
+    assert reply.status_code == 302
+
+
+# Places within the budget ------------------------------------------------------------------------
+
+
+def test_no_more_places_are_bought_than_people_whom_the_budget_has_room_for(fake, study, published):
+    allow(study, people=5, seats=1000)
+    sync.sync(study)
+    sync.sync(study)
+    assert there(fake, published)["total_available_places"] == 5
+    assert there(fake, published)["status"] == "ACTIVE"
+
+
+def test_who_is_on_the_way_here_takes_of_the_room(fake, study, published):
+    allow(study, people=2, seats=10)
+    fake.arrive(published.external_id, IDA)  # has a place there, and has not pressed Start
+    sync.sync(study)
+    assert there(fake, published)["total_available_places"] == 2
+
+
+def test_the_study_there_is_paused_without_room_in_the_budget_and_started_when_there_is(
+    fake, study, published, ada
+):
+    allow(study, people=2, seats=10)
+    elsewhere = [factories.join(study, identity=f"other {number}") for number in range(2)]
+    assert budget.room(study) == 0
+    sync.sync(study)
+    assert there(fake, published)["status"] == "PAUSED"
+    page = ada.get(reverse("recruiters", args=[study.name])).content.decode()
+    assert "no room in the budget" in page
+    sync.sync(study)
+    assert there(fake, published)["status"] == "PAUSED"
+    recruitment.give_back(elsewhere[0], "returned")
+    sync.sync(study)
+    assert there(fake, published)["status"] == "ACTIVE"
+    page = ada.get(reverse("recruiters", args=[study.name])).content.decode()
+    assert "no room in the budget" not in page
+    _session, seat = arrive(fake, published)
+    begin(seat)
+    assert there(fake, published)["total_available_places"] == 2
+
+
+def test_a_pause_tells_the_reason_that_holds_now(fake, study, published, researcher):
+    allow(study, people=2, seats=10)
+    for number in range(2):
+        factories.join(study, identity=f"other {number}")
+    lifecycle.change_status(study, "pause", researcher)
+    sync.sync(study)
+    published.refresh_from_db()
+    assert published.pause_reason == sync.NOT_OPEN
+    lifecycle.change_status(study, "reopen", researcher)
+    sync.sync(study)
+    published.refresh_from_db()
+    assert (published.pause_reason, published.paused_here) == (sync.NO_ROOM, True)
+
+
+def test_no_place_is_bought_whose_reward_the_budget_does_not_cover(fake, study, published):
+    allow(study, people=2)
+    study.prolific_studies.update(reward_cents=CAP * 100)  # 2 x 30.00 are the whole budget
+    session, seat = arrive(fake, published)
+    recruitment.consent(seat, agree=False)
+    fake.complete(session, published.codes["no_consent"])
+    fake.advance(21 * 24 * 3600 + 1)  # approved by itself: paid there, and no work here
+    sync.sync(study)
+    assert there(fake, published)["total_available_places"] == 2
+    Study.objects.filter(pk=study.pk).update(budget=3 * CAP)
+    sync.sync(study)
+    assert there(fake, published)["total_available_places"] == 3
+
+
+# Several studies there, one budget ---------------------------------------------------------------
+
+
+def test_the_room_is_shared_by_all_studies_there(fake, two):
+    allow(two[0].study, people=6, seats=100)
+    sync.sync(two[0].study)
+    assert [there(fake, one)["total_available_places"] for one in two] == [3, 3]
+
+
+def test_with_room_for_one_person_one_of_two_studies_there_lets_somebody_in(fake, two):
+    allow(two[0].study, people=1, seats=100)
+    sync.sync(two[0].study)
+    assert sorted(there(fake, one)["status"] for one in two) == ["ACTIVE", "PAUSED"]
+    allow(two[0].study, people=4)
+    sync.sync(two[0].study)
+    assert [there(fake, one)["status"] for one in two] == ["ACTIVE", "ACTIVE"]
+
+
+def test_a_study_that_somebody_paused_there_takes_nothing_of_the_room(fake, two):
+    sync.sync(two[0].study)
+    fake._study(two[0].external_id)["status"] = "PAUSED"
+    allow(two[0].study, people=1, seats=100)
+    sync.sync(two[0].study)
+    assert [there(fake, one)["status"] for one in two] == ["PAUSED", "ACTIVE"]
+
+
+def test_drafts_that_together_are_above_the_budget_are_not_published(
+    ada, researcher, study, settings
+):
+    settings.PROLIFIC_TOKEN = ""  # nobody is asked in this test
+    factories.may_spend(researcher)
+    made = factories.make_study(
+        researcher, factories.make_task(name="other"), shots=[2, 4], annotators=1,
+        currency="GBP", hourly_rate=60, estimated_minutes=10, most_paid_hours="0.5",
+        budget=Decimal(30),
+    )  # fmt: skip
+    drafts = studies.plan(made, 0, researcher)
+    made.prolific_studies.update(reward_cents=CAP * 100)  # each alone is the whole budget
+    for draft in drafts:
+        address = reverse("prolific_study", args=[made.name, draft.pk])
+        reply = ada.post(address, {"action": "publish"})
+        assert reply.status_code == 409
+        assert "come to 60.00 GBP in rewards, above the study&#x27;s budget" in (
+            reply.content.decode()
+        )

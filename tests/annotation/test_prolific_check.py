@@ -1,0 +1,47 @@
+"""The command that settles on Prolific itself what its documents leave open."""
+
+import json
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tests.annotation.prolific import IDA
+
+
+def check(capsys, *options) -> dict[str, str]:
+    call_command("prolific_check", *options)
+    lines = capsys.readouterr().out.splitlines()
+    return dict(line.split(": ", 1) for line in lines)
+
+
+def test_it_says_what_the_platform_does_and_leaves_no_draft_behind(fake, capsys):
+    found = check(capsys)
+    assert found["currency"] == "GBP"
+    assert found["longest time of 12 minutes"].startswith("12")
+    assert found["longest time of 10 minutes (too short)"].startswith("refused")
+    assert found["signed addresses"].startswith("Prolific answered 400")
+    assert found["paid screen-out"] == "accepted"
+    assert found["what REQUEST_RETURN does"] == "not looked at (--study)"
+    assert fake._data["studies"] == {}
+
+
+def test_reading_only_creates_nothing(fake, capsys):
+    assert "paid screen-out" not in check(capsys, "--read-only")
+
+
+def test_it_reads_a_token_and_what_became_of_returns(fake, signed, capsys):
+    found = fake.arrive(signed.external_id, IDA)
+    fake.complete(found["session_id"], signed.codes["no_consent"])
+    said = check(capsys, "--read-only", "--address", found["url"], "--study", signed.external_id)
+    assert said["audience of a token"] == "whole address"
+    assert said["key of the token is published"] == "True"
+    assert said["life in seconds"] == "120"
+    assert said["subject is the submission"] == "True"
+    assert "PROLIFIC_PID" in said["names in the claim"]
+    assert json.loads(said["what REQUEST_RETURN does"]) == {"AWAITING_REVIEW": 1}
+    assert IDA not in str(said)
+
+
+def test_an_address_without_a_token_is_said(fake):
+    with pytest.raises(CommandError, match="no token"):
+        call_command("prolific_check", "--read-only", "--address", "https://x.example/?a=1")

@@ -1,0 +1,254 @@
+"""Places there follow seats here: bought, paused, started; and what a return or rejection does."""
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Participation, Submission
+from annotation.platforms.prolific import client as prolific_client
+from annotation.platforms.prolific import sync
+from annotation.recruitment import seats
+from annotation.steps import training_step
+from annotation.study import lifecycle
+from tests import factories
+from tests.annotation.prolific import BO, IDA, arrive, begin, complete
+
+CY = "c" * 24
+TWENTY_ONE_DAYS = 21 * 24 * 3600
+
+
+def there(fake, on_prolific) -> dict:
+    return fake._study(on_prolific.external_id)
+
+
+def decline(fake, on_prolific, person=IDA) -> str:
+    """Somebody does not consent and enters the code for that."""
+    session, seat = arrive(fake, on_prolific, person)
+    seats.consent(seat, agree=False)
+    fake.complete(session, on_prolific.codes["no_consent"])
+    return session
+
+
+# Returns -----------------------------------------------------------------------------------------
+
+
+def test_no_place_is_bought_for_one_whose_return_was_asked_for(fake, study, published, ada):
+    session = decline(fake, published)
+    sync.sync(study)
+    assert there(fake, published)["total_available_places"] == 2
+    page = ada.get(reverse("recruiters", args=[study.name])).content.decode()
+    assert "Return requested, not yet returned: 1" in page
+    assert "after 21 days" in page
+    fake.return_submission(session)
+    sync.sync(study)
+    assert there(fake, published)["total_available_places"] == 2
+    for person in (BO, CY):  # and nobody is turned away
+        complete(fake, published, person)
+    page = ada.get(reverse("recruiters", args=[study.name])).content.decode()
+    assert "not yet returned" not in page
+
+
+def test_what_is_approved_by_itself_is_told_of_and_its_place_bought_again(
+    fake, study, published, ada
+):
+    decline(fake, published)
+    fake.advance(TWENTY_ONE_DAYS + 1)
+    sync.sync(study)
+    page = ada.get(reverse("recruiters", args=[study.name])).content.decode()
+    assert "Approved on Prolific without work here, so not in the ledger: 1" in page
+    assert there(fake, published)["total_available_places"] == 3
+
+
+def test_a_return_that_was_asked_for_is_shown_beside_the_work(fake, study, published, ada):
+    seat = complete(fake, published)
+    review = reverse("participation_review", args=[study.name, seat.pseudonym])
+    ada.post(review, {"action": "return", "message": "Please return it."})
+    page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
+    assert "not yet returned" in page
+    fake.return_submission(fake._of(published.external_id, IDA)[0]["id"])
+    sync.sync(study)
+    page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
+    assert "not yet returned" not in page
+
+
+def test_who_is_on_the_way_to_a_free_seat_needs_no_second_place(fake, study, published):
+    complete(fake, published)
+    fake.arrive(published.external_id, BO)  # has a place there, and has not pressed Start
+    sync.sync(study)
+    assert there(fake, published)["total_available_places"] == 2
+
+
+# Pause and start ---------------------------------------------------------------------------------
+
+
+def test_the_study_there_is_paused_while_no_seat_is_free_and_started_when_one_is(
+    fake, study, published, ada
+):
+    elsewhere = [factories.join(study, identity=f"other {number}") for number in range(2)]
+    sync.sync(study)
+    assert there(fake, published)["status"] == "PAUSED"
+    page = ada.get(reverse("recruiters", args=[study.name])).content.decode()
+    assert "no seat is free here" in page
+    sync.sync(study)
+    assert there(fake, published)["status"] == "PAUSED"
+    seats.give_back(elsewhere[0], "returned")
+    sync.sync(study)
+    assert there(fake, published)["status"] == "ACTIVE"
+    complete(fake, published)
+
+
+def test_the_study_there_is_paused_while_the_study_here_is(fake, study, published, researcher):
+    lifecycle.change_status(study, "pause", researcher)
+    call_command("sync_prolific", verbosity=0)
+    assert there(fake, published)["status"] == "PAUSED"
+    lifecycle.change_status(study, "reopen", researcher)
+    call_command("sync_prolific", verbosity=0)
+    assert there(fake, published)["status"] == "ACTIVE"
+
+
+def test_a_study_that_somebody_paused_there_stays_so_until_it_is_started_by_hand(
+    fake, study, published, ada
+):
+    prolific_client.Client().transition(published.external_id, "PAUSE")
+    sync.sync(study)
+    assert there(fake, published)["status"] == "PAUSED"
+    page = reverse("recruiters", args=[study.name])
+    assert "It was paused on Prolific, not by Handful" in ada.get(page).content.decode()
+    address = reverse("prolific_study", args=[study.name, published.pk])
+    ada.post(address, {"action": "start"})
+    assert there(fake, published)["status"] == "ACTIVE"
+    assert "It was paused" not in ada.get(page).content.decode()
+    assert ada.post(address, {"action": "start"}).status_code == 409
+
+
+def test_screen_outs_that_are_used_up_are_named_as_the_reason_of_a_pause(
+    fake, study, published, ada
+):
+    for code in there(fake, published)["completion_codes"]:
+        for action in code["actions"]:
+            if "slots" in action:
+                action["slots"] = 1
+    session, seat = arrive(fake, published)
+    begin(seat)
+    factories.work_through(seat, lambda turn: ["train"], limit=2)
+    training_step.go_on(seat.token)
+    fake.complete(session, published.codes["not_qualified"])
+    assert there(fake, published)["status"] == "PAUSED"
+    sync.sync(study)
+    page = ada.get(reverse("recruiters", args=[study.name])).content.decode()
+    assert "its 1 paid screen-outs are used up" in page
+    assert there(fake, published)["status"] == "PAUSED"
+
+
+def test_a_place_that_is_freed_after_all_were_filled_is_offered_again(fake, study, published):
+    for person in (IDA, BO):
+        complete(fake, published, person)
+    sync.sync(study)
+    assert there(fake, published)["status"] == "AWAITING REVIEW"
+    fake.return_submission(fake._of(published.external_id, IDA)[0]["id"])
+    assert there(fake, published)["status"] == "PAUSED"
+    seat = Submission.objects.get(pk=Submission.objects.earliest("pk").pk).participation
+    Participation.objects.filter(pk=seat.pk).update(in_analysis=False, seat_number=None)
+    sync.sync(study)
+    assert there(fake, published)["status"] == "ACTIVE"
+
+
+# Rejections --------------------------------------------------------------------------------------
+
+
+def reject_there(fake, session) -> None:
+    fake._set_status(fake._submission(session), "REJECTED")
+
+
+def state(seat) -> str:
+    return Client().get(reverse("work", args=[seat.token])).content.decode()
+
+
+def test_who_is_rejected_gets_no_more_work_and_a_true_sentence(fake, study, published):
+    session, seat = arrive(fake, published)
+    begin(seat)
+    factories.work_through(seat, limit=1)
+    reject_there(fake, session)
+    sync.sync(study)
+    seat.refresh_from_db()
+    assert (seat.status, seat.seat_number, seat.is_paid) == ("rejected", None, False)
+    page = state(seat)
+    assert "shows your submission as rejected" in page
+    assert "go on where you stopped" not in page
+    assert "paid for the time" not in page
+    Client().post(reverse("come_back", args=[seat.token]))
+    seat.refresh_from_db()
+    assert seat.status == "rejected"
+    with pytest.raises(seats.RecruitmentError, match="rejected"):
+        seats.join(study.pk, seat.worker.key, "prolific", "person", among=None)
+
+
+def test_who_was_rejected_after_the_end_is_not_told_of_pay_nor_offered_more(fake, study, published):
+    seat = complete(fake, published)
+    reject_there(fake, fake._of(published.external_id, IDA)[0]["id"])
+    sync.sync(study)
+    page = state(seat)
+    assert "shows your submission as rejected" in page
+    assert "complete?cc=" not in page
+    reply = Client().post(reverse("next_task", args=[seat.token]))
+    assert reply.status_code == 409
+    assert Participation.objects.count() == 1
+
+
+def test_a_rejection_that_is_taken_back_gives_back_what_it_took(fake, study, published):
+    seat = complete(fake, published)
+    session = fake._of(published.external_id, IDA)[0]["id"]
+    reject_there(fake, session)
+    sync.sync(study)
+    seat.refresh_from_db()
+    assert (seat.in_analysis, seat.is_paid) == (False, False)
+    fake._set_status(fake._submission(session), "AWAITING REVIEW")
+    sync.sync(study)
+    seat.refresh_from_db()
+    assert (seat.in_analysis, seat.is_paid, seat.seat_number) == (True, True, 1)
+    assert "taken back" in seat.decisions.last().reason
+
+
+def test_what_was_decided_by_hand_outlives_a_rejection_that_is_taken_back(
+    fake, study, published, ada
+):
+    seat = complete(fake, published)
+    session = fake._of(published.external_id, IDA)[0]["id"]
+    decide = reverse("participation_decide", args=[study.name, seat.pseudonym])
+    ada.post(decide, {"about": "analysis", "outcome": "no", "reason": "used a tool"})
+    reject_there(fake, session)
+    sync.sync(study)
+    fake._set_status(fake._submission(session), "AWAITING REVIEW")
+    sync.sync(study)
+    seat.refresh_from_db()
+    assert (seat.in_analysis, seat.is_paid) == (False, True)
+
+
+def test_who_was_at_work_can_go_on_when_the_rejection_is_taken_back(fake, study, published):
+    session, seat = arrive(fake, published)
+    begin(seat)
+    factories.work_through(seat, limit=1)
+    reject_there(fake, session)
+    sync.sync(study)
+    fake._set_status(fake._submission(session), "ACTIVE")
+    sync.sync(study)
+    assert "go on where you stopped" in state(seat)
+    Client().post(reverse("come_back", args=[seat.token]))
+    seat.refresh_from_db()
+    assert (seat.status, seat.is_paid) == ("working", True)
+
+
+def test_who_comes_again_after_a_seat_ran_out_before_consent_has_their_submission(fake, published):
+    """The same submission, another participation: what Prolific says of it is about the new one."""
+    session, first = arrive(fake, published)
+    seats.give_back(first, "expired")
+    address = f"PROLIFIC_PID={IDA}&STUDY_ID={published.external_id}&SESSION_ID={session}"
+    reply = Client().post(reverse("start", args=[published.code]) + f"?{address}")
+    again = Participation.objects.get(token=reply.url.split("/")[2])
+    assert again != first
+    assert again.submissions.count() == 1
+    fake.return_submission(session)
+    sync.sync(published.study)
+    again.refresh_from_db()
+    assert again.status == "returned"

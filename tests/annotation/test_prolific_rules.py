@@ -1,0 +1,338 @@
+"""What Prolific asks of a study, of pay and of a rejection, kept before anything is sent."""
+
+import json
+import math
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+from annotation.models import Participation
+from annotation.money import payout
+from annotation.platforms.prolific import client as prolific_client
+from annotation.platforms.prolific import review, studies, sync
+from annotation.platforms.prolific.client import ProlificError
+from annotation.steps import attention_checks, training_step
+from tests import factories
+from tests.annotation.prolific import HOST, IDA, arrive, begin, complete
+
+MESSAGE = "We looked at your answers together and found what this message says. " * 2
+
+
+def make_study(researcher, **fields):
+    fields = {"shots": [2], "currency": "GBP", "hourly_rate": 60, "estimated_minutes": 10} | fields
+    number = str(Participation.objects.count()) + fields.pop("name", "x")
+    return factories.make_study(researcher, factories.make_task(name=f"t-{number}"), **fields)
+
+
+# Times -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("minutes", [1, 2, 3, 4, 60, 664, 692])
+def test_the_longest_time_is_never_below_what_prolific_takes(fake, researcher, minutes):
+    study = make_study(researcher, estimated_minutes=minutes)
+    (draft,) = studies.plan(study, 0, researcher)
+    least = math.ceil(2 + 2 * minutes + 2 * math.sqrt(minutes))
+    assert least <= draft.most_minutes < 24 * 60
+    studies.create(draft, HOST)
+    assert fake._study(draft.external_id)["maximum_allowed_time"] == draft.most_minutes
+
+
+def test_what_takes_a_day_is_drafted_in_parts_or_not_at_all(fake, researcher, ada):
+    study = make_study(researcher, estimated_minutes=1000)
+    reply = ada.post(reverse("prolific_plan", args=[study.name]), {"annotation_parts": "0"})
+    assert reply.status_code == 409
+    assert "less than a day" in reply.content.decode()
+    assert len(studies.plan(study, 2, researcher)) == 3
+
+
+def test_a_longest_time_that_is_too_short_is_refused_with_its_bounds(fake, study, researcher):
+    (draft,) = studies.plan(study, 0, researcher)
+    with pytest.raises(studies.PlanError, match="is 29 to 1439 minutes"):
+        studies.change(draft, {"most_minutes": 28})
+    with pytest.raises(studies.PlanError, match="less than a day"):
+        studies.change(draft, {"minutes": 693, "most_minutes": 1439, "reward_cents": 10**6})
+
+
+# Pay ---------------------------------------------------------------------------------------------
+
+
+def test_less_than_prolifics_minimum_is_neither_saved_nor_created(fake, researcher):
+    study = make_study(researcher, hourly_rate=1, estimated_minutes=60)
+    (draft,) = studies.plan(study, 0, researcher)
+    with pytest.raises(studies.PlanError, match=r"at least 6.00 GBP an hour, so 6.00"):
+        studies.create(draft, HOST)
+    assert fake._data["studies"] == {}
+    assert studies.ProlificStudy.objects.get().status == "not created"
+    with pytest.raises(studies.PlanError, match="at least"):
+        studies.change(draft, {"reward_cents": 599})
+    studies.change(draft, {"reward_cents": 600})
+
+
+def test_the_minimum_that_prolific_says_today_counts_where_it_is_higher(fake, researcher):
+    study = make_study(researcher, hourly_rate=6, estimated_minutes=60)
+    (draft,) = studies.plan(study, 0, researcher)
+
+    class Dearer(prolific_client.Client):
+        """Prolific has raised what it asks for."""
+
+        def minimum_hourly(self, workspace, currency):
+            return super().minimum_hourly(workspace, currency) + 300
+
+    with pytest.raises(studies.PlanError, match=r"at least \d+.00 GBP an hour"):
+        studies.create(draft, HOST, Dearer())
+
+
+def test_a_reward_for_being_screened_out_is_above_prolifics_least(fake, study, researcher):
+    (draft,) = studies.plan(study, 0, researcher)
+    with pytest.raises(studies.PlanError, match="at least 0.10 GBP"):
+        studies.change(draft, {"screen_out_cents": 9})
+    studies.change(draft, {"screen_out_cents": 0})
+
+
+def test_a_study_in_another_currency_than_the_account_is_not_drafted(fake, researcher, ada):
+    study = make_study(researcher, currency="USD")
+    reply = ada.post(reverse("prolific_plan", args=[study.name]), {"annotation_parts": "0"})
+    assert reply.status_code == 409
+    assert "pays in GBP, this study in USD" in reply.content.decode()
+    assert not study.prolific_studies.exists()
+
+
+def test_the_currency_is_compared_again_when_the_study_is_created(fake, study, researcher):
+    (draft,) = studies.plan(study, 0, researcher)
+    fake.mode(currency="USD")
+    with pytest.raises(studies.PlanError, match="pays in USD, this study in GBP"):
+        studies.create(draft, HOST)
+    assert fake._data["studies"] == {}
+
+
+def test_a_currency_that_prolific_does_not_know_is_said_without_asking_it(researcher):
+    study = make_study(researcher, currency="EUR")
+    with pytest.raises(studies.PlanError, match="GBP or USD"):
+        studies.plan(study, 0, researcher)
+
+
+# Workspace and project ---------------------------------------------------------------------------
+
+
+def test_a_study_and_its_groups_are_in_the_workspace_and_project_that_were_chosen(
+    fake, study, researcher, settings
+):
+    workspace = next(iter(fake._data["workspaces"]))
+    made = fake.create_project(workspace, {"title": "Second"})
+    (draft,) = studies.plan(study, 0, researcher)
+    with pytest.raises(ProlificError, match=r"set PROLIFIC_PROJECT to one of .*Second"):
+        studies.create(draft, HOST)
+    settings.PROLIFIC_WORKSPACE, settings.PROLIFIC_PROJECT = workspace, made["id"]
+    studies.create(draft, HOST)
+    assert fake._study(draft.external_id)["project"] == made["id"]
+    assert {one["workspace_id"] for one in fake._data["groups"].values()} == {workspace}
+
+
+def test_a_workspace_that_the_token_does_not_see_is_said(fake, study, researcher, settings):
+    (draft,) = studies.plan(study, 0, researcher)
+    settings.PROLIFIC_WORKSPACE = "nonsense"
+    with pytest.raises(ProlificError, match="PROLIFIC_WORKSPACE is nonsense, which your token"):
+        studies.create(draft, HOST)
+
+
+# Where the workspace lacks something -------------------------------------------------------------
+
+
+def test_without_paid_screen_outs_the_page_says_what_to_do_and_drafts_anew(
+    fake, study, researcher, ada
+):
+    fake.mode(screen_out=False)
+    factories.may_spend(researcher)
+    (draft,) = studies.plan(study, 0, researcher)
+    form = reverse("prolific_study", args=[study.name, draft.pk])
+    reply = ada.post(form, {"action": "publish"}).content.decode()
+    assert "set that reward to 0" in reply
+    assert "in parts" in reply
+    ada.post(reverse("prolific_plan", args=[study.name]), {"annotation_parts": "1"})
+    assert [one.part for one in study.prolific_studies.all()] == [1, 2]
+    for part in (1, 2):
+        studies.create(study.prolific_studies.get(part=part), HOST)
+    with pytest.raises(studies.PlanError, match="drafted already"):
+        studies.plan(study, 0, researcher)
+
+
+def test_without_paid_screen_outs_a_reward_of_zero_is_paid_by_bonus(fake, study, researcher):
+    fake.mode(screen_out=False)
+    (draft,) = studies.plan(study, 0, researcher)
+    studies.change(draft, {"screen_out_cents": 0})
+    studies.create(draft, HOST)
+    session, seat = arrive(fake, draft)
+    begin(seat)
+    factories.work_through(seat, lambda turn: ["train"], limit=2)
+    training_step.go_on(seat.token)
+    Participation.objects.filter(pk=seat.pk).update(worked_seconds=90)
+    fake.complete(session, draft.codes["not_qualified"])
+    sync.sync(study)
+    payout.pay_all(study, None)
+    assert fake.books()[IDA]["paid_cents"] == 150
+
+
+def test_without_signed_addresses_the_refusal_says_which_tick_to_take_away(fake, study, researcher):
+    (draft,) = studies.plan(study, 0, researcher)
+    studies.change(draft, {"signed": True})
+    with pytest.raises(ProlificError, match="take that tick away"):
+        studies.create(draft, HOST)
+    studies.change(draft, {"signed": False})
+    studies.create(draft, HOST)
+
+
+def test_the_description_says_that_not_everybody_goes_on(fake, published):
+    assert "not everybody goes on" in fake._study(published.external_id)["description"]
+
+
+# Webhooks of the workspace -----------------------------------------------------------------------
+
+
+def secrets(fake) -> list[str]:
+    return [one["value"] for one in fake._data["secrets"].values()]
+
+
+def test_the_workspaces_secret_is_never_replaced_unasked(db, fake, capsys):
+    client = prolific_client.Client()
+    ours = client.replace_secret(client.workspace())  # another program's, say
+    call_command("subscribe_prolific", "https://handful.example")
+    call_command("subscribe_prolific", "https://handful.example")
+    said = capsys.readouterr()
+    assert secrets(fake) == [ours]
+    assert said.out.splitlines() == [f"export PROLIFIC_WEBHOOK_SECRET={ours}"] * 2
+    assert "already" in said.err
+    assert len(fake._data["subscriptions"]) == 1
+    call_command("subscribe_prolific", "https://handful.example", "--replace-secret")
+    assert secrets(fake) != [ours]
+
+
+def test_without_a_secret_there_is_a_new_one(db, fake, capsys):
+    call_command("subscribe_prolific", "https://handful.example")
+    assert capsys.readouterr().out == f"export PROLIFIC_WEBHOOK_SECRET={secrets(fake)[0]}\n"
+
+
+def test_a_subscription_that_cannot_be_made_is_said(db, fake):
+    fake.mode(fail_next=50)
+    with pytest.raises(CommandError, match="503"):
+        call_command("subscribe_prolific", "https://handful.example")
+
+
+# Rejections --------------------------------------------------------------------------------------
+
+
+def reject(ada, seat, category, message=MESSAGE):
+    address = reverse("participation_review", args=[seat.study.name, seat.pseudonym])
+    return ada.post(address, {"action": "reject", "category": category, "message": message})
+
+
+def with_checks(study, folder) -> None:
+    """Give the study's task two attention checks, and a design that asks for them."""
+    lines = [
+        {"id": number, "context": f"This is a check: mark word{number}.", "question": "Where?",
+         "answer": [f"word{number}"]}
+        for number in range(2)
+    ]  # fmt: skip
+    file = folder / "checks.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    attention_checks.import_checks(study.tasks.get(), file)
+    type(study).objects.filter(pk=study.pk).update(attention_checks=2)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "failed", "allowed"),
+    [(10, 0, False), (10, 1, False), (10, 2, True), (4, 0, False), (4, 1, True)],
+)
+def test_failed_checks_are_a_ground_when_enough_of_them_failed(
+    fake, published, ada, tmp_path, minutes, failed, allowed
+):
+    with_checks(published.study, tmp_path)
+    type(published).objects.filter(pk=published.pk).update(minutes=minutes)
+    session, seat = arrive(fake, published)
+    begin(seat)
+    wrong = iter([True] * failed + [False] * 2)
+
+    def answer(turn):
+        if turn.step == "check":
+            return ["check"] if next(wrong) else turn.example.gold
+        return list(dict.fromkeys(turn.example.gold))
+
+    factories.work_through(seat, answer)
+    fake.complete(session, published.codes["completed"])
+    sync.sync(published.study)
+    reply = reject(ada, seat, "FAILED_CHECK")
+    seat.refresh_from_db()
+    assert (reply.status_code == 302, not seat.is_paid) == (allowed, allowed)
+    if not allowed:
+        assert f"{failed} attention checks were failed" in reply.content.decode()
+
+
+@pytest.mark.parametrize(
+    ("times", "own", "allowed"),
+    [
+        ([600, 620, 640, 660], 10, False),  # too few to say
+        ([600, 610, 620, 630, 640], 590, False),
+        ([600, 610, 620, 630, 640], 60, True),
+        ([60, 300, 600, 900, 1200], 1, False),  # people differ
+    ],
+)
+def test_too_fast_is_three_standard_deviations_below_the_others(
+    fake, study, published, ada, times, own, allowed
+):
+    type(study.scenarios.get()).objects.update(seats=10)
+    for number, seconds in enumerate(times):
+        other = factories.join(study, identity=f"other {number}")
+        begin(other)
+        factories.work_through(other)
+        Participation.objects.filter(pk=other.pk).update(worked_seconds=seconds)
+    seat = complete(fake, published)
+    Participation.objects.filter(pk=seat.pk).update(worked_seconds=own)
+    reply = reject(ada, seat, "TOO_QUICKLY")
+    assert (reply.status_code == 302) == allowed
+    if not allowed:
+        assert "exceptionally fast" in reply.content.decode()
+
+
+@pytest.mark.parametrize(
+    "category", ["OTHER", "FAILED_INSTRUCTIONS", "TOO_SLOWLY", "MALINGERING", ""]
+)
+def test_there_is_no_rejection_on_a_ground_that_prolific_does_not_list(
+    fake, published, ada, category
+):
+    seat = complete(fake, published)
+    assert reject(ada, seat, category).status_code == 422
+    assert fake._of(published.external_id, IDA)[0]["status"] == "AWAITING REVIEW"
+    assert "OTHER" not in review.CATEGORIES
+
+
+def test_who_answered_everything_is_not_rejected_for_no_answers(fake, published, ada):
+    seat = complete(fake, published)
+    reply = reject(ada, seat, "NO_DATA")
+    assert "There are answers of theirs" in reply.content.decode()
+
+
+def test_who_is_screened_out_is_never_rejected(fake, researcher, ada):
+    study = make_study(researcher, qualification="minimum", qualification_threshold=50)
+    first, _second = studies.plan(study, 1, researcher)
+    studies.create(first, HOST)
+    session, seat = arrive(fake, first)
+    begin(seat)
+    factories.work_through(seat, lambda turn: ["train"], limit=2)
+    training_step.go_on(seat.token)
+    fake.complete(session, first.codes["not_qualified"])
+    sync.sync(study)
+    reply = reject(ada, seat, "LOW_EFFORT")
+    assert reply.status_code == 422
+    assert "screened out is paid" in reply.content.decode()
+
+
+@pytest.mark.parametrize("how", ["return_submission", "time_out"])
+def test_what_is_over_on_prolific_cannot_be_reviewed(fake, study, published, ada, how):
+    session, seat = arrive(fake, published)
+    begin(seat)
+    factories.work_through(seat)
+    getattr(fake, how)(session)
+    sync.sync(study)
+    seat.refresh_from_db()
+    assert review.reviewable(seat) is None
+    assert reject(ada, seat, "LOW_EFFORT").status_code == 422

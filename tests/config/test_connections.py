@@ -1,0 +1,111 @@
+"""Kept connections to PostgreSQL: cut by a restart, limited in time, behind a pooler."""
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from wsgiref.util import setup_testing_defaults
+
+import pytest
+from django.core.wsgi import get_wsgi_application
+from django.db import OperationalError, connection, connections, transaction
+from django.test import RequestFactory
+from django.urls import reverse
+
+from annotation.models import Answer
+from tests import factories
+
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
+OPERATING = (Path(__file__).parents[2] / "docs" / "operating.md").read_text()
+SECRET = "a" * 32
+
+
+def served(application, method: str, path: str, fields: dict | None = None) -> int:
+    """The status of one request as a server's thread does it, with its kept connection."""
+    request = getattr(RequestFactory(), method)(path, fields or {})
+    environment = request.environ | {"HTTP_COOKIE": f"csrftoken={SECRET}"}
+    setup_testing_defaults(environment)
+    said: list[str] = []
+    body = application(environment, lambda status, headers, exc_info=None: said.append(status))
+    b"".join(body)
+    body.close()
+    return int(said[0][:3])
+
+
+def cut_all_others() -> int:
+    """Cut the connections of everybody else, as a restart of the database does."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        return cursor.fetchone()[0]
+
+
+@pytest.mark.parametrize("checked", [True, False], ids=["as configured", "control: unchecked"])
+def test_a_restarted_database_costs_no_annotator_a_500(researcher, checked):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0])
+    seat = factories.seat(study.scenarios.get())
+    turn = seat.latest_turn()
+    fields = {**factories.fields_for(turn.example, ()), "turn": turn.pk}
+    fields["csrfmiddlewaretoken"] = SECRET
+    application = get_wsgi_application()
+    seen: list[int] = []
+    cut: list[int] = []
+
+    def thread() -> None:
+        own = connections["default"]
+        assert own.settings_dict["CONN_HEALTH_CHECKS"] is True
+        if not checked:
+            own.settings_dict = own.settings_dict | {"CONN_HEALTH_CHECKS": False}
+        seen.append(served(application, "get", reverse("landing", args=[study.link_code])))
+        gate.wait()
+        gate.wait()
+        seen.append(served(application, "post", reverse("answer", args=[seat.token]), fields))
+        own.close()
+
+    gate = threading.Barrier(2)
+    server = threading.Thread(target=thread)
+    server.start()
+    gate.wait()
+    cut.append(cut_all_others())
+    gate.wait()
+    server.join()
+    assert cut == [1]
+    assert seen == [200, 302 if checked else 500]
+    assert Answer.objects.count() == int(checked)
+
+
+@pytest.mark.parametrize(("value", "off"), [("1", True), ("", False)])
+def test_server_side_cursors_are_switched_off_by_a_variable(value, off):
+    """Behind PgBouncer in transaction mode every long read was a 500."""
+    say = "from config.settings import DATABASES as d; print(d['default']"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{say}['DISABLE_SERVER_SIDE_CURSORS'])"],
+        env=os.environ | {"DISABLE_SERVER_SIDE_CURSORS": value},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == str(off)
+
+
+def test_the_limits_that_the_docs_give_to_the_role_are_taken_and_end_a_wait():
+    (block,) = re.findall(r"```sql\n(.*?)```", OPERATING, re.S)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_user")
+        role = cursor.fetchone()[0]
+        cursor.execute("SELECT 1 FROM pg_roles WHERE rolname = 'handful'")
+        assert cursor.fetchone() is None
+        limits = re.findall(r"ALTER ROLE handful (SET \w+ = '\w+');", block)
+        assert len(limits) == block.count(";") == 3
+        with transaction.atomic():
+            for limit in limits:
+                cursor.execute(f'ALTER ROLE "{role}" {limit}')
+            transaction.set_rollback(True)
+        with transaction.atomic():
+            cursor.execute("SET LOCAL statement_timeout = '50ms'")
+            with pytest.raises(OperationalError, match="statement timeout"):
+                cursor.execute("SELECT pg_sleep(20)")
+            transaction.set_rollback(True)
+    assert connection.settings_dict["OPTIONS"]["connect_timeout"] == 5

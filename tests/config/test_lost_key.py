@@ -1,0 +1,123 @@
+"""After `accept_keys`, what was stored under the key that is lost holds up nobody else."""
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from annotation.models import PaymentBatch, Submission
+from annotation.money import ledger, payout
+from annotation.platforms.prolific import sync
+from tests import factories
+from tests.annotation.prolific import BO, IDA, complete
+
+SENTENCE = "IDENTITY_KEY is not the one"
+
+
+@pytest.fixture
+def ada(ada, researcher):
+    """The researcher is signed in, and may spend."""
+    factories.may_spend(researcher)
+    return ada
+
+
+@pytest.fixture
+def lose(settings):
+    """Lose keys for good, and accept others in their place."""
+
+    def lose_keys(*names: str) -> None:
+        for name in names or ("IDENTITY_KEY",):
+            setattr(settings, name, f"another {name}, as long as a key has to be")
+        call_command("accept_keys", "--yes", stdout=None)
+
+    return lose_keys
+
+
+@pytest.fixture
+def batch(fake, study, published) -> PaymentBatch:
+    """A bonus that was to be paid on Prolific when the key was lost."""
+    ledger.add_bonus(complete(fake, published), 100, "thanks", None)
+    sync.sync(study)
+    payout.prepare(study, None)
+    return PaymentBatch.objects.get(method="bonus")
+
+
+def paid(fake) -> dict[str, int]:
+    return {person: one["paid_cents"] for person, one in fake.books().items()}
+
+
+def test_sync_says_whose_id_is_lost_and_goes_on_with_the_others(ada, fake, study, published, lose):
+    ida = complete(fake, published, IDA)
+    Submission.objects.update(verified=None)
+    lose()
+    complete(fake, published, BO)
+    reply = ada.post(reverse("prolific_sync", args=[study.name]), follow=True)
+    assert reply.status_code == 200
+    page = reply.content.decode()
+    assert SENTENCE in page
+    assert str(ida) in page
+    of_bo = Submission.objects.latest("pk")
+    assert (of_bo.verified, of_bo.status) == (True, "AWAITING_REVIEW")
+    assert study.prolific_studies.get().barred_count == 1
+
+
+def test_everybody_else_is_paid_and_whoever_is_lost_by_hash_or_by_hand(
+    fake, study, published, lose
+):
+    ida = complete(fake, published, IDA)
+    lose()
+    bo = complete(fake, published, BO)
+    for one in (ida, bo):
+        ledger.add_bonus(one, 100, "thanks", None)
+    sync.sync(study)
+    said = payout.pay_all(study, None)
+    assert said
+    assert not [sentence for sentence in said if "NOT PAID" in sentence]
+    assert paid(fake) == {IDA: published.reward_cents, BO: published.reward_cents + 100}
+    by_hand = PaymentBatch.objects.get(method="hand")
+    assert payout.total(by_hand) == 100
+    assert payout.LOST in payout.batch_csv(by_hand)
+
+
+def test_a_prepared_bonus_of_somebody_lost_says_what_to_do_on_each_page(ada, study, batch, lose):
+    lose()
+    address = reverse("pay", args=[study.name])
+    for reply in (
+        ada.get(reverse("pay_batch_file", args=[study.name, batch.pk])),
+        ada.post(address, {"action": "pay", "batch": batch.pk}),
+    ):
+        assert reply.status_code == 409
+        assert SENTENCE in reply.content.decode()
+        assert "Cancel this batch" in reply.content.decode()
+    ada.post(address, {"action": "cancel", "batch": batch.pk})
+    ada.post(address, {"action": "prepare"})
+    assert PaymentBatch.objects.latest("pk").method == "hand"
+
+
+def test_a_payment_that_broke_off_is_looked_up_by_hash(fake, batch, lose):
+    payout.pay_batch(batch)
+    PaymentBatch.objects.update(state="paying", paid_at=None)
+    lose()
+    payout.pay_batch(batch)
+    assert batch.state == "paid"
+    assert paid(fake) == {IDA: 100}
+
+
+def test_what_nobody_can_look_up_is_told_in_a_sentence(ada, fake, study, batch, lose):
+    PaymentBatch.objects.update(state="paying", paying_since=batch.made_at)
+    lose("IDENTITY_KEY", "WORKER_KEY")
+    for one in PaymentBatch.objects.filter(method__in=["approval", "bonus"]):
+        reply = ada.post(reverse("pay", args=[study.name]), {"action": "pay", "batch": one.pk})
+        assert reply.status_code == 409
+        assert "cannot be found on Prolific" in reply.content.decode()
+
+
+def test_a_review_of_somebody_lost_is_refused_in_a_sentence(ada, fake, study, published, lose):
+    one = complete(fake, published)
+    sync.sync(study)
+    lose()
+    address = reverse("participation_review", args=[study.name, one.pseudonym])
+    ground = {"action": "reject", "category": "LOW_EFFORT", "message": "x" * 100}
+    for sent in ({"action": "return", "message": "You asked for it."}, ground):
+        reply = ada.post(address, sent)
+        assert reply.status_code == 422
+        assert SENTENCE in reply.content.decode()

@@ -1,0 +1,129 @@
+"""The server as README starts it: it outlives a killed worker, and nobody else shares its port."""
+
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.urls import reverse
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+(COMMAND,) = re.findall(r"^granian .*$", README, re.M)
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+@pytest.fixture
+def server(port, tmp_path) -> Iterator[subprocess.Popen]:
+    """README's command on a free port, with an empty database."""
+    command = shlex.split(COMMAND.replace("--port 8000", f"--port {port}"))
+    command[0] = str(Path(sys.executable).with_name(command[0]))
+    process = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        start_new_session=True,
+        env=os.environ | {
+            "HANDFUL_VAR": str(tmp_path),
+            "DATABASE_URL": f"sqlite:///{tmp_path / 'own.sqlite3'}",
+        },
+    )  # fmt: skip
+    yield process
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait(60)
+
+
+def workers(server: subprocess.Popen) -> set[int]:
+    """The process ids of its workers."""
+    tasks = Path(f"/proc/{server.pid}/task").glob("*/children")
+    return {int(pid) for children in tasks for pid in children.read_text().split()}
+
+
+def answers(port: int) -> bool:
+    """Is a page served? A connection that a killed worker had accepted may be lost."""
+    try:
+        page = urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=30)
+    except OSError:
+        return False
+    with page:
+        return page.status == 200
+
+
+def wait_for(what, process: subprocess.Popen) -> None:
+    for _ in range(600):
+        if what():
+            return
+        assert process.poll() is None, "the server has stopped"
+        time.sleep(0.1)
+    raise AssertionError("waited for 60 s")
+
+
+def test_the_server_outlives_a_killed_worker_and_starts_another(server, port):
+    wait_for(lambda: answers(port), server)
+    before = workers(server)
+    assert len(before) == 2
+    killed = min(before)
+    os.kill(killed, signal.SIGKILL)
+    wait_for(lambda: len(workers(server) - {killed}) == 2, server)
+    wait_for(lambda: answers(port), server)
+
+
+def test_every_place_that_starts_the_server_restarts_workers_and_listens_at_home():
+    demo = (ROOT / "annotation/management/commands/demo.py").read_text()
+    benchmark = (ROOT / "benchmarks/run.py").read_text()
+    unit = (ROOT / "deploy/handful.service").read_text()
+    for text in (COMMAND, demo, benchmark, unit):
+        assert "--respawn-failed-workers" in text
+        assert "127.0.0.1" in text
+        assert "0.0.0.0" not in text
+
+
+def test_a_deployment_with_the_variables_of_the_readme_passes_every_check(tmp_path):
+    secrets = ("SECRET_KEY", "WORKER_KEY", "IDENTITY_KEY")
+    # Tests of the browser set it for the whole run.
+    variables = {k: v for k, v in os.environ.items() if k != "DJANGO_ALLOW_ASYNC_UNSAFE"}
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check", "--deploy", "--fail-level", "WARNING"],
+        cwd=ROOT, capture_output=True, text=True, timeout=100,
+        env=variables | {name: name + "-" + "k3y" * 20 for name in secrets} | {
+            "HANDFUL_VAR": str(tmp_path),
+            "DATABASE_URL": f"sqlite:///{tmp_path / 'own.sqlite3'}",
+            "ALLOWED_HOSTS": "annotate.example.org",
+            "HTTPS": "1",
+            "TRUSTED_PROXIES": "1",
+        },
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "(1 silenced)" in done.stdout + done.stderr
+
+
+def test_no_host_but_this_machine_is_answered_unless_it_is_named(client):
+    assert client.get("/", headers={"host": "localhost"}).status_code == 200
+    assert client.get("/", headers={"host": "0.0.0.0"}).status_code == 400
+
+
+def test_the_page_for_who_declined_is_never_cached(client, db):
+    assert "no-store" in client.get(reverse("declined"))["Cache-Control"]
+
+
+def test_the_demo_refuses_a_port_that_is_taken(port):
+    """Servers share a port without an error (SO_REUSEPORT), and each gets half of the requests."""
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        taken.bind(("127.0.0.1", port))
+        taken.listen()
+        with pytest.raises(CommandError, match=f"port {port} .*in use.*choose another port"):
+            call_command("demo", port=port)

@@ -1,0 +1,149 @@
+"""Upgrades: broken off and taken up again, never backwards, and data of earlier releases.
+
+Each test that migrates has a database of its own and runs the real command in a process.
+"""
+
+import importlib
+import os
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit, urlunsplit
+
+import psycopg2
+import pytest
+from django.apps import apps
+from django.db import connection
+from django.urls import reverse
+
+from annotation import guards
+from annotation.models import Participation, Study
+from tests import factories
+
+ROOT = Path(__file__).parents[2]
+NEXT_RELEASE = {"DJANGO_SETTINGS_MODULE": "tests.next_release.settings"}
+
+ANSWERED = """
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from tests import factories
+call_command("migrate", verbosity=0)
+owner = get_user_model().objects.create_user("ada")
+study = factories.make_study(owner, factories.make_task(), shots=[2])
+factories.work_through(factories.seat(study.scenarios.get()), limit=4)
+"""
+ASK = """
+from django.db import DatabaseError, connection
+from django.db.migrations.recorder import MigrationRecorder
+from annotation import guards
+from annotation.models import Answer
+if MigrationRecorder(connection).migration_qs.filter(name="9999_next_release").exists():
+    print("next", end=" ")
+print(len(guards.missing(connection)), end=" ")
+print(sorted(set(Answer.objects.values_list("active_seconds", flat=True)))[-1] == 77.0, end=" ")
+try:
+    Answer.objects.update(s1=0.5)
+except DatabaseError as error:
+    print("insert-only" in str(error), end=" ")
+print(Answer.objects.count())
+"""
+LIFT = """
+from django.db import connection
+from annotation import guards
+guards.lift(connection)
+"""
+
+
+@pytest.fixture
+def database(tmp_path) -> Iterator[dict[str, str]]:
+    """The environment of processes with a database of their own, on the engine of this run."""
+    environment = os.environ | {
+        "HANDFUL_VAR": str(tmp_path),
+        "DJANGO_SETTINGS_MODULE": "config.settings",
+    }
+    if connection.vendor == "sqlite":
+        yield environment | {"DATABASE_URL": f"sqlite:///{tmp_path / 'own.sqlite3'}"}
+        return
+    address, name = urlsplit(os.environ["DATABASE_URL"]), f"upgrade_{secrets.token_hex(4)}"
+    server = psycopg2.connect(os.environ["DATABASE_URL"])
+    server.autocommit = True
+    with server.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE {name}")
+        yield environment | {"DATABASE_URL": urlunsplit(address._replace(path=f"/{name}"))}
+        cursor.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    server.close()
+
+
+def manage(environment: dict[str, str], *command: str) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [sys.executable, "manage.py", *command],
+        cwd=ROOT, env=environment, capture_output=True, text=True, timeout=100,
+    )  # fmt: skip
+
+
+def asked(environment: dict[str, str]) -> str:
+    done = manage(environment, "shell", "-v0", "-c", ASK)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def answered(database) -> dict[str, str]:
+    """A database of this release with four answers."""
+    done = manage(database, "shell", "-v0", "-c", ANSWERED)
+    assert done.returncode == 0, done.stderr
+    return database
+
+
+@pytest.mark.parametrize("how", ["kill", "fail"])
+def test_an_upgrade_that_breaks_off_leaves_answers_guarded_and_is_simply_run_again(answered, how):
+    broken = manage(answered | NEXT_RELEASE | {"BREAK": how}, "migrate", "-v0")
+    assert broken.returncode == (-signal.SIGKILL if how == "kill" else 1), broken.stderr
+    assert asked(answered) == "0 False True 4"
+    again = manage(answered | NEXT_RELEASE, "migrate", "-v0")
+    assert again.returncode == 0, again.stderr
+    assert asked(answered) == "next 0 True True 4"
+
+
+def test_migrate_puts_guards_back_that_an_upgrade_of_an_earlier_release_lost(answered):
+    """Earlier releases lifted the guards for the whole of migrate, and its own check refused it."""
+    assert manage(answered, "shell", "-v0", "-c", LIFT).returncode == 0
+    check = manage(answered, "check", "--database", "default")
+    assert check.returncode == 1
+    assert "annotation_answer_no_update is missing or altered" in check.stderr
+    again = manage(answered, "migrate", "-v0")
+    assert again.returncode == 0, again.stderr
+    assert asked(answered) == "0 False True 4"
+
+
+def test_migrating_backwards_is_refused_with_a_sentence_before_anything_changes(answered):
+    back = manage(answered, "migrate", "-v0", "annotation", "0012")
+    assert back.returncode == 1
+    assert back.stderr.strip() == f"CommandError: {guards.NO_WAY_BACK}"
+    applied = manage(answered, "showmigrations", "annotation").stdout
+    assert "[X] 0013" in applied
+    assert "[ ]" not in applied
+
+
+def test_a_study_opened_before_consent_texts_had_versions_gets_its_first(ada, researcher):
+    """Its report was a 500, and what people agreed to was not on record."""
+    study = factories.make_study(researcher, factories.make_task(), shots=[2])
+    draft = factories.make_study(researcher, factories.make_task(), status="draft", shots=[2])
+    agreed = factories.seat(study.scenarios.get())
+    undecided = factories.join(study)
+    Participation.objects.update(consent_text=None)
+    study.consent_texts.all().delete()
+    migration = importlib.import_module("annotation.migrations.0017_first_consent_texts")
+    for _ in range(2):
+        migration.fill(apps, None)
+    (text,) = study.consent_texts.all()
+    assert (text.version, text.text, text.since) == (1, study.consent_text, study.opened_at)
+    assert not draft.consent_texts.exists()
+    agreed.refresh_from_db()
+    undecided.refresh_from_db()
+    assert (agreed.consent_text, undecided.consent_text) == (text, None)
+    assert ada.get(reverse("report", args=[study.name])).status_code == 200
+    assert Study.objects.get(pk=study.pk).manifest_hash == study.manifest_hash

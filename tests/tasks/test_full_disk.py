@@ -1,0 +1,139 @@
+"""A full disk is named, leaves nothing behind, and is over when there is room again."""
+
+import subprocess
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from analysis.export import bundle_job
+from tasks import jobs, uploads
+from tasks.models import Job, PredictionFile, Task, Upload
+from tests import factories
+from tests.tasks.test_import_in_browser import GOOD, act, act_files, send, settle, text
+from tests.tasks.test_importing import line
+
+NAMED = "The disk of var/ is full ("
+LARGE = "".join(line(id=str(n), context="We saw Oslo. " + "x" * 10_000) for n in range(120))
+
+
+def test_a_part_of_a_job_that_finds_no_room_says_so_and_goes_on_when_there_is(
+    db, monkeypatch, caplog, settings, tmp_path
+):
+    settings.VAR_DIR = tmp_path
+    target = ["/dev/full"]
+
+    def chunk(job, number):
+        Path(target[0]).write_text("x")
+
+    monkeypatch.setitem(jobs.KINDS, "writing", jobs.Kind(chunk, timedelta(minutes=1)))
+    job = jobs.start("writing", {}, total=1, owner=None)
+    jobs.advance(job)
+    assert job.has_failed
+    assert job.error.startswith(NAMED)
+    assert "MB free). Make room on it, then try again." in job.error
+    assert caplog.text == ""
+    target[0] = str(tmp_path / "there")
+    jobs.retry(job)
+    jobs.advance(job)
+    assert job.is_done
+
+
+@pytest.fixture
+def disk(settings, tmp_path):
+    """var/ on a disk of 1 MB."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    subprocess.run(mount, check=True)
+    settings.VAR_DIR = folder
+    yield folder
+    subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def fill(disk: Path) -> Path:
+    """A file of somebody else's that takes all the room there is."""
+    other = disk / "other"
+    with pytest.raises(OSError, match="No space left"):
+        other.write_bytes(b"x" * 2_000_000)
+    return other
+
+
+def files_in(folder: Path) -> list[str]:
+    return [str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()]
+
+
+@pytest.mark.small_disk
+def test_an_upload_on_a_full_disk_is_named_and_leaves_nothing(ada, disk):
+    reply = send(ada, GOOD | {"toy_test.jsonl": LARGE})
+    assert reply.status_code == 422
+    assert NAMED in text(reply)
+    assert files_in(disk) == []
+    assert not Upload.objects.exists()
+    page = settle(ada, send(ada, GOOD))
+    act(ada, page, "confirm")
+    assert Task.objects.exists()
+
+
+@pytest.mark.small_disk
+def test_files_that_are_added_on_a_full_disk_leave_the_others_as_they_are(ada, disk):
+    page = settle(ada, send(ada, GOOD))
+    before = sorted(files_in(disk))
+    page = act_files(ada, page, {"toy_train_1_2.jsonl": LARGE})
+    assert NAMED in text(page)
+    assert sorted(files_in(disk)) == before
+    assert uploads.names(Upload.objects.get()) == sorted(GOOD)
+
+
+@pytest.mark.small_disk
+def test_predictions_on_a_full_disk_are_named_and_leave_nothing(ada, disk, monkeypatch):
+    monkeypatch.setattr("tasks.predictions.upload_job.SMALL", 0)
+    task = factories.make_task()
+    data = factories.prediction_lines(task, lambda example: example.gold)
+    other = fill(disk)
+    send_file = SimpleUploadedFile(f"{task.name}_2_1.jsonl", data)
+    reply = ada.post(reverse("models"), {"name": "T5", "files": [send_file]})
+    assert reply.status_code == 422
+    assert NAMED in text(reply)
+    assert files_in(disk) == ["other"]
+    assert not Job.objects.exists()
+    other.unlink()
+    send_file.seek(0)
+    reply = ada.post(reverse("models"), {"name": "T5", "files": [send_file]}, follow=True)
+    jobs.advance(Job.objects.get())
+    assert PredictionFile.objects.exists()
+
+
+@pytest.mark.small_disk
+def test_a_bundle_on_a_full_disk_is_named_leaves_nothing_and_is_made_when_there_is_room(
+    ada, disk, researcher
+):
+    study = factories.make_study(researcher, factories.make_task(), shots=[2])
+    other = fill(disk)
+    for _try in range(3):
+        job = bundle_job.prepare(study, researcher)
+        jobs.advance(job)
+        assert job.has_failed
+        assert job.error.startswith(NAMED)
+        assert [name for name in files_in(disk) if name != "other"] == []
+    other.unlink()
+    subprocess.run(["mount", "-o", "remount,size=40m", str(disk)], check=True)
+    job = bundle_job.prepare(study, researcher)
+    while not job.is_done:
+        jobs.advance(job)
+        assert not job.has_failed, job.error
+    archive = bundle_job.archive_of(job)
+    assert archive is not None
+    assert files_in(disk) == [str(archive.relative_to(disk))]
+
+
+@pytest.mark.small_disk
+def test_files_of_a_form_that_find_no_room_on_their_way_are_named(ada, disk, settings):
+    settings.FILE_UPLOAD_TEMP_DIR = str(disk)
+    large = SimpleUploadedFile("toy_test.jsonl", b"x" * 3_000_000)
+    reply = ada.post(reverse("task_import"), {"card": "", "files": [large]})
+    assert reply.status_code == 507
+    assert NAMED in text(reply)
+    assert files_in(disk) == []

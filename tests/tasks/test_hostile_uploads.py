@@ -1,0 +1,251 @@
+"""Files made to keep the server busy are read in linear time, or refused with their place."""
+
+import io
+import json
+import subprocess
+import sys
+import threading
+import zipfile
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.urls import reverse
+
+from tasks import checking, jobs, uploads
+from tasks.models import Job, PredictionFile, Split, Task, Upload
+from tasks.spans import ceiling
+from tests import factories
+from tests.tasks.test_import_in_browser import GOOD, act, act_files, send, settle, text, zipped
+from tests.tasks.test_importing import card_text, line
+
+KEYS = "{" + ", ".join(f'"k{n}": 1' for n in range(60_000)) + ', "k0": 1}\n'  # 0.9 MB
+# Found at half a million places, of which none begins and ends with a word.
+SLOW = line(context="a" * 450_000, answer=["a" * n for n in range(1, 201)])
+
+
+@pytest.fixture(autouse=True)
+def var(settings, tmp_path):
+    settings.VAR_DIR = tmp_path / "var"
+
+
+@pytest.fixture
+def one_second(monkeypatch):
+    """So that a test of the limit need not last for all of it."""
+    monkeypatch.setattr(checking, "SECONDS", 1)
+
+
+def problem(page) -> str:
+    (sentence,) = page.context["problems"]
+    return sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("toy_test.jsonl", KEYS, "toy_test.jsonl, line 1, field k0: the field is there twice"),
+        (
+            "toy_test.jsonl",
+            line() + line(id="2", answer=[f"Oslo {n}" for n in range(2_000)]),
+            "toy_test.jsonl, line 2, field answer: expected at most 200 answers, found 2,000",
+        ),
+        ("task.toml", "x = " + "[" * 5_000, "task.toml: nested too deeply"),
+        ("task.toml", "x = " + "{y = " * 5_000, "task.toml: nested too deeply"),
+        ("task.toml", card_text(instructions="x" * 200_000), "task.toml: larger than 100 kB"),
+    ],
+)
+def test_a_file_made_to_keep_the_server_busy_is_refused_with_its_place(
+    ada, name, content, sentence
+):
+    page = settle(ada, send(ada, GOOD | {name: content}))
+    assert sentence in problem(page)
+    upload = page.context["upload"]
+    assert ada.get(reverse("task_upload", args=[upload.pk])).status_code == 200
+    page = settle(ada, act_files(ada, page, {name: GOOD[name]}))
+    act(ada, page, "confirm")
+    assert Task.objects.exists()
+
+
+def test_equal_golds_are_looked_for_once_and_no_further_than_their_first_place():
+    assert ceiling(["Oslo"] * 50_000, ["Oslo " * 10_000], "set") == 1.0
+    assert ceiling(["Oslo"] * 50_000 + ["Rome"], ["Oslo " * 10_000], "any_of") == 1.0
+
+
+def test_a_zip_of_more_than_500_names_is_refused_before_it_is_unpacked(ada):
+    many = zipped({f"toy_train_1_{number}.jsonl": "" for number in range(1, 502)})
+    assert "it holds 501 files, and at most 500 are taken" in text(send(ada, {"many.zip": many}))
+    assert not Upload.objects.exists()
+
+
+def test_an_upload_holds_at_most_500_files(ada, monkeypatch):
+    monkeypatch.setattr(uploads, "MAX_FILES", 3)
+    page = send(ada, GOOD)
+    page = act_files(ada, page, {"toy_train_1_2.jsonl": line()})
+    (said,) = page.context["not_taken"]
+    assert said == "toy_train_1_2.jsonl: not taken; an upload holds at most 3 files."
+
+
+def test_a_link_in_a_zip_is_named(ada):
+    made = io.BytesIO()
+    with zipfile.ZipFile(made, "w") as archive:
+        link = zipfile.ZipInfo("toy_test.jsonl")
+        link.external_attr = 0o120777 << 16
+        archive.writestr(link, "/etc/passwd")
+    assert "in it is a link to another file" in text(send(ada, {"a.zip": made.getvalue()}))
+
+
+def test_utf_16_is_told_to_be_saved_as_utf_8(ada):
+    page = settle(ada, send(ada, GOOD | {"toy_test.jsonl": line().encode("utf-16")}))
+    assert "save the file as UTF-8" in problem(page)
+
+
+def test_what_takes_too_long_is_stopped_and_named(ada, one_second):
+    page = settle(ada, send(ada, GOOD | {"toy_test.jsonl": SLOW}))
+    assert problem(page) == (
+        "The task as a whole: too complex: reading it takes more than 1 s of processor time, or"
+        " more than 1 GB of memory"
+    )
+    act(ada, page, "confirm")
+    assert not Task.objects.exists()
+
+
+def test_what_takes_too_much_memory_is_stopped_and_named(ada, monkeypatch):
+    monkeypatch.setattr(checking, "MEMORY", 60_000_000)
+    test = "".join(line(id=str(n), context="We saw Oslo. " + "x" * 500) for n in range(30_000))
+    page = settle(ada, send(ada, GOOD | {"toy_test.jsonl": test}))
+    assert "too complex: " in problem(page)
+    assert "more than 0.06 GB of memory" in problem(page)
+
+
+def sent_checks(ada, task, content: str):
+    file = SimpleUploadedFile("checks.jsonl", content.encode())
+    address = reverse("task_checks", args=[task.name, task.version])
+    return ada.post(address, {"checks": file})
+
+
+def test_attention_checks_are_read_under_the_same_limits(ada, researcher, one_second):
+    task = factories.make_task(by=researcher)
+    assert "field k0: the field is there twice" in text(sent_checks(ada, task, KEYS))
+    many = line(answer=["Oslo"] * 201)
+    assert "line 1, field answer: expected at most 200 answers" in text(
+        sent_checks(ada, task, many)
+    )
+    assert not Split.objects.filter(kind="check").exists()
+    assert sent_checks(ada, task, line()).status_code == 302
+    check = Split.objects.get(kind="check").examples.get()
+    assert (check.context, check.gold, check.gold_starts) == (["We saw Oslo."], ["Oslo"], None)
+
+
+def sent_predictions(ada, task, data: bytes):
+    file = SimpleUploadedFile(f"{task.name}_2_1.jsonl", data)
+    return ada.post(reverse("models"), {"name": "T5", "files": [file]})
+
+
+def test_predictions_are_read_under_the_same_limits(ada):
+    task = factories.make_task()
+    good = factories.prediction_lines(task, lambda example: example.gold)
+    first = json.loads(good.splitlines()[0])
+    many = json.dumps(first | {"predicted": ["x"] * 1001}).encode() + b"\n"
+    reply = sent_predictions(ada, task, many)
+    assert "line 1, field predicted: expected at most 1,000 texts, found 1,001" in text(reply)
+    assert "field k0: the field is there twice" in text(
+        ada.get(follow(ada, sent_predictions(ada, task, KEYS.encode())))
+    )
+    assert not PredictionFile.objects.exists()
+    assert sent_predictions(ada, task, good).status_code == 302
+    assert PredictionFile.objects.get().predictions.count() == len(good.splitlines())
+
+
+def follow(ada, reply) -> str:
+    """The page of a job that is done after it was pressed often enough."""
+    while not Job.objects.get(kind="predictions").is_done:
+        ada.post(reply.url + "run/")
+    return reply.url
+
+
+def test_predictions_that_are_too_complex_are_named_and_the_other_files_told_apart(
+    ada, monkeypatch
+):
+    task = factories.make_task(splits=2)
+    good = factories.prediction_lines(task, lambda example: example.gold)
+    monkeypatch.setattr(checking, "MEMORY", 60_000_000)
+    large = json.dumps({"id": "1", "predicted": ["x" * 100] * 900}).encode() + b"\n"
+    files = [
+        SimpleUploadedFile(f"{task.name}_2_1.jsonl", good),
+        SimpleUploadedFile(f"{task.name}_2_2.jsonl", large * 200),
+    ]
+    reply = ada.post(reverse("models"), {"name": "T5", "files": files})
+    said = text(ada.get(follow(ada, reply)))
+    assert f"{task.name}_2_2.jsonl: too complex" in said
+    assert f"{task.name}_2_1.jsonl: too complex" not in said
+
+
+# One at a time ------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def busy():
+    """Another thread of this server is checking something."""
+    assert checking._one_at_a_time.acquire(timeout=1)
+    yield
+    checking._one_at_a_time.release()
+
+
+def test_who_comes_while_another_upload_is_checked_waits_without_holding_a_thread(ada, busy):
+    page = send(ada, GOOD)
+    job = page.context["job"]
+    assert (job.state, job.done, job.claim, job.tries) == ("waiting", 0, "", 0)
+    checking._one_at_a_time.release()
+    page = settle(ada, page)
+    assert "Data report" in text(page)
+    assert checking._one_at_a_time.acquire(timeout=1)
+
+
+def test_attention_checks_are_asked_for_again_while_another_upload_is_checked(
+    ada, researcher, busy, monkeypatch
+):
+    monkeypatch.setattr(checking, "PATIENCE", 0)
+    reply = sent_checks(ada, factories.make_task(by=researcher), line())
+    assert reply.status_code == 503
+    assert "Another upload is being checked at this moment" in text(reply)
+
+
+def test_small_predictions_wait_as_a_job_while_another_upload_is_checked(ada, busy, monkeypatch):
+    monkeypatch.setattr(checking, "PATIENCE", 0)
+    task = factories.make_task()
+    data = factories.prediction_lines(task, lambda example: example.gold)
+    reply = sent_predictions(ada, task, data)
+    job = Job.objects.get()
+    assert reply.url == reverse("model_upload", args=[job.pk])
+    jobs.advance(job)
+    assert (job.state, job.done) == ("waiting", 0)
+
+
+def test_other_threads_go_on_while_a_check_waits_for_its_process(one_second, tmp_path):
+    path = tmp_path / "toy_test.jsonl"
+    path.write_text(SLOW)
+    said = []
+
+    def check():
+        folder = str(tmp_path)
+        try:
+            checking.run("task", folder=folder, card=factories.card_data())
+        except checking.TooComplex as error:
+            said.append(error)
+
+    thread = threading.Thread(target=check)
+    thread.start()
+    turns = 0
+    while thread.is_alive():
+        turns += 1
+        thread.join(0.01)
+    assert said
+    assert turns > 1
+
+
+def test_the_process_of_a_check_loads_neither_django_nor_anything_else_from_outside():
+    code = "import sys, tasks.check_process; print([n for n in sys.modules if 'site-' in str("
+    code += "getattr(sys.modules[n], '__file__', ''))], 'django' in sys.modules)"
+    command = [*checking.COMMAND[: checking.COMMAND.index("-m")], "-c", code]
+    done = subprocess.run(command, cwd=checking.ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[] False"
+    assert checking.COMMAND[0] == sys.executable

@@ -1,0 +1,364 @@
+"""Jobs: cut into chunks, resumable, no chunk twice, failures that say what to do."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from datetime import timedelta
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError, connection, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from tasks import jobs
+from tasks.models import Job
+from tests.annotation.test_races import THREADS, race
+
+
+@pytest.fixture
+def ran(monkeypatch):
+    """A kind of job for the tests; the list of the chunks that were run."""
+    numbers: list[int] = []
+
+    def chunk(job: Job, number: int):
+        numbers.append(number)
+        time.sleep(job.parameters.get("sleep", 0))
+        if number in job.parameters.get("cannot", []):
+            raise jobs.JobError("There is no more paper. Put some in.")
+        if number in job.parameters.get("breaks", []):
+            raise KeyError("paper")
+        if number in job.parameters.get("stops", []):
+            raise KeyboardInterrupt
+        return number * number
+
+    monkeypatch.setitem(jobs.KINDS, "squares", jobs.Kind(chunk, timedelta(minutes=1)))
+    monkeypatch.setattr(jobs, "POLL", 0)
+    return numbers
+
+
+def squares(owner=None, total=3, **parameters) -> Job:
+    return jobs.start("squares", parameters, total=total, owner=owner)
+
+
+def finish(job: Job) -> None:
+    for _ in range(job.total):
+        jobs.advance(job)
+
+
+def test_chunks_are_done_one_after_the_other_and_their_results_kept(db, ran):
+    job = squares()
+    assert (job.state, job.done, job.result) == ("waiting", 0, [])
+    jobs.advance(job)
+    assert (job.state, job.done, job.result) == ("running", 1, [0])
+    finish(job)
+    assert (job.state, job.done, job.result) == ("done", 3, [0, 1, 4])
+    jobs.advance(job)
+    assert ran == [0, 1, 2]
+
+
+def test_the_same_work_is_one_job_whoever_asks(db, ran, researcher, other_researcher):
+    one = squares(researcher, cannot=[1])
+    assert squares(other_researcher, cannot=[1]) == one
+    assert jobs.find("squares", {"cannot": [1]}) == one
+    assert squares(researcher, cannot=[2]) != one
+    assert jobs.start("squares", {"cannot": [1]}, total=3, owner=None, seed=4) != one
+    assert jobs.find("squares", {}) is None
+
+
+def test_a_poll_does_as_many_chunks_as_fit_into_its_time(db, ran, monkeypatch):
+    monkeypatch.setattr(jobs, "POLL", 60)
+    job = squares(total=5)
+    jobs.advance(job)
+    assert job.is_done
+
+
+def test_a_chunk_that_cannot_be_done_says_why_and_is_begun_again_on_demand(db, ran):
+    job = squares(cannot=[1])
+    finish(job)
+    assert (job.state, job.done) == ("failed", 1)
+    assert job.error == "There is no more paper. Put some in."
+    jobs.advance(job)
+    assert ran == [0, 1]
+    job.parameters = {}
+    job.save(update_fields=["parameters"])
+    jobs.retry(job)
+    finish(job)
+    assert (job.state, job.error, job.result) == ("done", "", [0, 1, 4])
+    assert ran == [0, 1, 1, 2]
+
+
+def test_a_failure_that_nobody_foresaw_is_logged_and_says_what_to_do(db, ran, caplog):
+    job = squares(breaks=[0])
+    jobs.advance(job)
+    assert "KeyError" in job.error
+    assert "Try again" in job.error
+    assert "KeyError: 'paper'" in caplog.text
+
+
+def test_retrying_what_has_not_failed_changes_nothing(db, ran):
+    job = squares()
+    jobs.advance(job)
+    jobs.retry(job)
+    assert (job.state, job.done) == ("running", 1)
+
+
+def test_whoever_is_stopped_from_the_keyboard_leaves_the_chunk_free(db, ran):
+    job = squares(stops=[0])
+    with pytest.raises(KeyboardInterrupt):
+        jobs.advance(job)
+    job.refresh_from_db()
+    assert (job.state, job.claim) == ("waiting", "")
+
+
+def abandoned(job: Job, until: timedelta) -> None:
+    """As a killed process leaves it: claimed for a while."""
+    Job.objects.filter(pk=job.pk).update(
+        state="running", claim="f" * 32, claimed_until=timezone.now() + until, tries=1
+    )
+
+
+def test_a_claimed_chunk_is_left_alone_until_the_claim_runs_out(db, ran):
+    job = squares()
+    jobs.advance(job)
+    abandoned(job, timedelta(seconds=30))
+    jobs.advance(job)
+    assert (job.done, ran) == (1, [0])
+    abandoned(job, -timedelta(seconds=1))
+    finish(job)
+    assert (job.state, job.result, ran) == ("done", [0, 1, 4], [0, 1, 2])
+
+
+def test_whose_claim_ran_out_cannot_store_any_more(db, ran, monkeypatch):
+    """The chunk went to somebody else meanwhile, who is still at it."""
+    job = squares()
+
+    def slow(job, number):
+        abandoned(job, timedelta(seconds=30))
+        return "too late"
+
+    monkeypatch.setitem(jobs.KINDS, "squares", jobs.Kind(slow, timedelta(minutes=1)))
+    jobs.advance(job)
+    assert (job.state, job.done, job.result, job.claim) == ("running", 0, [], "f" * 32)
+
+
+def test_a_chunk_that_kills_its_process_each_time_fails_at_last(db, ran):
+    job = squares()
+    for _ in range(jobs.MOST_TRIES):
+        Job.objects.filter(pk=job.pk).update(claimed_until=None, claim="", state="waiting")
+        assert jobs._claim(job)
+    Job.objects.filter(pk=job.pk).update(claimed_until=timezone.now() - timedelta(seconds=1))
+    jobs.advance(job)
+    assert job.has_failed
+    assert "Part 1 was begun 3 times and never ended" in job.error
+    assert ran == []
+    jobs.retry(job)
+    jobs.advance(job)
+    assert job.result == [0]
+
+
+def test_what_a_chunk_writes_for_a_job_that_is_dropped_meanwhile_is_deleted(
+    db, ran, monkeypatch, settings, tmp_path, django_capture_on_commit_callbacks
+):
+    settings.VAR_DIR = tmp_path
+
+    def chunk(job, number):
+        with django_capture_on_commit_callbacks(execute=True):
+            jobs.drop(Job.objects.filter(pk=job.pk))
+        jobs.folder_of(job).mkdir(parents=True)
+        (jobs.folder_of(job) / "secret.csv").write_text("x")
+
+    monkeypatch.setitem(jobs.KINDS, "squares", jobs.Kind(chunk, timedelta(minutes=1)))
+    jobs.advance(squares())
+    assert list((tmp_path / "jobs").iterdir()) == []
+
+
+def test_a_job_that_is_deleted_while_it_is_done_ends_quietly(db, ran, monkeypatch):
+    job = squares()
+    gone = jobs.Kind(lambda job, number: Job.objects.all().delete() and None, timedelta(minutes=1))
+    monkeypatch.setitem(jobs.KINDS, "squares", gone)
+    jobs.advance(job)
+    assert not Job.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"done": 4}, {"total": 0, "done": 0}, {"state": "done"}, {"state": "failed"},
+        {"done": 3}, {"claim": "x"}, {"error": "x"},
+    ],
+)  # fmt: skip
+def test_the_database_refuses_what_no_job_can_be(db, ran, wrong):
+    job = squares()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Job.objects.filter(pk=job.pk).update(**wrong)
+
+
+def renewing(job: Job, *, times: int):
+    """Whoever is at that chunk renews the claim so often, once a look at the job."""
+    left = [times]
+
+    def look(execute, sql, *arguments):
+        if sql.startswith("SELECT") and "tasks_job" in sql and left[0]:
+            left[0] -= 1
+            Job.objects.filter(pk=job.pk).update(claimed_until=timezone.now() + jobs.CLAIM)
+        return execute(sql, *arguments)
+
+    return connection.execute_wrapper(look)
+
+
+def test_the_command_takes_up_what_a_killed_process_was_at(db, ran, capsys):
+    job = squares(total=2)
+    abandoned(job, timedelta(seconds=2))
+    call_command("run_jobs")
+    job.refresh_from_db()
+    assert (job.state, ran) == ("done", [0, 1])
+
+
+def test_the_command_does_what_waits_and_leaves_what_is_claimed(db, ran, capsys):
+    waiting, claimed = squares(total=2), squares(total=4)
+    claimed.parameters = {"other": 1}
+    claimed.key, claimed.pk = "k", None
+    claimed.save(force_insert=True)
+    abandoned(claimed, timedelta(seconds=30))
+    with renewing(claimed, times=100):
+        call_command("run_jobs")
+    waiting.refresh_from_db()
+    claimed.refresh_from_db()
+    assert (waiting.state, claimed.state) == ("done", "running")
+    assert "2 of 2, done" in capsys.readouterr().out
+
+
+def test_the_command_says_what_failed(db, ran, capsys):
+    squares(cannot=[0])
+    with pytest.raises(CommandError, match="1 failed"):
+        call_command("run_jobs")
+    assert "no more paper" in capsys.readouterr().out
+
+
+# Races, and a kill, each with its control (see test_races.py) ------------------------------------
+
+
+def polls_at_once(attempt: int = 0) -> Job:
+    job = squares(total=1, sleep=0.2, attempt=attempt)
+    for result in race([lambda: jobs.advance(Job.objects.get(pk=job.pk)) for _ in range(THREADS)]):
+        assert result is None, result
+    job.refresh_from_db()
+    return job
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_many_polls_at_once_run_a_chunk_once(ran):
+    job = polls_at_once()
+    assert ran == [0]
+    assert job.result == [0]
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_control_without_the_condition_the_chunk_is_run_many_times(ran, monkeypatch):
+    """What is stored is right all the same: the name of the claim sees to that."""
+    monkeypatch.setattr(jobs, "_free", lambda now: Q())
+    monkeypatch.setattr(jobs, "MOST_TRIES", 10 * THREADS)
+    for attempt in range(10):
+        ran.clear()
+        assert polls_at_once(attempt).result == [0]
+        if len(ran) > 1:
+            break
+    assert len(ran) > 1
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_many_who_ask_for_the_same_work_at_once_get_one_job(ran):
+    found = race([lambda: squares(cannot=[1]) for _ in range(THREADS)])
+    assert {job.pk for job in found} == {Job.objects.get().pk}
+
+
+def held_until(job: Job, condition) -> None:
+    """Return once the claim in the database is as wanted; the limit of a test ends it otherwise."""
+    while not condition(Job.objects.get(pk=job.pk).claimed_until):
+        time.sleep(0.01)
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_the_claim_of_whoever_is_still_at_a_chunk_is_renewed_up_to_its_limit(ran, monkeypatch):
+    monkeypatch.setattr(jobs, "BEAT", 0.01)
+    job = squares(total=1)
+    seen = []
+
+    def slow(job, number):
+        first = job.claimed_until
+        held_until(job, lambda until: until > first + timedelta(milliseconds=100))
+        seen.append(first)
+
+    monkeypatch.setitem(jobs.KINDS, "squares", jobs.Kind(slow, timedelta(minutes=1)))
+    jobs.advance(job)
+    assert seen
+    assert job.state == "done"
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_a_claim_is_renewed_no_longer_than_a_chunk_may_last(ran, monkeypatch):
+    monkeypatch.setattr(jobs, "BEAT", 0.01)
+    job = squares(total=1)
+
+    def endless(job, number):
+        while any(one.name == f"claim on job {job.pk}" for one in threading.enumerate()):
+            time.sleep(0.01)
+
+    monkeypatch.setitem(jobs.KINDS, "squares", jobs.Kind(endless, timedelta(seconds=0.1)))
+    jobs.advance(job)
+    assert job.state == "done"
+
+
+WORK_AND_DIE = """
+import os, signal, sys
+import django
+django.setup()
+from tasks import jobs
+from tasks.models import Job
+
+@jobs.job("squares")
+def chunk(job, number):
+    if number == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number * number
+
+jobs.advance(Job.objects.get(pk=sys.argv[1]))
+"""
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_a_killed_process_leaves_its_chunk_to_whoever_comes_after_the_claim(ran):
+    job = squares()
+    done = subprocess.run(
+        [sys.executable, "-c", WORK_AND_DIE, str(job.pk)],
+        env=os.environ
+        | {"DATABASE_URL": database_address(), "DJANGO_SETTINGS_MODULE": "config.settings"},
+        capture_output=True,
+        timeout=60,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    jobs.advance(job)
+    assert (job.state, job.done, ran) == ("running", 1, [])
+    # Its limit is a minute, and yet nobody waits for longer than this.
+    assert job.claimed_until <= timezone.now() + jobs.CLAIM
+    Job.objects.filter(pk=job.pk).update(claimed_until=timezone.now())
+    finish(job)
+    assert (job.state, job.result, ran) == ("done", [0, 1, 4], [1, 2])
+
+
+def database_address() -> str:
+    """The address of the database of this test, for another process."""
+    database = connection.settings_dict
+    user = f"{database['USER']}:{database['PASSWORD']}@{database['HOST']}"
+    host = database["OPTIONS"].get("host")
+    return f"postgresql://{user}/{database['NAME']}" + (f"?host={host}" if host else "")
