@@ -18,7 +18,7 @@ from annotation.platforms.links import COOKIE, COOKIE_AGE, COOKIE_SALT, browser
 from annotation.recruitment import doors, seats
 from annotation.recruitment.doors import Identity
 from annotation.recruitment.identities import worker_key
-from tasks.models import Model
+from tasks.models import LanguageModel
 
 TICKET_SALT = "annotation.arrival"
 # Long enough to read the landing page and be called away; an address that was copied is worth
@@ -159,11 +159,11 @@ def study_of(request: HttpRequest, name: str, right: str = "own") -> Study:
     return study
 
 
-def own_model(request: HttpRequest, name: str) -> Model:
+def own_model(request: HttpRequest, name: str) -> LanguageModel:
     """The model of that name if the researcher who asks uploaded it; else 404.
 
     Every researcher may look at it, as at a task; only this door leads to changing it.
     """
     if not request.user.is_authenticated:
         raise Http404
-    return get_object_or_404(Model, name=name, uploaded_by=request.user)
+    return get_object_or_404(LanguageModel, name=name, uploaded_by=request.user)

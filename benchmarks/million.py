@@ -30,7 +30,7 @@ from benchmarks.run import SHARED, database  # noqa: E402
 if TYPE_CHECKING:
     from annotation.models import Participation, Scenario, Study
     from tasks.models import Example
-    from tasks.spans import Answer
+    from tasks.spans import GivenAnswer
 
 NAME = "million"
 RIGHT = 0.8  # share of answers that are the gold, as of the policy noisy:0.8
@@ -45,7 +45,7 @@ STARTED = datetime(2026, 1, 5, 9, tzinfo=UTC)
 class Choice(NamedTuple):
     """An answer to an example, and its S1."""
 
-    answer: "Answer"
+    answer: "GivenAnswer"
     s1: float
 
 
@@ -68,7 +68,7 @@ class Choices:
     def _make(self, example: "Example") -> tuple[Choice, list[Choice]]:
         from annotation.simulation import robots
         from tasks.metrics import score
-        from tasks.spans import Answer
+        from tasks.spans import GivenAnswer
 
         card = example.split.task.card
         question = card.selectable_question(example.question)
@@ -76,7 +76,7 @@ class Choices:
 
         def choice(policy: robots.Policy) -> Choice:
             spans, label = policy(known, self._rng)
-            given = Answer(tuple(sorted(spans)), label, not spans and not label)
+            given = GivenAnswer(tuple(sorted(spans)), label, not spans and not label)
             return Choice(given, score(given.texts, example.gold, card.gold_rule).s1)
 
         return choice(robots.gold), [choice(robots.mistaken) for _ in range(MISTAKES)]
@@ -138,7 +138,7 @@ def _steps(scenario: "Scenario") -> dict[str, list["Example"]]:
 def _participation(
     study: "Study", scenario: "Scenario", number: int, steps: dict[str, list["Example"]]
 ) -> "Participation":
-    from annotation.models import Kind, Participation, Worker
+    from annotation.models import Kind, Status, Worker
     from annotation.recruitment import seats
     from annotation.steps.ordering import order_examples
 
@@ -151,7 +151,7 @@ def _participation(
         places = [(example.pk, str(example.context)) for example in examples]
         seed = f"{number}:{scenario.pk}:{step}"
         setattr(one, f"{step}_order", order_examples(places, study.annotation_order, seed))
-    one.status = Participation.Status.COMPLETED
+    one.status = Status.COMPLETED
     one.arrived_at = one.consented_at = STARTED + timedelta(hours=number)
     one.save()
     return one
@@ -194,7 +194,7 @@ def _store(rows: list[tuple[Any, ...]]) -> int:
         )  # fmt: skip
         spans += [AnswerSpan(answer_id=turn.pk, **span._asdict()) for span in given.spans]
         activities.append(Activity(turn=turn, seconds=seconds, last_at=submitted_at))
-    Answer.objects.bulk_create(answers)
+    GivenAnswer.objects.bulk_create(answers)
     AnswerSpan.objects.bulk_create(spans)
     Activity.objects.bulk_create(activities)
     return len(rows)
@@ -206,6 +206,7 @@ SCORES = """
 import time, django
 django.setup()
 from analysis import scores, tables
+from annotation.models import Status
 from annotation.models import Study
 study = Study.objects.get()
 started = time.perf_counter()

@@ -2,8 +2,8 @@
 
 `python benchmarks/uploads.py` (`make bench` runs it last). First, behind the server of README's
 deployment section: an annotator's page, loaded again and again, before and while four researchers
-upload files of tests/tasks/test_hostile_uploads.py's kind, each at once. Then, on SQLite: the longest
-that another writer waits while a task of 30 MB is imported.
+upload files of tests/tasks/test_hostile_uploads.py's kind, each at once. Then, on SQLite: the
+longest that another writer waits while a task of 30 MB is imported.
 """
 
 import io

@@ -11,11 +11,12 @@ application = get_asgi_application()
 from django.db import connections  # noqa: E402
 
 from annotation import guards, key_check  # noqa: E402
-from tasks import installation  # noqa: E402
+from tasks import installation, retired  # noqa: E402
 
 
 def _check_the_data() -> None:
     """The same as in config/wsgi.py, and in its order."""
+    retired.require()
     installation.require()
     key_check.require()
     guards.say_what_is_missing()

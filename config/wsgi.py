@@ -12,8 +12,10 @@ from django.db import connections  # noqa: E402
 from django.urls import get_resolver  # noqa: E402
 
 from annotation import guards, key_check  # noqa: E402
-from tasks import installation  # noqa: E402
+from tasks import installation, retired  # noqa: E402
 
+# Tables of an earlier time are refused before anything reads them.
+retired.require()
 # A folder of another database is refused before anything of it can be deleted.
 installation.require()
 # Keys that do not fit the data do harm that nobody sees.

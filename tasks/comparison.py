@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from tasks.metrics import score
-from tasks.spans import Answer, Span, anywhere, is_reachable, occurrences
+from tasks.spans import GivenAnswer, Span, anywhere, is_reachable, occurrences
 
 
 class Mark(NamedTuple):
@@ -76,7 +76,7 @@ class Comparison:
 
 
 def compare(
-    answer: Answer,
+    answer: GivenAnswer,
     gold: Sequence[str],
     gold_rule: str,
     segments: Sequence[str],

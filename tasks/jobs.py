@@ -38,7 +38,7 @@ logger = logging.getLogger(__name__)
 POLL = 1.0  # seconds that one request works on a job
 CLAIM = timedelta(seconds=30)  # that a claim is believed without being renewed
 BEAT = 10.0  # seconds between two renewals
-MOST_TRIES = 3  # of one chunk whose process was killed each time
+MAX_ATTEMPTS = 3  # of one chunk whose process was killed each time
 
 
 class JobError(Exception):
@@ -46,14 +46,14 @@ class JobError(Exception):
 
 
 @dataclass(frozen=True)
-class Kind:
+class JobKind:
     """How one chunk of such a job is done, and for how long its claim is renewed at most."""
 
     chunk: Callable[[Job, int], Any]
     limit: timedelta
 
 
-KINDS: dict[str, Kind] = {}
+KINDS: dict[str, JobKind] = {}
 
 
 def job(name: str, limit: timedelta = timedelta(minutes=2)) -> Callable[..., Any]:
@@ -63,7 +63,7 @@ def job(name: str, limit: timedelta = timedelta(minutes=2)) -> Callable[..., Any
     """
 
     def register(chunk: Callable[[Job, int], Any]) -> Callable[[Job, int], Any]:
-        KINDS[name] = Kind(chunk, limit)
+        KINDS[name] = JobKind(chunk, limit)
         return chunk
 
     return register
@@ -128,7 +128,7 @@ def sweep() -> None:
 def retry(job: Job) -> None:
     """Let a failed job go on with the chunk that failed."""
     Job.objects.filter(pk=job.pk, state=Job.State.FAILED).update(
-        state=Job.State.WAITING, error="", tries=0, touched_at=database_now()
+        state=Job.State.WAITING, error="", attempts=0, touched_at=database_now()
     )
     job.refresh_from_db()
 
@@ -163,16 +163,16 @@ def _run_chunk(job: Job) -> bool:
     own = Job.objects.filter(pk=job.pk, claim=claim)
     free = {"claim": "", "claimed_until": None}
     try:
-        if job.tries > MOST_TRIES:
+        if job.attempts > MAX_ATTEMPTS:
             raise JobError(
-                f"Part {job.done + 1} was begun {MOST_TRIES} times and never ended: its process"
+                f"Part {job.done + 1} was begun {MAX_ATTEMPTS} times and never ended: its process"
                 " was stopped each time, or it takes too long. Look at the memory of the server,"
                 " then try again."
             )
         with _renewed(job, claim, kind.limit):
             part = kind.chunk(job, job.done)
     except checking.Busy:
-        own.update(state=Job.State.WAITING, tries=0, touched_at=database_now(), **free)
+        own.update(state=Job.State.WAITING, attempts=0, touched_at=database_now(), **free)
         job.refresh_from_db()
         return False
     except Exception as error:
@@ -185,7 +185,7 @@ def _run_chunk(job: Job) -> bool:
         return False
     except BaseException:
         # Stopped from outside (Ctrl+C): whoever comes next need not wait for the claim to run out.
-        own.update(state=Job.State.WAITING, tries=0, touched_at=database_now(), **free)
+        own.update(state=Job.State.WAITING, attempts=0, touched_at=database_now(), **free)
         raise
     is_last = job.done + 1 == job.total
     # Nothing is stored where the claim ran out meanwhile: the chunk is somebody else's then.
@@ -193,7 +193,7 @@ def _run_chunk(job: Job) -> bool:
         done=F("done") + 1,
         result=[*job.result, part],
         state=Job.State.DONE if is_last else Job.State.RUNNING,
-        tries=0,
+        attempts=0,
         touched_at=database_now(),
         **free,
     )
@@ -251,7 +251,7 @@ def _claim(job: Job) -> str:
         state=Job.State.RUNNING,
         claim=claim,
         claimed_until=now + CLAIM,
-        tries=F("tries") + 1,
+        attempts=F("attempts") + 1,
         touched_at=now,
     )
     job.refresh_from_db()

@@ -222,7 +222,7 @@ def example_of(pk: int) -> Example:
     return Example.objects.get(pk=pk)
 
 
-class Model(models.Model):
+class LanguageModel(models.Model):
     """A model whose predictions were uploaded, and what it is."""
 
     name = models.CharField(
@@ -270,7 +270,7 @@ class PredictionFileQuerySet(models.QuerySet["PredictionFile"]):
 class PredictionFile(models.Model):
     """What one model predicted for the test examples after training on one split."""
 
-    model = models.ForeignKey(Model, on_delete=models.PROTECT, related_name="files")
+    model = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="files")
     task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="prediction_files")
     shots = models.PositiveIntegerField()
     split_number = models.PositiveIntegerField(null=True)
@@ -357,8 +357,8 @@ class Job(models.Model):
     # Who is at the next chunk, until when that is believed, and how often it was begun.
     claim = models.CharField(max_length=32, blank=True)
     claimed_until = models.DateTimeField(null=True)
-    tries = models.PositiveIntegerField(default=0)
-    made_at = models.DateTimeField(auto_now_add=True)
+    attempts = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
     touched_at = models.DateTimeField(auto_now=True)
 
     class Meta:
@@ -396,7 +396,7 @@ class Job(models.Model):
         return self.state == self.State.FAILED
 
 
-class Upload(models.Model):
+class TaskUpload(models.Model):
     """Files on their way to becoming a task, in a folder of their own; tasks/uploads.py reads them.
 
     Nothing of it is a task before it is confirmed. It is gone after that, or after a day.
@@ -414,13 +414,13 @@ class Upload(models.Model):
     revision = models.PositiveIntegerField(default=0)
     # The check of this revision, or the import once it is confirmed.
     job = models.ForeignKey(Job, on_delete=models.SET_NULL, null=True, related_name="+")
-    made_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
-        ordering = ["-made_at"]
+        ordering = ["-created_at"]
 
     def __str__(self) -> str:
-        return f"upload of {self.made_at:%Y-%m-%d %H:%M} UTC"
+        return f"upload of {self.created_at:%Y-%m-%d %H:%M} UTC"
 
 
 class Installation(models.Model):

@@ -18,7 +18,7 @@ from tasks.metrics import score
 TOKENISER = "t5-1"
 QUESTION = -1
 LONGEST_PAYLOAD = 16 * 1024  # characters; a payload that fits its rules has no others than ASCII
-MOST_SPANS = 100
+MAX_SPANS = 100
 LONGEST_QUOTE = 120  # characters of an answer that a sentence repeats
 
 
@@ -35,7 +35,7 @@ class Span(NamedTuple):
         return self.segment == other.segment and self.start < other.end and other.start < self.end
 
 
-class Answer(NamedTuple):
+class GivenAnswer(NamedTuple):
     """What somebody answered: spans in order, a label, or the explicit "no answer"."""
 
     spans: tuple[Span, ...]
@@ -155,14 +155,14 @@ def ceiling(
 # --- Labels ------------------------------------------------------------------------------------
 
 
-def read_label(label: str, labels: Sequence[str]) -> Answer:
+def read_label(label: str, labels: Sequence[str]) -> GivenAnswer:
     """Read the answer to a label task. Raises AnswerError."""
     _refuse_broken(label)
     if not label:
         raise AnswerError("nothing_chosen", "Choose one of the labels.")
     if label not in labels:
         raise AnswerError("unknown_label", f"{_quoted(label)} is not one of the labels.")
-    return Answer((), label, False)
+    return GivenAnswer((), label, False)
 
 
 # --- Payload of the highlighter ----------------------------------------------------------------
@@ -175,7 +175,7 @@ def read_spans(
     *,
     max_spans: int | None = None,
     no_answer_possible: bool = True,
-) -> Answer:
+) -> GivenAnswer:
     """Read the payload of the highlighter: `{"v", "no_answer", "spans": [{"field", ...}]}`.
 
     `question` is the question's text where the task lets it be highlighted, else None. Only offsets
@@ -190,8 +190,8 @@ def read_spans(
         raise _unreadable()
     if not isinstance(no_answer, bool) or not isinstance(listed, list):
         raise _unreadable()
-    if len(listed) > MOST_SPANS:
-        raise AnswerError("too_many_spans", f"At most {MOST_SPANS} highlights can be stored.")
+    if len(listed) > MAX_SPANS:
+        raise AnswerError("too_many_spans", f"At most {MAX_SPANS} highlights can be stored.")
     spans = sorted(_span(given, segments, question) for given in listed)
     return _checked(spans, no_answer, max_spans, no_answer_possible)
 
@@ -240,7 +240,7 @@ def _span(given: Any, segments: Sequence[str], question: str | None) -> Span:
 
 def _checked(
     spans: list[Span], no_answer: bool, max_spans: int | None, no_answer_possible: bool
-) -> Answer:
+) -> GivenAnswer:
     """The rules for any answer of spans (in order), however it was given."""
     if no_answer and spans:
         raise AnswerError("both", "Choose either highlights or “no answer”, not both.")
@@ -257,7 +257,7 @@ def _checked(
         )
     if any(one.overlaps(following) for one, following in itertools.pairwise(spans)):
         raise AnswerError("overlap", "Two highlights overlap.")
-    return Answer(tuple(spans), "", no_answer)
+    return GivenAnswer(tuple(spans), "", no_answer)
 
 
 # --- Typed answers -----------------------------------------------------------------------------
@@ -271,7 +271,7 @@ def read_typed(
     no_answer: bool = False,
     max_spans: int | None = None,
     no_answer_possible: bool = True,
-) -> Answer:
+) -> GivenAnswer:
     """Read typed answers, one on each line: each must stand in the text exactly so.
 
     Only blanks and invisible signs around a line are dropped; no token begins or ends with one. The
@@ -285,8 +285,8 @@ def read_typed(
     # Not splitlines(): it also cuts at signs that no text field makes and a text may contain.
     trimmed = map(_trimmed, re.split(r"\r\n|\r|\n", typed))
     lines = list(dict.fromkeys(line for line in trimmed if line))
-    if len(lines) > MOST_SPANS:
-        raise AnswerError("too_many_spans", f"At most {MOST_SPANS} answers can be stored.")
+    if len(lines) > MAX_SPANS:
+        raise AnswerError("too_many_spans", f"At most {MAX_SPANS} answers can be stored.")
     if no_answer and lines:
         raise AnswerError("both", "Choose either a typed answer or “no answer”, not both.")
     places = {line: occurrences(line, segments, question) for line in lines}

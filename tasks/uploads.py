@@ -27,15 +27,15 @@ from tasks import checking, data_report, disk, jobs, teams
 from tasks.cards import Card, CardError, load_card, parse_card
 from tasks.formats import FILE_NAME, FormatError, content_hash, is_beside, layout, read_folder
 from tasks.importing import CARDS, CLUES, drop_unfinished, import_task
-from tasks.models import Job, Upload
+from tasks.models import Job, TaskUpload
 
-MOST_BYTES = 200_000_000  # of all files of an upload together, unpacked
+MAX_BYTES = 200_000_000  # of all files of an upload together, unpacked
 SMALL = 3_000_000  # bytes that are checked, or imported, in about a second
 DIRECTORY = 1_000_000  # bytes that the table of contents of a ZIP may have
 MAX_FILES = 500  # of an upload, or in a ZIP; a task of CLUES has 16
 KEPT = timedelta(days=1)
 TOO_LARGE = "The files are larger than 200 MB in all. Handful takes tasks up to that size."
-MOST_SAID = 20  # files that are not taken, each with its sentence
+MAX_SAID = 20  # files that are not taken, each with its sentence
 View = TypeVar("View", bound=Callable[..., Any])
 CHECK, IMPORT = "check_upload", "import_upload"
 # What the reading of a broken ZIP raises, beside BadZipFile.
@@ -65,28 +65,28 @@ def takes_files(most: int) -> Callable[[View], View]:
 # Files ----------------------------------------------------------------------------------------
 
 
-def folder_of(upload: Upload) -> Path:
+def folder_of(upload: TaskUpload) -> Path:
     return Path(settings.VAR_DIR) / "uploads" / str(upload.pk)
 
 
-def names(upload: Upload) -> list[str]:
+def names(upload: TaskUpload) -> list[str]:
     """The names of the stored files, in order."""
     folder = folder_of(upload)
     found = folder.iterdir() if folder.is_dir() else ()
     return sorted(path.name for path in found if not path.name.startswith("."))
 
 
-def size(upload: Upload) -> int:
+def size(upload: TaskUpload) -> int:
     """Bytes of all its files."""
     return sum(_sizes(upload).values())
 
 
-def _sizes(upload: Upload) -> dict[str, int]:
+def _sizes(upload: TaskUpload) -> dict[str, int]:
     folder = folder_of(upload)
     return {name: (folder / name).stat().st_size for name in names(upload)}
 
 
-def add(upload: Upload, files: Iterable[UploadedFile]) -> None:
+def add(upload: TaskUpload, files: Iterable[UploadedFile]) -> None:
     """Store these files, each beside or instead of those that are there; ZIPs are unpacked.
 
     A file that cannot be taken keeps no other out: it is named in `upload.refused`. Whatever was
@@ -109,13 +109,13 @@ def add(upload: Upload, files: Iterable[UploadedFile]) -> None:
                 except UploadError as error:
                     refused.append(str(error))
     finally:
-        more = len(refused) - MOST_SAID
+        more = len(refused) - MAX_SAID
         last = [f"{more} more files: not taken."] if more > 0 else []
-        upload.refused = refused[:MOST_SAID] + last
+        upload.refused = refused[:MAX_SAID] + last
         _changed(upload)
 
 
-def remove(upload: Upload, name: str) -> None:
+def remove(upload: TaskUpload, name: str) -> None:
     """Take one of its files away; a name that is not there changes nothing."""
     if name in names(upload):
         (folder_of(upload) / name).unlink(missing_ok=True)
@@ -123,9 +123,9 @@ def remove(upload: Upload, name: str) -> None:
     _changed(upload)
 
 
-def _changed(upload: Upload) -> None:
+def _changed(upload: TaskUpload) -> None:
     """Count the revision up: the job of the one before is nobody's now."""
-    Upload.objects.filter(pk=upload.pk).update(
+    TaskUpload.objects.filter(pk=upload.pk).update(
         refused=upload.refused, card_name=upload.card_name, revision=F("revision") + 1, job=None
     )
     _jobs(upload).delete()
@@ -133,7 +133,7 @@ def _changed(upload: Upload) -> None:
 
 
 def _store(
-    upload: Upload, name: str, content: Iterable[bytes], taken: set[str], sizes: dict[str, int]
+    upload: TaskUpload, name: str, content: Iterable[bytes], taken: set[str], sizes: dict[str, int]
 ) -> None:
     """Write one file, whole or not at all; `sizes` are those of the upload. Raises UploadError."""
     if is_beside(name):
@@ -149,7 +149,7 @@ def _store(
         raise UploadError(f"{name}: not taken; an upload holds at most {MAX_FILES} files.")
     place = folder_of(upload) / name
     before = sum(sizes.values()) - sizes.get(name, 0)
-    left = MOST_BYTES - before
+    left = MAX_BYTES - before
     part = place.with_name(f".{name}.part")
     try:
         with part.open("wb") as file:
@@ -162,7 +162,7 @@ def _store(
     finally:
         part.unlink(missing_ok=True)
     taken.add(name)
-    sizes[name] = MOST_BYTES - before - left
+    sizes[name] = MAX_BYTES - before - left
 
 
 def _is_plain(name: str) -> bool:
@@ -193,7 +193,7 @@ def _parts(file: UploadedFile) -> Iterator[tuple[str, Iterable[bytes]]]:
                 f" {MAX_FILES} are taken."
             )
         members = [one for one in archive.infolist() if _is_wanted(one, name)]
-        if sum(one.file_size for one in members) > MOST_BYTES:
+        if sum(one.file_size for one in members) > MAX_BYTES:
             raise UploadError(f"{name}: not taken; it would unpack to more than that. {TOO_LARGE}")
         for one in members:
             yield PurePosixPath(one.filename).name, _content(archive, one)
@@ -246,7 +246,7 @@ def _has_long_directory(file: IO[bytes] | UploadedFile) -> bool:
 # Checking -------------------------------------------------------------------------------------
 
 
-def _own_card(upload: Upload) -> Path | None:
+def _own_card(upload: TaskUpload) -> Path | None:
     """The task.toml among the files, or None where a card of CLUES was chosen. Raises CardError."""
     own = folder_of(upload) / "task.toml"
     if upload.card_name and own.exists():
@@ -260,7 +260,7 @@ def _own_card(upload: Upload) -> Path | None:
     return own
 
 
-def files_of(upload: Upload) -> list[Path]:
+def files_of(upload: TaskUpload) -> list[Path]:
     """The stored files of the one task. Raises FormatError."""
     paths = layout(folder_of(upload))
     if upload.card_name:
@@ -273,7 +273,7 @@ def files_of(upload: Upload) -> list[Path]:
     return paths
 
 
-def problems(upload: Upload) -> list[str]:
+def problems(upload: TaskUpload) -> list[str]:
     """What is wrong with the list of files before any is read, and what the check found in them."""
     found = []
     try:
@@ -288,13 +288,13 @@ def problems(upload: Upload) -> list[str]:
     return found + [part["error"] for part in parts(upload) if part.get("error")]
 
 
-def parts(upload: Upload) -> list[dict[str, Any]]:
+def parts(upload: TaskUpload) -> list[dict[str, Any]]:
     """What the check has given so far, as `_check` says."""
     job = upload.job
     return job.result if job and job.kind == CHECK else []
 
 
-def start_check(upload: Upload, owner: Any) -> None:
+def start_check(upload: TaskUpload, owner: Any) -> None:
     """Begin to read the files: the card, each of them, and the report of all of them."""
     total = len([name for name in names(upload) if name != "task.toml"])
     try:
@@ -305,12 +305,12 @@ def start_check(upload: Upload, owner: Any) -> None:
         _begin(upload, CHECK, {}, total + 2, owner)
 
 
-def _begin(upload: Upload, kind: str, more: dict[str, Any], total: int, owner: Any) -> None:
+def _begin(upload: TaskUpload, kind: str, more: dict[str, Any], total: int, owner: Any) -> None:
     parameters = {"upload": str(upload.pk), "revision": upload.revision, **more}
     with transaction.atomic():
         job = jobs.start(kind, parameters, total=total, owner=owner)
         # Another tab may have changed the files: then this job is about nothing that is there.
-        current = Upload.objects.filter(pk=upload.pk, revision=upload.revision)
+        current = TaskUpload.objects.filter(pk=upload.pk, revision=upload.revision)
         if not current.update(job=job):
             job.delete()
     upload.refresh_from_db()
@@ -318,9 +318,9 @@ def _begin(upload: Upload, kind: str, more: dict[str, Any], total: int, owner: A
         jobs.advance(upload.job)
 
 
-def _upload_of(job: Job) -> Upload:
+def _upload_of(job: Job) -> TaskUpload:
     """What the job is about. Raises JobError where it was discarded or changed meanwhile."""
-    upload = Upload.objects.filter(
+    upload = TaskUpload.objects.filter(
         pk=job.parameters["upload"], revision=job.parameters["revision"]
     ).first()
     if upload is None:
@@ -351,7 +351,7 @@ def _check(job: Job, number: int) -> dict[str, Any]:
     return _checked("The task as a whole", "task", folder=str(folder_of(upload)), card=card)
 
 
-def _check_card(upload: Upload) -> dict[str, Any]:
+def _check_card(upload: TaskUpload) -> dict[str, Any]:
     try:
         own = _own_card(upload)
     except CardError as error:
@@ -371,18 +371,18 @@ def _checked(name: str, what: str, **request: Any) -> dict[str, Any]:
 # Importing ------------------------------------------------------------------------------------
 
 
-def checked(upload: Upload) -> dict[str, Any]:
+def checked(upload: TaskUpload) -> dict[str, Any]:
     """What the check found where everything is right, as `_check` says; {} before that."""
     job, last = upload.job, parts(upload)[-1:]
     return last[0] if job and job.is_done and last and "hash" in last[0] else {}
 
 
-def card_of(upload: Upload) -> Card:
+def card_of(upload: TaskUpload) -> Card:
     """The card of an upload in which everything is right."""
     return parse_card(parts(upload)[0]["card"], "task.toml")
 
 
-def confirm(upload: Upload, owner: Any, rechain: bool) -> None:
+def confirm(upload: TaskUpload, owner: Any, rechain: bool) -> None:
     """Begin to make it a task, where the check found nothing wrong; else nothing happens."""
     seen = checked(upload)
     if seen:
@@ -412,7 +412,7 @@ def _import(job: Job, number: int) -> dict[str, Any]:
     return {"name": done.task.name, "version": done.task.version, "created": done.created}
 
 
-def drop(upload: Upload) -> None:
+def drop(upload: TaskUpload) -> None:
     """Forget it: row, jobs and files."""
     folder = folder_of(upload)
     _jobs(upload).delete()
@@ -422,13 +422,13 @@ def drop(upload: Upload) -> None:
 
 def drop_old() -> None:
     """Forget what was neither confirmed nor discarded within a day, and folders of nobody."""
-    for upload in Upload.objects.filter(made_at__lt=timezone.now() - KEPT):
+    for upload in TaskUpload.objects.filter(made_at__lt=timezone.now() - KEPT):
         drop(upload)
     drop_unfinished(timezone.now() - KEPT)
     root = Path(settings.VAR_DIR) / "uploads"
     # Looked at before the rows: a folder that comes after them belongs to somebody.
     folders = list(root.iterdir()) if root.is_dir() else []
-    known = {str(pk) for pk in Upload.objects.values_list("pk", flat=True)}
+    known = {str(pk) for pk in TaskUpload.objects.values_list("pk", flat=True)}
     for folder in folders:
         with contextlib.suppress(FileNotFoundError):  # another sweep was there first
             # Not those of the last hour: their row may not be committed yet.
@@ -436,5 +436,5 @@ def drop_old() -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _jobs(upload: Upload):
+def _jobs(upload: TaskUpload):
     return Job.objects.filter(kind__in=(CHECK, IMPORT), parameters__upload=str(upload.pk))

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.contrib.auth.models import Permission
 
-from annotation.models import Kind, Participation, Scenario, Study, Turn, Worker
+from annotation.models import Kind, Participation, Scenario, Status, Study, Turn, Worker
 from annotation.recruitment import seats
 from annotation.steps import answering, training_step
 from annotation.study import design, lifecycle
@@ -16,7 +16,7 @@ from tasks.cards import parse_card
 from tasks.formats import Record, SplitFile
 from tasks.importing import import_task
 from tasks.models import Example, PredictionFile, Task
-from tasks.predictions.store import Upload, add
+from tasks.predictions.store import PredictionUpload, add
 
 LABELS = [
     {"name": "positive", "definition": "The writer likes it.", "example": "I loved the soup."},
@@ -177,7 +177,7 @@ def work_through(participation: Participation, answer=None, limit: int = 10_000)
     for count in range(limit):
         turn: Turn | None = participation.latest_turn()
         participation.refresh_from_db()
-        if participation.status != Participation.Status.WORKING:
+        if participation.status != Status.WORKING:
             return count
         if turn.given is not None:
             _participation, turn = training_step.go_on(participation.token)
@@ -198,6 +198,6 @@ def prediction_lines(task: Task, predict=None) -> bytes:
 def predict(owner, model: str, task: Task, shots: int, number: int | None = None, predict=None):
     """Store predictions of a model for one task, shots and split; as `prediction_lines` says."""
     name = f"{task.name}_{shots}{f'_{number}' if number else ''}.jsonl"
-    upload = Upload(name, prediction_lines(task, predict), task, shots, number)
+    upload = PredictionUpload(name, prediction_lines(task, predict), task, shots, number)
     (file,) = add(model, [upload], owner)
     return PredictionFile.objects.with_scores().get(pk=file.pk)

@@ -26,8 +26,8 @@ from annotation.models import (
     ExitAnswers,
     Kind,
     LedgerEntry,
-    Participation,
     Scenario,
+    Status,
     Step,
     Study,
 )
@@ -126,7 +126,7 @@ class Conduct:
         if not self.study.comprehension_questions.strip():
             return 0
         out = self.study.participations.filter(kind=Kind.PERSON, comprehended_at__isnull=True)
-        return out.filter(status=Participation.Status.SCREENED_OUT).count()
+        return out.filter(status=Status.SCREENED_OUT).count()
 
     @cached_property
     def wages(self) -> list[ledger.Wage]:
@@ -205,7 +205,7 @@ class Conduct:
     @cached_property
     def withdrawn(self) -> int:
         people = self.study.participations.filter(kind=Kind.PERSON)
-        return people.filter(status=Participation.Status.WITHDRAWN).count()
+        return people.filter(status=Status.WITHDRAWN).count()
 
     @cached_property
     def exclusions(self) -> list[Exclusion]:
@@ -218,7 +218,7 @@ class Conduct:
         rows = found.values_list(
             "participation__pseudonym", "outcome", "reason", "at", "participation__status"
         )
-        screened = Participation.Status.SCREENED_OUT
+        screened = Status.SCREENED_OUT
         return [
             Exclusion(annotator, outcome, self.masked(reason), at, status == screened)
             for annotator, outcome, reason, at, status in rows

@@ -96,8 +96,8 @@ def least_and_most(manifest: Manifest) -> list[str]:
             "Whoever saw an example, also who leaves or is screened out, earns at least"
             f" {pay['minimum_pay']} {currency}."
         )
-    if pay["most_paid_hours"] is not None:
-        found.append(f"Paid are at most {float(pay['most_paid_hours']):g} h.")
+    if pay["max_paid_hours"] is not None:
+        found.append(f"Paid are at most {float(pay['max_paid_hours']):g} h.")
     # A study that opened before there were caps and budgets does not tell of them.
     if pay.get("cap") is not None and float(pay["cap"]):
         found.append(

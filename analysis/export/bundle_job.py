@@ -88,7 +88,7 @@ def archive_of(job: Job | None) -> Path | None:
     return path if path.exists() else None
 
 
-def made_at(job: Job) -> datetime:
+def created_at(job: Job) -> datetime:
     """The moment whose study the bundle shows."""
     return datetime.fromisoformat(job.result[0]["at"])
 

@@ -15,7 +15,7 @@ from annotation.study import gates
 from annotation.study.consent_text import as_html
 from tasks.comparison import compare
 from tasks.models import Example, Task
-from tasks.spans import Answer, occurrences
+from tasks.spans import GivenAnswer, occurrences
 
 NO_LINK = "(everybody had a link of their own here)"
 
@@ -103,13 +103,13 @@ def _reveal(task: Task, example: Example):
     """The reveal after a made-up answer: the first gold text in its place, or the first label."""
     card = task.card
     question = card.selectable_question(example.question)
-    answer = Answer((), "", True)
+    answer = GivenAnswer((), "", True)
     if card.labels:
-        answer = Answer((), card.labels[0].name, False)
+        answer = GivenAnswer((), card.labels[0].name, False)
     for text in example.gold if not card.labels else ():
         places = occurrences(text, example.context, question)
         if places:
-            answer = Answer((places[0],), "", False)
+            answer = GivenAnswer((places[0],), "", False)
             break
     comparison = compare(answer, example.gold, card.gold_rule, example.context, question)
     return reveal_page(card, example, answer, comparison)

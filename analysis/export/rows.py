@@ -8,7 +8,7 @@ import pandas as pd
 from analysis.tables import frames, performance
 from analysis.tables.frames import spans_in_order, texts_by_turn
 from analysis.values import json_list, moment, number
-from annotation.models import Participation, Study, Turn
+from annotation.models import Status, Study, Turn
 from annotation.monitoring import flags
 from annotation.steps import signs
 from tasks.metrics import recipe
@@ -96,7 +96,7 @@ def spans_rows(study: Study) -> Iterator[list[Any]]:
 
 def _counts(status: str, in_analysis: bool) -> int:
     """1 for whom a cell may count: who is still working has taken nobody's place in a table yet."""
-    return int(in_analysis and status == Participation.Status.COMPLETED)
+    return int(in_analysis and status == Status.COMPLETED)
 
 
 def _whole(value: float) -> int | str:

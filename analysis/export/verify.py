@@ -68,7 +68,7 @@ PUBLISHED = {
     },
 }  # fmt: skip
 TOLERANCE = 1e-9
-MOST_LINES = 10  # of the differences that one check finds
+MAX_LINES = 10  # of the differences that one check finds
 
 # What is reported ---------------------------------------------------------------------------------
 
@@ -85,7 +85,7 @@ class Check:
 
     def differs(self, file, row, column, found, expected):
         self.differences += 1
-        if self.differences <= MOST_LINES:
+        if self.differences <= MAX_LINES:
             self.first.append(
                 f"{file}, row {row}, {column}: found {found!r}, expected {expected!r}"
             )

@@ -15,13 +15,13 @@ from django.db.models import Avg, QuerySet
 
 from analysis.stats import agreement, layers
 from analysis.tables import findings
-from annotation.models import Answer, Participation, Step, Study
+from annotation.models import Answer, Participation, Status, Step, Study
 from tasks.cards import Card
 from tasks.comparison import Comparison, compare, places_of
 from tasks.metrics import score
 from tasks.models import Example
 from tasks.spans import QUESTION, is_reachable
-from tasks.spans import Answer as Given
+from tasks.spans import GivenAnswer as Given
 
 MEANINGS = {
     "nominal": "0 for two equal sets of texts, else 1.",
@@ -29,7 +29,7 @@ MEANINGS = {
     "MASI": "As Jaccard, and further apart where neither set holds the other.",
     "1 - S1": "1 minus the S1 of one answer against the other.",
 }
-MOST_NAMES = 20
+MAX_NAMES = 20
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class Lane:
     def why_apart(self) -> str:
         """Why it does not count, if it does not."""
         one = self.participation
-        if one.status == Participation.Status.COMPLETED:
+        if one.status == Status.COMPLETED:
             return "excluded from the analysis"
-        return str(Participation.Status(one.status).label)
+        return str(Status(one.status).label)
 
 
 class Part(NamedTuple):
@@ -239,7 +239,7 @@ class ExamplePage:
 
     def _stretch(self, run: layers.Run[str]) -> Stretch:
         number = len(run.who)
-        names = ", ".join(run.who[:MOST_NAMES]) + (", and others" if number > MOST_NAMES else "")
+        names = ", ".join(run.who[:MAX_NAMES]) + (", and others" if number > MAX_NAMES else "")
         who = f"{number} of {self.n} ({_share(number, self.n)}): {names}." if number else "Nobody."
         return Stretch(
             run.text,

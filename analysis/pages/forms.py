@@ -11,7 +11,7 @@ from django.http import QueryDict
 from tasks.formats import FormatError
 from tasks.models import Task
 from tasks.predictions.format import LARGEST_FILE, NAMED
-from tasks.predictions.store import Upload
+from tasks.predictions.store import PredictionUpload
 
 
 class _Files(forms.ClearableFileInput):
@@ -103,14 +103,14 @@ class UploadForm(forms.Form):
             self.add_error("split_number", "Zero shots have no training split: leave it empty.")
         else:
             (one,) = cleaned["files"]
-            cleaned["uploads"] = [Upload(one.name, one.read(), task, shots, number)]
+            cleaned["uploads"] = [PredictionUpload(one.name, one.read(), task, shots, number)]
         return cleaned
 
-    def _by_name(self, files: list[Any]) -> list[Upload]:
+    def _by_name(self, files: list[Any]) -> list[PredictionUpload]:
         uploads = []
         for one in files:
             try:
-                uploads.append(Upload.named(one.name, one.read()))
+                uploads.append(PredictionUpload.named(one.name, one.read()))
             except FormatError as error:
                 self.add_error("files", str(error))
         return uploads

@@ -19,7 +19,7 @@ from analysis.tables import differences, performance, published
 from analysis.tables import models as model_tables
 from annotation.access import own_model, study_of
 from tasks import checking, uploads
-from tasks.models import Job, Model, PredictionFile
+from tasks.models import Job, LanguageModel, PredictionFile
 from tasks.polling import poll
 from tasks.predictions import store as prediction_store
 from tasks.predictions import upload_job as prediction_upload
@@ -27,7 +27,7 @@ from tasks.predictions import upload_job as prediction_upload
 SHOWN = 20  # examples where human and model differ most
 
 
-@uploads.takes_files(uploads.MOST_BYTES)
+@uploads.takes_files(uploads.MAX_BYTES)
 @login_required
 @require_http_methods(["GET", "POST"])
 def models(request: HttpRequest) -> HttpResponse:
@@ -38,7 +38,7 @@ def models(request: HttpRequest) -> HttpResponse:
             return redirect(address)
     else:
         form = UploadForm(initial={"name": request.GET.get("model", "")})
-    found = Model.objects.select_related("uploaded_by").order_by("name")
+    found = LanguageModel.objects.select_related("uploaded_by").order_by("name")
     found = found.annotate(
         file_count=Count("files"), task_count=Count("files__task", distinct=True)
     )
@@ -107,7 +107,7 @@ def models_file(request: HttpRequest) -> HttpResponse:
 @require_GET
 def model(request: HttpRequest, name: str) -> HttpResponse:
     """One model: what it is, its scores, its files."""
-    one = get_object_or_404(Model.objects.select_related("uploaded_by"), name=name)
+    one = get_object_or_404(LanguageModel.objects.select_related("uploaded_by"), name=name)
     files = one.files.with_scores().select_related("task").defer("task__report")
     context = {
         "model": one,
@@ -123,7 +123,7 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def model_file(request: HttpRequest, name: str) -> HttpResponse:
-    one = get_object_or_404(Model, name=name)
+    one = get_object_or_404(LanguageModel, name=name)
     return _model_scores(one.files.all(), f"{one.name}-scores.csv")
 
 

@@ -107,7 +107,7 @@ def release_page(request: HttpRequest, name: str) -> HttpResponse:
     if job is not None and archive is not None:
         context |= {
             "size": archive.stat().st_size,
-            "made_at": bundle_job.made_at(job),
+            "created_at": bundle_job.created_at(job),
             "is_current": bundle_job.is_current(study, job),
         }
     return render(request, "researcher/release.html", context)

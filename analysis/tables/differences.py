@@ -17,7 +17,7 @@ from django.db.models import Avg
 
 from analysis.stats import significance
 from analysis.values import number
-from annotation.models import Answer, Participation, Step, Study
+from annotation.models import Answer, Status, Step, Study
 from tasks.models import Example, Prediction, PredictionFile, Split
 
 # Stands, to be read, wherever such a p is printed.
@@ -205,7 +205,7 @@ def _human_means(study: Study, kind: str) -> dict[Group, dict[int, float]]:
             turn__step=Step.ANNOTATION,
             turn__participation__study=study,
             turn__participation__kind=kind,
-            turn__participation__status=Participation.Status.COMPLETED,
+            turn__participation__status=Status.COMPLETED,
             turn__participation__in_analysis=True,
         )
         .values_list(

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from django.db.models import Count, Q
 
-from annotation.models import Answer, AnswerSpan, Participation, Step, Study
+from annotation.models import Answer, AnswerSpan, Participation, Status, Step, Study
 
 COLUMNS = [
     "participation", "annotator", "task", "task_version", "shots", "split", "kind", "status",
@@ -127,7 +127,7 @@ def answers_in_order(study: Study, kind: str) -> pd.DataFrame:
 def counted(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
     """The rows that a cell is made of: completed, in the analysis, of that kind."""
     return frame[
-        (frame["status"] == Participation.Status.COMPLETED)
+        (frame["status"] == Status.COMPLETED)
         & frame["in_analysis"].astype(bool)
         & (frame["kind"] == kind)
     ]

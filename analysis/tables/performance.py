@@ -13,7 +13,7 @@ import pandas as pd
 
 from analysis.tables import frames
 from analysis.tables.published import Published, human_table4, name_of, not_compared
-from annotation.models import Kind, Participation, Study
+from annotation.models import Kind, Status, Study
 from tasks.cards import FAMILIES
 from tasks.metrics import recipe
 from tasks.models import Task
@@ -166,7 +166,7 @@ def performance(
 
 def versions(study: Study, kind: str, frame: pd.DataFrame) -> list[PerformanceTable]:
     """The table of that kind, followed by the one with the excluded where there are any."""
-    completed = frame[(frame["kind"] == kind) & (frame["status"] == Participation.Status.COMPLETED)]
+    completed = frame[(frame["kind"] == kind) & (frame["status"] == Status.COMPLETED)]
     made = [performance(study, kind, frame)]
     if not completed["in_analysis"].all():
         made.append(performance(study, kind, frame, with_excluded=True))
@@ -179,8 +179,8 @@ def _not_counted(frame: pd.DataFrame, kind: str) -> list[str]:
     left_out = of_kind.drop(frames.counted(frame, kind).index)
     words = [
         "excluded from the analysis"
-        if row.status == Participation.Status.COMPLETED
-        else str(Participation.Status(row.status).label)
+        if row.status == Status.COMPLETED
+        else str(Status(row.status).label)
         for row in left_out.itertuples()
     ]
     return [f"{count} {word}" for word, count in sorted(Counter(words).items())]

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from analysis.tables import frames
-from annotation.models import Answer, Participation, Step, Study
+from annotation.models import Answer, Status, Step, Study
 
 Row = dict[str, Any]
 TRAINING = (50, 60, 70, 80, 90)  # mean S1 x 100 in the training step, at least
@@ -67,9 +67,7 @@ def people(study: Study, kind: str) -> pd.DataFrame:
     median_seconds (of active time on an example of the annotation step).
     """
     frame = frames.annotators(study)
-    frame = frame[
-        (frame["status"] == Participation.Status.COMPLETED) & (frame["kind"] == kind)
-    ].copy()
+    frame = frame[(frame["status"] == Status.COMPLETED) & (frame["kind"] == kind)].copy()
     times = Answer.objects.filter(
         turn__participation__study=study, turn__step=Step.ANNOTATION
     ).values_list("turn__participation_id", "active_seconds")

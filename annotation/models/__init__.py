@@ -7,6 +7,8 @@ them.
 from annotation.models.answers import LONGEST_COUNTED_GAP, Activity, Answer, AnswerSpan, Turn
 from annotation.models.money import LedgerEntry, Payment, PaymentBatch
 from annotation.models.people import (
+    LIVE,
+    MAY_RESUME,
     Allocation,
     Decision,
     DeclinedOffer,
@@ -16,6 +18,7 @@ from annotation.models.people import (
     Participation,
     ParticipationQuerySet,
     PersonalLink,
+    Status,
     Tombstone,
     Worker,
 )
@@ -32,6 +35,7 @@ from annotation.models.study import (
     Step,
     Study,
     StudyEvent,
+    StudyStatus,
     _frozen_scenario,
     new_code,
     new_seed,
@@ -40,7 +44,9 @@ from annotation.models.study import (
 )
 
 __all__ = [
+    "LIVE",
     "LONGEST_COUNTED_GAP",
+    "MAY_RESUME",
     "AccessRule",
     "Activity",
     "Allocation",
@@ -66,9 +72,11 @@ __all__ = [
     "ReportAnswer",
     "Role",
     "Scenario",
+    "Status",
     "Step",
     "Study",
     "StudyEvent",
+    "StudyStatus",
     "Submission",
     "Tombstone",
     "Turn",

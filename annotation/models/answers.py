@@ -10,7 +10,7 @@ from django.utils import timezone
 from annotation.models.study import Step
 from tasks.models import Example
 from tasks.spans import QUESTION, Span
-from tasks.spans import Answer as GivenAnswer
+from tasks.spans import GivenAnswer as GivenAnswer
 
 # A gap between two steps of a worker longer than this counts as an absence, not as work.
 LONGEST_COUNTED_GAP = timedelta(minutes=5)

@@ -85,7 +85,7 @@ class PaymentBatch(models.Model):
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
-    made_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=timezone.now)
     paying_since = models.DateTimeField(null=True)
     paid_at = models.DateTimeField(null=True)
 

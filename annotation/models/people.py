@@ -31,7 +31,7 @@ class PersonalLink(models.Model):
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="personal_links")
     name = models.CharField(max_length=200)
     code = models.CharField(max_length=40, unique=True, default=new_code)
-    made_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=timezone.now)
 
     class Meta:
         ordering = ["pk"]
@@ -95,14 +95,33 @@ class Exposure(models.Model):
         return f"{self.worker_key[:8]} {self.task_name}"
 
 
+class Status(models.TextChoices):
+    ARRIVED = "arrived", "has a seat, consent not given yet"
+    WORKING = "working", "at work"
+    WAITING = "waiting", "waits for a decision after the training step"
+    BETWEEN = "between", "between two parts"
+    COMPLETED = "completed", "completed"
+    SCREENED_OUT = "screened_out", "screened out, paid"
+    RETURNED = "returned", "gave the place back"
+    EXPIRED = "expired", "idle for longer than allowed"
+    REFUSED = "refused", "had done this task before"
+    WITHDRAWN = "withdrawn", "withdrew their answers"
+    REJECTED = "rejected", "rejected on the platform"
+
+
+# A live participation holds a seat; who left may take it again while it is free.
+LIVE = (Status.ARRIVED, Status.WORKING, Status.WAITING, Status.BETWEEN)
+MAY_RESUME = (Status.EXPIRED, Status.RETURNED)
+
+
 class ParticipationQuerySet(models.QuerySet["Participation"]):
     def live(self) -> "ParticipationQuerySet":
-        return self.filter(status__in=Participation.LIVE)
+        return self.filter(status__in=LIVE)
 
     def expired_at_work(self) -> "ParticipationQuerySet":
         """Expired or returned after the first example: what a late worker would go on with."""
         begun = Turn.objects.filter(participation=models.OuterRef("pk"))
-        return self.filter(models.Exists(begun), status__in=Participation.MAY_COME_BACK)
+        return self.filter(models.Exists(begun), status__in=MAY_RESUME)
 
     def seated(self) -> "ParticipationQuerySet":
         """Those with a seat number: live, or completed and in the analysis."""
@@ -119,11 +138,11 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
 
     def unconsented(self) -> "ParticipationQuerySet":
         """Those that have a seat and were not asked for consent yet, or have not answered."""
-        return self.filter(status=Participation.Status.ARRIVED)
+        return self.filter(status=Status.ARRIVED)
 
     def in_tables(self) -> "ParticipationQuerySet":
         """Those that a cell of a table is made of: completed and in the analysis."""
-        return self.filter(status=Participation.Status.COMPLETED, in_analysis=True)
+        return self.filter(status=Status.COMPLETED, in_analysis=True)
 
     def with_last_active(self) -> "ParticipationQuerySet":
         """Each with `last_active_at`, its last sign of work: also that the page is looked at."""
@@ -149,15 +168,15 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         for a decision has that limit after the wait is over: their page then goes on by itself.
         """
         limit = study.idle_limit
-        at_work = [Participation.Status.WORKING, Participation.Status.BETWEEN]
+        at_work = [Status.WORKING, Status.BETWEEN]
         return self.with_last_step().filter(
             Q(status__in=at_work, last_step_at__lt=now - limit)
             | Q(
-                status=Participation.Status.WAITING,
+                status=Status.WAITING,
                 last_step_at__lt=now - study.decision_limit - limit,
             )
             | Q(
-                status=Participation.Status.ARRIVED,
+                status=Status.ARRIVED,
                 last_step_at__lt=now - HELD_UNTIL_CONSENT,
             )
         )
@@ -177,22 +196,6 @@ def _latest(*of_turn: str) -> models.functions.Greatest:
 
 class Participation(models.Model):
     """One worker in one scenario, from arrival to payment; it holds a seat while it is live."""
-
-    class Status(models.TextChoices):
-        ARRIVED = "arrived", "has a seat, consent not given yet"
-        WORKING = "working", "at work"
-        WAITING = "waiting", "waits for a decision after the training step"
-        BETWEEN = "between", "between two parts"
-        COMPLETED = "completed", "completed"
-        SCREENED_OUT = "screened_out", "screened out, paid"
-        RETURNED = "returned", "gave the place back"
-        EXPIRED = "expired", "idle for longer than allowed"
-        REFUSED = "refused", "had done this task before"
-        WITHDRAWN = "withdrawn", "withdrew their answers"
-        REJECTED = "rejected", "rejected on the platform"
-
-    LIVE = (Status.ARRIVED, Status.WORKING, Status.WAITING, Status.BETWEEN)
-    MAY_COME_BACK = (Status.EXPIRED, Status.RETURNED)
 
     # Stands here beside scenario so that the database can keep a worker to one at a time per study.
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="participations")
@@ -218,7 +221,7 @@ class Participation(models.Model):
     )
     returned_at = models.DateTimeField(null=True, blank=True)  # after the seat had expired
     finished_at = models.DateTimeField(null=True)
-    comprehension_tries = models.PositiveIntegerField(default=0)
+    comprehension_attempts_used = models.PositiveIntegerField(default=0)
     comprehended_at = models.DateTimeField(null=True)
     # What the rule after the training step said; not judged: null.
     qualified = models.BooleanField(null=True)
@@ -289,7 +292,7 @@ class Participation(models.Model):
 
     @property
     def is_live(self) -> bool:
-        return self.status in self.LIVE
+        return self.status in LIVE
 
     def latest_turn(self) -> "Turn | None":
         """The turn that is this participation's state, with its example."""

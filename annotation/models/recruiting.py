@@ -53,7 +53,7 @@ class ProlificStudy(models.Model):
     reward_cents = models.PositiveIntegerField()
     screen_out_cents = models.PositiveIntegerField(default=0)
     minutes = models.PositiveIntegerField()
-    most_minutes = models.PositiveIntegerField()
+    max_minutes = models.PositiveIntegerField()
     places = models.PositiveIntegerField()
     codes = models.JSONField(default=dict)  # outcome (recruiters.OUTCOMES) -> completion code
     # Signed addresses exist in certain workspaces only.

@@ -4,7 +4,7 @@ import copy
 import secrets
 from datetime import timedelta
 from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING
 
 from django.conf import settings
@@ -28,18 +28,10 @@ the times at which you gave them, under a random name that does not say who you 
 Please answer by yourself: without other people, without search engines and without AI tools."""
 
 
-def new_code() -> str:
-    """An unguessable name for an address: 96 bits."""
-    return secrets.token_urlsafe(12)
-
-
-def new_token() -> str:
-    """An unguessable secret for a personal link: 144 bits."""
-    return secrets.token_urlsafe(18)
-
-
-def new_seed() -> int:
-    return secrets.randbelow(2**31)
+# Defaults of fields, as migrations can name them without importing this module.
+new_code = partial(secrets.token_urlsafe, 12)  # an unguessable name for an address: 96 bits
+new_token = partial(secrets.token_urlsafe, 18)  # an unguessable secret for a link: 144 bits
+new_seed = partial(secrets.randbelow, 2**31)
 
 
 class Kind(models.TextChoices):
@@ -48,6 +40,13 @@ class Kind(models.TextChoices):
     PERSON = "person", "people"
     SIMULATED = "simulated", "simulated annotators"
     MODEL = "model", "models"
+
+
+class StudyStatus(models.TextChoices):
+    DRAFT = "draft"
+    OPEN = "open"
+    PAUSED = "paused"
+    CLOSED = "closed"
 
 
 class Step(models.TextChoices):
@@ -112,12 +111,6 @@ class Study(models.Model):
     JSON of everything that decides what annotators see, `manifest_hash` its SHA-256.
     """
 
-    class Status(models.TextChoices):
-        DRAFT = "draft"
-        OPEN = "open"
-        PAUSED = "paused"
-        CLOSED = "closed"
-
     class Order(models.TextChoices):
         SHUFFLED_APART = "shuffled_apart", "shuffled, examples of one context apart"
         CONTEXTS_TOGETHER = "contexts_together", "contexts shuffled, their examples together"
@@ -137,7 +130,7 @@ class Study(models.Model):
         ],
     )
     title = models.CharField(max_length=120)
-    status = models.CharField(max_length=8, choices=Status, default=Status.DRAFT)
+    status = models.CharField(max_length=8, choices=StudyStatus, default=StudyStatus.DRAFT)
     tasks = models.ManyToManyField(Task, related_name="studies")
     shots = models.JSONField(default=list)
     split_number = models.PositiveIntegerField(default=1, validators=[MinValueValidator(1)])
@@ -159,7 +152,7 @@ class Study(models.Model):
     base_reward = money(default=Decimal(0))
     minimum_pay = money(default=Decimal(0))
     # With the rate it is the cap of what one person earns: needed to open where the rate is paid.
-    most_paid_hours = models.DecimalField(
+    max_paid_hours = models.DecimalField(
         max_digits=5,
         decimal_places=1,
         null=True,
@@ -252,7 +245,7 @@ class Study(models.Model):
 
     @property
     def is_draft(self) -> bool:
-        return self.status == self.Status.DRAFT
+        return self.status == StudyStatus.DRAFT
 
     @property
     def is_paid(self) -> bool:
@@ -351,7 +344,7 @@ class AccessRule(models.Model):
     criterion = models.CharField(max_length=6, choices=Criterion)
     value = models.CharField(max_length=100, blank=True)
     keys = models.JSONField(default=list, blank=True)
-    made_at = models.DateTimeField(default=timezone.now)
+    created_at = models.DateTimeField(default=timezone.now)
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
     )
@@ -361,7 +354,7 @@ class AccessRule(models.Model):
     )
 
     class Meta:
-        ordering = ["made_at", "pk"]
+        ordering = ["created_at", "pk"]
 
     def __str__(self) -> str:
         about = self.value
@@ -405,7 +398,7 @@ class Scenario(models.Model):
     @cached_property
     def promise(self) -> "tuple[Decimal, str, Decimal | None]":
         """The hourly rate, its currency, and how many hours are paid at most, if that is said."""
-        return self.study.hourly_rate, self.study.currency, self.study.most_paid_hours
+        return self.study.hourly_rate, self.study.currency, self.study.max_paid_hours
 
     @cached_property
     def idle_cutoff(self) -> timedelta:

@@ -16,12 +16,14 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 
 from annotation.models import (
+    LIVE,
     Decision,
     Kind,
     LedgerEntry,
     Participation,
     Qualification,
     Study,
+    StudyStatus,
     Turn,
 )
 from annotation.money import ledger
@@ -76,7 +78,7 @@ def _idle(study: Study, now: datetime | None) -> list[int]:
 
 def _left_unsettled(study: Study, idle: Iterable[int] = ()) -> QuerySet[Participation]:
     """Who left after the first example without being settled: their entries are still to come."""
-    left = Q(worked_seconds=None) & ~Q(status__in=Participation.LIVE)
+    left = Q(worked_seconds=None) & ~Q(status__in=LIVE)
     begun = Exists(Turn.objects.filter(participation=OuterRef("pk")))
     return _people(study).filter(begun, left | Q(pk__in=idle))
 
@@ -116,7 +118,7 @@ def reserved(
     most = ledger.cap(study)
     if most is None:
         return 0
-    live = Q(status__in=Participation.LIVE) & ~Q(pk__in=_idle(study, now))
+    live = Q(status__in=LIVE) & ~Q(pk__in=_idle(study, now))
     seated = _people(study).filter(live | Q(pk=returning.pk if returning else None))
     entered = Sum("ledger__cents", filter=~Q(ledger__kind=ledger.Kind.BONUS), default=0)
     sums = seated.annotate(entered=entered).values_list("entered", flat=True)
@@ -158,7 +160,7 @@ def _at_most_taken(study: Study, most: int, returning: Participation | None) -> 
     As if everybody who is at work, or left and is not settled, earned up to the cap.
     """
     entries = LedgerEntry.objects.filter(participation__study=study, participation__kind="person")
-    live = Q(status__in=Participation.LIVE) | Q(pk=returning.pk if returning else None)
+    live = Q(status__in=LIVE) | Q(pk=returning.pk if returning else None)
     open_yet = _people(study).filter(live).count() + _left_unsettled(study).count()
     return entries.aggregate(total=Sum("cents", default=0))["total"] + most * open_yet
 
@@ -244,11 +246,11 @@ def pause_if_due(study_id: int) -> None:
     """Pause an open study where its budget or its row of screened-out people says so."""
     with transaction.atomic():
         study = Study.objects.select_for_update(no_key=True).get(pk=study_id)
-        if study.status != Study.Status.OPEN:
+        if study.status != StudyStatus.OPEN:
             return
         reason = is_reached(study) or _screened_out_in_a_row(study)
         if reason:
-            study.status = Study.Status.PAUSED
+            study.status = StudyStatus.PAUSED
             study.save(update_fields=["status"])
             study.events.create(what=PAUSED + reason, by=None)
 
@@ -300,7 +302,7 @@ def _screened_out_in_a_row(study: Study) -> str:
 
 def notice(study: Study) -> str:
     """Why the study paused by itself, if that is how it stands now; else ""."""
-    if study.status != Study.Status.PAUSED:
+    if study.status != StudyStatus.PAUSED:
         return ""
     latest = study.events.filter(
         Q(what__startswith=PAUSED) | Q(what__in=OPENINGS) | Q(what__startswith="Pause: ")

@@ -15,7 +15,7 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.db.models import Max, Q, Sum
 
-from annotation.models import Decision, Kind, LedgerEntry, Participation, Study
+from annotation.models import Decision, Kind, LedgerEntry, Participation, Status, Study
 from annotation.money import ledger
 from tasks.clock import database_now
 
@@ -78,7 +78,7 @@ def _earned(study: Study) -> dict[int, tuple[int, int, bool]]:
     people = study.participations.filter(kind=Kind.PERSON, ledger__isnull=False).annotate(
         cents=Sum("ledger__cents", filter=~Q(ledger__kind=ledger.Kind.BONUS), default=0)
     )
-    completed = Participation.Status.COMPLETED
+    completed = Status.COMPLETED
     return {
         pk: (cents, scenario, status == completed)
         for pk, cents, scenario, status in people.values_list(

@@ -20,9 +20,11 @@ from django.db import transaction
 from django.db.models import QuerySet, Sum
 
 from annotation.models import (
+    LIVE,
     Decision,
     LedgerEntry,
     Participation,
+    Status,
     Step,
     Study,
     Submission,
@@ -33,7 +35,7 @@ from tasks.clock import database_now
 
 Kind = LedgerEntry.Kind
 
-MOST_BONUS = 10_000  # in currency
+MAX_BONUS = 10_000  # in currency
 SAME_BONUS_WITHIN = timedelta(minutes=1)
 
 
@@ -45,8 +47,8 @@ def cents(amount: Decimal) -> int:
 def for_time(study: Study, time: timedelta) -> int:
     """The hourly rate for that time, in cents, up to the study's most paid hours."""
     seconds = Decimal(str(time.total_seconds()))
-    if study.most_paid_hours is not None:
-        seconds = min(seconds, study.most_paid_hours * 3600)
+    if study.max_paid_hours is not None:
+        seconds = min(seconds, study.max_paid_hours * 3600)
     return cents(study.hourly_rate * seconds / 3600)
 
 
@@ -57,10 +59,10 @@ def cap(study: Study) -> int | None:
     """
     if not study.hourly_rate:
         by_time = 0
-    elif study.most_paid_hours is None:
+    elif study.max_paid_hours is None:
         return None
     else:
-        by_time = cents(study.hourly_rate * study.most_paid_hours)
+        by_time = cents(study.hourly_rate * study.max_paid_hours)
     return max(by_time, cents(study.base_reward), cents(study.minimum_pay))
 
 
@@ -68,7 +70,7 @@ def promise(study: Study) -> str:
     """What is paid, in words for workers: the rate, the cap, and what completing earns at least."""
     words, most = f"{study.hourly_rate} {study.currency} per hour", cap(study)
     if study.hourly_rate and most is not None:
-        words += f", for at most {study.most_paid_hours.normalize():f} hours"
+        words += f", for at most {study.max_paid_hours.normalize():f} hours"
         words += f" ({in_currency(most)} {study.currency}) per task"
     if study.base_reward:
         words += f"; at least {study.base_reward} {study.currency} for completing a task"
@@ -121,10 +123,10 @@ def target(participation: Participation, worked: timedelta) -> int:
     """What the work of this participation is worth, in cents, without waiting and bonuses."""
     study, has_begun = participation.study, participation.turns_begun()
     # Consenting alone is no work, and can be done again and again; failing the questions cannot.
-    if not has_begun and participation.status != Participation.Status.SCREENED_OUT:
+    if not has_begun and participation.status != Status.SCREENED_OUT:
         return 0
     least = cents(study.minimum_pay) if has_begun else 0
-    if participation.status == Participation.Status.COMPLETED:
+    if participation.status == Status.COMPLETED:
         least = max(least, cents(study.base_reward))
     return max(for_time(study, worked), least)
 
@@ -170,7 +172,7 @@ def settle(participation: Participation) -> list[LedgerEntry]:
     entered = dict(participation.ledger.order_by().values_list("kind").annotate(total=Sum("cents")))
     _enter_exits(participation, entered, enter)
     whole = target(participation, worked)
-    completed = participation.status == Participation.Status.COMPLETED
+    completed = participation.status == Status.COMPLETED
     hours = f"{worked.total_seconds():.0f} s at {study.hourly_rate} {study.currency} per hour"
     had = sum(amount for kind, amount in entered.items() if kind not in (Kind.WAITING, Kind.BONUS))
     had += sum(entry.cents for entry in made)
@@ -208,7 +210,7 @@ def settle_ended(study: Study) -> int:
 
     Expired and returned workers are settled here and not when they leave, as they may come back.
     """
-    ended = study.participations.filter(kind="person").exclude(status__in=Participation.LIVE)
+    ended = study.participations.filter(kind="person").exclude(status__in=LIVE)
     made = 0
     for token in ended.values_list("token", flat=True):
         with transaction.atomic():

@@ -268,7 +268,7 @@ def _references(
     found, lost = {}, []
     for one in submissions:
         try:
-            found[one.pk] = identities.show(one.reference)
+            found[one.pk] = identities.decrypt(one.reference)
         except identities.LostKey:
             lost.append(one)
     if lost:
@@ -430,7 +430,7 @@ def bonus_lines(batch: PaymentBatch) -> list[tuple[str, str]]:
     sums: dict[str, int] = defaultdict(int)
     for submission, cents in _by_submission(batch):
         try:
-            sums[identities.show(submission.person)] += cents
+            sums[identities.decrypt(submission.person)] += cents
         except identities.LostKey as error:
             raise PaymentError(
                 f"{submission.participation} cannot be paid on Prolific. {error} Cancel this batch"
@@ -459,7 +459,9 @@ def batch_csv(batch: PaymentBatch) -> str:
         latest = entry.participation.latest_submission()
         person = names.get(worker.key, "")
         if latest:
-            person = LOST if identities.is_lost(latest.person) else identities.show(latest.person)
+            person = (
+                LOST if identities.is_lost(latest.person) else identities.decrypt(latest.person)
+            )
         row = [
             worker.recruiter, person, entry.participation.pseudonym, entry.amount,
             entry.currency, entry.get_kind_display(), entry.reason,

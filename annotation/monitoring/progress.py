@@ -29,6 +29,7 @@ from django.db.models import (
 from django.db.models.functions import Coalesce
 
 from annotation.models import (
+    LIVE,
     Decision,
     Kind,
     LedgerEntry,
@@ -37,8 +38,10 @@ from annotation.models import (
     PaymentBatch,
     Qualification,
     Scenario,
+    Status,
     Step,
     Study,
+    StudyStatus,
     Turn,
 )
 from annotation.models.people import AT_WORK_WITHIN
@@ -47,8 +50,6 @@ from annotation.monitoring import flags
 from annotation.wording import in_words
 from tasks.clock import database_now
 from tasks.models import Example, Split
-
-Status = Participation.Status
 
 ROBOTS = Kind.SIMULATED
 SHOWN_AT_WORK = 20
@@ -204,7 +205,7 @@ class Progress:
     def is_moving(self) -> bool:
         """Can anything here still change by what annotators do?"""
         live = self.people.at_work + self.simulated.at_work
-        return self.status in (Study.Status.OPEN, Study.Status.PAUSED) or live > 0
+        return self.status in (StudyStatus.OPEN, StudyStatus.PAUSED) or live > 0
 
     @property
     def version(self) -> str:
@@ -253,7 +254,7 @@ def of_studies(studies: QuerySet[Study]) -> list[Summary]:
                 "pk",
                 filter=Q(
                     kind=Kind.PERSON,
-                    status__in=Participation.LIVE,
+                    status__in=LIVE,
                     last_active_at__gte=recent,
                 ),
             ),
@@ -367,7 +368,7 @@ def _funnels(study: Study, scenarios: list[Scenario]) -> dict[tuple[int, str], F
             trained=Count("pk", filter=trained),
             passed=Count("pk", filter=trained & judged),
             analysed=Count("pk", filter=Q(status=Status.COMPLETED, in_analysis=True)),
-            at_work=Count("pk", filter=Q(status__in=Participation.LIVE)),
+            at_work=Count("pk", filter=Q(status__in=LIVE)),
             **{f"n_{one}": Count("pk", filter=Q(status=one)) for one in Status.values},
         )
     )
@@ -433,7 +434,7 @@ def _seats(
         free=free,
         simulated=robots.analysed + robots.at_work,
         # A closed study gives out no seat again, but people at work may finish.
-        open_seats=working + (0 if study.status == Study.Status.CLOSED else free),
+        open_seats=working + (0 if study.status == StudyStatus.CLOSED else free),
         seconds_each=statistics.median(times) if times else 60 * study.estimated_minutes,
         median_of=len(times),
         funnel=people,

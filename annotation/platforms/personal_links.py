@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
-from annotation.models import Participation, PersonalLink, Study
+from annotation.models import PersonalLink, Status, Study
 from annotation.recruitment.doors import PERSONAL
 from annotation.recruitment.identities import worker_key
 
@@ -17,17 +17,17 @@ LONGEST_NAME = 200
 
 # What a link is by now, from the latest participation of its worker in the study.
 STATES = {
-    Participation.Status.ARRIVED: "active",
-    Participation.Status.WORKING: "active",
-    Participation.Status.WAITING: "active",
-    Participation.Status.BETWEEN: "active",
-    Participation.Status.SCREENED_OUT: "done",
-    Participation.Status.RETURNED: "expired",
-    Participation.Status.COMPLETED: "done",
-    Participation.Status.EXPIRED: "expired",
-    Participation.Status.REFUSED: "had done the task before",
-    Participation.Status.WITHDRAWN: "withdrawn",
-    Participation.Status.REJECTED: "rejected",
+    Status.ARRIVED: "active",
+    Status.WORKING: "active",
+    Status.WAITING: "active",
+    Status.BETWEEN: "active",
+    Status.SCREENED_OUT: "done",
+    Status.RETURNED: "expired",
+    Status.COMPLETED: "done",
+    Status.EXPIRED: "expired",
+    Status.REFUSED: "had done the task before",
+    Status.WITHDRAWN: "withdrawn",
+    Status.REJECTED: "rejected",
 }
 
 
@@ -64,7 +64,7 @@ def with_states(study: Study) -> list[tuple[PersonalLink, str]]:
     keys = {worker_key(PERSONAL, link.code): link.pk for link in links}
     found = study.participations.filter(worker__recruiter=PERSONAL).order_by("pk")
     states = {
-        keys[key]: STATES[Participation.Status(status)]
+        keys[key]: STATES[Status(status)]
         for key, status in found.values_list("worker__key", "status")
         if key in keys
     }

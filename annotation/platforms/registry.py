@@ -47,7 +47,7 @@ def exit_of(participation: Participation, outcome: str) -> Exit | None:
     else:
         came_by = panel.PanelDoor(latest.panel)
     try:
-        who = Identity(identities.show(latest.person), identities.show(latest.reference))
+        who = Identity(identities.decrypt(latest.person), identities.decrypt(latest.reference))
     except ValueError as error:
         # The last page of a worker is no place for this: their code is shown, the operator told.
         logger.error("%s", error)

@@ -9,12 +9,12 @@ from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.models import AccessRule, Exposure, Participation, Study, Worker
+from annotation.models import AccessRule, Exposure, Participation, Status, Study, Worker
 from annotation.recruitment.doors import PERSONAL
 from annotation.recruitment.identities import worker_key
 from tasks.models import Task
 
-MOST_PEOPLE = 10_000
+MAX_PEOPLE = 10_000
 
 
 class RuleError(ValueError):
@@ -41,9 +41,9 @@ def _meets(rule: AccessRule, key: str) -> bool:
 def qualified_in(study_name: str):
     """Participations that qualified in the study of that name, or completed it."""
     theirs = Participation.objects.filter(study__name=study_name)
-    return theirs.filter(qualified=True) | theirs.filter(
-        status=Participation.Status.COMPLETED
-    ).exclude(qualified=False)
+    return theirs.filter(qualified=True) | theirs.filter(status=Status.COMPLETED).exclude(
+        qualified=False
+    )
 
 
 def platforms(study: Study) -> list[tuple[str, str]]:
@@ -90,8 +90,8 @@ def add_rule(
 def _keys(study: Study, text: str, chosen: str) -> list[str]:
     """The keyed hashes of the ids in that text, each once. Raises RuleError."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    if not lines or len(lines) > MOST_PEOPLE:
-        raise RuleError(f"Write 1 to {MOST_PEOPLE} ids, one on each line.")
+    if not lines or len(lines) > MAX_PEOPLE:
+        raise RuleError(f"Write 1 to {MAX_PEOPLE} ids, one on each line.")
     names = [name for name, _words in platforms(study)]
     codes = dict(study.personal_links.values_list("name", "code"))
     keys = {}

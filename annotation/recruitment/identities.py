@@ -17,7 +17,7 @@ from django.db import transaction
 from django.db.models import F, Value
 from django.db.models.functions import Concat
 
-from annotation.models import LedgerEntry, Participation, PaymentBatch, Study
+from annotation.models import LIVE, LedgerEntry, PaymentBatch, Study
 from annotation.money import ledger
 
 # Handful's own random codes, in which capital and small letters differ, are hashed under these.
@@ -41,7 +41,7 @@ def _cipher() -> Fernet:
     return Fernet(base64.urlsafe_b64encode(digest))
 
 
-def hide(text: str) -> str:
+def encrypt(text: str) -> str:
     """Encrypt an id for storage; nothing stays nothing."""
     return _cipher().encrypt(text.encode()).decode() if text else ""
 
@@ -50,7 +50,7 @@ class LostKey(ValueError):
     """An id that was stored under another IDENTITY_KEY; the text is for people."""
 
 
-def show(ciphertext: str) -> str:
+def decrypt(ciphertext: str) -> str:
     """The id again, "" where it was purged. Raises LostKey under another IDENTITY_KEY."""
     if not ciphertext:
         return ""
@@ -65,7 +65,7 @@ def show(ciphertext: str) -> str:
 def is_lost(ciphertext: str) -> bool:
     """Was this id stored under another IDENTITY_KEY, so that nobody can read it?"""
     try:
-        show(ciphertext)
+        decrypt(ciphertext)
     except LostKey:
         return True
     return False
@@ -83,7 +83,7 @@ def without_ids(study: Study) -> Callable[[str], str]:
     found = set(study.personal_links.values_list("name", "code").iterator())
     known = {text for pair in found for text in pair}
     for pair in study.submissions.values_list("person", "reference").iterator():
-        known.update(show(ciphertext) for ciphertext in pair)
+        known.update(decrypt(ciphertext) for ciphertext in pair)
     sought = sorted((text for text in known if len(text) >= SHORTEST_SOUGHT), key=len, reverse=True)
     if not sought:
         return str
@@ -104,7 +104,7 @@ def purge(study: Study) -> int:
         study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
         ledger.settle_ended(study)
         people = study.participations.filter(kind="person")
-        if people.filter(status__in=Participation.LIVE).exists():
+        if people.filter(status__in=LIVE).exists():
             raise PurgeError("Somebody is still at work: close the study and wait for them.")
         owed = LedgerEntry.objects.filter(participation__in=people.filter(is_paid=True))
         if owed.exclude(payment__batch__state=PaymentBatch.State.PAID).exists():

@@ -16,14 +16,18 @@ from django.db import transaction
 from django.db.models import Count, F, ProtectedError, Q
 
 from annotation.models import (
+    LIVE,
+    MAY_RESUME,
     Allocation,
     DeclinedOffer,
     Exposure,
     Kind,
     Participation,
     Scenario,
+    Status,
     Step,
     Study,
+    StudyStatus,
     Submission,
     Tombstone,
     Worker,
@@ -36,7 +40,7 @@ from tasks import jobs
 from tasks.clock import database_now
 
 # Before consent, also where the seat was not held any longer: who declines leaves only a count.
-UNDECIDED = (Participation.Status.ARRIVED, *Participation.MAY_COME_BACK)
+UNDECIDED = (Status.ARRIVED, *MAY_RESUME)
 PSEUDONYM_ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 
 
@@ -115,7 +119,7 @@ def refusal(
 
     `browser` is the keyed hash of the browser's cookie, "" where it does not matter.
     """
-    if study.status != Study.Status.OPEN:
+    if study.status != StudyStatus.OPEN:
         return study.status
     if is_rejected(study, key):
         return "rejected"
@@ -132,14 +136,14 @@ def refusal(
 
 def _took_part(study: Study, key: str, browser: str) -> bool:
     """Has another worker of the study this browser, at work or with their work done?"""
-    done = (Participation.Status.COMPLETED, Participation.Status.SCREENED_OUT)
+    done = (Status.COMPLETED, Status.SCREENED_OUT)
     others = study.participations.filter(browser=browser).exclude(worker__key=key)
-    return others.filter(status__in=(*Participation.LIVE, *done)).exists()
+    return others.filter(status__in=(*LIVE, *done)).exists()
 
 
 def _has_left(study: Study, key: str) -> bool:
     """Has this worker withdrawn, or been screened out? Then no other task here is theirs."""
-    left = (Participation.Status.WITHDRAWN, Participation.Status.SCREENED_OUT)
+    left = (Status.WITHDRAWN, Status.SCREENED_OUT)
     return study.participations.filter(worker__key=key, status__in=left).exists()
 
 
@@ -154,7 +158,7 @@ def _tasks_begun(study: Study, key: str) -> int:
     Or that ended before it by what the worker did: there is no second try at the questions.
     """
     theirs = Participation.objects.filter(study=study, worker__key=key)
-    ended = (Participation.Status.WITHDRAWN, Participation.Status.SCREENED_OUT)
+    ended = (Status.WITHDRAWN, Status.SCREENED_OUT)
     begun = theirs.filter(Q(turns__isnull=False) | Q(status__in=ended))
     return begun.distinct().count()
 
@@ -230,9 +234,9 @@ def _note_submission(
             "recruiter": door.recruiter,
             "prolific_study": getattr(door, "prolific_study", None),
             "panel": getattr(door, "panel", None),
-            "person": identities.hide(who.person),
+            "person": identities.encrypt(who.person),
             "verified": True if who.verified else None,
-            "reference": identities.hide(who.submission),
+            "reference": identities.encrypt(who.submission),
         },
     )
     if made or participation is None or stored.participation_id == participation.pk:
@@ -282,7 +286,7 @@ def join(
             return sittings.come_for(live, part)
         # Whoever comes back late goes on with what they began, before anything new.
         begun = theirs.expired_at_work().order_by("-pk").first()
-        if begun is not None and study.status == Study.Status.OPEN:
+        if begun is not None and study.status == StudyStatus.OPEN:
             if not verified and begun.browser != browser:
                 raise RecruitmentError("elsewhere")
             if not eligibility.admits(study, key):
@@ -344,7 +348,7 @@ def choose(seed: int, arrival: int, candidates: list[list[int]]) -> int:
     return random.Random(f"{seed}:seat:{arrival}").choice(tied)
 
 
-def come_back(participation: Participation) -> Participation:
+def resume(participation: Participation) -> Participation:
     """Give an expired participation a seat of its scenario again, if one is free.
 
     The same participation goes on where it stopped. Raises RecruitmentError where there is no free
@@ -354,9 +358,9 @@ def come_back(participation: Participation) -> Participation:
         study = Study.objects.select_for_update(no_key=True).get(pk=participation.study_id)
         expire_idle(study)
         participation = Participation.objects.get(pk=participation.pk)
-        if participation.status not in Participation.MAY_COME_BACK:
+        if participation.status not in MAY_RESUME:
             return participation
-        if study.status != Study.Status.OPEN:
+        if study.status != StudyStatus.OPEN:
             raise RecruitmentError(study.status)
         if not eligibility.admits(study, participation.worker.key):
             raise RecruitmentError("not_eligible")
@@ -372,7 +376,7 @@ def come_back(participation: Participation) -> Participation:
 def _sit_down_again(participation: Participation) -> Participation:
     """The caller holds the study's lock and has expired who is idle."""
     participation = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
-    if participation.status not in Participation.MAY_COME_BACK:
+    if participation.status not in MAY_RESUME:
         return participation  # withdrawn while this was decided
     if is_rejected(participation.study, participation.worker.key):
         raise RecruitmentError("rejected")
@@ -391,17 +395,17 @@ def _sit_down_again(participation: Participation) -> Participation:
 
 def _state_to_go_on_in(participation: Participation) -> str:
     if participation.consented_at is None:
-        return Participation.Status.ARRIVED
+        return Status.ARRIVED
     if participation.waiting_since is not None and participation.decided_at is None:
-        return Participation.Status.WAITING
+        return Status.WAITING
     last = participation.latest_turn()
     # It stopped between two parts: an answered example without what follows it. After the training
     # step that alone may be a reveal that is still looked at; the end of a part was noted.
     if last is not None and last.given is not None and (
         last.step != Step.TRAINING or participation.submissions.filter(outcome="completed").exists()
     ):  # fmt: skip
-        return Participation.Status.BETWEEN
-    return Participation.Status.WORKING
+        return Status.BETWEEN
+    return Status.WORKING
 
 
 def free_by_hand(participation: Participation, reason: str, by: AbstractBaseUser) -> None:
@@ -415,7 +419,7 @@ def free_by_hand(participation: Participation, reason: str, by: AbstractBaseUser
         raise ValueError("Write the reason: it is kept in the log.")
     with transaction.atomic():
         Study.objects.select_for_update(no_key=True).get(pk=participation.study_id)
-        if not give_back(participation, Participation.Status.EXPIRED):
+        if not release_seat(participation, Status.EXPIRED):
             raise ValueError("This annotator holds no seat that could be freed.")
         what = f"{freed(participation)}{reason}"
         participation.study.events.create(what=what[:200], by=by)
@@ -426,7 +430,7 @@ def freed(participation: Participation) -> str:
     return f"seat of {participation.pseudonym} freed: "
 
 
-def give_back(participation: Participation, status: str) -> bool:
+def release_seat(participation: Participation, status: str) -> bool:
     """Free the seat of a live participation: the recruiter, or a researcher, says that it is over.
 
     `status` is RETURNED or EXPIRED. Returns whether a seat was freed.
@@ -482,7 +486,7 @@ def sweep() -> int:
     at_work = Participation.objects.live().values("study")
     for study in Study.objects.filter(pk__in=at_work):
         freed += expire_idle(study, now)
-    for study in Study.objects.filter(status__in=(Study.Status.OPEN, Study.Status.PAUSED)):
+    for study in Study.objects.filter(status__in=(StudyStatus.OPEN, StudyStatus.PAUSED)):
         budget.settle_left_in_turn(study)
     DeclinedOffer.objects.exclude(pk__in=DeclinedOffer.objects.fresh(now).values("pk")).delete()
     return freed
@@ -503,7 +507,7 @@ def expire_idle(study: Study, now: datetime | None = None) -> int:
         locked = [one.pk for one in candidates.select_for_update(no_key=True)]
         still = [one.pk for one in idle.all().filter(pk__in=locked)]
         return Participation.objects.filter(pk__in=still).update(
-            status=Participation.Status.EXPIRED, seat_number=None
+            status=Status.EXPIRED, seat_number=None
         )
 
 
@@ -512,15 +516,13 @@ def consent(participation: Participation, agree: bool) -> None:
 
     Of who says no after a bonus or a decision that row stays, as withdrawn.
     """
-    arrived = Participation.objects.filter(pk=participation.pk, status=Participation.Status.ARRIVED)
+    arrived = Participation.objects.filter(pk=participation.pk, status=Status.ARRIVED)
     if agree:
         text = participation.study.consent_texts.order_by("-version").first()
         DeclinedOffer.objects.filter(
             study=participation.study_id, worker_key=participation.worker.key
         ).delete()
-        arrived.update(
-            status=Participation.Status.WORKING, consented_at=database_now(), consent_text=text
-        )
+        arrived.update(status=Status.WORKING, consented_at=database_now(), consent_text=text)
         return
     with transaction.atomic():
         # Study and worker first, as in `join`: they may be starting something at this moment.
@@ -553,7 +555,7 @@ def consent(participation: Participation, agree: bool) -> None:
 def _end_before_consent(participation: Participation) -> None:
     """What was earned or decided already stays: a bonus is owed to somebody. Nothing else does."""
     Tombstone.objects.create(participation=participation, turns_erased=0)
-    participation.status, participation.seat_number = Participation.Status.WITHDRAWN, None
+    participation.status, participation.seat_number = Status.WITHDRAWN, None
     participation.in_analysis, participation.browser = False, ""
     participation.finished_at = database_now()
     participation.save(

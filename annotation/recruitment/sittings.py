@@ -5,7 +5,7 @@ then one study there, and the annotation step one or more others (FACTS 1.1). A 
 a link has no parts: `Participation.part` is 0.
 """
 
-from annotation.models import Participation, ProlificStudy, Step, scenario_of
+from annotation.models import Participation, ProlificStudy, Status, Step, scenario_of
 
 
 def current(participation: Participation) -> ProlificStudy | None:
@@ -35,13 +35,13 @@ def come_for(participation: Participation, part: int) -> Participation:
     one = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
     one.part = part
     one.save(update_fields=["part"])
-    if one.status != Participation.Status.BETWEEN:
+    if one.status != Status.BETWEEN:
         return one
     last = one.latest_turn()
     one.scenario = scenario_of(one)
     position = 0 if last.step == Step.TRAINING else last.position + 1
     if not ends_before(one, position):
-        one.status = Participation.Status.WORKING
+        one.status = Status.WORKING
         one.save(update_fields=["status"])
         until = last.given.submitted_at if last.given else last.shown_at
         one.show(Step.ANNOTATION, position, after=last, until=until)
@@ -50,7 +50,7 @@ def come_for(participation: Participation, part: int) -> Participation:
 
 def stop(participation: Participation) -> None:
     """The part is over: the seat is kept, and the worker leaves with the part's code."""
-    participation.status = Participation.Status.BETWEEN
+    participation.status = Status.BETWEEN
     participation.save(update_fields=["status"])
     leave(participation, "completed")
 

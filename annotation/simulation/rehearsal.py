@@ -43,7 +43,7 @@ DESIGN = {
     "split_number": "1", "annotators": "3", "training_order": "shuffled_apart",
     "annotation_order": "shuffled_apart", "seed": "7", "tasks_per_worker": "1",
     "hourly_rate": "60", "currency": "GBP", "base_reward": "0", "minimum_pay": "0.10",
-    "most_paid_hours": "0.3", "budget": "1000", "max_screen_outs_in_a_row": "100",
+    "max_paid_hours": "0.3", "budget": "1000", "max_screen_outs_in_a_row": "100",
     "estimated_minutes": "6", "idle_limit_hours": "48", "idle_cutoff_seconds": "60",
     "comprehension_questions": QUESTIONS, "comprehension_attempts": "2",
     "qualification": "minimum", "qualification_threshold": "50", "decision_minutes": "15",
@@ -509,7 +509,7 @@ class Rehearsal:
         sums: dict[str, int] = {}
         for row in LedgerEntry.objects.values("participation").annotate(total=Sum("cents")):
             one = Participation.objects.get(pk=row["participation"])
-            person = identities.show(one.submissions.latest("pk").person)
+            person = identities.decrypt(one.submissions.latest("pk").person)
             sums[person] = sums.get(person, 0) + row["total"]
         return sums
 

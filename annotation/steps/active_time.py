@@ -11,11 +11,11 @@ from collections.abc import Mapping
 
 from django.db import transaction
 
-from annotation.models import Activity, Participation, Turn
+from annotation.models import Activity, Status, Turn
 from annotation.steps.answering import lock
 from tasks.clock import database_now
 
-MOST_PER_PING = 1000
+MAX_PER_PING = 1000
 
 
 def ping(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
@@ -27,7 +27,7 @@ def ping(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
     with transaction.atomic():
         participation = lock(token)
         turn = participation.latest_turn()
-        if participation.status != Participation.Status.WORKING:
+        if participation.status != Status.WORKING:
             return False
         if turn is None or turn.pk != turn_id:
             return False
@@ -51,6 +51,6 @@ def _told(turn: Turn, fields: Mapping[str, str]) -> dict[str, float]:
     for name in ("blurs", "away_seconds", "pastes"):
         text = fields.get(name, "0")
         more = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
-        limit = 24 * 3600 if name == "away_seconds" else MOST_PER_PING
+        limit = 24 * 3600 if name == "away_seconds" else MAX_PER_PING
         told[name] = (getattr(before, name) if before else 0) + min(more, limit)
     return told

@@ -7,7 +7,7 @@ worker comes for the next one.
 
 from datetime import datetime
 
-from annotation.models import Participation, Step, Turn
+from annotation.models import Participation, Status, Step, Turn
 from annotation.money import budget, ledger
 from annotation.recruitment import sittings
 from annotation.steps import signs
@@ -32,7 +32,7 @@ def go_on(participation: Participation, answered: Turn) -> Turn | None:
         # Shown with the reply to that answer: one moment, asked for once.
         at = answered.answer.submitted_at
         return _show(participation, answered.position + 1, answered, shown_at=at)
-    participation.status = Participation.Status.COMPLETED
+    participation.status = Status.COMPLETED
     participation.finished_at = database_now()
     participation.signs = signs.for_participation(participation)._asdict()
     participation.save(update_fields=["status", "finished_at", "signs"])

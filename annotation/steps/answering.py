@@ -10,7 +10,7 @@ from datetime import timedelta
 
 from django.db import transaction
 
-from annotation.models import Answer, AnswerSpan, Participation, Step, Turn, scenario_of
+from annotation.models import Answer, AnswerSpan, Participation, Status, Step, Turn, scenario_of
 from annotation.steps import annotation_step
 from tasks import spans
 from tasks.clock import database_now
@@ -41,7 +41,7 @@ def lock(token: str) -> Participation:
     return participation
 
 
-def read_answer(example: Example, card, fields: Mapping[str, str]) -> spans.Answer:
+def read_answer(example: Example, card, fields: Mapping[str, str]) -> spans.GivenAnswer:
     """Turn the fields of the form into an answer to this example.
 
     Three forms arrive here: a label, the element's payload of offsets, and the typed alternative
@@ -82,7 +82,7 @@ def submit(
         if asked.given is not None:
             _same_or_conflict(asked, card, fields)
             return participation, current
-        if participation.status != Participation.Status.WORKING:
+        if participation.status != Status.WORKING:
             raise Conflict(Conflict.GIVEN_UP)
         given = read_answer(asked.example, card, fields)
         store(asked, given, card.gold_rule, participation.scenario.idle_cutoff)
@@ -102,7 +102,7 @@ def _same_or_conflict(turn: Turn, card, fields: Mapping[str, str]) -> None:
         raise Conflict(Conflict.ALREADY_REVEALED if training else Conflict.ALREADY_RECORDED)
 
 
-def store(turn: Turn, given: spans.Answer, gold_rule: str, idle_cutoff: timedelta) -> None:
+def store(turn: Turn, given: spans.GivenAnswer, gold_rule: str, idle_cutoff: timedelta) -> None:
     """Insert the answer, its spans and its S1. The caller holds the lock and the transaction."""
     result = score(given.texts, turn.example.gold, gold_rule)
     # A clock may have been set back since: nothing is submitted before it was shown.

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 
 from django.db import transaction
 
-from annotation.models import Participation
+from annotation.models import Participation, Status
 from annotation.steps import qualification
 from annotation.steps.answering import lock
 from annotation.study.gates import parse
@@ -36,7 +36,7 @@ def answer(token: str, fields: Mapping[str, str]) -> list[int]:
     """
     with transaction.atomic():
         participation = lock(token)
-        if participation.status != Participation.Status.WORKING or not is_open(participation):
+        if participation.status != Status.WORKING or not is_open(participation):
             return []
         questions = parse(participation.study.comprehension_questions)
         given = [fields.get(f"question-{number}") for number in range(1, len(questions) + 1)]
@@ -48,13 +48,13 @@ def answer(token: str, fields: Mapping[str, str]) -> list[int]:
             for number, (question, one) in enumerate(zip(questions, given, strict=True), start=1)
             if one != str(question.right)
         ]
-        participation.comprehension_tries += 1
+        participation.comprehension_attempts_used += 1
         if not wrong:
             participation.comprehended_at = database_now()
-        participation.save(update_fields=["comprehension_tries", "comprehended_at"])
-        tries = participation.comprehension_tries
-        if wrong and tries >= participation.study.comprehension_attempts:
+        participation.save(update_fields=["comprehension_attempts_used", "comprehended_at"])
+        attempts = participation.comprehension_attempts_used
+        if wrong and attempts >= participation.study.comprehension_attempts:
             qualification.screen_out(
-                participation, f"questions about the instructions wrong {tries} times"
+                participation, f"questions about the instructions wrong {attempts} times"
             )
         return wrong

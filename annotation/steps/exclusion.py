@@ -7,7 +7,7 @@ the seat, so that the scenario still ends with as many analysed annotators as it
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
-from annotation.models import Decision, Participation, Study
+from annotation.models import Decision, Participation, Status, Study
 from annotation.recruitment.seats import free_seat
 from tasks.clock import database_now
 
@@ -31,7 +31,7 @@ def decide(
         # Seats are given out under the study's lock: taking one back must wait for its turn.
         Study.objects.select_for_update(no_key=True).get(pk=participation.study_id)
         one = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
-        if one.status != Participation.Status.COMPLETED:
+        if one.status != Status.COMPLETED:
             raise ExclusionError("Only a completed participation can be excluded or included.")
         if one.in_analysis == in_analysis:
             return

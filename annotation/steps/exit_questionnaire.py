@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from django.db import transaction
 
-from annotation.models import ExitAnswers, Participation
+from annotation.models import ExitAnswers, Status
 from annotation.steps.answering import lock
 
 LONGEST = 2000  # characters
@@ -30,5 +30,5 @@ def answer(token: str, fields: Mapping[str, str]) -> None:
             raise QuestionnaireError("Please choose one of the answers shown.")
     with transaction.atomic():
         participation = lock(token)
-        if participation.status == Participation.Status.COMPLETED:
+        if participation.status == Status.COMPLETED:
             ExitAnswers.objects.get_or_create(participation=participation, defaults=given)

@@ -14,7 +14,16 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Avg, Count
 
-from annotation.models import Answer, Decision, Participation, Qualification, Step, Study, Turn
+from annotation.models import (
+    Answer,
+    Decision,
+    Participation,
+    Qualification,
+    Status,
+    Step,
+    Study,
+    Turn,
+)
 from annotation.money import budget, ledger
 from annotation.recruitment import sittings
 from annotation.steps import annotation_step
@@ -106,7 +115,7 @@ def after_training(participation: Participation, turn: Turn) -> Turn | None:
     if rule == Qualification.NONE:
         return annotation_step.begin(participation, turn)
     if rule == Qualification.RESEARCHER:
-        participation.status = Participation.Status.WAITING
+        participation.status = Status.WAITING
         participation.waiting_since = database_now()
         participation.save(update_fields=["status", "waiting_since"])
         return None
@@ -128,13 +137,13 @@ def decide(token: str, passes: bool, reason: str, by=None) -> Participation:
         raise ValueError("The reason contains a sign that is no character.")
     with transaction.atomic():
         participation = lock(token)
-        if participation.status != Participation.Status.WAITING:
+        if participation.status != Status.WAITING:
             return participation
         participation.decided_at = database_now()
         if not passes:
             screen_out(participation, reason, by)
             return participation
-        participation.status = Participation.Status.WORKING
+        participation.status = Status.WORKING
         participation.save(update_fields=["status", "decided_at"])
         _note(participation, True, reason, by)
         last = participation.latest_turn()
@@ -152,7 +161,7 @@ def move_on(token: str) -> Participation:
     """What the waiting page asks for again and again: go on once the time limit is over."""
     participation = Participation.objects.select_related("study").get(token=token)
     until = end_of_wait(participation)
-    if participation.status != Participation.Status.WAITING or until > database_now():
+    if participation.status != Status.WAITING or until > database_now():
         return participation
     minutes = participation.study.decision_minutes
     return decide(token, True, f"nobody decided within {minutes} minutes")
@@ -160,7 +169,7 @@ def move_on(token: str) -> Participation:
 
 def screen_out(participation: Participation, reason: str, by=None) -> None:
     """The paid exit: the seat is free again, the answers are kept. The caller holds the lock."""
-    participation.status = Participation.Status.SCREENED_OUT
+    participation.status = Status.SCREENED_OUT
     participation.seat_number = None
     participation.in_analysis = False
     participation.finished_at = database_now()

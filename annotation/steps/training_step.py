@@ -5,7 +5,7 @@ Zero-shot workers have none and begin with the annotation step.
 
 from django.db import transaction
 
-from annotation.models import Exposure, Participation, Step, Study, Turn
+from annotation.models import Exposure, Participation, Status, Step, Study, Turn
 from annotation.steps import attention_checks, comprehension, qualification
 from annotation.steps.answering import Conflict, lock
 from annotation.steps.ordering import order_examples
@@ -26,9 +26,9 @@ def begin(token: str) -> None:
     """
     with transaction.atomic():
         participation = lock(token)
-        if participation.status == Participation.Status.ARRIVED:
+        if participation.status == Status.ARRIVED:
             raise Conflict("Please answer the question about consent first.")
-        if participation.status != Participation.Status.WORKING or participation.turns.exists():
+        if participation.status != Status.WORKING or participation.turns.exists():
             return
         if comprehension.is_open(participation):
             raise Conflict("Please answer the questions about the instructions first.")
@@ -36,7 +36,7 @@ def begin(token: str) -> None:
             worker_key=participation.worker.key, task_name=participation.scenario.task.name
         )
         if not is_new:
-            participation.status = Participation.Status.REFUSED
+            participation.status = Status.REFUSED
             participation.seat_number = None
             participation.save(update_fields=["status", "seat_number"])
             return
@@ -79,7 +79,7 @@ def go_on(token: str) -> tuple[Participation, Turn | None]:
         participation = lock(token)
         turn = participation.latest_turn()
         if (
-            participation.status != Participation.Status.WORKING
+            participation.status != Status.WORKING
             or turn is None
             or turn.given is None
             or turn.step != Step.TRAINING

@@ -8,7 +8,7 @@ keyed hash, so that nobody meets its examples twice; what was earned and what wa
 
 from django.db import transaction
 
-from annotation.models import Answer, AnswerSpan, ExitAnswers, Participation, Tombstone
+from annotation.models import Answer, AnswerSpan, ExitAnswers, Participation, Status, Tombstone
 from annotation.money import budget, ledger
 from annotation.recruitment import seats, sittings
 from annotation.steps.answering import lock
@@ -26,7 +26,7 @@ def withdraw(token: str) -> Participation:
     """
     with transaction.atomic():
         participation = lock(token)
-        if participation.status == Participation.Status.WITHDRAWN:
+        if participation.status == Status.WITHDRAWN:
             return participation
         # What was earned stays earned; once the answers are gone nobody could work it out.
         participation.worked_seconds = ledger.active_time(participation).total_seconds()
@@ -43,12 +43,12 @@ def withdraw(token: str) -> Participation:
         freed = seats.freed(participation)
         logged = participation.study.events.filter(what__startswith=freed)
         logged.update(what=f"{freed}{REASON}")
-        participation.status = Participation.Status.WITHDRAWN
+        participation.status = Status.WITHDRAWN
         participation.seat_number = None
         participation.in_analysis = False
         participation.signs = None
         participation.qualified = None
-        participation.comprehension_tries = 0
+        participation.comprehension_attempts_used = 0
         # It ties this participation to others of the same browser.
         participation.browser = ""
         participation.training_order = participation.annotation_order = participation.checks = []
@@ -57,7 +57,7 @@ def withdraw(token: str) -> Participation:
             update_fields=[
                 "status", "seat_number", "in_analysis", "training_order", "annotation_order",
                 "checks", "worked_seconds", "finished_at", "signs", "qualified",
-                "comprehension_tries", "browser",
+                "comprehension_attempts_used", "browser",
             ]
         )  # fmt: skip
         jobs.drop(Job.objects.filter(pk__in=_jobs_that_hold(participation)))

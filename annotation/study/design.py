@@ -47,7 +47,7 @@ class StaleDesign(DesignError):
 FORM_FIELDS = (
     "name", "title", "tasks", "shots", "split_number", "annotators", "training_order",
     "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
-    "hourly_rate", "currency", "base_reward", "minimum_pay", "most_paid_hours", "budget",
+    "hourly_rate", "currency", "base_reward", "minimum_pay", "max_paid_hours", "budget",
     "estimated_minutes", "idle_limit_hours", "idle_cutoff_seconds", "computer_only",
     "comprehension_questions", "comprehension_attempts", "qualification",
     "qualification_threshold", "max_screen_outs_in_a_row", "decision_minutes", "attention_checks",
@@ -174,7 +174,7 @@ def suggested_budget(study: Study, seats: int) -> Decimal | None:
     In currency; with the suggested cap where the study has none yet. None for volunteers.
     """
     capped = copy.copy(study)
-    capped.most_paid_hours = study.most_paid_hours or suggested_hours(study)
+    capped.max_paid_hours = study.max_paid_hours or suggested_hours(study)
     most = ledger.cap(capped) or 0
     places = seats + -(-seats // 5)
     return Decimal(ledger.in_currency(places * most)) if study.is_paid else None
@@ -182,8 +182,8 @@ def suggested_budget(study: Study, seats: int) -> Decimal | None:
 
 def suggest_limits(study: Study, tasks: Sequence[Task]) -> None:
     """Set the cap and the budget of a paid draft to what is suggested, where they are empty."""
-    if study.hourly_rate and study.most_paid_hours is None:
-        study.most_paid_hours = suggested_hours(study)
+    if study.hourly_rate and study.max_paid_hours is None:
+        study.max_paid_hours = suggested_hours(study)
     if study.budget is None:
         seats = len(tasks) * len(study.shots) * study.annotators
         study.budget = suggested_budget(study, seats)
@@ -192,7 +192,7 @@ def suggest_limits(study: Study, tasks: Sequence[Task]) -> None:
 def missing(study: Study) -> list[str]:
     """What a draft lacks to be opened, in sentences."""
     found = []
-    if study.hourly_rate and study.most_paid_hours is None:
+    if study.hourly_rate and study.max_paid_hours is None:
         found.append(
             "Set the most paid hours per task: the cap of what one person can earn. Suggested:"
             f" {suggested_hours(study)}, {SUGGESTED_TIMES} times the estimate."

@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F
 
-from annotation.models import Scenario, Study
+from annotation.models import Scenario, Study, StudyStatus
 from annotation.money import budget, ledger
 from annotation.study import consent_text
 from annotation.study.design import DesignError, check_design, missing
@@ -111,7 +111,7 @@ def add_seats(scenario: Scenario, number: int, by: AbstractBaseUser) -> None:
     with transaction.atomic():
         # Seats are given out under the study's lock.
         study = Study.objects.select_for_update(no_key=True).get(pk=scenario.study_id)
-        if study.status not in (Study.Status.OPEN, Study.Status.PAUSED):
+        if study.status not in (StudyStatus.OPEN, StudyStatus.PAUSED):
             raise DesignError(f"The study is {study.status}: its seats stay as they are.")
         if study.prolific_studies.exclude(external_id=None).exists():
             budget.check_may_spend(by)
@@ -128,7 +128,7 @@ def raise_budget(study: Study, amount: Decimal, by: AbstractBaseUser) -> None:
     """
     with transaction.atomic():
         locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
-        if locked.status not in (Study.Status.OPEN, Study.Status.PAUSED):
+        if locked.status not in (StudyStatus.OPEN, StudyStatus.PAUSED):
             raise DesignError(f"The study is {locked.status}: its budget stays as it is.")
         if ledger.cap(locked) is None:
             raise DesignError(

@@ -47,9 +47,7 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "pay": {
             "base_reward": str(study.base_reward),
             "minimum_pay": str(study.minimum_pay),
-            "most_paid_hours": (
-                None if study.most_paid_hours is None else str(study.most_paid_hours)
-            ),
+            "max_paid_hours": (None if study.max_paid_hours is None else str(study.max_paid_hours)),
             # What one person earns at most besides bonuses, and all people together.
             "cap": None if (most := ledger.cap(study)) is None else ledger.in_currency(most),
             "budget": None if study.budget is None else str(study.budget),

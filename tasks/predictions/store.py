@@ -12,7 +12,7 @@ from django.db import IntegrityError, transaction
 
 from tasks import checking
 from tasks.formats import FormatError
-from tasks.models import Example, Model, Prediction, PredictionFile, Task
+from tasks.models import Example, LanguageModel, Prediction, PredictionFile, Task
 from tasks.predictions.format import place_of
 
 DETAILS = ("title", "link", "parameters")
@@ -28,7 +28,7 @@ class PredictionsError(ValueError):
 
 
 @dataclass(frozen=True)
-class Upload:
+class PredictionUpload:
     """A file of predictions as it came, and what it is of."""
 
     filename: str
@@ -38,7 +38,7 @@ class Upload:
     split_number: int | None
 
     @classmethod
-    def named(cls, filename: str, data: bytes) -> "Upload":
+    def named(cls, filename: str, data: bytes) -> "PredictionUpload":
         """An upload whose place is read from its name. Raises FormatError."""
         place = place_of(filename)
         versions = Task.objects.filter(name=place.task)
@@ -82,7 +82,7 @@ class Scored:
 
 
 def add(
-    name: str, uploads: Sequence[Upload], by: AbstractBaseUser, **details: Any
+    name: str, uploads: Sequence[PredictionUpload], by: AbstractBaseUser, **details: Any
 ) -> list[PredictionFile]:
     """Score and store predictions of the model of that name, which is made if there is none.
 
@@ -96,7 +96,9 @@ def add(
     return store(name, uploads, scored(uploads), by, details)
 
 
-def check(name: str, uploads: Sequence[Upload], by: AbstractBaseUser, **details: Any) -> None:
+def check(
+    name: str, uploads: Sequence[PredictionUpload], by: AbstractBaseUser, **details: Any
+) -> None:
     """Raise what `add` would, but for what is in the files; store nothing."""
     problems = list(_misplaced(uploads).values())
     if problems:
@@ -108,7 +110,7 @@ def check(name: str, uploads: Sequence[Upload], by: AbstractBaseUser, **details:
 
 def store(
     name: str,
-    uploads: Sequence[Upload],
+    uploads: Sequence[PredictionUpload],
     found: Sequence[Scored],
     by: AbstractBaseUser,
     details: dict[str, Any],
@@ -126,8 +128,8 @@ def store(
 
 
 def _free_model(
-    name: str, uploads: Sequence[Upload], by: AbstractBaseUser, details: dict[str, Any]
-) -> Model:
+    name: str, uploads: Sequence[PredictionUpload], by: AbstractBaseUser, details: dict[str, Any]
+) -> LanguageModel:
     """The model, which has no predictions yet where these belong."""
     model = _model(name, by, details)
     problems = [
@@ -143,7 +145,7 @@ def _free_model(
     return model
 
 
-def _misplaced(uploads: Sequence[Upload]) -> dict[int, str]:
+def _misplaced(uploads: Sequence[PredictionUpload]) -> dict[int, str]:
     """Number of the upload -> why nothing can be where it belongs."""
     problems: dict[int, str] = {}
     first: dict[tuple[int, int, int | None], str] = {}
@@ -162,7 +164,7 @@ def _misplaced(uploads: Sequence[Upload]) -> dict[int, str]:
     return problems
 
 
-def scored(uploads: Sequence[Upload]) -> list[Scored]:
+def scored(uploads: Sequence[PredictionUpload]) -> list[Scored]:
     """Read, hold against the card and score each file.
 
     In processes of their own (tasks/checking.py). Raises PredictionsError, checking.Busy.
@@ -209,7 +211,9 @@ def in_parts(sizes: Sequence[int]) -> list[list[int]]:
     return parts
 
 
-def _read(uploads: Sequence[Upload], known: dict[int, dict[str, Example]]) -> list[dict[str, Any]]:
+def _read(
+    uploads: Sequence[PredictionUpload], known: dict[int, dict[str, Example]]
+) -> list[dict[str, Any]]:
     """What the check says of each: {rows, remarks}, rows of [id, texts, S1]; or {errors}."""
     tasks = list({upload.task.pk: upload.task for upload in uploads}.values())
     numbers = {task.pk: number for number, task in enumerate(tasks)}
@@ -238,8 +242,10 @@ def _read(uploads: Sequence[Upload], known: dict[int, dict[str, Example]]) -> li
         return [{"errors": [f"{uploads[0].filename}: {error}"]}]
 
 
-def _model(name: str, by: AbstractBaseUser, details: dict[str, Any]) -> Model:
-    model = Model.objects.filter(name=name).first() or Model(name=name, uploaded_by=by)
+def _model(name: str, by: AbstractBaseUser, details: dict[str, Any]) -> LanguageModel:
+    model = LanguageModel.objects.filter(name=name).first() or LanguageModel(
+        name=name, uploaded_by=by
+    )
     if model.uploaded_by_id != by.pk:
         raise ValidationError(
             {"name": f"{name} is a model that somebody else uploaded: choose another name."}
@@ -253,7 +259,7 @@ def _model(name: str, by: AbstractBaseUser, details: dict[str, Any]) -> Model:
     return model
 
 
-def _store(model: Model, upload: Upload, one: Scored) -> PredictionFile:
+def _store(model: LanguageModel, upload: PredictionUpload, one: Scored) -> PredictionFile:
     file = PredictionFile.objects.create(
         model=model,
         task=upload.task,

@@ -19,18 +19,18 @@ from django.utils import timezone
 from tasks import disk, jobs
 from tasks.models import Job, Prediction, PredictionFile, Task
 from tasks.predictions import store as prediction_store
-from tasks.predictions.store import PredictionsError, Scored, Upload
+from tasks.predictions.store import PredictionsError, PredictionUpload, Scored
 
 KIND = "predictions"
 SMALL = 500_000  # bytes of predictions that are scored and stored in less than a second
 KEPT = timedelta(days=1)
 
 
-def is_large(uploads: Sequence[Upload]) -> bool:
+def is_large(uploads: Sequence[PredictionUpload]) -> bool:
     return sum(len(upload.data) for upload in uploads) > SMALL
 
 
-def begin(name: str, uploads: Sequence[Upload], by: Any, **details: Any) -> Job:
+def begin(name: str, uploads: Sequence[PredictionUpload], by: Any, **details: Any) -> Job:
     """The job that scores and stores them. Raises as `prediction_files.check` does."""
     prediction_store.check(name, uploads, by, **details)
     jobs.drop(Job.objects.filter(kind=KIND, made_at__lt=timezone.now() - KEPT))
@@ -91,7 +91,7 @@ def _chunk(job: Job, number: int) -> dict[str, Any]:
     return {"problems": problems}
 
 
-def _upload(job: Job, number: int) -> Upload:
+def _upload(job: Job, number: int) -> PredictionUpload:
     file = job.parameters["files"][number]
     task = Task.objects.filter(pk=file["task"]).first()
     try:
@@ -100,7 +100,7 @@ def _upload(job: Job, number: int) -> Upload:
         data = None
     if task is None or data is None:
         raise jobs.JobError(f"{file['filename']} or its task is not there any more. Upload again.")
-    return Upload(file["filename"], data, task, file["shots"], file["split_number"])
+    return PredictionUpload(file["filename"], data, task, file["shots"], file["split_number"])
 
 
 def _score(job: Job, numbers: Sequence[int]) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def _is_stored(job: Job) -> bool:
     """Did a process store it that was stopped before it could say so?"""
     names = ("task", "shots", "split_number", "sha256")
     since = PredictionFile.objects.filter(
-        model__name=job.parameters["model"], uploaded_at__gte=job.made_at
+        model__name=job.parameters["model"], uploaded_at__gte=job.created_at
     )
     wanted = {tuple(file[name] for name in names) for file in job.parameters["files"]}
     return wanted <= set(since.values_list(*names))

@@ -47,7 +47,7 @@ def study(researcher):
         completed_code="PANELCODE77",
     )  # fmt: skip
     on_prolific = ProlificStudy.objects.create(
-        study=study, name="there", external_id=THERE, reward_cents=100, minutes=5, most_minutes=9,
+        study=study, name="there", external_id=THERE, reward_cents=100, minutes=5, max_minutes=9,
         places=3, codes={"completed": "C0DEDONE"}, signed=False,
     )  # fmt: skip
     on_prolific.scenarios.set(study.scenarios.all())

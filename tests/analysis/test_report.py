@@ -10,7 +10,7 @@ from django.urls import reverse
 from analysis.documents import blocks, checklist, preregistration, report
 from analysis.documents.blocks import Bullets, Checklist, Facts, Grid, Picture
 from analysis.figures import data as figure_data
-from annotation.models import Kind, Panel, Participation, ReportAnswer
+from annotation.models import Kind, Panel, ReportAnswer, Status
 from annotation.money import ledger
 from annotation.recruitment import eligibility, seats
 from annotation.steps import exclusion, training_step, withdrawal
@@ -127,7 +127,7 @@ def test_the_funnel_says_how_people_left(researcher):
     gone = factories.seat(scenario)
     factories.work_through(gone)
     withdrawal.withdraw(gone.token)
-    seats.give_back(factories.seat(scenario), Participation.Status.RETURNED)
+    seats.release_seat(factories.seat(scenario), Status.RETURNED)
     factories.seat(scenario)
     assert left(study) == [
         "screened out, paid: 1",
@@ -246,7 +246,7 @@ def test_exclusivity_per_browser_is_told_where_somebody_came_by_an_open_link(stu
 def test_the_gates_are_those_of_the_design(researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[0, 2], qualification="points_below",
-        qualification_threshold=10, computer_only=True, base_reward="2.50", most_paid_hours="2.0",
+        qualification_threshold=10, computer_only=True, base_reward="2.50", max_paid_hours="2.0",
         comprehension_questions="What is wanted?\n* places\n- people",
     )  # fmt: skip
     text = methods_of(study)

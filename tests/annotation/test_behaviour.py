@@ -3,10 +3,8 @@
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
-from importlib import import_module
 
 import pytest
-from django.apps import apps
 from django.core.management import call_command
 from django.urls import reverse
 
@@ -152,18 +150,6 @@ def test_signs_are_stored_when_somebody_completes_and_go_when_they_withdraw(rese
     withdrawal.withdraw(seat.token)
     seat.refresh_from_db()
     assert seat.signs is None
-
-
-def test_who_completed_before_signs_were_stored_gets_the_same_by_the_migration(researcher):
-    labels = factories.make_task(name="toy-labels", labels=factories.LABELS)
-    study = factories.make_study(researcher, factories.make_task(), labels, shots=[0, 2])
-    for scenario in study.scenarios.all():
-        factories.work_through(factories.seat(scenario))
-    factories.work_through(factories.seat(scenario), limit=1)
-    before = list(study.participations.values_list("pk", "signs"))
-    study.participations.update(signs=None)
-    import_module("annotation.migrations.0015_signs_of_who_completed").fill(apps, None)
-    assert list(study.participations.values_list("pk", "signs")) == before
 
 
 def test_an_export_of_shared_browsers_verifies(researcher, tmp_path):

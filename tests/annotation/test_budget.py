@@ -36,7 +36,7 @@ def make_study(researcher, task, **fields):
     """12 per hour for at most half an hour, so a cap of 6.00; a budget for two people at once."""
     limits = {
         "shots": [2], "annotators": 6, "estimated_minutes": 10, "budget": Decimal("12.00"),
-        "most_paid_hours": Decimal("0.5"),
+        "max_paid_hours": Decimal("0.5"),
     }  # fmt: skip
     return factories.make_study(researcher, task, **(limits | fields))
 
@@ -66,8 +66,8 @@ def works_for(seat, seconds: float) -> None:
     ("fields", "lacks"),
     [
         ({"budget": "30"}, "Set the most paid hours per task"),
-        ({"most_paid_hours": "0.5"}, "Suggested: 48.00 USD"),
-        ({"most_paid_hours": "0.5", "budget": "5"}, "no room for one person, who may earn 6.00"),
+        ({"max_paid_hours": "0.5"}, "Suggested: 48.00 USD"),
+        ({"max_paid_hours": "0.5", "budget": "5"}, "no room for one person, who may earn 6.00"),
         ({"hourly_rate": 0, "base_reward": 2}, "Set the budget of the study. Suggested: 16.00 USD"),
     ],
 )
@@ -98,7 +98,7 @@ def test_the_form_suggests_three_times_the_estimate_and_that_for_each_seat(ada, 
         researcher, task, status="draft", shots=[2], annotators=5, estimated_minutes=10
     )
     form = ada.get(reverse("study_edit", args=[study.name])).context["form"]
-    assert form["most_paid_hours"].value() == Decimal("0.5")
+    assert form["max_paid_hours"].value() == Decimal("0.5")
     assert form["budget"].value() == Decimal("36.00")
 
 
@@ -180,12 +180,12 @@ def test_who_comes_back_is_seated_only_within_the_budget(study):
     Participation.objects.update(status="expired", seat_number=None)
     factories.join(study)
     gone.refresh_from_db()
-    assert seats.come_back(gone).status == "working"
+    assert seats.resume(gone).status == "working"
     Participation.objects.filter(pk=gone.pk).update(status="expired", seat_number=None)
     factories.join(study)
     gone.refresh_from_db()
     with pytest.raises(seats.RecruitmentError, match="budget"):
-        seats.come_back(gone)
+        seats.resume(gone)
 
 
 def test_robots_need_no_budget(study):
@@ -195,7 +195,7 @@ def test_robots_need_no_budget(study):
 
 
 def test_a_study_that_was_open_before_there_were_budgets_goes_on(study):
-    Study.objects.update(budget=None, most_paid_hours=None, max_screen_outs_in_a_row=None)
+    Study.objects.update(budget=None, max_paid_hours=None, max_screen_outs_in_a_row=None)
     for _person in range(6):
         assert start(study) == 302
         study.participations.filter(status="arrived").update(status="working")
@@ -384,7 +384,7 @@ def test_a_budget_above_the_limit_is_opened_and_raised_by_who_may_spend(
 ):
     settings.STUDY_BUDGET_LIMIT = Decimal(50)
     study = factories.make_study(
-        researcher, task, status="draft", most_paid_hours="0.5", budget="50.01"
+        researcher, task, status="draft", max_paid_hours="0.5", budget="50.01"
     )
     opening = reverse("study_status", args=[study.name])
     reply = ada.post(opening, {"action": "open"})
@@ -437,7 +437,7 @@ def test_who_may_not_spend_is_told_whom_to_ask(researcher):
 @pytest.fixture
 def slow(researcher, task):
     """Three who earned 2.00 each, and one whose page gave signs of work for an hour and more."""
-    study = make_study(researcher, task, most_paid_hours=Decimal(2), budget=Decimal(500))
+    study = make_study(researcher, task, max_paid_hours=Decimal(2), budget=Decimal(500))
     for seconds in (600, 600, 600, 4000):
         works_for(factories.seat(study.scenarios.get()), seconds)
     return study
@@ -471,7 +471,7 @@ def test_a_payer_releases_it_with_a_reason_that_is_kept(ada, researcher, slow):
 
 
 def test_few_people_are_compared_with_the_estimate(researcher, task):
-    study = make_study(researcher, task, most_paid_hours=Decimal(2), budget=Decimal(500))
+    study = make_study(researcher, task, max_paid_hours=Decimal(2), budget=Decimal(500))
     works_for(factories.seat(study.scenarios.get()), 1799)
     assert holds.holds(study) == []
     works_for(factories.seat(study.scenarios.get()), 1810)
@@ -481,7 +481,7 @@ def test_few_people_are_compared_with_the_estimate(researcher, task):
 
 def test_ten_hours_in_a_study_without_a_cap_are_held(researcher, task):
     study = make_study(researcher, task)
-    Study.objects.update(most_paid_hours=None, budget=None)
+    Study.objects.update(max_paid_hours=None, budget=None)
     seat = factories.seat(study.scenarios.get())
     works_for(Participation.objects.get(pk=seat.pk), 36000)
     (hold,) = holds.holds(study)
@@ -505,8 +505,8 @@ def test_what_is_no_amount_is_refused_wherever_money_is_typed(ada, study, task, 
     seat = factories.seat(study.scenarios.get())
     address = reverse("participation_bonus", args=[study.name, seat.pseudonym])
     assert ada.post(address, {"amount": amount, "reason": "kind"}).status_code == 422
-    for field in ("hourly_rate", "base_reward", "minimum_pay", "most_paid_hours", "budget"):
-        if amount == "" and field in ("most_paid_hours", "budget"):
+    for field in ("hourly_rate", "base_reward", "minimum_pay", "max_paid_hours", "budget"):
+        if amount == "" and field in ("max_paid_hours", "budget"):
             continue  # a draft may lack them
         reply = ada.post(reverse("study_new"), fields(task, **{field: amount}))
         assert reply.status_code == 422

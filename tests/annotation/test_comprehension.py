@@ -68,7 +68,7 @@ def test_a_wrong_attempt_names_the_question_and_leaves_another(client, asked):
 def test_an_attempt_without_an_answer_to_each_question_does_not_count(client, asked):
     assert attempt(client, asked, second="").status_code == 422
     asked.refresh_from_db()
-    assert asked.comprehension_tries == 0
+    assert asked.comprehension_attempts_used == 0
 
 
 def test_who_failed_the_questions_cannot_begin_anew_with_the_same_link(client, asked):

@@ -36,7 +36,7 @@ def fields(task, **changes) -> dict:
         "idle_limit_hours": "48",
         "base_reward": "0",
         "minimum_pay": "0",
-        "most_paid_hours": "1.0",
+        "max_paid_hours": "1.0",
         "budget": "72.00",
         "max_screen_outs_in_a_row": "5",
         "idle_cutoff_seconds": "60",
@@ -83,7 +83,7 @@ def test_a_study_is_made_in_the_browser_with_its_scenarios(ada, task):
         ("comprehension_attempts", "1", "greater than or equal to 2"),
         ("qualification_threshold", "-1", "greater than or equal to 0"),
         ("attention_checks", "2", "has 0 attention checks"),
-        ("most_paid_hours", "0", "greater than or equal to 0.1"),
+        ("max_paid_hours", "0", "greater than or equal to 0.1"),
     ],
 )
 def test_a_design_that_breaks_a_rule_is_refused_at_its_field(ada, task, field, value, reason):

@@ -4,7 +4,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import Answer, Study
+from annotation.models import Answer, Study, StudyStatus
 from tests import factories
 
 
@@ -95,7 +95,7 @@ def test_another_researcher_cannot_change_the_status(client, study, other_resear
     client.force_login(other_researcher)
     address = reverse("study_status", args=[study.name])
     assert client.post(address, {"action": action}).status_code == 404
-    assert Study.objects.get().status == Study.Status.OPEN
+    assert Study.objects.get().status == StudyStatus.OPEN
 
 
 def test_the_owner_comes_in(client, study, researcher):

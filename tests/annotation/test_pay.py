@@ -120,7 +120,7 @@ def test_time_and_earnings_are_shown_while_working(client, study):
 
 
 def test_no_more_is_shown_as_earned_than_is_paid_at_most(client, researcher, monkeypatch):
-    limits = {"hourly_rate": 12, "most_paid_hours": Decimal("0.1"), "idle_cutoff_seconds": 600}
+    limits = {"hourly_rate": 12, "max_paid_hours": Decimal("0.1"), "idle_cutoff_seconds": 600}
     study = factories.make_study(researcher, factories.make_task(), shots=[2], **limits)
     seat = factories.seat(study.scenarios.get())
     now = timezone.now()
@@ -139,7 +139,7 @@ def test_no_more_is_shown_as_earned_than_is_paid_at_most(client, researcher, mon
         (1200, {"base_reward": 3}, {"base": 300, "top_up": 100}),
         (60, {"base_reward": 3}, {"base": 300}),
         (60, {"base_reward": 1, "minimum_pay": 2}, {"base": 100, "top_up": 100}),
-        (7200, {"most_paid_hours": Decimal("1.5")}, {"top_up": 1800}),
+        (7200, {"max_paid_hours": Decimal("1.5")}, {"top_up": 1800}),
         (1, {}, {"top_up": 1}),  # 0.33 cents are rounded up
         (900, {"hourly_rate": 0}, {}),
     ],
@@ -216,7 +216,7 @@ def test_who_comes_back_and_completes_is_paid_for_all_of_it_once(study):
     Participation.objects.filter(pk=seat.pk).update(status="expired", seat_number=None)
     payout.prepare(study, None)
     before = sum(earned(seat).values())
-    seats.come_back(Participation.objects.get(pk=seat.pk))
+    seats.resume(Participation.objects.get(pk=seat.pk))
     factories.work_through(seat)
     assert sum(earned(seat).values()) in (300, 300 + before)
 
@@ -433,7 +433,7 @@ def test_ten_hours_of_signs_earn_no_more_than_the_cap(client, researcher, monkey
     seat = factories.seat(study.scenarios.get())
     pings_each_minute(client, monkeypatch, seat, 600)
     factories.work_through(seat)
-    assert study.most_paid_hours == Decimal("0.5")
+    assert study.max_paid_hours == Decimal("0.5")
     assert sum(earned(seat).values()) == 600
 
 
@@ -452,7 +452,7 @@ def test_who_only_consents_earns_nothing_and_neither_does_who_leaves_then(study,
 def test_waiting_stays_within_the_cap(researcher, monkeypatch):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], qualification="researcher",
-        decision_minutes=60, hourly_rate=60, most_paid_hours=Decimal("0.1"),
+        decision_minutes=60, hourly_rate=60, max_paid_hours=Decimal("0.1"),
     )  # fmt: skip
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat, limit=2)

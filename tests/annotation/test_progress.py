@@ -127,7 +127,7 @@ def test_who_withdraws_stays_counted_as_far_as_they_came(study, two):
 
 def test_the_ways_out_are_told_apart(study, two):
     for status in ("returned", "expired"):
-        recruitment.give_back(factories.seat(two), status)
+        recruitment.release_seat(factories.seat(two), status)
     excluded = factories.seat(two)
     factories.work_through(excluded)
     exclusion.decide(excluded, False, "asleep", study.owner)

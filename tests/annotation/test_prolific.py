@@ -123,7 +123,7 @@ def test_the_page_drafts_changes_and_publishes(ada, fake, study):
     form = reverse("prolific_study", args=[study.name, draft.pk])
     fields = {
         "action": "change", "name": "Short texts", "reward": "2.50", "screen_out": "0.40",
-        "minutes": "12", "most_minutes": "60", "places": "2",
+        "minutes": "12", "max_minutes": "60", "places": "2",
     }  # fmt: skip
     amounts = ("x", "NaN", "-1", "1e4", "1_000", "-Infinity", "\u0663")
     wrongs = [{"reward": one} for one in amounts]

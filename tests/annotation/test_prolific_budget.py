@@ -97,7 +97,7 @@ def test_the_study_there_is_paused_without_room_in_the_budget_and_started_when_t
     assert "no room in the budget" in page
     sync.sync(study)
     assert there(fake, published)["status"] == "PAUSED"
-    recruitment.give_back(elsewhere[0], "returned")
+    recruitment.release_seat(elsewhere[0], "returned")
     sync.sync(study)
     assert there(fake, published)["status"] == "ACTIVE"
     page = ada.get(reverse("recruiters", args=[study.name])).content.decode()
@@ -168,7 +168,7 @@ def test_drafts_that_together_are_above_the_budget_are_not_published(
     factories.may_spend(researcher)
     made = factories.make_study(
         researcher, factories.make_task(name="other"), shots=[2, 4], annotators=1,
-        currency="GBP", hourly_rate=60, estimated_minutes=10, most_paid_hours="0.5",
+        currency="GBP", hourly_rate=60, estimated_minutes=10, max_paid_hours="0.5",
         budget=Decimal(30),
     )  # fmt: skip
     drafts = studies.plan(made, 0, researcher)

@@ -92,7 +92,7 @@ def test_the_study_there_is_paused_while_no_seat_is_free_and_started_when_one_is
     assert "no seat is free here" in page
     sync.sync(study)
     assert there(fake, published)["status"] == "PAUSED"
-    seats.give_back(elsewhere[0], "returned")
+    seats.release_seat(elsewhere[0], "returned")
     sync.sync(study)
     assert there(fake, published)["status"] == "ACTIVE"
     complete(fake, published)
@@ -177,7 +177,7 @@ def test_who_is_rejected_gets_no_more_work_and_a_true_sentence(fake, study, publ
     assert "shows your submission as rejected" in page
     assert "go on where you stopped" not in page
     assert "paid for the time" not in page
-    Client().post(reverse("come_back", args=[seat.token]))
+    Client().post(reverse("resume", args=[seat.token]))
     seat.refresh_from_db()
     assert seat.status == "rejected"
     with pytest.raises(seats.RecruitmentError, match="rejected"):
@@ -234,7 +234,7 @@ def test_who_was_at_work_can_go_on_when_the_rejection_is_taken_back(fake, study,
     fake._set_status(fake._submission(session), "ACTIVE")
     sync.sync(study)
     assert "go on where you stopped" in state(seat)
-    Client().post(reverse("come_back", args=[seat.token]))
+    Client().post(reverse("resume", args=[seat.token]))
     seat.refresh_from_db()
     assert (seat.status, seat.is_paid) == ("working", True)
 
@@ -242,7 +242,7 @@ def test_who_was_at_work_can_go_on_when_the_rejection_is_taken_back(fake, study,
 def test_who_comes_again_after_a_seat_ran_out_before_consent_has_their_submission(fake, published):
     """The same submission, another participation: what Prolific says of it is about the new one."""
     session, first = arrive(fake, published)
-    seats.give_back(first, "expired")
+    seats.release_seat(first, "expired")
     address = f"PROLIFIC_PID={IDA}&STUDY_ID={published.external_id}&SESSION_ID={session}"
     reply = Client().post(reverse("start", args=[published.code]) + f"?{address}")
     again = Participation.objects.get(token=reply.url.split("/")[2])

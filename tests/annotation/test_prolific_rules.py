@@ -33,9 +33,9 @@ def test_the_longest_time_is_never_below_what_prolific_takes(fake, researcher, m
     study = make_study(researcher, estimated_minutes=minutes)
     (draft,) = studies.plan(study, 0, researcher)
     least = math.ceil(2 + 2 * minutes + 2 * math.sqrt(minutes))
-    assert least <= draft.most_minutes < 24 * 60
+    assert least <= draft.max_minutes < 24 * 60
     studies.create(draft, HOST)
-    assert fake._study(draft.external_id)["maximum_allowed_time"] == draft.most_minutes
+    assert fake._study(draft.external_id)["maximum_allowed_time"] == draft.max_minutes
 
 
 def test_what_takes_a_day_is_drafted_in_parts_or_not_at_all(fake, researcher, ada):
@@ -49,9 +49,9 @@ def test_what_takes_a_day_is_drafted_in_parts_or_not_at_all(fake, researcher, ad
 def test_a_longest_time_that_is_too_short_is_refused_with_its_bounds(fake, study, researcher):
     (draft,) = studies.plan(study, 0, researcher)
     with pytest.raises(studies.PlanError, match="is 29 to 1439 minutes"):
-        studies.change(draft, {"most_minutes": 28})
+        studies.change(draft, {"max_minutes": 28})
     with pytest.raises(studies.PlanError, match="less than a day"):
-        studies.change(draft, {"minutes": 693, "most_minutes": 1439, "reward_cents": 10**6})
+        studies.change(draft, {"minutes": 693, "max_minutes": 1439, "reward_cents": 10**6})
 
 
 # Pay ---------------------------------------------------------------------------------------------

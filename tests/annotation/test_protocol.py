@@ -3,7 +3,7 @@
 import pytest
 from django.urls import reverse
 
-from annotation.models import Answer, Exposure, Participation, Step, Turn, Worker
+from annotation.models import Answer, Exposure, Participation, Status, Step, Turn, Worker
 from annotation.recruitment import seats
 from annotation.recruitment.seats import worker_key
 from annotation.steps import training_step, withdrawal
@@ -66,7 +66,7 @@ def test_the_way_from_the_link_to_the_completion_code(client, study):
         assert turn.step == Step.ANNOTATION
         submit(client, participation, turn, turn.example.gold)
     participation.refresh_from_db()
-    assert participation.status == Participation.Status.COMPLETED
+    assert participation.status == Status.COMPLETED
     assert participation.completion_code in client.get(work).content.decode()
     assert Answer.objects.filter(s1=1).count() == 6
 
@@ -282,7 +282,7 @@ def test_the_next_task_is_offered_where_the_study_allows_it(client, researcher):
 
 def screened_out(participation):
     Participation.objects.filter(pk=participation.pk).update(
-        status=Participation.Status.SCREENED_OUT, seat_number=None
+        status=Status.SCREENED_OUT, seat_number=None
     )
 
 

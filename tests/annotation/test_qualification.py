@@ -82,7 +82,7 @@ def test_who_was_screened_out_cannot_go_on(client, researcher):
     study = study_with(researcher, "minimum", 50)
     gone = train(study, right=0)
     turn = gone.turns.last()
-    for name in ("continue", "come_back", "begin", "next_task"):
+    for name in ("continue", "resume", "begin", "next_task"):
         client.post(reverse(name, args=[gone.token]))
     client.post(reverse("answer", args=[gone.token]), {"turn": turn.pk, "label": "positive"})
     gone.refresh_from_db()
@@ -198,7 +198,7 @@ def test_who_left_the_waiting_page_for_good_frees_the_seat_and_may_come_back(
     waiting.refresh_from_db()
     assert waiting.status == "expired"
     seats.consent(somebody, agree=False)
-    client.post(reverse("come_back", args=[waiting.token]))
+    client.post(reverse("resume", args=[waiting.token]))
     seats.expire_idle(waiting.study)
     client.post(reverse("wait", args=[waiting.token]))
     waiting.refresh_from_db()

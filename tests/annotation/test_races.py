@@ -21,7 +21,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation import guards
-from annotation.models import Allocation, Answer, Exposure, Participation, Study, Turn
+from annotation.models import Allocation, Answer, Exposure, Participation, Status, Study, Turn
 from annotation.money import budget
 from annotation.pages.worker import start_limit
 from annotation.recruitment import seats as recruitment
@@ -295,7 +295,7 @@ def complete_while_expiring(researcher) -> Participation:
     def complete() -> None:
         with transaction.atomic():
             answering.lock(seat.token)
-            Participation.objects.filter(pk=seat.pk).update(status=Participation.Status.COMPLETED)
+            Participation.objects.filter(pk=seat.pk).update(status=Status.COMPLETED)
             updated.set()
             time.sleep(0.5)
 
@@ -485,7 +485,7 @@ def test_control_without_the_constraint_several_uploads_are_stored(researcher):
     task = factories.make_task()
     factories.predict(researcher, "toy", task, 4, 1)
     data = factories.prediction_lines(task)
-    upload = prediction_store.Upload(f"{task.name}_2_1.jsonl", data, task, 2, 1)
+    upload = prediction_store.PredictionUpload(f"{task.name}_2_1.jsonl", data, task, 2, 1)
     read = [prediction_store.scored([upload]) for _ in range(THREADS)]
     try:
         race(
@@ -549,7 +549,7 @@ def fifty_starts(researcher) -> tuple[Study, list[object]]:
     """50 people press Start at once on 50 seats, with a budget for ten of them."""
     study = factories.make_study(
         researcher, factories.make_task(), shots=[0, 2], annotators=25, estimated_minutes=10,
-        most_paid_hours="0.5", budget="60.00",
+        max_paid_hours="0.5", budget="60.00",
     )  # fmt: skip
     return study, race([lambda: factories.join(study) for _person in range(50)])
 

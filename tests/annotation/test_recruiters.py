@@ -10,6 +10,7 @@ from annotation.models import (
     Panel,
     Participation,
     PersonalLink,
+    Status,
     StudyEvent,
     Submission,
     Worker,
@@ -296,19 +297,19 @@ def test_personal_links_are_listed_by_their_names(ada, study):
     assert (reply.status_code, "Line 1" in reply.content.decode()) == (422, True)
 
 
-@pytest.mark.parametrize("way", ["start", "come_back"])
+@pytest.mark.parametrize("way", ["start", "resume"])
 def test_who_is_denied_meanwhile_does_not_come_back(ada, client, study, panel, way):
     """Review of security, finding 7: whoever had expired came back by both ways."""
     token = arrive(panel, client=client).url.split("/")[2]
     seat = Participation.objects.get(token=token)
     seats.consent(seat, agree=True)
     training_step.begin(token)
-    seats.give_back(seat, "expired")
+    seats.release_seat(seat, "expired")
     deny(ada, study, "p-1", "panel:Connect")
     if way == "start":
         reply = arrive(panel, client=client)
     else:
-        reply = client.post(reverse("come_back", args=[token]))
+        reply = client.post(reverse("resume", args=[token]))
     assert reply.status_code == 409
     assert "certain people only" in reply.content.decode()
     seat.refresh_from_db()
@@ -364,7 +365,7 @@ def test_an_id_is_stored_as_ciphertext_and_a_hash(panel):
     arrive(panel)
     stored = Submission.objects.get()
     assert "p-1" not in stored.person
-    assert identities.show(stored.person) == "p-1"
+    assert identities.decrypt(stored.person) == "p-1"
     assert Worker.objects.get().key == identities.worker_key("panel:Connect", "p-1")
 
 
@@ -372,7 +373,7 @@ def test_another_key_is_said_plainly(panel, settings):
     arrive(panel)
     settings.IDENTITY_KEY = "another"
     with pytest.raises(ValueError, match="IDENTITY_KEY"):
-        identities.show(Submission.objects.get().person)
+        identities.decrypt(Submission.objects.get().person)
 
 
 def test_declining_leaves_no_identity_behind(panel):
@@ -427,7 +428,7 @@ def test_the_id_of_a_worker_never_decides_where_they_are_sent(panel, study):
 
 def test_declining_after_the_seat_was_given_up_leaves_nothing_but_a_count_too(study, panel):
     seat = Participation.objects.get(token=arrive(panel).url.split("/")[2])
-    Participation.objects.update(status=Participation.Status.EXPIRED, seat_number=None)
+    Participation.objects.update(status=Status.EXPIRED, seat_number=None)
     Client().post(reverse("consent", args=[seat.token]), {"agree": "no"})
     assert not Participation.objects.exists()
     assert not Submission.objects.exists()

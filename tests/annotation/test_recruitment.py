@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import Answer, Kind, Participation, Study
+from annotation.models import Answer, Kind, Participation, Status, Study
 from annotation.money import ledger
 from annotation.recruitment import seats
 from annotation.steps import training_step
@@ -106,9 +106,7 @@ def test_a_seat_is_held_for_ten_minutes_until_consent(study):
 
 def expire(seat: Participation) -> None:
     """The worker did nothing for longer than the study's limit."""
-    Participation.objects.filter(pk=seat.pk).update(
-        status=Participation.Status.EXPIRED, seat_number=None
-    )
+    Participation.objects.filter(pk=seat.pk).update(status=Status.EXPIRED, seat_number=None)
     seat.refresh_from_db()
 
 
@@ -118,7 +116,7 @@ def test_whoever_comes_back_late_goes_on_where_they_stopped(client, study):
     expire(seat)
     page = client.get(reverse("work", args=[seat.token])).content.decode()
     assert "Go on where I stopped" in page
-    reply = client.post(reverse("come_back", args=[seat.token]))
+    reply = client.post(reverse("resume", args=[seat.token]))
     assert reply.url == reverse("work", args=[seat.token])
     seat.refresh_from_db()
     assert (seat.status, seat.seat_number is not None) == ("working", True)
@@ -150,7 +148,7 @@ def test_an_older_seat_is_no_way_around_the_tasks_per_worker(client, researcher)
     seats.consent(second, agree=True)
     training_step.begin(second.token)
     factories.work_through(second)
-    reply = client.post(reverse("come_back", args=[first.token]))
+    reply = client.post(reverse("resume", args=[first.token]))
     assert reply.status_code == 409
     assert "already taken part" in reply.content.decode()
 
@@ -161,7 +159,7 @@ def test_whoever_comes_back_too_late_is_told_so_and_keeps_their_answers(client, 
     factories.work_through(late, limit=2)
     expire(late)
     factories.join(study)
-    reply = client.post(reverse("come_back", args=[late.token]))
+    reply = client.post(reverse("resume", args=[late.token]))
     assert reply.status_code == 409
     assert "given to somebody else" in reply.content.decode()
     late.refresh_from_db()

@@ -151,7 +151,7 @@ def test_a_page_that_is_only_open_holds_no_seat_beyond_the_idle_limit(study, mon
     seat.refresh_from_db()
     assert seat.status == "expired"
     # An answer is another matter: it renews the seat.
-    assert Client().post(reverse("come_back", args=[seat.token])).status_code == 302
+    assert Client().post(reverse("resume", args=[seat.token])).status_code == 302
     fields = factories.fields_for(turn.example, list(turn.example.gold))
     Client().post(reverse("answer", args=[seat.token]), {"turn": turn.pk, **fields})
     assert Answer.objects.count() == 1
@@ -230,7 +230,7 @@ def test_a_researcher_frees_a_seat_by_hand_and_the_log_says_so(ada, study):
     assert study.events.last().what == f"seat of {seat.pseudonym} freed: a robot"
     assert study.events.last().by == study.owner
     assert ada.post(address, {"reason": "again"}).status_code == 422
-    assert Client().post(reverse("come_back", args=[seat.token])).status_code == 302
+    assert Client().post(reverse("resume", args=[seat.token])).status_code == 302
 
 
 def test_the_open_link_can_be_switched_off(ada, study):
@@ -272,7 +272,7 @@ def test_what_the_cookie_holds_stays_in_the_cookie(study):
     client = Client()
     start(study.link_code, client)
     secret = client.cookies["handful_worker"].value.split(":")[0]
-    seats.give_back(Participation.objects.get(), "expired")
+    seats.release_seat(Participation.objects.get(), "expired")
     page = landing(study.link_code, client)
     assert form_of(page)
     assert secret not in page
@@ -340,10 +340,10 @@ def test_a_refused_start_keeps_what_was_swept_up(researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=1, hourly_rate=60
     )
-    Study.objects.filter(pk=study.pk).update(budget=study.most_paid_hours * 60)
+    Study.objects.filter(pk=study.pk).update(budget=study.max_paid_hours * 60)
     left = factories.seat(study.scenarios.get())
     factories.work_through(left, limit=1)
-    seats.give_back(left, "expired")
+    seats.release_seat(left, "expired")
     Participation.objects.filter(pk=left.pk).update(worked_seconds=None)
     assert start(study.link_code).status_code == 409  # what was earned leaves no room for another
     left.refresh_from_db()
@@ -417,7 +417,7 @@ def test_an_expired_participation_is_handed_to_the_browser_that_began_it_alone(s
     seat = seat_of(start(sona.code, owner, query))
     seats.consent(seat, agree=True)
     training_step.begin(seat.token)
-    seats.give_back(seat, "expired")
+    seats.release_seat(seat, "expired")
     assert start(sona.code, Client(), query).status_code == 409
     assert seat_of(start(sona.code, owner, query)) == seat
 

@@ -3,7 +3,7 @@
 import pytest
 from django.core.management import CommandError, call_command
 
-from annotation.models import Answer, AnswerSpan, Kind, Participation
+from annotation.models import Answer, AnswerSpan, Kind, Participation, Status
 from annotation.simulation.robots import Knowledge
 from tasks.formats import Record
 from tests import factories
@@ -30,7 +30,7 @@ def test_gold_fills_every_simulated_seat_and_none_of_people(study):
     simulate(study, "gold")
     done = Participation.objects.all()
     assert {p.kind for p in done} == {Kind.SIMULATED}
-    assert {p.status for p in done} == {Participation.Status.COMPLETED}
+    assert {p.status for p in done} == {Status.COMPLETED}
     assert done.count() == 2 * 2 * 2
     assert mean("toy-places") == mean("toy-moods") == 1
 

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import zipfile
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -21,6 +20,7 @@ from annotation.models import (
     Kind,
     Participation,
     Qualification,
+    Status,
     Tombstone,
     Turn,
 )
@@ -110,7 +110,7 @@ def test_the_tables_no_longer_count_a_withdrawn_annotator(study, seats):
     withdrawal.withdraw(seats[1].token)
     frame = frames.annotators(study)
     assert frames.scenarios(frame).empty
-    row = frame[frame["status"] == Participation.Status.WITHDRAWN].iloc[0]
+    row = frame[frame["status"] == Status.WITHDRAWN].iloc[0]
     assert (row["n"], row["training_n"]) == (0, 0)
 
 
@@ -239,7 +239,7 @@ def test_no_row_but_these_says_anything_of_who_withdrew(withdraw, gone, tmp_path
     others = Answer.objects.exclude(turn__participation=gone).count()
     withdraw()
     gone.refresh_from_db()
-    assert (gone.qualified, gone.comprehension_tries, gone.browser) == (None, 0, "")
+    assert (gone.qualified, gone.comprehension_attempts_used, gone.browser) == (None, 0, "")
     assert holding([gone.pseudonym], tmp_path) == ({"Participation"}, set())
     left = set()
     for relation in Participation._meta.related_objects:
@@ -282,23 +282,6 @@ def test_the_funnel_still_counts_how_far_who_withdrew_had_come(gone, client, res
     withdrawal.withdraw(gone.token)
     withdrawal.withdraw(low.token)
     assert came() == before
-
-
-def test_who_withdrew_before_leaves_as_little_after_the_migration(gone, researcher):
-    stays = Participation.objects.exclude(pk=gone.pk).filter(kind=Kind.PERSON).get()
-    withdrawal.withdraw(gone.token)
-    gone.decisions.update(reason="training S1 57.1")
-    Participation.objects.filter(pk=gone.pk).update(
-        qualified=True, comprehension_tries=2, browser="b"
-    )
-    module = "annotation.migrations.0018_withdrawal_leaves_no_score"
-    import_module(module).forget(apps, None)
-    gone.refresh_from_db()
-    assert (gone.qualified, gone.comprehension_tries, gone.browser) == (None, 0, "")
-    assert {one.reason for one in gone.decisions.all()} == {"withdrawn"}
-    assert "withdrawn" not in {one.reason for one in stays.decisions.all()}
-    stays.refresh_from_db()
-    assert (stays.qualified, stays.browser) == (True, f"browser-of-{stays.pk}")
 
 
 @pytest.mark.sqlite

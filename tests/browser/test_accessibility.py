@@ -14,7 +14,7 @@ from annotation.platforms.prolific import studies
 from annotation.recruitment import seats
 from annotation.steps import qualification, training_step, withdrawal
 from tasks import jobs, uploads
-from tasks.models import Job, Upload
+from tasks.models import Job, TaskUpload
 from tasks.predictions import store as prediction_store
 from tasks.predictions import upload_job as prediction_upload
 from tests import factories
@@ -295,10 +295,10 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways_at_320_px(open_browser, 
     is_accessible(page, state)
 
 
-def uploaded(researcher, **changes: str) -> Upload:
+def uploaded(researcher, **changes: str) -> TaskUpload:
     """Files of a task that wait to be confirmed, or to be mended."""
     contents = {"task.toml": card_text(), "toy_test.jsonl": line(), **changes}
-    upload = Upload.objects.create(owner=researcher)
+    upload = TaskUpload.objects.create(owner=researcher)
     made = [SimpleUploadedFile(name, text.encode()) for name, text in contents.items()]
     uploads.add(upload, made)
     uploads.start_check(upload, researcher)
@@ -320,7 +320,7 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher, settings, 
     studies.plan(study, 1, researcher)
     waiting = decided_on(researcher)
     predicted = factories.prediction_lines(task)
-    upload = prediction_store.Upload("toy_0.jsonl", predicted, task, 0, None)
+    upload = prediction_store.PredictionUpload("toy_0.jsonl", predicted, task, 0, None)
     scored = prediction_upload.begin("large", [upload], researcher)
     jobs.advance(scored)
     page.goto("/sign-in/")

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from analysis.export import bundle_job
 from tasks import jobs, uploads
-from tasks.models import Job, Task, Upload
+from tasks.models import Job, Task, TaskUpload
 from tests import factories
 from tests.browser.test_accessibility import violations
 
@@ -56,7 +56,7 @@ def test_mnli_is_uploaded_looked_at_and_confirmed(ada, clues):
     ada.wait_for_url("**/tasks/MNLI/1/")
     expect(ada.get_by_text("MNLI v1 is imported.")).to_be_visible()
     assert Task.objects.get().test_split.examples.count() == 210
-    assert not Upload.objects.exists()
+    assert not TaskUpload.objects.exists()
 
 
 @pytest.mark.real_data
@@ -81,7 +81,7 @@ def test_an_upload_that_is_refused_says_why_where_it_was_made(ada, tmp_path):
 
 
 def test_a_choice_that_is_too_large_is_told_before_it_is_sent(ada, tmp_path, monkeypatch):
-    monkeypatch.setattr(uploads, "MOST_BYTES", 1_000_000)
+    monkeypatch.setattr(uploads, "MAX_BYTES", 1_000_000)
     large = tmp_path / "toy_test.jsonl"
     large.write_bytes(b" " * 2_500_000)
     ada.goto("/tasks/import/")

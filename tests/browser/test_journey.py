@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from annotation.models import Answer, Participation
+from annotation.models import Answer, Participation, Status
 from tests import factories
 from tests.browser.conftest import Desk
 
@@ -48,7 +48,7 @@ def test_from_the_link_to_the_completion_code_with_the_keyboard_only(page, resea
         page.wait_for_selector(f"span-answer[data-ready]:not([data-key='{key}']), .code")
     participation = Participation.objects.get()
     expect(page.locator("body")).to_contain_text(participation.completion_code)
-    assert participation.status == Participation.Status.COMPLETED
+    assert participation.status == Status.COMPLETED
     assert Answer.objects.count() == 4
 
 

@@ -134,6 +134,6 @@ def test_a_machine_ahead_takes_no_chunk_that_another_is_at(db, set_clock, monkey
         set_clock(timedelta(hours=2))
         assert not jobs.run_chunk(Job.objects.get(pk=job.pk))
 
-    monkeypatch.setitem(jobs.KINDS, "one", jobs.Kind(chunk, timedelta(minutes=1)))
+    monkeypatch.setitem(jobs.KINDS, "one", jobs.JobKind(chunk, timedelta(minutes=1)))
     jobs.advance(jobs.start("one", {}, total=1, owner=None))
     assert ran == [0]

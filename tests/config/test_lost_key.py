@@ -103,7 +103,7 @@ def test_a_payment_that_broke_off_is_looked_up_by_hash(fake, batch, lose):
 
 
 def test_what_nobody_can_look_up_is_told_in_a_sentence(ada, fake, study, batch, lose):
-    PaymentBatch.objects.update(state="paying", paying_since=batch.made_at)
+    PaymentBatch.objects.update(state="paying", paying_since=batch.created_at)
     lose("IDENTITY_KEY", "WORKER_KEY")
     for one in PaymentBatch.objects.filter(method__in=["approval", "bonus"]):
         reply = ada.post(reverse("pay", args=[study.name]), {"action": "pay", "batch": one.pk})

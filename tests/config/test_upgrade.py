@@ -3,7 +3,6 @@
 Each test that migrates has a database of its own and runs the real command in a process.
 """
 
-import importlib
 import os
 import secrets
 import signal
@@ -15,13 +14,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 import psycopg2
 import pytest
-from django.apps import apps
 from django.db import connection
-from django.urls import reverse
 
 from annotation import guards
-from annotation.models import Participation, Study
-from tests import factories
+from tasks import retired
 
 ROOT = Path(__file__).parents[2]
 NEXT_RELEASE = {"DJANGO_SETTINGS_MODULE": "tests.next_release.settings"}
@@ -120,30 +116,32 @@ def test_migrate_puts_guards_back_that_an_upgrade_of_an_earlier_release_lost(ans
 
 
 def test_migrating_backwards_is_refused_with_a_sentence_before_anything_changes(answered):
-    back = manage(answered, "migrate", "-v0", "annotation", "0012")
+    back = manage(answered, "migrate", "-v0", "annotation", "zero")
     assert back.returncode == 1
     assert back.stderr.strip() == f"CommandError: {guards.NO_WAY_BACK}"
     applied = manage(answered, "showmigrations", "annotation").stdout
-    assert "[X] 0013" in applied
+    assert "[X] 0001" in applied
     assert "[ ]" not in applied
 
 
-def test_a_study_opened_before_consent_texts_had_versions_gets_its_first(ada, researcher):
-    """Its report was a 500, and what people agreed to was not on record."""
-    study = factories.make_study(researcher, factories.make_task(), shots=[2])
-    draft = factories.make_study(researcher, factories.make_task(), status="draft", shots=[2])
-    agreed = factories.seat(study.scenarios.get())
-    undecided = factories.join(study)
-    Participation.objects.update(consent_text=None)
-    study.consent_texts.all().delete()
-    migration = importlib.import_module("annotation.migrations.0017_first_consent_texts")
-    for _ in range(2):
-        migration.fill(apps, None)
-    (text,) = study.consent_texts.all()
-    assert (text.version, text.text, text.since) == (1, study.consent_text, study.opened_at)
-    assert not draft.consent_texts.exists()
-    agreed.refresh_from_db()
-    undecided.refresh_from_db()
-    assert (agreed.consent_text, undecided.consent_text) == (text, None)
-    assert ada.get(reverse("report", args=[study.name])).status_code == 200
-    assert Study.objects.get(pk=study.pk).manifest_hash == study.manifest_hash
+RETIRE = """
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+MigrationRecorder(connection).record_applied({app!r}, {name!r})
+"""
+
+
+@pytest.mark.parametrize(("app", "name"), retired.SECOND)
+def test_a_database_from_before_0_1_0_is_refused_by_migrate_and_at_start(answered, app, name):
+    assert manage(answered, "shell", "-v0", "-c", RETIRE.format(app=app, name=name)).returncode == 0
+    upgrade = manage(answered | NEXT_RELEASE, "migrate", "-v0")
+    assert upgrade.returncode == 1
+    assert upgrade.stderr.strip() == f"CommandError: {retired.SENTENCE}"
+    assert asked(answered) == "0 False True 4"
+    for server in ("wsgi", "asgi"):
+        start = subprocess.run(
+            [sys.executable, "-c", f"import config.{server}"],
+            cwd=ROOT, env=answered, capture_output=True, text=True, timeout=100,
+        )  # fmt: skip
+        assert start.returncode != 0
+        assert retired.SENTENCE in start.stderr

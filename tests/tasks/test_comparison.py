@@ -5,10 +5,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.comparison import compare
-from tasks.spans import Answer, occurrences, read_typed, tokens
+from tasks.spans import GivenAnswer, occurrences, read_typed, tokens
 
 TEXT = "Ann Lee met Bo in Rio, and Bo left Rio for New York."
-NOTHING = Answer((), "", True)
+NOTHING = GivenAnswer((), "", True)
 
 
 def verdicts(typed: str, gold: list[str], rule: str = "set", text: str = TEXT):
@@ -17,14 +17,14 @@ def verdicts(typed: str, gold: list[str], rule: str = "set", text: str = TEXT):
 
 
 def test_a_right_text_is_right_wherever_it_was_highlighted():
-    second = Answer((occurrences("Bo", [TEXT])[1],), "", False)
+    second = GivenAnswer((occurrences("Bo", [TEXT])[1],), "", False)
     result = compare(second, ["Bo"], "set", [TEXT])
     assert (result.right, result.missed, result.s1) == (["Bo"], [], 1)
     assert [mark.start for mark in result.marks] == [TEXT.rindex("Bo")]
 
 
 def test_both_places_of_a_right_text_are_right():
-    both = Answer(tuple(occurrences("Bo", [TEXT])), "", False)
+    both = GivenAnswer(tuple(occurrences("Bo", [TEXT])), "", False)
     assert [m.verdict for m in compare(both, ["Bo"], "set", [TEXT]).marks] == ["right", "right"]
 
 
@@ -79,7 +79,7 @@ def test_a_highlight_where_there_is_no_answer_is_extra():
 
 
 def test_labels_have_no_marks():
-    result = compare(Answer((), "no", False), ["yes"], "set", [TEXT])
+    result = compare(GivenAnswer((), "no", False), ["yes"], "set", [TEXT])
     assert (result.marks, result.extra, result.missed, result.unreachable) == (
         (), ["no"], ["yes"], [],
     )  # fmt: skip
@@ -94,12 +94,12 @@ def test_the_pieces_always_add_up_to_the_text(text, data):
     chosen = text[cut[data.draw(places)][0] :].strip()[:3].strip()
     gold = text[cut[data.draw(places)][0] :].strip()[:4]
     spans = tuple(occurrences(chosen, [text])[:1])
-    result = compare(Answer(spans, "", not spans), [gold], "set", [text])
+    result = compare(GivenAnswer(spans, "", not spans), [gold], "set", [text])
     assert "".join(piece.text for piece in result.pieces(0, text)) == text
 
 
 def test_a_gold_text_of_the_question_is_marked_there_where_it_can_be_highlighted():
     asked = "Which of the two, Bo or Al?"
-    result = compare(Answer((), "", True), ["Al"], "set", [TEXT], asked)
+    result = compare(GivenAnswer((), "", True), ["Al"], "set", [TEXT], asked)
     assert [(m.verdict, m.segment, m.text) for m in result.marks] == [("missed", -1, "Al")]
-    assert "Al" in compare(Answer((), "", True), ["Al"], "set", [TEXT]).unreachable
+    assert "Al" in compare(GivenAnswer((), "", True), ["Al"], "set", [TEXT]).unreachable

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from analysis.export import bundle_job
 from tasks import jobs, uploads
-from tasks.models import Job, PredictionFile, Task, Upload
+from tasks.models import Job, PredictionFile, Task, TaskUpload
 from tests import factories
 from tests.tasks.test_import_in_browser import GOOD, act, act_files, send, settle, text
 from tests.tasks.test_importing import line
@@ -28,7 +28,7 @@ def test_a_part_of_a_job_that_finds_no_room_says_so_and_goes_on_when_there_is(
     def chunk(job, number):
         Path(target[0]).write_text("x")
 
-    monkeypatch.setitem(jobs.KINDS, "writing", jobs.Kind(chunk, timedelta(minutes=1)))
+    monkeypatch.setitem(jobs.KINDS, "writing", jobs.JobKind(chunk, timedelta(minutes=1)))
     job = jobs.start("writing", {}, total=1, owner=None)
     jobs.advance(job)
     assert job.has_failed
@@ -71,7 +71,7 @@ def test_an_upload_on_a_full_disk_is_named_and_leaves_nothing(ada, disk):
     assert reply.status_code == 422
     assert NAMED in text(reply)
     assert files_in(disk) == []
-    assert not Upload.objects.exists()
+    assert not TaskUpload.objects.exists()
     page = settle(ada, send(ada, GOOD))
     act(ada, page, "confirm")
     assert Task.objects.exists()
@@ -84,7 +84,7 @@ def test_files_that_are_added_on_a_full_disk_leave_the_others_as_they_are(ada, d
     page = act_files(ada, page, {"toy_train_1_2.jsonl": LARGE})
     assert NAMED in text(page)
     assert sorted(files_in(disk)) == before
-    assert uploads.names(Upload.objects.get()) == sorted(GOOD)
+    assert uploads.names(TaskUpload.objects.get()) == sorted(GOOD)
 
 
 @pytest.mark.small_disk

@@ -12,7 +12,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from tasks import checking, jobs, uploads
-from tasks.models import Job, PredictionFile, Split, Task, Upload
+from tasks.models import Job, PredictionFile, Split, Task, TaskUpload
 from tasks.spans import ceiling
 from tests import factories
 from tests.tasks.test_import_in_browser import GOOD, act, act_files, send, settle, text, zipped
@@ -73,7 +73,7 @@ def test_equal_golds_are_looked_for_once_and_no_further_than_their_first_place()
 def test_a_zip_of_more_than_500_names_is_refused_before_it_is_unpacked(ada):
     many = zipped({f"toy_train_1_{number}.jsonl": "" for number in range(1, 502)})
     assert "it holds 501 files, and at most 500 are taken" in text(send(ada, {"many.zip": many}))
-    assert not Upload.objects.exists()
+    assert not TaskUpload.objects.exists()
 
 
 def test_an_upload_holds_at_most_500_files(ada, monkeypatch):
@@ -193,7 +193,7 @@ def busy():
 def test_who_comes_while_another_upload_is_checked_waits_without_holding_a_thread(ada, busy):
     page = send(ada, GOOD)
     job = page.context["job"]
-    assert (job.state, job.done, job.claim, job.tries) == ("waiting", 0, "", 0)
+    assert (job.state, job.done, job.claim, job.attempts) == ("waiting", 0, "", 0)
     checking._one_at_a_time.release()
     page = settle(ada, page)
     assert "Data report" in text(page)

@@ -19,7 +19,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tasks import jobs, uploads
-from tasks.models import Example, Job, Task, Upload
+from tasks.models import Example, Job, Task, TaskUpload
 from tests.tasks.test_importing import BAD, BAD_CARDS, card_text, line
 
 GOOD = {
@@ -103,7 +103,7 @@ def test_a_task_of_clues_comes_in_as_from_the_terminal(ada, clues, var, name, fo
     task = Task.objects.get()
     assert page.redirect_chain[-1][0] == reverse("task", args=[name, 1])
     assert f"{name} v1 is imported" in text(page)
-    assert not Upload.objects.exists()
+    assert not TaskUpload.objects.exists()
     assert not Job.objects.exists()
     assert stored_folders(var) == []
     before = task.content_hash
@@ -144,7 +144,7 @@ def test_an_own_task_comes_in_with_its_card(ada):
 def test_without_htmx_and_with_it_the_same_happens(ada):
     fields = {"card": "", "files": files(GOOD)}
     reply = ada.post(reverse("task_import"), fields, headers={"HX-Request": "true"})
-    assert reply["HX-Redirect"] == reverse("task_upload", args=[Upload.objects.get().pk])
+    assert reply["HX-Redirect"] == reverse("task_upload", args=[TaskUpload.objects.get().pk])
 
 
 def test_an_upload_says_what_it_will_change(ada):
@@ -165,10 +165,10 @@ def test_get_stores_nothing_and_confirms_nothing(ada):
     for name in ("files", "run", "confirm", "discard"):
         reply = ada.get(reverse(f"task_upload_{name}", args=[upload.pk]))
         assert reply["Location"] == reverse("task_upload", args=[upload.pk])
-    before = list(Job.objects.values()), list(Upload.objects.values())
+    before = list(Job.objects.values()), list(TaskUpload.objects.values())
     ada.get(reverse("task_upload", args=[upload.pk]))
     ada.get(reverse("task_import"))
-    assert before == (list(Job.objects.values()), list(Upload.objects.values()))
+    assert before == (list(Job.objects.values()), list(TaskUpload.objects.values()))
     assert not Task.objects.exists()
 
 
@@ -181,7 +181,7 @@ def test_an_upload_can_be_left_and_found_again_or_discarded(ada, var):
     page = act(ada, page, "discard")
     assert "discarded" in text(page)
     assert stored_folders(var) == []
-    assert not Upload.objects.exists()
+    assert not TaskUpload.objects.exists()
     assert not Job.objects.exists()
     assert ada.get(reverse("task_upload", args=[upload.pk])).status_code == 404
 
@@ -198,17 +198,17 @@ def test_an_upload_is_nobody_elses(ada, other_researcher):
     for name in ("files", "run", "confirm", "discard"):
         assert other.post(reverse(f"task_upload_{name}", args=[upload.pk])).status_code == 404
     assert "Begun before" not in other.get(reverse("task_import")).content.decode()
-    assert Upload.objects.exists()
+    assert TaskUpload.objects.exists()
 
 
 def test_an_upload_is_gone_after_a_day(ada, var):
     upload = settle(ada, send(ada, GOOD)).context["upload"]
-    Upload.objects.update(made_at=timezone.now() - timedelta(hours=25))
+    TaskUpload.objects.update(created_at=timezone.now() - timedelta(hours=25))
     for name, hours in (("of-nobody", 2), ("of-nobody-yet", 0)):
         (var / "uploads" / name).mkdir()
         os.utime(var / "uploads" / name, (time.time() - hours * 3600,) * 2)
     call_command("run_jobs")
-    assert not Upload.objects.filter(pk=upload.pk).exists()
+    assert not TaskUpload.objects.filter(pk=upload.pk).exists()
     assert not Job.objects.exists()
     assert stored_folders(var) == ["of-nobody-yet"]
 
@@ -229,7 +229,7 @@ def test_what_is_large_is_read_part_by_part(ada, monkeypatch):
     assert "cannot be changed any more" in text(page)
     act(ada, page, "run")
     assert Task.objects.exists()
-    assert not Upload.objects.exists()
+    assert not TaskUpload.objects.exists()
 
 
 def test_the_command_imports_what_was_confirmed(ada, monkeypatch):
@@ -384,13 +384,13 @@ def test_an_upload_of_nothing_useful_is_refused_and_leaves_nothing(ada, var, con
     reply = send(ada, contents)
     assert reply.status_code == 422
     assert sentence in text(reply)
-    assert not Upload.objects.exists()
+    assert not TaskUpload.objects.exists()
     assert not (var / "uploads").exists() or stored_folders(var) == []
 
 
 def test_an_unknown_card_is_refused(ada):
     assert send(ada, GOOD, "../../etc/passwd").status_code == 422
-    assert not Upload.objects.exists()
+    assert not TaskUpload.objects.exists()
     page = settle(ada, send(ada, GOOD))
     assert act(ada, page, "files", card="nobody").status_code == 422
     assert act(ada, page, "files", card="").status_code == 422
@@ -424,7 +424,7 @@ def test_two_files_of_one_name_are_told(ada):
 
 @pytest.fixture
 def small_limit(monkeypatch):
-    monkeypatch.setattr(uploads, "MOST_BYTES", 100_000)
+    monkeypatch.setattr(uploads, "MAX_BYTES", 100_000)
 
 
 def test_a_zip_that_would_unpack_to_too_much_is_refused(ada, var, small_limit):
@@ -515,7 +515,7 @@ def test_sweeping_up_leaves_the_files_of_who_comes_at_that_moment(researcher):
         """Right after the uploads that there are were looked up."""
         found = execute(sql, *arguments)
         if "tasks_upload" in sql and "WHERE" not in sql and not came:
-            came.append(Upload(owner=researcher))
+            came.append(TaskUpload(owner=researcher))
             came[0].save()
             uploads.folder_of(came[0]).mkdir()
         return found

@@ -35,7 +35,7 @@ def ran(monkeypatch):
             raise KeyboardInterrupt
         return number * number
 
-    monkeypatch.setitem(jobs.KINDS, "squares", jobs.Kind(chunk, timedelta(minutes=1)))
+    monkeypatch.setitem(jobs.KINDS, "squares", jobs.JobKind(chunk, timedelta(minutes=1)))
     monkeypatch.setattr(jobs, "POLL", 0)
     return numbers
 
@@ -117,7 +117,7 @@ def test_whoever_is_stopped_from_the_keyboard_leaves_the_chunk_free(db, ran):
 def abandoned(job: Job, until: timedelta) -> None:
     """As a killed process leaves it: claimed for a while."""
     Job.objects.filter(pk=job.pk).update(
-        state="running", claim="f" * 32, claimed_until=timezone.now() + until, tries=1
+        state="running", claim="f" * 32, claimed_until=timezone.now() + until, attempts=1
     )
 
 
@@ -140,14 +140,14 @@ def test_whose_claim_ran_out_cannot_store_any_more(db, ran, monkeypatch):
         abandoned(job, timedelta(seconds=30))
         return "too late"
 
-    monkeypatch.setitem(jobs.KINDS, "squares", jobs.Kind(slow, timedelta(minutes=1)))
+    monkeypatch.setitem(jobs.KINDS, "squares", jobs.JobKind(slow, timedelta(minutes=1)))
     jobs.advance(job)
     assert (job.state, job.done, job.result, job.claim) == ("running", 0, [], "f" * 32)
 
 
 def test_a_chunk_that_kills_its_process_each_time_fails_at_last(db, ran):
     job = squares()
-    for _ in range(jobs.MOST_TRIES):
+    for _ in range(jobs.MAX_ATTEMPTS):
         Job.objects.filter(pk=job.pk).update(claimed_until=None, claim="", state="waiting")
         assert jobs._claim(job)
     Job.objects.filter(pk=job.pk).update(claimed_until=timezone.now() - timedelta(seconds=1))
@@ -171,14 +171,16 @@ def test_what_a_chunk_writes_for_a_job_that_is_dropped_meanwhile_is_deleted(
         jobs.folder_of(job).mkdir(parents=True)
         (jobs.folder_of(job) / "secret.csv").write_text("x")
 
-    monkeypatch.setitem(jobs.KINDS, "squares", jobs.Kind(chunk, timedelta(minutes=1)))
+    monkeypatch.setitem(jobs.KINDS, "squares", jobs.JobKind(chunk, timedelta(minutes=1)))
     jobs.advance(squares())
     assert list((tmp_path / "jobs").iterdir()) == []
 
 
 def test_a_job_that_is_deleted_while_it_is_done_ends_quietly(db, ran, monkeypatch):
     job = squares()
-    gone = jobs.Kind(lambda job, number: Job.objects.all().delete() and None, timedelta(minutes=1))
+    gone = jobs.JobKind(
+        lambda job, number: Job.objects.all().delete() and None, timedelta(minutes=1)
+    )
     monkeypatch.setitem(jobs.KINDS, "squares", gone)
     jobs.advance(job)
     assert not Job.objects.exists()
@@ -263,7 +265,7 @@ def test_many_polls_at_once_run_a_chunk_once(ran):
 def test_control_without_the_condition_the_chunk_is_run_many_times(ran, monkeypatch):
     """What is stored is right all the same: the name of the claim sees to that."""
     monkeypatch.setattr(jobs, "_free", lambda now: Q())
-    monkeypatch.setattr(jobs, "MOST_TRIES", 10 * THREADS)
+    monkeypatch.setattr(jobs, "MAX_ATTEMPTS", 10 * THREADS)
     for attempt in range(10):
         ran.clear()
         assert polls_at_once(attempt).result == [0]
@@ -297,7 +299,7 @@ def test_the_claim_of_whoever_is_still_at_a_chunk_is_renewed_up_to_its_limit(ran
         held_until(job, lambda until: until > first + timedelta(milliseconds=100))
         seen.append(first)
 
-    monkeypatch.setitem(jobs.KINDS, "squares", jobs.Kind(slow, timedelta(minutes=1)))
+    monkeypatch.setitem(jobs.KINDS, "squares", jobs.JobKind(slow, timedelta(minutes=1)))
     jobs.advance(job)
     assert seen
     assert job.state == "done"
@@ -313,7 +315,7 @@ def test_a_claim_is_renewed_no_longer_than_a_chunk_may_last(ran, monkeypatch):
         while any(one.name == f"claim on job {job.pk}" for one in threading.enumerate()):
             time.sleep(0.01)
 
-    monkeypatch.setitem(jobs.KINDS, "squares", jobs.Kind(endless, timedelta(seconds=0.1)))
+    monkeypatch.setitem(jobs.KINDS, "squares", jobs.JobKind(endless, timedelta(seconds=0.1)))
     jobs.advance(job)
     assert job.state == "done"
 

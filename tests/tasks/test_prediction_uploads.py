@@ -5,7 +5,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from tasks import jobs
-from tasks.models import Job, Model, PredictionFile
+from tasks.models import Job, LanguageModel, PredictionFile
 from tasks.predictions import store as prediction_store
 from tasks.predictions import upload_job as prediction_upload
 from tests import factories
@@ -55,17 +55,17 @@ def test_files_are_scored_one_by_one_and_stored_at_the_end(ada, researcher, task
     for done in range(4):
         assert f"{done} of 4 parts done" in shown(ada)
         assert not PredictionFile.objects.exists()
-        assert not Model.objects.exists()
+        assert not LanguageModel.objects.exists()
         go_on(ada)
     page = shown(ada)
     assert "3 files stored." in page
     assert reverse("model", args=["toy"]) in page
-    assert Model.objects.get().title == "A model"
+    assert LanguageModel.objects.get().title == "A model"
     assert not list((var / "jobs").iterdir())
     # The same as in one request.
     stored = PredictionFile.objects.with_scores().get(split_number=2)
     data = files(task, 2)[0].read()
-    upload = prediction_store.Upload(stored.filename, data, task, 2, 2)
+    upload = prediction_store.PredictionUpload(stored.filename, data, task, 2, 2)
     (other,) = prediction_store.add("other", [upload], researcher)
     rows = ("example", "predicted", "s1")
     assert list(stored.predictions.values_list(*rows)) == list(other.predictions.values_list(*rows))
@@ -89,7 +89,7 @@ def test_a_large_upload_against_the_card_is_refused_whole(ada):
     while not go_on(ada).is_done:
         pass
     assert "4 of 4 predictions are no label of this task: &#x27;Positive&#x27;" in shown(ada)
-    assert not Model.objects.exists()
+    assert not LanguageModel.objects.exists()
 
 
 def test_small_files_are_scored_together_and_each_bad_one_named(ada, task, monkeypatch):
@@ -120,7 +120,7 @@ def test_if_one_file_does_not_do_nothing_is_stored_and_each_is_named(ada, task, 
     assert f"{task.name}_2_1.jsonl, line 1, field id: &#x27;nobody&#x27;" in page
     assert f"{task.name}_2_3.jsonl, line 1" in page
     assert f"{task.name}_2_2.jsonl" not in page
-    assert not Model.objects.exists()
+    assert not LanguageModel.objects.exists()
     assert not list((var / "jobs").iterdir())
 
 
@@ -139,7 +139,7 @@ def test_what_can_be_seen_at_once_is_said_at_the_form(ada, researcher, other_res
     assert not Job.objects.exists()
     assert PredictionFile.objects.count() == 2
     assert send(ada, files(task, 2), "new").status_code == 302
-    assert not Model.objects.filter(name="new").exists()
+    assert not LanguageModel.objects.filter(name="new").exists()
 
 
 def test_a_place_that_was_taken_meanwhile_is_said_at_the_end(ada, researcher, task):

@@ -14,9 +14,9 @@ from django.urls import reverse
 
 from tasks.formats import FormatError
 from tasks.metrics import s1
-from tasks.models import Model, Prediction, PredictionFile, Task
+from tasks.models import LanguageModel, Prediction, PredictionFile, Task
 from tasks.predictions.format import Place, parse, place_of
-from tasks.predictions.store import PredictionsError, Upload, add
+from tasks.predictions.store import PredictionsError, PredictionUpload, add
 from tests import factories
 
 IDS = ["a", "b"]
@@ -113,10 +113,10 @@ def task(db) -> Task:
     return factories.make_task(splits=5, test_size=6)
 
 
-def upload(task, *, shots=2, number=1, name="", data=None, predict=None) -> Upload:
+def upload(task, *, shots=2, number=1, name="", data=None, predict=None) -> PredictionUpload:
     name = name or f"{task.name}_{shots}_{number}.jsonl"
     data = factories.prediction_lines(task, predict) if data is None else data
-    return Upload(name, data, task, shots, number)
+    return PredictionUpload(name, data, task, shots, number)
 
 
 def test_each_prediction_is_scored_like_an_answer(researcher, task):
@@ -154,7 +154,7 @@ def test_if_one_file_does_not_do_nothing_is_stored_and_each_is_named(researcher,
         "toy-places_2_2.jsonl, line 1",
         "toy-places_2_3.jsonl, line 1, field id",
     ]
-    assert not Model.objects.exists()
+    assert not LanguageModel.objects.exists()
     assert not Prediction.objects.exists()
 
 
@@ -163,7 +163,7 @@ def test_predictions_are_not_overwritten(researcher, task):
     with pytest.raises(PredictionsError, match="at 2 shots, split 1 already .*delete that file"):
         add("toy", [upload(task, number=2), upload(task, number=1)], researcher, title="New")
     assert PredictionFile.objects.count() == 1
-    assert Model.objects.get().title == ""
+    assert LanguageModel.objects.get().title == ""
     factories.predict(researcher, "other", task, 2, 1)
 
 
@@ -171,7 +171,7 @@ def test_zero_shots_has_one_run_and_no_split(researcher, task):
     factories.predict(researcher, "toy", task, 0)
     with pytest.raises(PredictionsError, match="at 0 shots already"):
         factories.predict(researcher, "toy", task, 0)
-    model = Model.objects.get()
+    model = LanguageModel.objects.get()
     for shots, number in ((0, 1), (2, None), (2, 0), (0, None)):
         with pytest.raises(IntegrityError), transaction.atomic():
             PredictionFile.objects.create(
@@ -199,7 +199,7 @@ def test_details_are_kept_and_an_empty_one_leaves_what_is_there(researcher, task
     details = {"title": "A toy", "link": "https://example.org", "parameters": 7_000_000}
     add("toy", [upload(task, number=1)], researcher, **details)
     add("toy", [upload(task, number=2)], researcher, title="", link="", parameters=None)
-    model = Model.objects.get()
+    model = LanguageModel.objects.get()
     assert (model.title, model.link, model.parameters) == tuple(details.values())
 
 
@@ -210,7 +210,7 @@ def test_details_are_kept_and_an_empty_one_leaves_what_is_there(researcher, task
 def test_a_name_or_detail_that_does_not_do_stores_nothing(researcher, task, name, details):
     with pytest.raises(ValidationError):
         add(name, [upload(task)], researcher, **details)
-    assert not Model.objects.exists()
+    assert not LanguageModel.objects.exists()
 
 
 def test_somebody_elses_model_cannot_be_added_to(researcher, other_researcher, task):
@@ -281,7 +281,7 @@ def test_a_model_has_one_button_as_people_have(researcher, labels, predicted, pr
     with pytest.raises(PredictionsError) as refused:
         add("toy", [good, bad], researcher)
     assert refused.value.problems == [f"bad.jsonl, {problem}" for problem in problems]
-    assert not Model.objects.exists()
+    assert not LanguageModel.objects.exists()
     assert not Prediction.objects.exists()
 
 
@@ -296,7 +296,7 @@ def test_a_span_task_takes_no_more_texts_than_its_card_and_no_empty_answer(resea
         "bad.jsonl, line 4, field predicted: 1 of 6 predictions have more than 1 text: 'home',"
         " 'bed'. This task takes 1 at most",
     ]
-    assert not Model.objects.exists()
+    assert not LanguageModel.objects.exists()
 
 
 def test_the_form_and_the_command_list_the_labels_and_store_nothing(ada, labels, tmp_path):
@@ -309,7 +309,7 @@ def test_the_form_and_the_command_list_the_labels_and_store_nothing(ada, labels,
     (tmp_path / "toy-labels_2_1.jsonl").write_bytes(data)
     with pytest.raises(CommandError, match="6 of 6 .* Its labels are: positive, negative"):
         call_command("import_predictions", "toy", str(tmp_path))
-    assert not Model.objects.exists()
+    assert not LanguageModel.objects.exists()
 
 
 def test_texts_that_nobody_could_highlight_are_stored_and_counted(ada, task, tmp_path, capsys):
@@ -355,7 +355,10 @@ def test_the_command_imports_a_folder(researcher, task, tmp_path, capsys):
     (tmp_path / "README.md").write_text("how they were made")
     call_command("import_predictions", "toy", str(tmp_path), "--parameters", "7")
     assert [file.split_number for file in PredictionFile.objects.all()] == [1, 2]
-    assert (Model.objects.get().parameters, Model.objects.get().uploaded_by) == (7, researcher)
+    assert (LanguageModel.objects.get().parameters, LanguageModel.objects.get().uploaded_by) == (
+        7,
+        researcher,
+    )
     assert "S1 100.00 over 6 examples" in capsys.readouterr().out
 
 
@@ -372,7 +375,7 @@ def test_the_command_names_what_does_not_do(researcher, task, tmp_path, name, te
     (tmp_path / name).write_text(text)
     with pytest.raises(CommandError, match=reason):
         call_command("import_predictions", "toy", str(tmp_path))
-    assert not Model.objects.exists()
+    assert not LanguageModel.objects.exists()
 
 
 def test_the_command_wants_files_and_a_researcher(researcher, other_researcher, task, tmp_path):
@@ -448,7 +451,7 @@ def test_the_form_says_what_does_not_do_and_stores_nothing(ada, task, fields, re
     reply = send(ada, ("out.jsonl", factories.prediction_lines(task)), **fields)
     assert reply.status_code == 422
     assert reason in reply.content.decode()
-    assert not Model.objects.exists()
+    assert not LanguageModel.objects.exists()
 
 
 def test_the_form_names_the_line_and_escapes_what_it_quotes(ada, task):
@@ -477,7 +480,7 @@ def test_a_model_without_files_can_be_deleted(ada, researcher, task):
     factories.predict(researcher, "toy", task, 2, 1).delete()
     assert "Delete this model" in ada.get(reverse("model", args=["toy"])).content.decode()
     assert ada.post(reverse("model_delete", args=["toy"])).url == reverse("models")
-    assert not Model.objects.exists()
+    assert not LanguageModel.objects.exists()
 
 
 def test_others_look_at_a_model_but_do_not_change_it(client, researcher, other_researcher, task):

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from tasks.importing import read_clues
 from tasks.spans import (
-    Answer,
     AnswerError,
+    GivenAnswer,
     Span,
     is_reachable,
     on_boundaries,
@@ -84,7 +84,7 @@ def span(start, end, **changes):
 
 def test_a_payload_becomes_slices_of_the_servers_text():
     answer = read_spans(payload(span(8, 10), span(2, 6)), [ODD])
-    assert answer == Answer((Span(0, 2, 6, "Lago"), Span(0, 8, 10, "e\u0301")), "", False)
+    assert answer == GivenAnswer((Span(0, 2, 6, "Lago"), Span(0, 8, 10, "e\u0301")), "", False)
     assert read_spans(payload(span(8, 13)), [ODD]).texts == ["e\u0301\r\n("]
 
 
@@ -148,7 +148,7 @@ def test_limits_of_the_card_hold_for_every_way_of_answering():
 def test_typed_lines_are_found_in_the_text():
     answer = read_typed("  Lago \r\n\r\nx_1\nLago", [ODD])
     assert answer.texts == ["Lago", "x_1"]
-    assert read_typed("", [ODD], no_answer=True) == Answer((), "", True)
+    assert read_typed("", [ODD], no_answer=True) == GivenAnswer((), "", True)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_what_is_highlighted_can_also_be_typed(text, data):
 
 
 def test_a_label_must_be_one_of_the_tasks():
-    assert read_label("yes", ["yes", "no"]) == Answer((), "yes", False)
+    assert read_label("yes", ["yes", "no"]) == GivenAnswer((), "yes", False)
     for label in ("", "maybe", "YES"):
         with pytest.raises(AnswerError):
             read_label(label, ["yes", "no"])

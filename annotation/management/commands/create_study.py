@@ -59,7 +59,7 @@ class Command(BaseCommand):
             tasks_per_worker=options["tasks_per_worker"],
             help_examples_at_zero_shots=options["help_examples_at_zero_shots"],
             hourly_rate=self._amount(options, "hourly_rate"),
-            most_paid_hours=self._amount(options, "most_paid_hours"),
+            max_paid_hours=self._amount(options, "max_paid_hours"),
             budget=self._amount(options, "budget"),
             currency=options["currency"],
             estimated_minutes=options["minutes"],

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 from tqdm import tqdm
 
-from annotation.models import Kind, Participation, Study
+from annotation.models import Kind, Participation, Study, StudyStatus
 from annotation.simulation.robots import POLICIES, InProcess, Knowledge, OverHTTP, policy_of, walk
 
 
@@ -30,7 +30,7 @@ class Command(BaseCommand):
         study = Study.objects.filter(name=options["study"]).first()
         if study is None:
             raise CommandError(f"There is no study {options['study']!r}.")
-        if study.status != Study.Status.OPEN:
+        if study.status != StudyStatus.OPEN:
             raise CommandError(f"{study} is {study.status}: open it first.")
         try:
             policy_of(options["policy"], Knowledge(study), random.Random(0))

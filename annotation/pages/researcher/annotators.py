@@ -64,8 +64,8 @@ def bonus(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
     one = _one(request, name, pseudonym, "pay")
     try:
         amount = read_amount(request.POST.get("amount", ""))
-        if amount > ledger.MOST_BONUS:
-            raise ValueError(f"A bonus is at most {ledger.MOST_BONUS} {one.study.currency}.")
+        if amount > ledger.MAX_BONUS:
+            raise ValueError(f"A bonus is at most {ledger.MAX_BONUS} {one.study.currency}.")
         reason = request.POST.get("reason", "")
         budget.give_bonus(one, ledger.cents(amount), reason, request.user)
     except ValueError as error:

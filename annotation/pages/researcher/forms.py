@@ -38,7 +38,7 @@ class StudyForm(forms.ModelForm):
         model = Study
         fields = design.FORM_FIELDS
         field_classes: ClassVar[dict[str, type[forms.Field]]] = dict.fromkeys(
-            ("hourly_rate", "base_reward", "minimum_pay", "most_paid_hours", "budget"), AmountField
+            ("hourly_rate", "base_reward", "minimum_pay", "max_paid_hours", "budget"), AmountField
         )
         labels = {
             "split_number": "Number of the training file",
@@ -48,7 +48,7 @@ class StudyForm(forms.ModelForm):
             "estimated_minutes": "Estimated minutes",
             "idle_limit_hours": "Idle limit in hours",
             "idle_cutoff_seconds": "Longest gap that counts as work, in seconds",
-            "most_paid_hours": "Most paid hours per task",
+            "max_paid_hours": "Most paid hours per task",
             "budget": "Budget of the study",
             "max_screen_outs_in_a_row": "Pause after so many screened out in a row",
             "computer_only": "For computers only, not for phones",
@@ -67,7 +67,7 @@ class StudyForm(forms.ModelForm):
             " early. 0 for volunteers.",
             "base_reward": "Who completes earns at least this.",
             "minimum_pay": "Who saw an example earns at least this.",
-            "most_paid_hours": "The cap of what one person earns, waiting and top-ups included;"
+            "max_paid_hours": "The cap of what one person earns, waiting and top-ups included;"
             " workers are told. Needed to open a study that pays by the hour.",
             "budget": "A place is given out only while everybody seated and one more can earn the"
             " cap within it. Needed to open a paid study; fees of a platform come on top.",
@@ -105,7 +105,7 @@ class StudyForm(forms.ModelForm):
             "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
         ],
         "Time and pay": [
-            "hourly_rate", "currency", "base_reward", "minimum_pay", "most_paid_hours", "budget",
+            "hourly_rate", "currency", "base_reward", "minimum_pay", "max_paid_hours", "budget",
             "estimated_minutes", "idle_limit_hours", "idle_cutoff_seconds",
         ],
         "Who goes on": [
@@ -132,8 +132,8 @@ class StudyForm(forms.ModelForm):
     def _suggest(self) -> None:
         """Suggest the cap, and for a saved draft the budget, where they are empty."""
         study = self.instance
-        if study.hourly_rate and study.most_paid_hours is None:
-            self.initial["most_paid_hours"] = design.suggested_hours(study)
+        if study.hourly_rate and study.max_paid_hours is None:
+            self.initial["max_paid_hours"] = design.suggested_hours(study)
         suggested = None
         if study.pk and study.is_paid:
             suggested = design.suggested_budget(study, sum(s.seats for s in study.scenarios.all()))
@@ -143,7 +143,7 @@ class StudyForm(forms.ModelForm):
             f", {suggested} {study.currency}" if suggested else ""
         )
         times = f"{design.SUGGESTED_TIMES} times the estimate"
-        self.fields["most_paid_hours"].help_text += f" Suggested: {times}."
+        self.fields["max_paid_hours"].help_text += f" Suggested: {times}."
         self.fields["budget"].help_text += f" Suggested: {said}."
 
     def clean_shots(self) -> list[int]:

@@ -24,7 +24,7 @@ PANEL_FIELDS = (
     "name", "id_parameter", "submission_parameter", "completed_url", "completed_code", "other_url",
     "other_code", "turned_away_url", "turned_away_code",
 )  # fmt: skip
-DRAFT_NUMBERS = ("minutes", "most_minutes", "places")
+DRAFT_NUMBERS = ("minutes", "max_minutes", "places")
 
 
 @login_required

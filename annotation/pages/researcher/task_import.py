@@ -19,25 +19,25 @@ from annotation.pages.researcher.preview import show
 from annotation.pages.worker.turn import TurnPage
 from tasks import data_report, disk, teams, uploads
 from tasks.importing import CLUES
-from tasks.models import Example, Task, Upload
+from tasks.models import Example, Task, TaskUpload
 from tasks.polling import go_to, poll
 
 
-def upload_of(request: HttpRequest, pk: UUID) -> Upload:
+def upload_of(request: HttpRequest, pk: UUID) -> TaskUpload:
     """The upload if it belongs to the researcher who asks; else 404."""
-    return get_object_or_404(Upload.objects.select_related("job"), pk=pk, owner=request.user)
+    return get_object_or_404(TaskUpload.objects.select_related("job"), pk=pk, owner=request.user)
 
 
-@uploads.takes_files(uploads.MOST_BYTES)
+@uploads.takes_files(uploads.MAX_BYTES)
 @never_cache
 @login_required
 @require_http_methods(["GET", "POST"])
 def task_import(request: HttpRequest) -> HttpResponse:
     """GET shows the form and what was begun before; POST stores the files and leads to them."""
     if request.method == "GET":
-        return _form(request, Upload())
+        return _form(request, TaskUpload())
     uploads.drop_old()
-    upload = Upload(owner=request.user, card_name=request.POST.get("card", ""))
+    upload = TaskUpload(owner=request.user, card_name=request.POST.get("card", ""))
     problem = _amiss(request)
     if not problem and not request.FILES:
         problem = "Choose the files of a task first."
@@ -57,13 +57,15 @@ def task_import(request: HttpRequest) -> HttpResponse:
     return go_to(request, _address(upload))
 
 
-def _form(request: HttpRequest, upload: Upload, refused: list[str] | None = None) -> HttpResponse:
+def _form(
+    request: HttpRequest, upload: TaskUpload, refused: list[str] | None = None
+) -> HttpResponse:
     context = {
         "upload": upload,
         "refused": refused,
         "cards": list(CLUES),
-        "most_bytes": uploads.MOST_BYTES,
-        "begun": Upload.objects.filter(owner=request.user),
+        "max_bytes": uploads.MAX_BYTES,
+        "begun": TaskUpload.objects.filter(owner=request.user),
     }
     return render(request, "researcher/import.html", context, status=422 if refused else 200)
 
@@ -74,7 +76,7 @@ def _amiss(request: HttpRequest) -> str:
     return "" if not card or card in CLUES else "Choose one of the cards in the list."
 
 
-def _address(upload: Upload) -> str:
+def _address(upload: TaskUpload) -> str:
     return reverse("task_upload", args=[upload.pk])
 
 
@@ -91,7 +93,7 @@ def task_upload(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _page(
-    request: HttpRequest, upload: Upload, refused: list[str] | None = None, status: int = 422
+    request: HttpRequest, upload: TaskUpload, refused: list[str] | None = None, status: int = 422
 ) -> HttpResponse:
     job, seen = upload.job, uploads.checked(upload)
     is_check = job is not None and job.kind == uploads.CHECK
@@ -106,7 +108,7 @@ def _page(
         "not_taken": upload.refused,
         "refused": refused,
         "cards": list(CLUES),
-        "most_bytes": uploads.MOST_BYTES,
+        "max_bytes": uploads.MAX_BYTES,
     }
     if seen:
         card = uploads.card_of(upload)
@@ -126,13 +128,13 @@ def _page(
     return render(request, template, context, status=status if refused else 200)
 
 
-def _may_change(upload: Upload) -> bool:
+def _may_change(upload: TaskUpload) -> bool:
     """Not while it is being imported."""
     job = upload.job
     return job is None or job.kind == uploads.CHECK or job.has_failed
 
 
-@uploads.takes_files(uploads.MOST_BYTES)
+@uploads.takes_files(uploads.MAX_BYTES)
 @login_required
 @require_POST
 def task_upload_files(request: HttpRequest, pk: UUID) -> HttpResponse:
@@ -184,7 +186,7 @@ def task_upload_confirm(request: HttpRequest, pk: UUID) -> HttpResponse:
     return _imported(request, upload) or go_to(request, _address(upload))
 
 
-def _imported(request: HttpRequest, upload: Upload) -> HttpResponse | None:
+def _imported(request: HttpRequest, upload: TaskUpload) -> HttpResponse | None:
     """The way to the task, if it is one by now; the upload is done with then."""
     job = upload.job
     if job is None or job.kind != uploads.IMPORT or not job.is_done:
@@ -233,5 +235,5 @@ def task_upload_preview(request: HttpRequest, pk: UUID, number: int) -> HttpResp
     return show(request, page)
 
 
-def _example_address(upload: Upload, number: int) -> str:
+def _example_address(upload: TaskUpload, number: int) -> str:
     return reverse("task_upload_preview", args=[upload.pk, number])

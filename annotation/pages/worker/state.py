@@ -5,7 +5,7 @@ from datetime import timedelta
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import ExitAnswers, Participation, Scenario, Step, Turn
+from annotation.models import MAY_RESUME, ExitAnswers, Participation, Scenario, Status, Step, Turn
 from annotation.money import ledger
 from annotation.pages.worker.turn import TurnPage, reveal_page
 from annotation.platforms.registry import exit_of
@@ -14,8 +14,6 @@ from annotation.steps import comprehension, qualification, training_step
 from annotation.study import gates
 from annotation.study.consent_text import as_html
 from annotation.wording import in_words
-
-Status = Participation.Status
 
 GONE = {
     Status.EXPIRED: "Nothing happened here for longer than this study allows, so your place was"
@@ -63,7 +61,7 @@ def around_the_turns(participation: Participation) -> dict:
     gone = {
         "stage": "gone",
         "reason": GONE[Status(participation.status)],
-        "may_come_back": participation.status in Participation.MAY_COME_BACK,
+        "may_come_back": participation.status in MAY_RESUME,
     }
     if participation.status == Status.REFUSED:
         gone["exit"] = exit_of(participation, "study_full")
@@ -95,7 +93,7 @@ def _instructions(participation: Participation) -> dict:
         "begin_url": reverse("begin", args=[token]),
     }
     if comprehension.is_open(participation):
-        left = study.comprehension_attempts - participation.comprehension_tries
+        left = study.comprehension_attempts - participation.comprehension_attempts_used
         page["questions"] = gates.parse(study.comprehension_questions)
         page["attempts_left"] = left
         page["comprehend_url"] = reverse("comprehend", args=[token])
@@ -151,7 +149,7 @@ def turn_page(participation: Participation, turn: Turn, **said) -> TurnPage:
             card, turn.example, turn.answer.as_given(), training_step.reveal(turn)
         )
     worked = turn.worked_until(timezone.now(), scenario.idle_cutoff)
-    rate, currency, most_hours = scenario.promise
+    rate, currency, max_hours = scenario.promise
     return TurnPage(
         card=card,
         example=turn.example,
@@ -168,7 +166,7 @@ def turn_page(participation: Participation, turn: Turn, **said) -> TurnPage:
         worked_seconds=int(worked.total_seconds()),
         hourly_rate=rate,
         currency=currency,
-        most_paid_seconds=None if most_hours is None else int(most_hours * 3600),
+        max_paid_seconds=None if max_hours is None else int(max_hours * 3600),
         reveal=revealed,
         **said,
     )

@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString, mark_safe
 from tasks.cards import Card
 from tasks.comparison import Comparison, Piece
 from tasks.models import Example
-from tasks.spans import QUESTION, Answer, tokens
+from tasks.spans import QUESTION, GivenAnswer, tokens
 
 
 @lru_cache(maxsize=2048)
@@ -72,7 +72,7 @@ class Reveal:
     """The answer beside the gold, in the words that the page needs."""
 
     comparison: Comparison
-    answer: Answer
+    answer: GivenAnswer
     question: Sequence[Piece]
     segments: list[RevealedSegment]
     labels: list[RevealedLabel]
@@ -142,7 +142,7 @@ class TurnPage:
     cutoff_seconds: int = 60
     hourly_rate: Decimal = Decimal(0)
     currency: str = ""
-    most_paid_seconds: int | None = None
+    max_paid_seconds: int | None = None
     reveal: Reveal | None = None
     error: str = ""
     notice: str = ""
@@ -154,8 +154,8 @@ class TurnPage:
     def earned(self) -> str:
         """Earned so far by the time worked, rounded down: the last cents are the ledger's."""
         seconds = self.worked_seconds
-        if self.most_paid_seconds is not None:
-            seconds = min(seconds, self.most_paid_seconds)
+        if self.max_paid_seconds is not None:
+            seconds = min(seconds, self.max_paid_seconds)
         hours = Decimal(seconds) / 3600
         return str((self.hourly_rate * hours).quantize(Decimal("0.01"), ROUND_DOWN))
 
@@ -212,7 +212,9 @@ class TurnPage:
         return "Continue to the annotation step" if self.is_last else "Continue"
 
 
-def reveal_page(card: Card, example: Example, answer: Answer, comparison: Comparison) -> Reveal:
+def reveal_page(
+    card: Card, example: Example, answer: GivenAnswer, comparison: Comparison
+) -> Reveal:
     """Prepare a reveal. Only for an answered turn of the training step, or a preview."""
     is_gold = set(example.gold)
     return Reveal(

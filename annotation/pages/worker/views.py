@@ -18,7 +18,7 @@ from django.views.decorators.vary import vary_on_headers
 from django_htmx.http import HttpResponseClientRedirect
 
 from annotation import access
-from annotation.models import Answer, Participation, Turn
+from annotation.models import Answer, Participation, Status, Turn
 from annotation.money import ledger
 from annotation.pages.worker import start_limit
 from annotation.pages.worker.client_address import client_address
@@ -38,10 +38,10 @@ from annotation.steps import exit_questionnaire as questionnaire
 from tasks.spans import AnswerError
 
 HAVE_ENDED = (
-    Participation.Status.COMPLETED,
-    Participation.Status.SCREENED_OUT,
-    Participation.Status.WITHDRAWN,
-    Participation.Status.REJECTED,
+    Status.COMPLETED,
+    Status.SCREENED_OUT,
+    Status.WITHDRAWN,
+    Status.REJECTED,
 )
 
 
@@ -224,7 +224,7 @@ def comprehend(request: HttpRequest, token: str) -> HttpResponse:
     except Participation.DoesNotExist:
         raise Http404 from None
     participation = access.participation_of(token)
-    if wrong and participation.status == Participation.Status.WORKING:
+    if wrong and participation.status == Status.WORKING:
         numbers = ", ".join(map(str, wrong))
         sentence = f"Please look again at question {numbers}, and at the instructions above."
         return _state(request, participation, error=sentence, status=422)
@@ -239,7 +239,7 @@ def wait(request: HttpRequest, token: str) -> HttpResponse:
         participation = qualification.move_on(token)
     except Participation.DoesNotExist:
         raise Http404 from None
-    if request.htmx and participation.status == Participation.Status.WAITING:
+    if request.htmx and participation.status == Status.WAITING:
         return HttpResponse(status=204)
     if request.htmx:
         return HttpResponseClientRedirect(reverse("work", args=[token]))
@@ -272,11 +272,11 @@ def exit_questionnaire(request: HttpRequest, token: str) -> HttpResponse:
 
 @worker_page
 @require_POST
-def come_back(request: HttpRequest, token: str) -> HttpResponse:
+def resume(request: HttpRequest, token: str) -> HttpResponse:
     """After the seat had expired: go on if one is free."""
     participation = access.participation_of(token)
     try:
-        seats.come_back(participation)
+        seats.resume(participation)
     except seats.RecruitmentError as refusal:
         return _state(request, participation, notice=str(refusal), status=409)
     return redirect("work", token)
@@ -371,7 +371,7 @@ def _after_post(
 
 
 def _shows_turn(participation: Participation) -> bool:
-    return participation.status == Participation.Status.WORKING
+    return participation.status == Status.WORKING
 
 
 def _state(

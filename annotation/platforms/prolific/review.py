@@ -10,7 +10,7 @@ import statistics
 
 from django.contrib.auth.models import AbstractBaseUser
 
-from annotation.models import Answer, Participation, Submission
+from annotation.models import Answer, Participation, Status, Submission
 from annotation.platforms.prolific.client import Client
 from annotation.platforms.prolific.sync import sync_submission
 from annotation.recruitment import identities
@@ -71,7 +71,7 @@ def reject(
     message = message.strip()
     if category not in CATEGORIES:
         raise ReviewError("Choose the ground.")
-    if participation.status == Participation.Status.SCREENED_OUT:
+    if participation.status == Status.SCREENED_OUT:
         raise ReviewError("Who is screened out is paid: Prolific allows no rejection for that.")
     if refused := _no_ground(participation, submission, category):
         raise ReviewError(refused)
@@ -113,11 +113,11 @@ def _not_too_fast(participation: Participation) -> str:
     theirs = participation.study.participations.filter(
         scenario=participation.scenario_id,
         kind=participation.kind,
-        status=Participation.Status.COMPLETED,
+        status=Status.COMPLETED,
         worked_seconds__isnull=False,
     )
     others = list(theirs.exclude(pk=participation.pk).values_list("worked_seconds", flat=True))
-    if participation.status != Participation.Status.COMPLETED:
+    if participation.status != Status.COMPLETED:
         return "They have not completed: there is no time to compare."
     if len(others) < OTHERS_NEEDED:
         return (
@@ -146,6 +146,6 @@ def _one(participation: Participation) -> Submission:
 def _reference(submission: Submission) -> str:
     """Its id on Prolific. Raises ReviewError where nobody can read it."""
     try:
-        return identities.show(submission.reference)
+        return identities.decrypt(submission.reference)
     except identities.LostKey as error:
         raise ReviewError(f"{error} Look for it on Prolific itself.") from None

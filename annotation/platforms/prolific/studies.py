@@ -19,7 +19,15 @@ from django.db import transaction
 from django.db.models import Q
 from django.urls import reverse
 
-from annotation.models import Kind, Participation, ProlificStudy, Qualification, Scenario, Study
+from annotation.models import (
+    Kind,
+    Participation,
+    ProlificStudy,
+    Qualification,
+    Scenario,
+    Study,
+    StudyStatus,
+)
 from annotation.money.ledger import cents, in_currency
 from annotation.platforms.prolific.client import Client, ProlificError
 from annotation.recruitment.doors import OUTCOMES
@@ -28,7 +36,7 @@ from tasks.models import Example
 
 CODE_ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 LONGEST_SITTING = 24 * 60 - 1  # minutes: "under a day"
-MOST_PARTS = 10
+MAX_PARTS = 10
 # What Prolific allows at least, in cents of the currencies that it pays in: an hour, a screen-out.
 LEAST_HOURLY = {"GBP": 600, "USD": 800}
 LEAST_SCREEN_OUT = {"GBP": 10, "USD": 14}
@@ -71,10 +79,10 @@ def plan(study: Study, annotation_parts: int, by: AbstractBaseUser) -> list[Prol
     Drafts of which none was created are drafted anew. Nothing is created on Prolific. Raises
     PlanError.
     """
-    if study.status != Study.Status.OPEN:
+    if study.status != StudyStatus.OPEN:
         raise PlanError(f"Open the study first: it is {study.status}.")
-    if not 0 <= annotation_parts <= MOST_PARTS:
-        raise PlanError(f"The annotation step can have 1 to {MOST_PARTS} parts.")
+    if not 0 <= annotation_parts <= MAX_PARTS:
+        raise PlanError(f"The annotation step can have 1 to {MAX_PARTS} parts.")
     if study.currency not in LEAST_HOURLY:
         raise PlanError(
             f"Prolific pays in {' or '.join(LEAST_HOURLY)}, this study in {study.currency}: design"
@@ -163,7 +171,7 @@ def _draft(
         part=part,
         until=until,
         minutes=minutes,
-        most_minutes=max(shortest_maximum(minutes), min(3 * minutes + 2, LONGEST_SITTING)),
+        max_minutes=max(shortest_maximum(minutes), min(3 * minutes + 2, LONGEST_SITTING)),
         reward_cents=reward,
         screen_out_cents=min(screen_out, reward - 1),
         places=scenario.seats,
@@ -188,7 +196,7 @@ def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
             f"At most {LONGEST_ESTIMATE} minutes: Prolific allows less than a day for one sitting."
         )
     least = shortest_maximum(draft.minutes)
-    if not least <= draft.most_minutes <= LONGEST_SITTING:
+    if not least <= draft.max_minutes <= LONGEST_SITTING:
         raise PlanError(
             f"The longest time for {draft.minutes} minutes is {least} to {LONGEST_SITTING} minutes."
         )
@@ -320,7 +328,7 @@ def payload(draft: ProlificStudy, root: str, project: str) -> dict[str, Any]:
         "completion_codes": [_code(draft, outcome) for outcome in OUTCOMES],
         "total_available_places": draft.places,
         "estimated_completion_time": draft.minutes,
-        "maximum_allowed_time": draft.most_minutes,
+        "maximum_allowed_time": draft.max_minutes,
         "reward": draft.reward_cents,
         "device_compatibility": (
             ["desktop"] if draft.study.computer_only else ["desktop", "tablet", "mobile"]

@@ -16,11 +16,14 @@ from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from annotation.models import (
+    MAY_RESUME,
     Decision,
     Exposure,
     Participation,
     ProlificStudy,
+    Status,
     Study,
+    StudyStatus,
     Submission,
     Worker,
 )
@@ -94,7 +97,7 @@ def sync(study: Study, client: Client | None = None) -> Synced:
     """
     client, done = client or Client(), Synced()
     seats.expire_idle(study)
-    for waiting in study.participations.filter(status=Participation.Status.WAITING):
+    for waiting in study.participations.filter(status=Status.WAITING):
         qualification.move_on(waiting.token)
     verify(study, client, done)
     found = []
@@ -243,9 +246,9 @@ def _follow(
     if before == "REJECTED":
         _rejection_taken_back(one, participation)
     if one.status == "RETURNED":
-        done.freed += seats.give_back(participation, Participation.Status.RETURNED)
+        done.freed += seats.release_seat(participation, Status.RETURNED)
     elif one.status == "TIMED_OUT":
-        done.freed += seats.give_back(participation, Participation.Status.EXPIRED)
+        done.freed += seats.release_seat(participation, Status.EXPIRED)
     elif one.status == "REJECTED":
         done.freed += participation.is_live
         _was_rejected(one, participation)
@@ -256,10 +259,9 @@ def _was_rejected(one: Submission, participation: Participation) -> None:
 
     Who has ended keeps the state in which they ended.
     """
-    Status = Participation.Status
     one.status_before_rejection = participation.status
     one.save(update_fields=["status_before_rejection"])
-    if participation.is_live or participation.status in Participation.MAY_COME_BACK:
+    if participation.is_live or participation.status in MAY_RESUME:
         participation.status, participation.seat_number = Status.REJECTED, None
         participation.save(update_fields=["status", "seat_number"])
     elif participation.status == Status.COMPLETED:
@@ -272,10 +274,10 @@ def _rejection_taken_back(one: Submission, participation: Participation) -> None
     """Give back what the rejection took, as far as nobody has decided otherwise since."""
     reason = "the rejection on Prolific was taken back"
     about = Decision.About
-    if participation.status == Participation.Status.REJECTED:
+    if participation.status == Status.REJECTED:
         ended = one.status_before_rejection
         # Their seat was free from then on: they go on if one still is, by the page that offers it.
-        back = ended if ended in Participation.MAY_COME_BACK else Participation.Status.RETURNED
+        back = ended if ended in MAY_RESUME else Status.RETURNED
         participation.status = back
         participation.save(update_fields=["status"])
     if not participation.in_analysis and _was_ours(participation, about.ANALYSIS):
@@ -355,7 +357,7 @@ def _pay_again(participation: Participation, reason: str) -> None:
 def _is_confirmed(one: Submission, client: Client) -> bool | None:
     """Does Prolific know this submission, of this person and this study? None: not yet, perhaps."""
     try:
-        found = client.submission(identities.show(one.reference))
+        found = client.submission(identities.decrypt(one.reference))
     except ProlificError as error:
         if error.refused and error.status == 404 and one.arrived_at > timezone.now() - MAY_BE_LATE:
             return None
@@ -363,7 +365,7 @@ def _is_confirmed(one: Submission, client: Client) -> bool | None:
             return False
         raise
     person = str(found.get("participant") or found.get("participant_id") or "").lower()
-    return person == identities.show(one.person).lower() and (
+    return person == identities.decrypt(one.person).lower() and (
         str(found.get("study_id", "")).lower() == one.prolific_study.external_id
     )
 
@@ -389,7 +391,7 @@ def _fit_places(study: Study, found: list[Found], client: Client, done: Synced) 
     room = budget.room(study)
     if room is not None:
         room = max(room - sum(one.coming for one in found), 0)
-    is_open = study.status == Study.Status.OPEN
+    is_open = study.status == StudyStatus.OPEN
     found = [one for one in found if one.may_let_in]
     free = [max(free_seats(one.study) - one.coming, 0) if is_open else 0 for one in found]
     for one, free_here, share in zip(found, free, _share_out(free, room), strict=True):
@@ -499,7 +501,7 @@ def _bar(study: Study, client: Client, done: Synced) -> None:
     tasks = study.tasks.values_list("name", flat=True)
     met = Exposure.objects.filter(task_name__in=tasks).values("worker_key")
     # Whoever expired or returned may come back to what they began.
-    back = study.participations.filter(status__in=Participation.MAY_COME_BACK).values("worker")
+    back = study.participations.filter(status__in=MAY_RESUME).values("worker")
     workers = Worker.objects.filter(recruiter=ProlificDoor.recruiter, key__in=met)
     workers = workers.exclude(pk__in=back)
     if study.tasks_per_worker > 1:
@@ -511,7 +513,7 @@ def _bar(study: Study, client: Client, done: Synced) -> None:
         theirs = Worker.objects.filter(submissions__in=known).distinct()
         barred |= {one.pk for one in theirs if not eligibility.admits(study, one.key)}
     shown = known.filter(worker__in=barred).values_list("person", flat=True)
-    people = {identities.show(person) for person in shown if not identities.is_lost(person)}
+    people = {identities.decrypt(person) for person in shown if not identities.is_lost(person)}
     missing = people - client.group(group)
     if missing:
         client.add_to_group(group, sorted(missing))

@@ -11,7 +11,7 @@ from django.core.management.base import BaseCommand, CommandError
 from tasks.formats import FormatError
 from tasks.models import PredictionFile
 from tasks.predictions.format import NAMED
-from tasks.predictions.store import PredictionsError, Upload, add
+from tasks.predictions.store import PredictionsError, PredictionUpload, add
 
 
 class Command(BaseCommand):
@@ -42,14 +42,14 @@ class Command(BaseCommand):
             for remark in file.remarks:
                 self.stdout.write(self.style.WARNING(f"  {file.filename}: {remark}"))
 
-    def _uploads(self, folder: Path) -> list[Upload]:
+    def _uploads(self, folder: Path) -> list[PredictionUpload]:
         """The files of the folder; its notes (README, LICENSE) and hidden files are passed by."""
         uploads, problems = [], []
         for path in sorted(folder.iterdir()):
             if path.name.startswith((".", "README", "LICENSE", "LICENCE")):
                 continue
             try:
-                uploads.append(Upload.named(path.name, path.read_bytes()))
+                uploads.append(PredictionUpload.named(path.name, path.read_bytes()))
             except FormatError as error:
                 problems.append(str(error))
             except OSError as error:
