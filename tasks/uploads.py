@@ -422,7 +422,7 @@ def drop(upload: TaskUpload) -> None:
 
 def drop_old() -> None:
     """Forget what was neither confirmed nor discarded within a day, and folders of nobody."""
-    for upload in TaskUpload.objects.filter(made_at__lt=timezone.now() - KEPT):
+    for upload in TaskUpload.objects.filter(created_at__lt=timezone.now() - KEPT):
         drop(upload)
     drop_unfinished(timezone.now() - KEPT)
     root = Path(settings.VAR_DIR) / "uploads"

@@ -33,7 +33,7 @@ def is_large(uploads: Sequence[PredictionUpload]) -> bool:
 def begin(name: str, uploads: Sequence[PredictionUpload], by: Any, **details: Any) -> Job:
     """The job that scores and stores them. Raises as `prediction_files.check` does."""
     prediction_store.check(name, uploads, by, **details)
-    jobs.drop(Job.objects.filter(kind=KIND, made_at__lt=timezone.now() - KEPT))
+    jobs.drop(Job.objects.filter(kind=KIND, created_at__lt=timezone.now() - KEPT))
     jobs.sweep()
     files = [
         {

@@ -35,7 +35,7 @@ class Command(BaseCommand):
         parser.add_argument("--help-examples-at-zero-shots", action="store_true")
         parser.add_argument("--hourly-rate", default="12.00")
         parser.add_argument("--currency", default="USD")
-        parser.add_argument("--most-paid-hours", help="per task (three times the estimate)")
+        parser.add_argument("--max-paid-hours", help="per task (three times the estimate)")
         parser.add_argument(
             "--budget", help="of the study (the cap for its seats and a fifth more)"
         )
