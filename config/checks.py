@@ -1,5 +1,6 @@
 """What `manage.py check --deploy` says of a set-up that works but is not meant."""
 
+import os
 from typing import Any
 
 from django.conf import settings
@@ -18,4 +19,19 @@ def proxies_are_counted(**_options: Any) -> list[Warning]:
             " locks everybody out, as all clients have the proxy's address.",
             id="config.W001",
         )
+    ]
+
+
+@register(Tags.security, deploy=True)
+def keys_are_set(**_options: Any) -> list[Warning]:
+    """Keys that were made in var/ work, but a second machine or a lost folder has others."""
+    return [
+        Warning(
+            f"{name} is not set: the key is read from a file in {settings.VAR_DIR}.",
+            hint=f"Set {name} in the environment of every server and command, from a store that is"
+            " backed up apart from the database (docs/operating.md).",
+            id=f"config.W00{number}",
+        )
+        for number, name in enumerate(("WORKER_KEY", "IDENTITY_KEY"), start=2)
+        if not os.environ.get(name)
     ]

@@ -6,6 +6,7 @@ In production set DATABASE_URL, SECRET_KEY, ALLOWED_HOSTS and HTTPS=1 (`manage.p
 
 import os
 import re
+import tomllib
 from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -16,6 +17,7 @@ from django.core.exceptions import ImproperlyConfigured
 from config import keys
 
 BASE_DIR = Path(__file__).resolve().parent.parent
+VERSION = tomllib.loads((BASE_DIR / "pyproject.toml").read_text())["project"]["version"]
 VAR_DIR = keys.private_folder(Path(os.environ.get("HANDFUL_VAR", BASE_DIR / "var")))
 
 
@@ -248,7 +250,7 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if HTTPS else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 
-# HIGHLIGHTER section 8, plus data: images for Pico's icons.
+# docs/highlighter.md#the-pages-policy: nothing inline; data: images are Pico's icons.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": ["'none'"],
@@ -276,7 +278,7 @@ REST_FRAMEWORK = {
 SPECTACULAR_SETTINGS = {
     "TITLE": "Handful",
     "DESCRIPTION": "Studies, scenarios and human-performance tables, read by programs.",
-    "VERSION": "0.1.0",
+    "VERSION": VERSION,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

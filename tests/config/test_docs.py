@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from django.conf import settings
 from django.core.management import get_commands
 
 from analysis.export.columns import columns_markdown
@@ -73,6 +74,28 @@ def test_each_vendored_file_is_the_one_on_the_list():
     )
     files = [*folder.glob("*.js"), *folder.glob("*.css")]
     assert {f.name: hashlib.sha256(f.read_bytes()).hexdigest() for f in files} == listed
+
+
+def test_every_vendored_file_is_listed_with_the_licence_that_lies_beside_it():
+    folder = ROOT / "static" / "vendor"
+    listed = re.findall(
+        r"^\| `([^`]+)` \|.*\| `([^`]+)` \|$", (ROOT / "THIRD-PARTY.md").read_text(), re.M
+    )
+    licences = {licence for _file, licence in listed}
+    assert {file for file, _licence in listed} | licences | {"README.md"} == {
+        path.name for path in folder.iterdir()
+    }
+
+
+def test_the_version_is_the_same_wherever_it_has_to_be_written():
+    newest = re.search(
+        r"^## (\S+) \((\d{4}-\d\d-\d\d)\)$", (ROOT / "CHANGELOG.md").read_text(), re.M
+    )
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert newest
+    assert newest[1] == settings.VERSION
+    assert f"\nversion: {newest[1]}\n" in citation
+    assert f"\ndate-released: {newest[2]}\n" in citation
 
 
 def test_every_word_of_the_glossary_is_a_word_of_the_models():

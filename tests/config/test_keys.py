@@ -181,3 +181,20 @@ def test_what_is_stored_does_not_tell_a_key(settings):
     assert KeyCheck.objects.count() == 2
     assert settings.WORKER_KEY not in stored
     assert settings.IDENTITY_KEY not in stored
+
+
+@pytest.mark.parametrize(
+    ("given", "warned"),
+    [
+        ({}, ["config.W002", "config.W003"]),
+        ({"WORKER_KEY": "k" * 40}, ["config.W003"]),
+        ({"WORKER_KEY": "k" * 40, "IDENTITY_KEY": "i" * 40}, []),
+    ],
+)
+def test_check_deploy_warns_of_keys_that_come_from_a_file(given, warned, monkeypatch):
+    for name in ("WORKER_KEY", "IDENTITY_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in given.items():
+        monkeypatch.setenv(name, value)
+    ids = [message.id for message in run_checks(include_deployment_checks=True)]
+    assert [one for one in ids if one in ("config.W002", "config.W003")] == warned
