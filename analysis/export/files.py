@@ -6,13 +6,11 @@ spreadsheet from taking one that begins with "=" for a formula. Workers appear u
 link, token or key is ever written.
 """
 
-import csv
 import hashlib
-import io
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -32,19 +30,10 @@ from analysis.export.rows import (
 )
 from analysis.tables import frames
 from annotation.models import Study
+from tasks.csv_files import write_csv
 
 VERIFY = Path(__file__).with_name("verify.py")
 PIECE = 1 << 18  # bytes of a file that are compressed and sent at a time
-
-
-def write_csv(file: io.TextIOBase, name: str, rows: Iterable[list[Any]]) -> int:
-    """Write header and rows of one of COLUMNS' files; return the number of rows."""
-    writer = csv.writer(file, lineterminator="\r\n")
-    writer.writerow(COLUMNS[name])
-    count = 0
-    for count, row in enumerate(rows, start=1):  # noqa: B007
-        writer.writerow(row)
-    return count
 
 
 def write_export(study: Study, folder: Path) -> dict[str, int]:
@@ -116,7 +105,7 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
     counts = {}
     for name, make in rows.items():
         with (folder / name).open("w", encoding="utf-8", newline="") as file:
-            counts[name] = write_csv(file, name, make())
+            counts[name] = write_csv(file, list(COLUMNS[name]), make())
     (folder / "manifest.json").write_bytes(study.manifest.encode())
     shutil.copyfile(VERIFY, folder / VERIFY.name)
     manifest = (

@@ -26,6 +26,7 @@ from analysis.figures import data as figure_data
 from annotation.models import Kind, Study
 from annotation.recruitment import identities
 from tasks.cards import Card
+from tasks.csv_files import write_csv
 
 STYLES = {
     "pico.css": "vendor/pico-2.1.1.min.css",
@@ -172,9 +173,8 @@ def _mask(path: Path, columns: Sequence[str], masked: Callable[[str], str]) -> N
         path.open("w", encoding="utf-8", newline="") as target,
     ):
         reader = csv.DictReader(source, strict=True)
-        writer = csv.DictWriter(target, list(COLUMNS[path.name]), lineterminator="\r\n")
-        writer.writeheader()
-        writer.writerows(row | {name: masked(row[name]) for name in columns} for row in reader)
+        rows = (row | {name: masked(row[name]) for name in columns} for row in reader)
+        write_csv(target, list(COLUMNS[path.name]), (row.values() for row in rows))
     original.unlink()
 
 

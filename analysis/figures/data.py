@@ -4,9 +4,7 @@ The charts are made in figures.py and the numbers in learning.py, from frames al
 the study. A figure that would mislead has the reason in its place (`why_not`).
 """
 
-import csv
 import importlib.util
-import io
 import json
 import math
 from collections.abc import Callable, Sequence
@@ -26,6 +24,7 @@ from analysis.tables.columns import Column, between
 from analysis.tables.findings import Row, state
 from analysis.values import number
 from annotation.models import Kind, Step, Study
+from tasks.csv_files import csv_text
 
 NEEDS_VL_CONVERT = "SVG, PNG and PDF need vl-convert on the server: pip install vl-convert-python\n"
 REMEMBERED = 3600  # seconds
@@ -169,12 +168,8 @@ def _shot_curve(
 
 def as_csv(kind: str, frame: pd.DataFrame) -> str:
     """The rows behind a figure, with all digits; empty cells where there is nothing."""
-    made = io.StringIO()
-    writer = csv.writer(made, lineterminator="\r\n")
-    writer.writerow(["kind", *frame.columns])
-    for row in frame.itertuples(index=False):
-        writer.writerow([kind, *(_cell(value) for value in row)])
-    return made.getvalue()
+    rows = ([kind, *map(_cell, row)] for row in frame.itertuples(index=False))
+    return csv_text(["kind", *frame.columns], rows)
 
 
 def _cell(value: Any) -> Any:

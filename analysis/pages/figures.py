@@ -6,9 +6,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from analysis.figures import data as figure_data
-from analysis.pages.common import chosen_kind, download
+from analysis.pages.common import chosen_kind
 from analysis.tables import columns, performance
 from annotation.access import study_of
+from tasks.downloads import download
 
 
 @login_required
@@ -39,16 +40,12 @@ def figure_file(request: HttpRequest, name: str, figure: str, ext: str) -> HttpR
         return HttpResponse(found.json, content_type="application/json")
     if ext == "csv":
         text = figure_data.as_csv(kind, found.frame)
-        return download(text, filename, "text/csv; charset=utf-8")
+        return download(text, filename)
     if ext not in figure_data.PICTURES:
         raise Http404
     if not figure_data.can_draw():
         return HttpResponse(figure_data.NEEDS_VL_CONVERT, status=501, content_type="text/plain")
-    return HttpResponse(
-        figure_data.picture(found, ext),
-        content_type=figure_data.PICTURES[ext],
-        headers={"Content-Disposition": f'attachment; filename="{filename}"'},
-    )
+    return download(figure_data.picture(found, ext), filename, figure_data.PICTURES[ext])
 
 
 @login_required
@@ -57,7 +54,7 @@ def figure_numbers(request: HttpRequest, name: str, figure: str) -> HttpResponse
     """The table beside a figure as CSV, with all digits."""
     kind, found = _figure(request, name, figure)
     text = columns.as_csv(kind, found.numbers)
-    return download(text, f"{name}-{figure}-numbers.csv", "text/csv; charset=utf-8")
+    return download(text, f"{name}-{figure}-numbers.csv")
 
 
 def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_data.Figure]:

@@ -1,7 +1,5 @@
 """The pages of models: upload predictions, see their scores, and see them beside humans."""
 
-import csv
-from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import messages
@@ -19,6 +17,7 @@ from analysis.tables import differences, performance, published
 from analysis.tables import models as model_tables
 from annotation.access import own_model, study_of
 from tasks import checking, uploads
+from tasks.downloads import csv_download
 from tasks.models import Job, LanguageModel, PredictionFile
 from tasks.polling import poll
 from tasks.predictions import store as prediction_store
@@ -129,7 +128,7 @@ def model_file(request: HttpRequest, name: str) -> HttpResponse:
 
 def _model_scores(files, filename: str) -> HttpResponse:
     rows = (row.as_record() for row in model_tables.model_rows(files))
-    return _csv(filename, model_tables.MODEL_COLUMNS, rows)
+    return csv_download(filename, model_tables.MODEL_COLUMNS, rows)
 
 
 @login_required
@@ -212,7 +211,7 @@ def study_models_file(request: HttpRequest, name: str, table: str) -> HttpRespon
         rows = differences.pair_rows(kind, one, differences.pairs(study, kind, one))
     else:
         raise Http404
-    return _csv(f"{study.name}-models-{table}.csv", columns, rows)
+    return csv_download(f"{study.name}-models-{table}.csv", columns, rows)
 
 
 def _chosen(request: HttpRequest, found: list[differences.Difference]) -> differences.Difference:
@@ -222,12 +221,3 @@ def _chosen(request: HttpRequest, found: list[differences.Difference]) -> differ
     if one is None:
         raise Http404
     return one
-
-
-def _csv(filename: str, columns: list[str], rows: Iterable[list[object]]) -> HttpResponse:
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{filename}"'
-    writer = csv.writer(response, lineterminator="\r\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
-    return response

@@ -6,10 +6,11 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from analysis.pages import forms
-from analysis.pages.common import chosen_kind, download
+from analysis.pages.common import chosen_kind
 from analysis.tables import columns, performance, planner
 from analysis.tables import sensitivity as rules
 from annotation.access import study_of
+from tasks.downloads import download
 
 
 @login_required
@@ -51,4 +52,4 @@ def sensitivity_file(request: HttpRequest, name: str) -> HttpResponse:
     study = study_of(request, name, "read")
     kind = chosen_kind(request, performance.kinds(study))
     text = columns.as_csv(kind, rules.rows(rules.people(study, kind)))
-    return download(text, f"{study.name}-sensitivity.csv", "text/csv; charset=utf-8")
+    return download(text, f"{study.name}-sensitivity.csv")

@@ -10,10 +10,10 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from analysis.documents import blocks, checklist, preregistration, report, wording
 from analysis.export import bundle_job
-from analysis.pages.common import download
 from annotation.access import study_of
 from annotation.models import Study
 from annotation.monitoring import report_answers
+from tasks.downloads import download
 from tasks.polling import go_to, poll
 
 MARKDOWN = "text/markdown; charset=utf-8"

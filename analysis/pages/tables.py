@@ -1,7 +1,5 @@
 """The researcher's pages of tables, and the downloads behind them."""
 
-import csv
-
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
@@ -9,13 +7,14 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from analysis.export import files
-from analysis.pages.common import chosen_kind, download
+from analysis.pages.common import chosen_kind
 from analysis.tables import columns, findings, frames, performance, rendering, resampling, training
 from annotation.access import study_of
+from tasks.downloads import CSV, csv_download, download, saved_as
 from tasks.polling import poll
 
 FORMATS = {
-    "csv": (rendering.as_csv, "text/csv; charset=utf-8"),
+    "csv": (rendering.as_csv, CSV),
     "md": (rendering.as_markdown, "text/markdown; charset=utf-8"),
     "tex": (rendering.as_latex, "application/x-tex; charset=utf-8"),
 }
@@ -66,12 +65,8 @@ def training_table(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def training_table_file(request: HttpRequest, name: str) -> HttpResponse:
     study = study_of(request, name, "read")
-    response = HttpResponse(content_type="text/csv; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{study.name}-training.csv"'
-    writer = csv.writer(response, lineterminator="\r\n")
-    writer.writerow(rendering.TRAINING_COLUMNS)
-    writer.writerows(rendering.training_rows(study))
-    return response
+    rows = rendering.training_rows(study)
+    return csv_download(f"{study.name}-training.csv", rendering.TRAINING_COLUMNS, rows)
 
 
 @login_required
@@ -117,7 +112,7 @@ def analysis_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
         raise Http404
     kind = chosen_kind(request, performance.kinds(study))
     text = columns.as_csv(kind, resampling.tables(study, kind, table)[table])
-    return download(text, f"{study.name}-{table}.csv", "text/csv; charset=utf-8")
+    return download(text, f"{study.name}-{table}.csv")
 
 
 @login_required
@@ -128,5 +123,5 @@ def export_zip(request: HttpRequest, name: str) -> StreamingHttpResponse:
     return StreamingHttpResponse(
         files.stream_export(study),
         content_type="application/zip",
-        headers={"Content-Disposition": f'attachment; filename="{study.name}.zip"'},
+        headers=saved_as(f"{study.name}.zip"),
     )

@@ -1,7 +1,5 @@
 """How the findings are read: the columns of each table on the page, and the same rows as CSV."""
 
-import csv
-import io
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,6 +7,7 @@ from typing import Any
 
 from analysis.stats.uncertainty import RESAMPLES
 from analysis.tables.findings import TABLES, Row
+from tasks.csv_files import csv_text
 
 
 @dataclass(frozen=True)
@@ -188,13 +187,9 @@ def table(name: str, rows: Sequence[Row], is_waiting: bool = False) -> Table:
 
 def as_csv(kind: str, rows: Sequence[Row]) -> str:
     """The rows with all digits; empty cells where there is no number."""
-    made = io.StringIO()
-    writer = csv.writer(made, lineterminator="\r\n")
     names = list(rows[0]) if rows else []
-    writer.writerow(["kind", *names])
-    for row in rows:
-        writer.writerow([kind, *(_cell(row[name]) for name in names)])
-    return made.getvalue()
+    cells = ([kind, *(_cell(row[name]) for name in names)] for row in rows)
+    return csv_text(["kind", *names], cells)
 
 
 def _cell(value: Any) -> Any:

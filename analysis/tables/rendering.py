@@ -1,15 +1,18 @@
 """The human-performance table as CSV, Markdown and LaTeX, beside the page; the training table."""
 
-import csv
-import io
 from collections.abc import Iterator
 
 from analysis.tables import performance, training
 from analysis.tables.performance import PerformanceTable
 from analysis.values import number
 from annotation.models import Study
+from tasks.csv_files import csv_text
 
 PUBLISHED_NOTE = "Published: CLUES, Table 4, as printed; the paper does not define its ±."
+PERFORMANCE_COLUMNS = [
+    "kind", "task", "shots", "mean", "sd_ddof1", "sd_ddof0", "n", "baseline", "ceiling",
+    "published_mean", "published_spread",
+]  # fmt: skip
 TRAINING_COLUMNS = ["kind", "task", "shots", "examples", "mean_s1_x100", "n", "nested"]
 LATEX_SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
@@ -33,21 +36,18 @@ def lines(table: PerformanceTable) -> list[tuple[str, list[str]]]:
 
 def as_csv(table: PerformanceTable) -> str:
     """The table as printed, but with unrounded numbers, one row per task and shots."""
-    file = io.StringIO(newline="")
-    writer = csv.writer(file, lineterminator="\r\n")
-    writer.writerow(
-        ["kind", "task", "shots", "mean", "sd_ddof1", "sd_ddof0", "n", "baseline", "ceiling",
-         "published_mean", "published_spread"]
-    )  # fmt: skip
+    return csv_text(PERFORMANCE_COLUMNS, _performance_rows(table))
+
+
+def _performance_rows(table: PerformanceTable) -> Iterator[list[object]]:
     for shots, cells in table.rows:
         for cell, limits in zip(cells, table.bounds, strict=True):
             quoted = cell.published
-            writer.writerow(
-                [table.kind, cell.task, shots, number(cell.mean), number(cell.sd_ddof1),
-                 number(cell.sd_ddof0), cell.n, number(limits.baseline), number(limits.ceiling),
-                 number(quoted.mean) if quoted else "", number(quoted.spread) if quoted else ""]
-            )  # fmt: skip
-    return file.getvalue()
+            yield [
+                table.kind, cell.task, shots, number(cell.mean), number(cell.sd_ddof1),
+                number(cell.sd_ddof0), cell.n, number(limits.baseline), number(limits.ceiling),
+                number(quoted.mean) if quoted else "", number(quoted.spread) if quoted else "",
+            ]  # fmt: skip
 
 
 def notes(table: PerformanceTable) -> list[str]:

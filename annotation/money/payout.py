@@ -7,10 +7,8 @@ Prolific shows with the submissions says whether the money has arrived. Only a r
 own (`ProlificError.refused`) says that no money moved.
 """
 
-import csv
-import io
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 
@@ -33,6 +31,7 @@ from annotation.platforms.prolific.sync import Row, sync_submission
 from annotation.recruitment import identities
 from annotation.recruitment.seats import submission_key
 from tasks.clock import database_now
+from tasks.csv_files import csv_text
 
 Method, State, Kind = PaymentBatch.Method, PaymentBatch.State, LedgerEntry.Kind
 
@@ -44,6 +43,7 @@ SOMEBODY_ELSE = "Somebody else is paying this batch at this moment."
 APPROVABLE = {"ACTIVE", "AWAITING_REVIEW", "APPROVED", ""}
 # Of what waits to be approved: these are, or can be. Others were returned, rejected, timed out.
 TO_APPROVE = {"RESERVED", "ACTIVE", "PROCESSING", "AWAITING_REVIEW"}
+BATCH_COLUMNS = ["recruiter", "id", "annotator", "amount", "currency", "kind", "reason"]
 MAX_APPROVALS = 1000  # in one request, as Prolific recommends
 MAX_BONUSES = 200  # lines of one batch, likewise
 
@@ -446,12 +446,13 @@ def batch_csv(batch: PaymentBatch) -> str:
     recruiter, id, annotator, amount, currency, kind, reason. No cell is a formula to a spreadsheet.
     An id that nobody can read says so in its cell. Raises PaymentError for such a bonus.
     """
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\r\n")
-    if batch.method == Method.BONUS:
-        writer.writerows(map(_as_text, line) for line in bonus_lines(batch))
-        return file.getvalue()
-    writer.writerow(["recruiter", "id", "annotator", "amount", "currency", "kind", "reason"])
+    header = [] if batch.method == Method.BONUS else BATCH_COLUMNS
+    rows = bonus_lines(batch) if batch.method == Method.BONUS else _batch_rows(batch)
+    return csv_text(header, (map(_as_text, row) for row in rows))
+
+
+def _batch_rows(batch: PaymentBatch) -> Iterator[list[str]]:
+    """One row per payment (BATCH_COLUMNS)."""
     names = _link_names(batch.study)
     payments = batch.payments.select_related("entry__participation__worker").order_by("pk")
     for payment in payments:
@@ -462,12 +463,10 @@ def batch_csv(batch: PaymentBatch) -> str:
             person = (
                 LOST if identities.is_lost(latest.person) else identities.decrypt(latest.person)
             )
-        row = [
+        yield [
             worker.recruiter, person, entry.participation.pseudonym, entry.amount,
             entry.currency, entry.get_kind_display(), entry.reason,
         ]  # fmt: skip
-        writer.writerow(map(_as_text, row))
-    return file.getvalue()
 
 
 def _as_text(cell: str) -> str:

@@ -1,7 +1,5 @@
 """The researcher's page of personal links: make them, see their states, take them as a CSV."""
 
-import csv
-
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -12,6 +10,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from annotation.access import study_of
 from annotation.models import PersonalLink
 from annotation.platforms import personal_links
+from tasks.downloads import csv_download
 
 
 @login_required
@@ -41,13 +40,11 @@ def links(request: HttpRequest, name: str) -> HttpResponse:
 def links_file(request: HttpRequest, name: str) -> HttpResponse:
     """name, link, state: to be sent out by mail merge."""
     study = study_of(request, name, "pay")
-    reply = HttpResponse(content_type="text/csv; charset=utf-8")
-    reply["Content-Disposition"] = f'attachment; filename="{study.name}-links.csv"'
-    writer = csv.writer(reply, lineterminator="\r\n")
-    writer.writerow(["name", "link", "state"])
-    for link, state in personal_links.with_states(study):
-        writer.writerow([link.name, _address(request, link), state])
-    return reply
+    rows = (
+        [link.name, _address(request, link), state]
+        for link, state in personal_links.with_states(study)
+    )
+    return csv_download(f"{study.name}-links.csv", ["name", "link", "state"], rows)
 
 
 def _address(request: HttpRequest, link: PersonalLink) -> str:

@@ -15,6 +15,7 @@ from annotation.money import budget, holds, ledger, payout
 from annotation.platforms.prolific.client import ProlificError
 from annotation.platforms.prolific.sync import sync
 from annotation.wording import in_words
+from tasks.downloads import download
 
 
 @login_required
@@ -124,6 +125,4 @@ def batch_file(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         text = payout.batch_csv(batch)
     except payout.PaymentError as error:
         return _page(request, study, problem=str(error), status=409)
-    reply = HttpResponse(text, content_type="text/csv; charset=utf-8")
-    reply["Content-Disposition"] = f'attachment; filename="{study.name}-batch-{pk}.csv"'
-    return reply
+    return download(text, f"{study.name}-batch-{pk}.csv")

@@ -1,0 +1,34 @@
+"""CSVs as all of Handful writes them: RFC 4180, with CRLF between records."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol
+
+
+class Writable(Protocol):
+    """What takes text: an open file, or a response."""
+
+    def write(self, text: str, /) -> object: ...
+
+
+def write_csv(file: Writable, header: Sequence[str], rows: Iterable[Iterable[Any]]) -> int:
+    """Write a header, if there is one, and the rows; return the number of rows."""
+    writer = csv.writer(file, lineterminator="\r\n")
+    if header:
+        writer.writerow(header)
+    count = 0
+    for count, row in enumerate(rows, start=1):  # noqa: B007
+        writer.writerow(row)
+    return count
+
+
+def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
+    r"""The same as a text.
+
+    >>> csv_text(["name", "n"], [["a, b", 1]])
+    'name,n\r\n"a, b",1\r\n'
+    """
+    file = io.StringIO(newline="")
+    write_csv(file, header, rows)
+    return file.getvalue()
