@@ -8,6 +8,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
+from annotation.pages.fields import WholeNumberField
 from tasks.formats import FormatError
 from tasks.models import Task
 from tasks.predictions.format import LARGEST_FILE, NAMED
@@ -41,7 +42,7 @@ class UploadForm(forms.Form):
     link = forms.CharField(
         label="Link", max_length=500, required=False, help_text="Optional: its paper or code."
     )
-    parameters = forms.IntegerField(
+    parameters = WholeNumberField(
         label="Number of parameters",
         min_value=1,
         max_value=2**62,
@@ -59,8 +60,8 @@ class UploadForm(forms.Form):
         empty_label="As the file names say",
         help_text="Choose it only for a single file with another name.",
     )
-    shots = forms.IntegerField(label="Shots", min_value=0, max_value=99999, required=False)
-    split_number = forms.IntegerField(
+    shots = WholeNumberField(label="Shots", min_value=0, max_value=99999, required=False)
+    split_number = WholeNumberField(
         label="Split number", min_value=1, max_value=9999, required=False
     )
 
@@ -68,9 +69,6 @@ class UploadForm(forms.Form):
         super().__init__(*args, **kwargs)
         self.fields["task"].queryset = Task.objects.defer("report").order_by("name", "-version")
         self.fields["files"].widget.attrs["accept"] = ".jsonl"
-        for name, field in self.fields.items():
-            if self.is_bound and name in self.errors:
-                field.widget.attrs |= {"aria-invalid": "true", "aria-describedby": f"error-{name}"}
 
     def clean_files(self) -> list[Any]:
         files = self.cleaned_data["files"]
@@ -127,12 +125,10 @@ class PlannerForm(forms.Form):
         max_value=50,
         help_text="Half the width of the interval of 95 %, in points of S1 x 100.",
     )
-    annotators = forms.IntegerField(
+    annotators = WholeNumberField(
         label="Annotators per scenario", initial=3, min_value=2, max_value=1000
     )
-    examples = forms.IntegerField(
-        label="Test examples", initial=200, min_value=1, max_value=100_000
-    )
+    examples = WholeNumberField(label="Test examples", initial=200, min_value=1, max_value=100_000)
     difference = forms.FloatField(
         label="Difference to be shown: points",
         initial=5.0,
@@ -140,7 +136,7 @@ class PlannerForm(forms.Form):
         max_value=100,
         help_text="Between two numbers of shots, in points of S1 x 100.",
     )
-    comparisons = forms.IntegerField(
+    comparisons = WholeNumberField(
         label="Comparisons",
         initial=1,
         min_value=1,
@@ -153,6 +149,3 @@ class PlannerForm(forms.Form):
         first = {name: field.initial for name, field in self.base_fields.items()}
         super().__init__(first | {"source": sources[0][0]} | asked.dict())
         self.fields["source"].choices = sources
-        for name, field in self.fields.items():
-            if name in self.errors:
-                field.widget.attrs |= {"aria-invalid": "true", "aria-describedby": f"error-{name}"}

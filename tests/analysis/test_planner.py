@@ -212,7 +212,7 @@ def test_the_analysis_of_a_pilot_leads_to_a_plan_from_it(ada, study):
 )
 def test_a_bad_wish_is_named_at_its_field(ada, field, value, words):
     page = ada.get(reverse("planner"), WANTED | {field: value}).content.decode()
-    assert words in page.split(f'id="error-{field}"')[1].split("</p>")[0]
+    assert words in page.split(f'id="id_{field}_error"')[1].split("</p>")[0]
     assert "Task by task" not in page
 
 

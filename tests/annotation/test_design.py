@@ -91,7 +91,9 @@ def test_a_design_that_breaks_a_rule_is_refused_at_its_field(ada, task, field, v
     assert reply.status_code == 422
     form = reply.context["form"]
     assert any(reason in message for message in form.errors[field]), form.errors
-    assert f'id="error-{field}"' in reply.content.decode()
+    page = reply.content.decode()
+    assert f'id="id_{field}_error"' in page
+    assert 'aria-invalid="true"' in page
     assert not Study.objects.exists()
 
 

@@ -14,7 +14,7 @@ from annotation.access import study_of
 from annotation.models import Study
 from annotation.money import budget
 from annotation.monitoring import progress
-from annotation.pages.researcher.forms import StudyForm
+from annotation.pages.researcher.forms.study import StudyForm
 from annotation.study import design, lifecycle
 from tasks.models import Task
 

@@ -4,10 +4,11 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import QuerySet
+from django.db.models import IntegerField, QuerySet
 
 from annotation.models import Qualification, Study
 from annotation.money.amounts import AmountField
+from annotation.pages.fields import WholeNumberField
 from annotation.study import design
 from annotation.study.design import SCALES
 from tasks.models import Task
@@ -39,7 +40,11 @@ class StudyForm(forms.ModelForm):
         fields = design.FORM_FIELDS
         field_classes: ClassVar[dict[str, type[forms.Field]]] = dict.fromkeys(
             ("hourly_rate", "base_reward", "minimum_pay", "max_paid_hours", "budget"), AmountField
-        )
+        ) | {
+            field.name: WholeNumberField
+            for field in Study._meta.fields
+            if isinstance(field, IntegerField) and field.name in design.FORM_FIELDS
+        }
         labels = {
             "split_number": "Number of the training file",
             "annotators": "Annotators per scenario",
@@ -94,9 +99,6 @@ class StudyForm(forms.ModelForm):
         self.initial["version"] = design.version(self.instance)
         self.fields["tasks"].label_from_instance = self._task_label
         self._suggest()
-        for name, field in self.fields.items():
-            if self.is_bound and name in self.errors:
-                field.widget.attrs |= {"aria-invalid": "true", "aria-describedby": f"error-{name}"}
 
     # Headings of the page -> the fields below them.
     GROUPS: ClassVar[dict[str, list[str]]] = {
