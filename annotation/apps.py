@@ -1,4 +1,4 @@
-"""The app of workers and studies; its guards go with every migration."""
+"""The app of workers and studies: its guards go with migrations, its sweep with run_jobs."""
 
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate, pre_migrate
@@ -9,7 +9,11 @@ class AnnotationConfig(AppConfig):
 
     def ready(self) -> None:
         from annotation import guards, key_check
+        from annotation.recruitment import seats
+        from tasks import jobs
 
         pre_migrate.connect(guards.go_with_each_migration, sender=self)
         post_migrate.connect(guards.install_after_migrate, sender=self)
         post_migrate.connect(key_check.store_after_migrate, sender=self)
+        jobs.CONDITIONS.append(key_check.require_for_command)
+        jobs.SWEEPS.append(seats.sweep)

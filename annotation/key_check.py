@@ -15,7 +15,6 @@ from django.db import DatabaseError, connections
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from annotation.models import KeyCheck
-from tasks import jobs
 
 NAMES = ("WORKER_KEY", "IDENTITY_KEY")
 
@@ -79,9 +78,6 @@ def store_after_migrate(using: str, **_kwargs: Any) -> None:
 
 def _has_table() -> bool:
     return KeyCheck._meta.db_table in connections["default"].introspection.table_names()
-
-
-jobs.CONDITIONS.append(require_for_command)
 
 
 @register(Tags.database)

@@ -1,4 +1,7 @@
-"""The app of tasks; after every migrate its folder is bound to its database."""
+"""The app of tasks: its kinds of jobs are known from the start.
+
+After every migrate its folder is bound to its database.
+"""
 
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate, pre_migrate
@@ -8,7 +11,8 @@ class TasksConfig(AppConfig):
     name = "tasks"
 
     def ready(self) -> None:
-        from tasks import installation, retired
+        from tasks import installation, retired, uploads  # noqa: F401 (registers kinds of jobs)
+        from tasks.predictions import upload_job  # noqa: F401 (the same)
 
         pre_migrate.connect(retired.refuse_migration, sender=self)
         post_migrate.connect(installation.bind_after_migrate, sender=self)

@@ -22,7 +22,7 @@ PATIENCE = 5  # seconds that a request waits for its turn
 LIMIT = 300  # seconds by the clock, on a machine that is busy with other things
 # The flags keep the environment and site-packages out, which the pure core does not need.
 COMMAND = [sys.executable, "-E", "-S", "-X", "utf8", "-m", "tasks.check_process"]
-_one_at_a_time = threading.BoundedSemaphore(1)
+one_at_a_time = threading.BoundedSemaphore(1)
 
 
 class TooComplex(Exception):
@@ -39,7 +39,7 @@ def run(what: str, *, waits: bool = False, **request: Any) -> dict[str, Any]:
     Raises TooComplex; Busy where another check is being run, and is still after PATIENCE if it
     `waits` for it.
     """
-    if not _one_at_a_time.acquire(timeout=PATIENCE if waits else 0):
+    if not one_at_a_time.acquire(timeout=PATIENCE if waits else 0):
         raise Busy("Another upload is being checked at this moment. Send it again, please.")
     try:
         done = subprocess.run(
@@ -50,7 +50,7 @@ def run(what: str, *, waits: bool = False, **request: Any) -> dict[str, Any]:
     except subprocess.TimeoutExpired:
         raise _too_complex() from None
     finally:
-        _one_at_a_time.release()
+        one_at_a_time.release()
     if done.returncode in (TOO_MUCH, -signal.SIGXCPU, -signal.SIGKILL, -signal.SIGSEGV):
         raise _too_complex()
     if done.returncode:

@@ -59,6 +59,7 @@ KINDS: dict[str, JobKind] = {}
 def job(name: str, limit: timedelta = timedelta(minutes=2)) -> Callable[..., Any]:
     """Register `chunk(job, number)`, number from 0, as what jobs of that kind consist of.
 
+    Apps import the modules that do this when they are ready, so every process knows each kind.
     It returns something small that JSON can hold; files that it makes lie in `folder_of(job)`.
     """
 
@@ -157,7 +158,7 @@ def run_chunk(job: Job) -> bool:
 
 def _run_chunk(job: Job) -> bool:
     kind = KINDS[job.kind]
-    claim = _claim(job)
+    claim = take_claim(job)
     if not claim:
         return False
     own = Job.objects.filter(pk=job.pk, claim=claim)
@@ -243,11 +244,11 @@ def wait_for_claim(job: Job) -> bool:
     return job.claimed_until in (None, until)
 
 
-def _claim(job: Job) -> str:
+def take_claim(job: Job) -> str:
     """Take the next chunk; the name of the claim, or "" where it is taken or there is none."""
     claim, now = secrets.token_hex(16), database_now()
     unfinished = Q(state__in=(Job.State.WAITING, Job.State.RUNNING))
-    claimed = Job.objects.filter(unfinished & _free(now), pk=job.pk).update(
+    claimed = Job.objects.filter(unfinished & free_at(now), pk=job.pk).update(
         state=Job.State.RUNNING,
         claim=claim,
         claimed_until=now + CLAIM,
@@ -258,7 +259,7 @@ def _claim(job: Job) -> str:
     return claim if claimed and job.claim == claim else ""
 
 
-def _free(now: datetime) -> Q:
+def free_at(now: datetime) -> Q:
     """Nobody is at it, or nobody can be any more."""
     return Q(claimed_until=None) | Q(claimed_until__lt=now)
 

@@ -15,10 +15,8 @@ from django.core.cache import cache, caches
 from django.db import connection
 from playwright.sync_api import sync_playwright
 
-from annotation import guards
-from annotation.models import _frozen_scenario
+from annotation import frozen, guards
 from tasks import installation
-from tasks.models import example_of
 from tests.annotation.prolific import fake, published, signed, study  # noqa: F401, their fixtures
 
 FLAGS = [
@@ -90,8 +88,7 @@ def _deselect(config: pytest.Config, items: list[pytest.Item], marker: str) -> N
 @pytest.fixture(autouse=True)
 def _nothing_is_remembered():
     """A rolled-back test gives its keys back to SQLite: the next one's rows are others."""
-    example_of.cache_clear()
-    _frozen_scenario.cache_clear()
+    frozen.clear()
     cache.clear()
 
 

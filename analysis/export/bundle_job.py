@@ -114,7 +114,7 @@ def prepare(study: Study, owner: Any) -> Job:
 
 
 @jobs.job(KIND, limit=timedelta(minutes=10))
-def _chunk(job: Job, number: int) -> dict[str, str]:
+def chunk(job: Job, number: int) -> dict[str, str]:
     """One of PARTS; the first gives {folder, state, at}, the others nothing."""
     study = Study.objects.filter(pk=job.parameters["study"]).first()
     if study is None:

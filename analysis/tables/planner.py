@@ -75,12 +75,12 @@ def known(user: Any, source: str) -> list[Known]:
     answers = answers_in_order(study, kind)
     annotation = answers[answers["step"] == Step.ANNOTATION]
     return [
-        _measured(task, int(shots), part, task in labelled)
+        measured_by(task, int(shots), part, task in labelled)
         for (task, shots), part in annotation.groupby(["task", "shots"])
     ]
 
 
-def _measured(task: str, shots: int, part: pd.DataFrame, labelled: bool) -> Known:
+def measured_by(task: str, shots: int, part: pd.DataFrame, labelled: bool) -> Known:
     matrix = part.pivot(index="annotator", columns="example", values="s1").to_numpy(dtype=float)
     means = matrix.mean(1)
     try:

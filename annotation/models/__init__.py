@@ -36,11 +36,9 @@ from annotation.models.study import (
     Study,
     StudyEvent,
     StudyStatus,
-    _frozen_scenario,
     new_code,
     new_seed,
     new_token,
-    scenario_of,
 )
 
 __all__ = [
@@ -82,9 +80,7 @@ __all__ = [
     "Turn",
     "WebhookEvent",
     "Worker",
-    "_frozen_scenario",
     "new_code",
     "new_seed",
     "new_token",
-    "scenario_of",
 ]  # fmt: skip

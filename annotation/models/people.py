@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from annotation.models.answers import LONGEST_COUNTED_GAP, Turn
 from annotation.models.study import Kind, Scenario, Step, Study, new_code, new_token
+from tasks import frozen
 from tasks.clock import database_now
-from tasks.models import example_of
 
 if TYPE_CHECKING:
     from annotation.models.recruiting import Submission
@@ -298,7 +298,7 @@ class Participation(models.Model):
         """The turn that is this participation's state, with its example."""
         turn = self.turns.select_related("activity", "answer").order_by("-pk").first()
         if turn is not None:
-            turn.example = example_of(turn.example_id)
+            turn.example = frozen.example(turn.example_id)
         return turn
 
     def latest_submission(self) -> "Submission | None":
@@ -329,7 +329,7 @@ class Participation(models.Model):
         now = shown_at or database_now()
         if after is not None:  # clocks are set back; what is shown follows what was done
             now = max(now, after.given.submitted_at if after.given else after.shown_at)
-        example = example_of(self.order_of(step)[position])
+        example = frozen.example(self.order_of(step)[position])
         turn = self.turns.create(
             example=example,
             step=Step.CHECK if example.pk in self.checks else step,

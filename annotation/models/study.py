@@ -1,11 +1,9 @@
 """Studies and their scenarios: what a researcher designs, and opening freezes."""
 
-import copy
 import secrets
 from datetime import timedelta
 from decimal import Decimal
-from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
 
 from django.conf import settings
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
@@ -14,9 +12,6 @@ from django.db.models import Q
 from django.utils import timezone
 
 from tasks.models import Task
-
-if TYPE_CHECKING:
-    from annotation.models.people import Participation
 
 DEFAULT_CONSENT = """\
 You are invited to take part in a study of how well people do a language task after seeing a few \
@@ -396,7 +391,7 @@ class Scenario(models.Model):
         return self.shots > 0 or self.study.help_examples_at_zero_shots
 
     @cached_property
-    def promise(self) -> "tuple[Decimal, str, Decimal | None]":
+    def promise(self) -> tuple[Decimal, str, Decimal | None]:
         """The hourly rate, its currency, and how many hours are paid at most, if that is said."""
         return self.study.hourly_rate, self.study.currency, self.study.max_paid_hours
 
@@ -404,20 +399,3 @@ class Scenario(models.Model):
     def idle_cutoff(self) -> timedelta:
         """A gap between two signs of work counts at most so long."""
         return timedelta(seconds=self.study.idle_cutoff_seconds)
-
-
-@lru_cache(maxsize=1024)
-def _frozen_scenario(pk: int) -> Scenario:
-    scenario = Scenario.objects.select_related("task", "study").get(pk=pk)
-    # What it takes from the study is worked out now; then the study is let go, as it does change.
-    scenario.shows_help_examples, scenario.idle_cutoff, scenario.promise  # noqa: B018
-    del scenario._state.fields_cache["study"]
-    return scenario
-
-
-def scenario_of(participation: "Participation") -> Scenario:
-    """The scenario of that participation with its task, read once in each process.
-
-    Somebody has a seat in it, so it is frozen (DESIGN section 3, invariant 8). Its study is not.
-    """
-    return copy.copy(_frozen_scenario(participation.scenario_id))

@@ -36,7 +36,6 @@ from annotation.money import budget
 from annotation.recruitment import eligibility, identities, sittings
 from annotation.recruitment.doors import Door, Identity
 from annotation.recruitment.identities import worker_key
-from tasks import jobs
 from tasks.clock import database_now
 
 # Before consent, also where the seat was not held any longer: who declines leaves only a count.
@@ -490,9 +489,6 @@ def sweep() -> int:
         budget.settle_left_in_turn(study)
     DeclinedOffer.objects.exclude(pk__in=DeclinedOffer.objects.fresh(now).values("pk")).delete()
     return freed
-
-
-jobs.SWEEPS.append(sweep)
 
 
 def expire_idle(study: Study, now: datetime | None = None) -> int:

@@ -5,7 +5,8 @@ then one study there, and the annotation step one or more others (FACTS 1.1). A 
 a link has no parts: `Participation.part` is 0.
 """
 
-from annotation.models import Participation, ProlificStudy, Status, Step, scenario_of
+from annotation.frozen import scenario_of
+from annotation.models import Participation, ProlificStudy, Status, Step
 
 
 def current(participation: Participation) -> ProlificStudy | None:

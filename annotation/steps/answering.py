@@ -10,7 +10,8 @@ from datetime import timedelta
 
 from django.db import transaction
 
-from annotation.models import Answer, AnswerSpan, Participation, Status, Step, Turn, scenario_of
+from annotation.frozen import scenario_of
+from annotation.models import Answer, AnswerSpan, Participation, Status, Step, Turn
 from annotation.steps import annotation_step
 from tasks import spans
 from tasks.clock import database_now

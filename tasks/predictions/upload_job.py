@@ -72,7 +72,7 @@ def outcome(job: Job) -> dict[str, Any]:
 
 
 @jobs.job(KIND)
-def _chunk(job: Job, number: int) -> dict[str, Any]:
+def chunk(job: Job, number: int) -> dict[str, Any]:
     """Read and score the files of a part, {problems, remarks}; as the last, store all: `outcome`.
 
     The remarks are lists of sentences by the number of the file, as text.

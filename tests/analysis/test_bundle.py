@@ -242,7 +242,7 @@ def test_every_part_can_be_done_again(ada, study, researcher, one_by_one, var, t
     job = prepare(ada, study)
     for number in range(len(bundle_job.PARTS)):
         job.refresh_from_db()
-        bundle_job._chunk(job, number)  # done, but stopped before that was stored
+        bundle_job.chunk(job, number)  # done, but stopped before that was stored
         if number == 0:
             answers(study, researcher)
         go_on(ada, study)

@@ -91,7 +91,7 @@ def test_the_components_of_a_pilot_say_what_other_people_on_other_examples_give(
         [(row, column, s1) for (row, column), s1 in np.ndenumerate(matrix)],
         columns=["annotator", "example", "s1"],
     )
-    one = planner._measured("toy", 10, part, labelled=False)
+    one = planner.measured_by("toy", 10, part, labelled=False)
     assert (one.mean, one.sd, one.n) == pytest.approx((0.625, 0.125, 3))
     row = planner.plan(one, WANTED | {"examples": 4})
     assert row["half_width_both"] == pytest.approx(196 * math.sqrt(0.048032), abs=0.01)

@@ -54,9 +54,7 @@ def test_active_time_is_the_sum_of_gaps_up_to_the_cut(cut, expected):
     turn.has_nothing_yet()
     seconds, last = 0.0, START
     for mark in (5, 9, 70, 75, 400):
-        turn._meta.get_field("activity").set_cached_value(
-            turn, Activity(turn=turn, seconds=seconds, last_at=last)
-        )
+        Activity(turn=turn, seconds=seconds, last_at=last)  # sets turn.activity too
         seconds = turn.active_until(at(mark), timedelta(seconds=cut)).total_seconds()
         last = at(mark)
     turn.activity.seconds, turn.activity.last_at = seconds, last

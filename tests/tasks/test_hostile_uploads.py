@@ -185,19 +185,19 @@ def test_predictions_that_are_too_complex_are_named_and_the_other_files_told_apa
 @pytest.fixture
 def busy():
     """Another thread of this server is checking something."""
-    assert checking._one_at_a_time.acquire(timeout=1)
+    assert checking.one_at_a_time.acquire(timeout=1)
     yield
-    checking._one_at_a_time.release()
+    checking.one_at_a_time.release()
 
 
 def test_who_comes_while_another_upload_is_checked_waits_without_holding_a_thread(ada, busy):
     page = send(ada, GOOD)
     job = page.context["job"]
     assert (job.state, job.done, job.claim, job.attempts) == ("waiting", 0, "", 0)
-    checking._one_at_a_time.release()
+    checking.one_at_a_time.release()
     page = settle(ada, page)
     assert "Data report" in text(page)
-    assert checking._one_at_a_time.acquire(timeout=1)
+    assert checking.one_at_a_time.acquire(timeout=1)
 
 
 def test_attention_checks_are_asked_for_again_while_another_upload_is_checked(

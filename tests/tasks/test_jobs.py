@@ -149,7 +149,7 @@ def test_a_chunk_that_kills_its_process_each_time_fails_at_last(db, ran):
     job = squares()
     for _ in range(jobs.MAX_ATTEMPTS):
         Job.objects.filter(pk=job.pk).update(claimed_until=None, claim="", state="waiting")
-        assert jobs._claim(job)
+        assert jobs.take_claim(job)
     Job.objects.filter(pk=job.pk).update(claimed_until=timezone.now() - timedelta(seconds=1))
     jobs.advance(job)
     assert job.has_failed
@@ -264,7 +264,7 @@ def test_many_polls_at_once_run_a_chunk_once(ran):
 @pytest.mark.django_db(transaction=True)
 def test_control_without_the_condition_the_chunk_is_run_many_times(ran, monkeypatch):
     """What is stored is right all the same: the name of the claim sees to that."""
-    monkeypatch.setattr(jobs, "_free", lambda now: Q())
+    monkeypatch.setattr(jobs, "free_at", lambda now: Q())
     monkeypatch.setattr(jobs, "MAX_ATTEMPTS", 10 * THREADS)
     for attempt in range(10):
         ran.clear()

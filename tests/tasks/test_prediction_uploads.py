@@ -156,7 +156,7 @@ def test_every_part_can_be_done_again(ada, task):
     send(ada, files(task, 1, 2))
     for number in range(3):
         # Done, but stopped before that was stored.
-        prediction_upload._chunk(Job.objects.get(), number)
+        prediction_upload.chunk(Job.objects.get(), number)
         go_on(ada)
     assert "2 files stored." in shown(ada)
     assert PredictionFile.objects.count() == 2

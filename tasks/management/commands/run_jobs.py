@@ -3,10 +3,8 @@
 And what is done from time to time: old uploads go, and seats that were left are given back.
 """
 
-from importlib import import_module
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from tasks import installation, jobs, uploads
@@ -24,8 +22,6 @@ class Command(BaseCommand):
             raise CommandError(sentence)
         for require in jobs.CONDITIONS:
             require()
-        # The pages register the kinds of the jobs that they start.
-        import_module(settings.ROOT_URLCONF)
         failed = 0
         waiting = (Job.State.WAITING, Job.State.RUNNING)
         for job in Job.objects.filter(state__in=waiting, kind__in=jobs.KINDS):

@@ -1,0 +1,47 @@
+"""What never changes once it is imported, read once in each process. `clear` forgets it all.
+
+It stands below the models, which read through it; a version of a task is known by its content.
+"""
+
+import hashlib
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from django.apps import apps
+
+from tasks.cards import Card, parse_card
+
+if TYPE_CHECKING:
+    from tasks.models import Example, Task
+
+_cards: dict[str, Card] = {}
+_test_hashes: dict[str, str] = {}
+
+
+def card(task: "Task") -> Card:
+    """The parsed card of that task."""
+    if task.content_hash not in _cards:
+        _cards[task.content_hash] = parse_card(task.card_data, f"card of {task}")
+    return _cards[task.content_hash]
+
+
+def test_hash(task: "Task") -> str:
+    """SHA-256 over the content hashes of the test file's examples, in the file's order."""
+    if task.content_hash not in _test_hashes:
+        examples = task.test_split.examples.order_by("position")
+        hashes = examples.values_list("content_hash", flat=True)
+        _test_hashes[task.content_hash] = hashlib.sha256("".join(hashes).encode()).hexdigest()
+    return _test_hashes[task.content_hash]
+
+
+@lru_cache(maxsize=4096)
+def example(pk: int) -> "Example":
+    """That example. Raises Example.DoesNotExist."""
+    return apps.get_model("tasks", "Example").objects.get(pk=pk)
+
+
+def clear() -> None:
+    """Forget everything: for tests, whose rolled-back rows give their keys to others."""
+    _cards.clear()
+    _test_hashes.clear()
+    example.cache_clear()

@@ -1,0 +1,38 @@
+"""What is asked: tasks and what models predicted for them; apart from these, jobs and uploads.
+
+Begin at `task.py`. Nothing in this app knows about people who answer.
+"""
+
+from tasks.models.installation import Installation
+from tasks.models.job import Job
+from tasks.models.predictions import (
+    LanguageModel,
+    Prediction,
+    PredictionFile,
+    PredictionFileQuerySet,
+)
+from tasks.models.task import (
+    Example,
+    Split,
+    Task,
+    TaskMember,
+    TaskQuerySet,
+    UnfinishedImport,
+)
+from tasks.models.upload import TaskUpload
+
+__all__ = [
+    "Example",
+    "Installation",
+    "Job",
+    "LanguageModel",
+    "Prediction",
+    "PredictionFile",
+    "PredictionFileQuerySet",
+    "Split",
+    "Task",
+    "TaskMember",
+    "TaskQuerySet",
+    "TaskUpload",
+    "UnfinishedImport",
+]

@@ -1,0 +1,72 @@
+"""Jobs: work that takes longer than a request (tasks/jobs.py)."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+
+class Job(models.Model):
+    """Work that takes longer than a request, as far as it is done; tasks/jobs.py runs it.
+
+    The same work (kind, parameters, seed) is one row, whoever asks for it: `key`.
+    """
+
+    class State(models.TextChoices):
+        WAITING = "waiting"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+
+    kind = models.CharField(max_length=40)
+    key = models.CharField(max_length=64, unique=True)
+    parameters = models.JSONField()
+    seed = models.BigIntegerField(default=0)
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+"
+    )
+    total = models.PositiveIntegerField()
+    done = models.PositiveIntegerField(default=0)
+    state = models.CharField(max_length=7, choices=State, default=State.WAITING)
+    error = models.TextField(blank=True)
+    # What each chunk gave, in their order.
+    result = models.JSONField(default=list)
+    # Who is at the next chunk, until when that is believed, and how often it was begun.
+    claim = models.CharField(max_length=32, blank=True)
+    claimed_until = models.DateTimeField(null=True)
+    attempts = models.PositiveIntegerField(default=0)
+    created_at = models.DateTimeField(auto_now_add=True)
+    touched_at = models.DateTimeField(auto_now=True)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(total__gt=0, done__lte=models.F("total")),
+                name="a_job_has_chunks_and_does_no_more_than_these",
+            ),
+            models.CheckConstraint(
+                condition=Q(state="done", done=models.F("total"))
+                | ~Q(state="done") & Q(done__lt=models.F("total")),
+                name="a_job_is_done_when_all_its_chunks_are",
+            ),
+            models.CheckConstraint(
+                condition=Q(claim="", claimed_until__isnull=True)
+                | Q(state="running", claimed_until__isnull=False) & ~Q(claim=""),
+                name="a_claim_has_an_end_and_only_a_running_job_has_one",
+            ),
+            models.CheckConstraint(
+                condition=Q(state="failed") & ~Q(error="") | ~Q(state="failed") & Q(error=""),
+                name="a_failed_job_says_why",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.pk}: {self.done} of {self.total}"
+
+    @property
+    def is_done(self) -> bool:
+        return self.state == self.State.DONE
+
+    @property
+    def has_failed(self) -> bool:
+        return self.state == self.State.FAILED

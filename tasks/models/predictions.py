@@ -1,0 +1,115 @@
+"""What language models predicted for test examples: it is scored like any answer."""
+
+from django.conf import settings
+from django.core.validators import MinValueValidator, RegexValidator, URLValidator
+from django.db import models
+from django.db.models import Q
+
+from tasks.models.task import Example, Task
+
+
+class LanguageModel(models.Model):
+    """A model whose predictions were uploaded, and what it is."""
+
+    name = models.CharField(
+        max_length=60,
+        unique=True,
+        validators=[
+            RegexValidator(
+                r"\A[A-Za-z0-9][A-Za-z0-9._-]*\Z",
+                "Use letters, digits, dots, hyphens and underscores, such as T5-Large.",
+            )
+        ],
+    )
+    title = models.CharField(max_length=200, blank=True)
+    link = models.CharField(
+        max_length=500, blank=True, validators=[URLValidator(schemes=["http", "https"])]
+    )
+    parameters = models.PositiveBigIntegerField(
+        null=True, blank=True, validators=[MinValueValidator(1)]
+    )
+    uploaded_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="uploaded_models"
+    )
+    uploaded_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["name"]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def parameters_text(self) -> str:
+        return f"{self.parameters:,}" if self.parameters else "–"
+
+
+class PredictionFileQuerySet(models.QuerySet["PredictionFile"]):
+    def with_scores(self) -> "PredictionFileQuerySet":
+        """Add `mean_s1` in [0, 1], over the test examples, and `examples`, how many these are."""
+        scored = self.annotate(
+            mean_s1=models.Avg("predictions__s1"), examples=models.Count("predictions")
+        )
+        return scored.order_by(*PredictionFile._meta.ordering)  # grouping drops it
+
+
+class PredictionFile(models.Model):
+    """What one model predicted for the test examples after training on one split."""
+
+    model = models.ForeignKey(LanguageModel, on_delete=models.PROTECT, related_name="files")
+    task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="prediction_files")
+    shots = models.PositiveIntegerField()
+    split_number = models.PositiveIntegerField(null=True)
+    filename = models.CharField(max_length=255)
+    sha256 = models.CharField(max_length=64)
+    # What was found when it was held against the card; null: stored before that was done.
+    remarks = models.JSONField(null=True)
+    uploaded_at = models.DateTimeField(auto_now_add=True)
+
+    objects = PredictionFileQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["model__name", "task__name", "-task__version", "shots", "split_number"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["model", "task", "shots", "split_number"],
+                name="a_model_predicts_once_per_task_shots_and_split",
+            ),
+            models.UniqueConstraint(
+                fields=["model", "task"],
+                condition=Q(split_number__isnull=True),
+                name="a_model_predicts_once_per_task_at_zero_shots",
+            ),
+            models.CheckConstraint(
+                condition=Q(shots=0, split_number__isnull=True)
+                | Q(shots__gt=0, split_number__isnull=False, split_number__gt=0),
+                name="zero_shots_means_no_split_of_predictions",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.model.name}, {self.task.name}, {self.place}"
+
+    @property
+    def place(self) -> str:
+        """Shots and split in words."""
+        return f"{self.shots} shots" + (f", split {self.split_number}" if self.shots else "")
+
+
+class Prediction(models.Model):
+    """The texts that were predicted for one test example; empty is "no answer"."""
+
+    file = models.ForeignKey(PredictionFile, on_delete=models.CASCADE, related_name="predictions")
+    example = models.ForeignKey(Example, on_delete=models.PROTECT, related_name="predictions")
+    predicted = models.JSONField()
+    s1 = models.FloatField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["file", "example"], name="one_prediction_per_file_and_example"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.file_id}: {self.example_id}"

@@ -1,0 +1,198 @@
+"""Tasks, their published files (splits) and the examples in them.
+
+A row here never changes after import. Changed content makes a new version of the task, so that
+every answer ever given still stands beside the example it was given for.
+"""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from tasks import frozen
+from tasks.cards import Card
+
+
+class TaskQuerySet(models.QuerySet["Task"]):
+    def latest_versions(self) -> "TaskQuerySet":
+        """Keep the newest version of each task, by name."""
+        newest = (
+            Task.objects.filter(name=models.OuterRef("name"))
+            .order_by("-version")
+            .values("version")[:1]
+        )
+        return self.filter(version=models.Subquery(newest)).order_by("name")
+
+
+class TaskManager(models.Manager.from_queryset(TaskQuerySet)):  # type: ignore[misc]
+    """Tasks that are imported as a whole: one whose examples still come in is no task yet."""
+
+    def get_queryset(self) -> TaskQuerySet:
+        unfinished = UnfinishedImport.objects.filter(task=models.OuterRef("pk"))
+        return super().get_queryset().filter(~models.Exists(unfinished))
+
+
+class Task(models.Model):
+    """One version of a task: its card and the splits that were imported with it."""
+
+    name = models.CharField(max_length=40)
+    version = models.PositiveIntegerField()
+    content_hash = models.CharField(max_length=64)
+    card_data = models.JSONField()
+    rechained = models.BooleanField(default=False)
+    report = models.JSONField()
+    imported_at = models.DateTimeField(auto_now_add=True)
+    # None: from the command line without --owner, or before tasks had teams.
+    imported_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+
+    objects = TaskManager()
+    with_unfinished = models.Manager()  # noqa: DJ012 (a manager too)
+
+    class Meta:
+        ordering = ["name", "-version"]
+        constraints = [
+            models.UniqueConstraint(fields=["name", "version"], name="one_task_per_version"),
+            models.UniqueConstraint(
+                fields=["name", "content_hash"], name="changed_content_makes_a_new_version"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} v{self.version}"
+
+    @property
+    def card(self) -> Card:
+        """The card, parsed once for each content and process."""
+        return frozen.card(self)
+
+    @property
+    def test_split(self) -> "Split":
+        return self.splits.get(kind=Split.Kind.TEST)
+
+    @property
+    def test_hash(self) -> str:
+        """SHA-256 over the content hashes of the test file's examples, in the file's order."""
+        return frozen.test_hash(self)
+
+    def train_split(self, shots: int, number: int) -> "Split":
+        """The training file of that size and number; Split.DoesNotExist where there is none."""
+        return self.splits.get(kind=Split.Kind.TRAIN, shots=shots, number=number)
+
+    @property
+    def training_sizes(self) -> list[int]:
+        """The shots for which this task has training files, ascending."""
+        sizes = self.splits.filter(kind=Split.Kind.TRAIN).values_list("shots", flat=True)
+        return sorted(set(sizes))
+
+    def split_numbers(self, shots: int) -> list[int]:
+        """The numbers of the training files of that size, ascending."""
+        splits = self.splits.filter(kind=Split.Kind.TRAIN, shots=shots)
+        return sorted(splits.values_list("number", flat=True))
+
+
+class UnfinishedImport(models.Model):
+    """Stands beside a task as long as its examples come in, piece by piece; tasks/importing.py."""
+
+    task = models.OneToOneField(
+        Task, on_delete=models.CASCADE, primary_key=True, related_name="unfinished"
+    )
+    begun_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"unfinished {self.task}"
+
+
+class TaskMember(models.Model):
+    """Somebody in the team of a task, beside who imported its first version (tasks/teams.py)."""
+
+    task_name = models.CharField(max_length=40)
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="task_memberships"
+    )
+    added_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"
+    )
+    added_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        ordering = ["task_name", "pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["task_name", "user"], name="somebody_is_in_the_team_of_a_task_once"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user}, team of {self.task_name}"
+
+
+class Split(models.Model):
+    """One published file of examples: a training file (shots, number) or the test file."""
+
+    class Kind(models.TextChoices):
+        TRAIN = "train"
+        TEST = "test"
+        # Attention checks: attached to a version, no part of its content, never in S1.
+        CHECK = "check"
+
+    task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="splits")
+    kind = models.CharField(max_length=5, choices=Kind)
+    shots = models.PositiveIntegerField(null=True)
+    number = models.PositiveIntegerField(null=True)
+    filename = models.CharField(max_length=200)
+
+    class Meta:
+        ordering = ["task", "kind", "shots", "number"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["task", "shots", "number"], name="one_training_split_per_shots_and_number"
+            ),
+            models.UniqueConstraint(
+                fields=["task"], condition=Q(kind="test"), name="one_test_split_per_task"
+            ),
+            models.UniqueConstraint(
+                fields=["task"], condition=Q(kind="check"), name="one_file_of_checks_per_task"
+            ),
+            models.CheckConstraint(
+                condition=Q(
+                    kind="train",
+                    shots__isnull=False,
+                    number__isnull=False,
+                    shots__gt=0,
+                    number__gt=0,
+                )
+                | Q(kind__in=["test", "check"], shots__isnull=True, number__isnull=True),
+                name="only_a_training_split_has_shots_and_number",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.task.name} {self.filename}"
+
+
+class Example(models.Model):
+    """Context (segments), question and gold, exactly as published; empty gold is "no answer"."""
+
+    split = models.ForeignKey(Split, on_delete=models.CASCADE, related_name="examples")
+    position = models.PositiveIntegerField()
+    source_id = models.CharField(max_length=200)
+    context = models.JSONField()
+    question = models.TextField(blank=True)
+    gold = models.JSONField()
+    gold_starts = models.JSONField(null=True)
+    content_hash = models.CharField(max_length=64, db_index=True)
+
+    class Meta:
+        ordering = ["split", "position"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["split", "position"], name="one_example_per_position_in_a_split"
+            ),
+            models.UniqueConstraint(
+                fields=["split", "source_id"], name="an_id_is_unique_inside_its_file"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.source_id

@@ -1,0 +1,85 @@
+"""Rules of the house that no linter knows: read from the source of every module."""
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+PACKAGES = ("annotation", "analysis", "tasks", "config", "tests")
+
+
+def sources() -> dict[str, str]:
+    """Every module of ours but the migrations, by its path."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", "*.py"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.split()  # fmt: skip
+    paths = [
+        path
+        for path in listed
+        if path.split("/")[0] in PACKAGES and "/migrations/" not in path and (ROOT / path).exists()
+    ]
+    return {path: (ROOT / path).read_text() for path in paths}
+
+
+def private_names(source: str) -> list[str]:
+    """The private names that this module takes from others of ours, or replaces in them."""
+    tree = ast.parse(source)
+    taken, imported = [], set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in PACKAGES:
+            imported |= {name.asname or name.name for name in node.names}
+            taken += [name.name for name in node.names if is_private(name.name)]
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(module), attr=name):
+                pass
+            case ast.Call(args=[ast.Name(module), ast.Constant(name), *_]):
+                pass
+            case _:
+                continue
+        if module in imported and is_private(name):
+            taken.append(f"{module}.{name}")
+    return taken
+
+
+def is_private(name: object) -> bool:
+    """Django's `_meta` and `_state` are part of its interface."""
+    return (
+        isinstance(name, str)
+        and name.startswith("_")
+        and not name.startswith("__")
+        and name not in ("_meta", "_state")
+    )
+
+
+def test_no_module_takes_a_private_name_of_another():
+    taken = {path: private_names(source) for path, source in sources().items()}
+    assert {path: names for path, names in taken.items() if names} == {}
+
+
+def test_a_private_name_is_seen_however_it_is_taken():
+    assert private_names("from tasks.jobs import _root") == ["_root"]
+    assert private_names("from tasks import jobs\njobs._root()") == ["jobs._root"]
+    assert private_names("from tasks import jobs\nset(jobs, '_root', 1)") == ["jobs._root"]
+    assert private_names("from tasks.models import Task\nTask._meta") == []
+    assert private_names("import os\nos._exit(1)") == []
+
+
+def test_every_kind_of_job_is_known_as_soon_as_the_apps_are_ready():
+    """`run_jobs` imports no page: what a page would register would be left to wait there."""
+    code = (
+        "import sys, django; django.setup(); from tasks import jobs;"
+        "print(*sorted(jobs.KINDS)); print('config.urls' in sys.modules)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"},
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert ran.stdout.splitlines() == [
+        "bootstrap check_upload import_upload predictions release",
+        "False",
+    ]
