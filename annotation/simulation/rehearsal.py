@@ -15,15 +15,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
-from urllib.error import HTTPError, URLError
-from urllib.parse import parse_qs, urlencode, urljoin, urlsplit
-from urllib.request import HTTPCookieProcessor, Request, build_opener, urlopen
+from urllib.parse import parse_qs, urljoin, urlsplit
 
 import jwt
 import lxml.html
+import requests
 from cryptography.hazmat.primitives.asymmetric import rsa
 from django.conf import settings
 from django.db.models import Sum
@@ -33,7 +31,7 @@ from annotation.money import ledger
 from annotation.recruitment import identities
 from annotation.simulation.fake_prolific.platform import FakeProlific
 from annotation.simulation.fake_prolific.rules import PAY
-from annotation.simulation.robots import Knowledge, OverHTTP, walk
+from annotation.simulation.robots import PATIENCE, Knowledge, OverHTTP, walk
 from tasks.models import Task
 
 TOKEN = "rehearsal-token"
@@ -76,9 +74,9 @@ class Server:
         )  # fmt: skip
         for _try in range(300):
             try:
-                urlopen(f"{self.url}/sign-in/", timeout=2).read()
+                requests.get(f"{self.url}/sign-in/", timeout=2).raise_for_status()
                 return
-            except (URLError, OSError):
+            except requests.RequestException:
                 time.sleep(0.1)
         raise Failed("the server did not start")
 
@@ -95,22 +93,23 @@ class Browser:
 
     def __init__(self, root: str):
         self.root = root
-        self.opener = build_opener(HTTPCookieProcessor(CookieJar()))
+        self.session = requests.Session()
 
     def send(
-        self, address: str, fields: dict[str, Any] | None = None, timeout: float = 60
+        self, address: str, fields: dict[str, Any] | None = None, timeout: float = PATIENCE
     ) -> tuple[int, str]:
         """GET, or POST these fields; status and page after redirects."""
-        data = urlencode(fields, doseq=True).encode() if fields is not None else None
-        request = Request(urljoin(self.root, address), data, {"Referer": self.root})
-        try:
-            with self.opener.open(request, timeout=timeout) as reply:
-                return reply.status, reply.read().decode()
-        except HTTPError as error:
-            return error.code, error.read().decode()
+        reply = self.session.request(
+            "GET" if fields is None else "POST",
+            urljoin(self.root, address),
+            data=fields,
+            headers={"Referer": self.root},
+            timeout=timeout,
+        )
+        return reply.status_code, reply.text
 
     def submit(
-        self, address: str, fields: dict[str, Any], leads_to: str = "", timeout: float = 60
+        self, address: str, fields: dict[str, Any], leads_to: str = "", timeout: float = PATIENCE
     ) -> str:
         """Fill in and send a form of that page: the one whose address holds `leads_to`."""
         _status, page = self.send(address)
@@ -452,7 +451,7 @@ class Rehearsal:
             self._pay(page, batch.pk)
         hanging = batches.filter(method="bonus").first()
         self.fake.mode(hang_on="pay", hang=20)
-        with contextlib.suppress(OSError, Failed):
+        with contextlib.suppress(requests.RequestException, Failed):
             self._pay(page, hanging.pk, timeout=2)
         self.server.kill()
         self.fake.mode(hang_on=None)
@@ -467,7 +466,7 @@ class Rehearsal:
             self.command("pay_study", study)
             self._expect("Nothing" in self.command("pay_study", study), "a second run pays nothing")
 
-    def _pay(self, page: str, batch: int, timeout: float = 60) -> None:
+    def _pay(self, page: str, batch: int, timeout: float = PATIENCE) -> None:
         _status, html = self.ada.send(page)
         token = lxml.html.fromstring(html).xpath("//input[@name='csrfmiddlewaretoken']/@value")[0]
         fields = {"csrfmiddlewaretoken": token, "batch": str(batch), "action": "pay"}

@@ -11,12 +11,11 @@ import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from http.cookiejar import CookieJar
 from typing import Any, Protocol
-from urllib.parse import urlencode, urljoin, urlsplit
-from urllib.request import HTTPCookieProcessor, Request, build_opener
+from urllib.parse import urljoin, urlsplit
 
 import lxml.html
+import requests
 from django.test import Client
 
 from annotation.models import Study
@@ -25,6 +24,7 @@ from tasks import spans
 from tasks.cards import Card
 from tasks.models import Example, Split
 
+PATIENCE = 60  # seconds for one reply of a server
 POLICIES = ("gold", "empty", "majority", "random", "noisy:P")
 
 
@@ -63,20 +63,22 @@ class OverHTTP:
 
     def __init__(self, root: str) -> None:
         self.root = root
-        self.opener = build_opener(HTTPCookieProcessor(CookieJar()))
+        self.session = requests.Session()
 
     def get(self, address: str) -> str:
-        return self._send(Request(urljoin(self.root, address)))[0]
+        return self._read(self.session.get(urljoin(self.root, address), timeout=PATIENCE))
 
     def post(self, address: str, fields: Mapping[str, str], *, htmx: bool = False) -> str:
         headers = {"Referer": self.root} | ({"HX-Request": "true"} if htmx else {})
-        data = urlencode(fields).encode()
-        text, redirect = self._send(Request(urljoin(self.root, address), data, headers))
-        return self.get(redirect) if redirect else text
+        url = urljoin(self.root, address)
+        reply = self.session.post(url, dict(fields), headers=headers, timeout=PATIENCE)
+        redirect = reply.headers.get("HX-Redirect")
+        return self.get(redirect) if redirect else self._read(reply)
 
-    def _send(self, request: Request) -> tuple[str, str]:
-        with self.opener.open(request, timeout=60) as reply:
-            return reply.read().decode(), reply.headers.get("HX-Redirect", "")
+    def _read(self, reply: requests.Response) -> str:
+        if reply.status_code != 200:
+            raise RobotError(f"{urlsplit(reply.url).path} answered {reply.status_code}")
+        return reply.text
 
 
 class RobotError(Exception):

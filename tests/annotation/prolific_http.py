@@ -2,9 +2,9 @@
 
 import json
 import re
-import urllib.error
-import urllib.request
 from urllib.parse import urlencode
+
+import requests
 
 HEX_ID = re.compile("[0-9a-f]{24}")
 ANN, BEA, CEM, DAN = (letter * 24 for letter in "abcd")
@@ -17,30 +17,23 @@ class Http:
     """A plain client: returns (status, body read from JSON or the text, headers)."""
 
     def __init__(self, url: str, token: str = "fake-token"):
-        self.url, self.token = url, token
+        self.url = url
+        self.session = requests.Session()
+        self.session.trust_env = False  # no proxy, no .netrc
+        if token:
+            self.session.headers["Authorization"] = f"Token {token}"
 
     def __call__(self, method, path, body=None, form=None, **headers):
-        if path.startswith("http"):
-            address = path
-        else:
+        address = path
+        if not path.startswith("http"):
             address = self.url + ("" if path.startswith("/") else "/api/v1/") + path
-        data = None if body is None else json.dumps(body).encode()
-        if form is not None:
-            data = urlencode(form).encode()
-        else:
-            headers["Content-Type"] = "application/json"
-        if self.token:
-            headers["Authorization"] = f"Token {self.token}"
-        request = urllib.request.Request(address, data, headers, method=method)
-        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirects)
-        try:
-            reply = opener.open(request, timeout=20)
-        except urllib.error.HTTPError as error:
-            reply = error
-        with reply:
-            text = reply.read().decode()
-            is_json = reply.headers["Content-Type"].startswith("application/json")
-            return reply.status, json.loads(text) if text and is_json else text, reply.headers
+        reply = self.session.request(
+            method, address, json=body, data=form, headers=headers,
+            timeout=20, allow_redirects=False,
+        )  # fmt: skip
+        is_json = reply.headers["Content-Type"].startswith("application/json")
+        read = reply.json() if reply.text and is_json else reply.text
+        return reply.status_code, read, reply.headers
 
     def get(self, path):
         status, body, _ = self("GET", path)
@@ -59,11 +52,6 @@ class Http:
         assert error["error"].keys() >= {"status", "error_code", "title", "detail"}
         assert error["error"]["status"] == status
         return json.dumps(error["error"]["detail"])
-
-
-class NoRedirects(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *unused):
-        return None
 
 
 def draft(**fields):

@@ -3,16 +3,16 @@
 import base64
 import hashlib
 import hmac
-import http.client
 import json
 import secrets
 import threading
 import time
-import urllib.request
 import uuid
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
+
+import requests
 
 from annotation.simulation.fake_prolific.rules import FakeError, is_address, required
 
@@ -26,16 +26,6 @@ EVENT_TYPES = {
 RETRY_DELAYS = (0.05, 0.05, 0.1, 0.1, 0.2, 0.2, 0.4, 0.4, 0.6, 0.8, 1.1)
 DISABLED_AFTER = 5 * 24 * 3600  # seconds in which no delivery succeeded
 TIMEOUT = 10  # seconds for one attempt
-
-
-class _NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A webhook that is led elsewhere was not delivered."""
-
-    def redirect_request(self, *unused: Any) -> None:
-        return None
-
-
-_opener = urllib.request.build_opener(_NoRedirects, urllib.request.ProxyHandler({}))
 
 
 class Webhooks:
@@ -56,6 +46,8 @@ class Webhooks:
         self._data, self._wall, self._clock, self._modes = data, wall, clock, modes
         self._sender: threading.Thread | None = None
         self._is_flushing = False
+        self._session = requests.Session()
+        self._session.trust_env = False  # no proxy stands between it and a server on this machine
         self.wake()
 
     def create_secret(self, body: dict[str, Any]) -> dict[str, str]:
@@ -230,13 +222,19 @@ class Webhooks:
                 "X-Prolific-Request-Timestamp": timestamp,
                 "X-Prolific-Request-Signature": signature(secret, timestamp, body),
             }
-            try:
-                request = urllib.request.Request(subscription["target_url"], body, headers)
-                with _opener.open(request, timeout=TIMEOUT):
-                    return True
-            except (OSError, ValueError, http.client.HTTPException):
-                continue  # refused, timed out, or a status that is no success: try again
+            if self._is_taken(subscription["target_url"], body, headers):
+                return True
         return False
+
+    def _is_taken(self, address: str, body: bytes, headers: dict[str, str]) -> bool:
+        """Send once; a webhook that is led elsewhere was not delivered."""
+        try:
+            reply = self._session.post(
+                address, body, headers=headers, timeout=TIMEOUT, allow_redirects=False
+            )
+        except requests.RequestException:
+            return False
+        return reply.status_code < 300
 
 
 def signature(secret: str, timestamp: str, body: bytes) -> str:
