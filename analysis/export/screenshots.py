@@ -1,51 +1,32 @@
-"""Pictures of the pages that annotators saw, taken by a Chromium that is on this machine.
+"""Pictures of the pages that annotators saw, taken by Playwright with this machine's Chromium.
 
-The browser is driven over its DevTools pipe (--remote-debugging-pipe: JSON messages that end with a
-zero byte), as `--screenshot` knows neither the height of a page nor a window as narrow as a phone.
-https://chromedevtools.github.io/devtools-protocol/
+Playwright is optional (the extra `pictures`) and downloads nothing here: the browser is one that is
+on the path, or the one that is named.
 """
 
-import base64
-import contextlib
-import itertools
-import json
-import os
-import select
 import shutil
-import signal
-import subprocess
 import tempfile
-import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from django.contrib.staticfiles import finders
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FLAGS = [
-    "--headless",
-    "--no-sandbox",  # it shows nothing but our own files, and would not start for root
+# Beside what Playwright starts it with: headless, without a sandbox (it shows our own files alone,
+# and would not start for root), nothing in the background.
+FLAGS = (
     "--disable-gpu",
     "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-extensions",
-    "--hide-scrollbars",
     "--host-resolver-rules=MAP * ~NOTFOUND",
     "--allow-file-access-from-files",  # else it loads no modules from a disk
-    "--remote-debugging-pipe",
-]
-# Its pipe is on the descriptors 3 and 4; ours are the only ones that every shell can hand on.
-TO_PIPE = 'exec "$0" "$@" 3<&0 4>&1 >/dev/null'
+)
 SCRIPTS = "".join(
     f'<script type="module" src="../js/{name}.js"></script>\n'
     for name in ("span-answer", "label-answer", "work")
 )
-PATIENCE = 30  # seconds for one reply of the browser
+PATIENCE = 30  # seconds for one step of the browser
 
 
 class PictureError(Exception):
@@ -78,21 +59,58 @@ def take(folder: Path, path: str) -> list[Path]:
     and then leaves none behind.
     """
     pages = sorted(folder.glob("*.html"))
-    made: list[Path] = []
     with tempfile.TemporaryDirectory(prefix="handful-pictures-") as temporary:
         copies = _with_scripts(pages, folder.parent / "style", Path(temporary))
-        try:
-            with _Browser(path, Path(temporary) / "profile") as one:
-                for device in DEVICES:
-                    one.become(device)
-                    for page, copy in zip(pages, copies, strict=True):
-                        made.append(page.with_name(f"{page.stem}-{device.name}.png"))
-                        made[-1].write_bytes(one.picture(copy.as_uri(), device))
-        except (OSError, PictureError) as error:
-            for picture in made:
-                picture.unlink(missing_ok=True)
-            raise PictureError(f"{path} made no pictures: {error}") from None
-    return made
+        shots = {
+            device: [(copy, folder / f"{copy.stem}-{device.name}.png") for copy in copies]
+            for device in DEVICES
+        }
+        pictures = [png for pairs in shots.values() for _copy, png in pairs]
+        # In a thread of its own: Playwright runs an event loop, where Django refuses the database.
+        with ThreadPoolExecutor(max_workers=1) as executor:
+            try:
+                executor.submit(_photograph, shots, path).result()
+            except (OSError, PictureError) as error:
+                for png in pictures:
+                    png.unlink(missing_ok=True)
+                raise PictureError(f"{path} made no pictures: {error}") from None
+    return pictures
+
+
+def _photograph(shots: Mapping[Device, Sequence[tuple[Path, Path]]], path: str) -> None:
+    """Open the copies (first of each pair) on each device; write the PNGs (second)."""
+    try:
+        from playwright.sync_api import Error, sync_playwright
+    except ImportError:
+        raise PictureError("Playwright is not installed (pip install playwright).") from None
+    try:
+        with (
+            sync_playwright() as playwright,
+            playwright.chromium.launch(
+                executable_path=path, args=FLAGS, timeout=PATIENCE * 1000
+            ) as browser,
+        ):
+            for device, pairs in shots.items():
+                page = browser.new_page(
+                    viewport={"width": device.width, "height": device.height},
+                    device_scale_factor=device.dots,
+                    is_mobile=device.touch,
+                    has_touch=device.touch,
+                    color_scheme="light",
+                )
+                page.set_default_timeout(PATIENCE * 1000)
+                for copy, png in pairs:
+                    page.goto(copy.as_uri())
+                    page.screenshot(path=png, full_page=True)
+    except Error as error:
+        raise PictureError(_reason(error.message)) from None
+
+
+def _reason(message: str) -> str:
+    """What Playwright says first, and the last line that the browser wrote before it ended."""
+    lines = message.partition("\nCall log:")[0].splitlines()
+    written = [line.partition("[err] ")[2] for line in lines if "[err] " in line]
+    return ": ".join([lines[0], *written[-1:]])
 
 
 def _with_scripts(pages: Sequence[Path], style: Path, target: Path) -> list[Path]:
@@ -105,110 +123,3 @@ def _with_scripts(pages: Sequence[Path], style: Path, target: Path) -> list[Path
         html = page.read_text(encoding="utf-8").replace("</head>", f"{SCRIPTS}</head>", 1)
         copy.write_text(html, encoding="utf-8")
     return copies
-
-
-class _Browser:
-    """A headless Chromium with one tab; it ends with the block."""
-
-    def __init__(self, path: str, profile: Path):
-        self.numbers = itertools.count(1)
-        self.read = b""
-        self.session = ""
-        self.errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the browser
-        self.process = subprocess.Popen(
-            ["sh", "-c", TO_PIPE, path, *FLAGS, f"--user-data-dir={profile}"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
-            start_new_session=True,
-        )  # fmt: skip
-
-    def __enter__(self) -> "_Browser":
-        try:
-            tab = self.ask("Target.createTarget", url="about:blank")["targetId"]
-            attached = self.ask("Target.attachToTarget", targetId=tab, flatten=True)
-            self.session = attached["sessionId"]
-            self.ask("Page.enable")
-        except BaseException:
-            self.__exit__()
-            raise
-        return self
-
-    def __exit__(self, *_error: Any) -> None:
-        # It has helpers of its own, all in the session that was started for it.
-        with contextlib.suppress(OSError):
-            os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.communicate()
-        self.errors.close()
-
-    def become(self, device: Device) -> None:
-        """Show pages as on that device."""
-        self._size(device, device.height)
-        self.ask("Emulation.setTouchEmulationEnabled", enabled=device.touch, maxTouchPoints=1)
-        light = [{"name": "prefers-color-scheme", "value": "light"}]
-        self.ask("Emulation.setEmulatedMedia", features=light)
-
-    def picture(self, address: str, device: Device) -> bytes:
-        """The whole page as PNG."""
-        self._size(device, device.height)
-        self.ask("Page.navigate", url=address)
-        self._hear(lambda said: said.get("method") == "Page.loadEventFired")
-        # Modules run before the load event; two frames later everything is drawn.
-        drawn = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
-        self.ask("Runtime.evaluate", expression=drawn, awaitPromise=True)
-        size = self.ask("Page.getLayoutMetrics")["cssContentSize"]
-        self._size(device, max(device.height, round(size["height"])))
-        return base64.b64decode(self.ask("Page.captureScreenshot", format="png")["data"])
-
-    def _size(self, device: Device, height: int) -> None:
-        self.ask(
-            "Emulation.setDeviceMetricsOverride", width=device.width, height=height,
-            deviceScaleFactor=device.dots, mobile=device.touch,
-        )  # fmt: skip
-
-    def ask(self, method: str, **parameters: Any) -> dict[str, Any]:
-        """Ask for something and wait for the reply."""
-        number = next(self.numbers)
-        message = {"id": number, "method": method, "params": parameters}
-        if self.session:
-            message["sessionId"] = self.session
-        assert self.process.stdin
-        try:
-            self.process.stdin.write(json.dumps(message).encode() + b"\0")
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            raise PictureError(self._last_words()) from None
-        reply = self._hear(lambda said: said.get("id") == number)
-        if "error" in reply:
-            raise PictureError(f"{method}: {reply['error'].get('message')}")
-        return reply["result"]
-
-    def _hear(self, wanted) -> dict[str, Any]:
-        """The next message of that sort; others are events that nobody waits for."""
-        until = time.monotonic() + PATIENCE
-        while True:
-            message, end, rest = self.read.partition(b"\0")
-            if end:
-                self.read = rest
-                try:
-                    said = json.loads(message)
-                except ValueError:
-                    raise PictureError("it does not speak the language of Chromium.") from None
-                if wanted(said):
-                    return said
-            else:
-                self.read += self._more(until)
-
-    def _more(self, until: float) -> bytes:
-        assert self.process.stdout
-        left = until - time.monotonic()
-        if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
-            raise PictureError(f"it did not reply within {PATIENCE} seconds.")
-        found = os.read(self.process.stdout.fileno(), 1 << 20)
-        if not found:
-            raise PictureError(self._last_words())
-        return found
-
-    def _last_words(self) -> str:
-        """The last line that it wrote before it ended."""
-        self.errors.seek(0)
-        lines = self.errors.read().decode(errors="replace").strip().splitlines()
-        return f"it ended: {lines[-1] if lines else 'without a word.'}"
