@@ -1,7 +1,7 @@
-"""The CSVs of how a study was run: who was given which scenario, what was decided, told and paid.
+"""The CSVs that record how a study was run: allocations, decisions, exit answers and pay.
 
-And what models predicted on its test examples. Rows come as streams; workers under pseudonyms,
-researchers by their role alone.
+Models' predictions on its test examples are here too. Rows are streamed; annotators appear under
+pseudonyms, researchers by role only.
 """
 
 from collections.abc import Iterator
@@ -22,50 +22,54 @@ STUDY = {
 PLACE = {
     "task": "name of the task",
     "task_version": "version of the task",
-    "shots": "size of the training step: 0 or the shots of the training file",
-    "split": "number of the training file; empty at zero shots",
+    "shots": "number of examples in the training step: 0, or the shots of the training split",
+    "split": "number of the training split; empty at zero shots",
 }
 
 COLUMNS: dict[str, dict[str, str]] = {
     "allocations.csv": STUDY
     | {
-        "arrival": "number of the choice in the study, from 1, over all kinds",
+        "arrival": "number of the allocation within the study, from 1, over all kinds",
         "kind": "person, simulated or model",
-        "candidates": "what could be joined, as a JSON list of [task, shots, seats taken, seats]",
+        "candidates": "scenarios open to this arrival, as a JSON list of [task, shots, seats"
+        " taken, seats]",
     }
     | PLACE
-    | {"at": "when it was chosen, UTC"},
+    | {"at": "time of the allocation, UTC"},
     "decisions.csv": STUDY
     | {
         "annotator": "pseudonym of the participation",
-        "about": "analysis (in it or not), pay (paid or not), qualification (goes on or not),"
-        " release (an unusually high amount may be paid)",
-        "outcome": "1 for yes, 0 for no; in the analysis and paid is everybody to begin with",
-        "reason": "the reason, as it was written; read it before you publish",
-        "role": "researcher, or rule (nobody by hand: the design's rule, or the recruiter)",
-        "at": "when it was decided, UTC",
+        "about": "analysis (included or excluded), pay (paid or not), qualification (admitted to"
+        " the"
+        " annotation step or not), release (an unusually high amount approved for payment)",
+        "outcome": "1 for yes, 0 for no; by default everybody is included and paid",
+        "reason": "the reason as entered; review before publication",
+        "role": "researcher, or rule (automatic: by the design's rule or by the platform)",
+        "at": "time of the decision, UTC",
     },
     "questionnaire.csv": STUDY
     | {
         "annotator": "pseudonym of the participation",
-        "seen_before": "had seen the texts or the task before: no, yes, unsure; empty: not said",
-        "ai_used": "used an AI tool: no, yes, unsure; empty: not said",
-        "tools": "tools or people that helped, as written; read it before you publish",
-        "comments": "anything else, as written; read it before you publish",
+        "seen_before": "reports having seen the texts or the task before: no, yes, unsure; empty:"
+        " not"
+        " answered",
+        "ai_used": "reports having used an AI tool: no, yes, unsure; empty: not answered",
+        "tools": "tools or people that helped, as entered; review before publication",
+        "comments": "further comments, as entered; review before publication",
     },
     "pay.csv": STUDY
     | {
         "annotator": "pseudonym of the participation",
         "kind": "base, screen_out, top_up, partial, waiting or bonus",
         "cents": "amount in hundredths of the currency",
-        "currency": "three-letter code",
+        "currency": "three-letter currency code",
     },
     "pay_totals.csv": STUDY
     | {
         "kind": "kind of entry, as in pay.csv",
-        "currency": "three-letter code",
+        "currency": "three-letter currency code",
         "entries": "number of entries of pay.csv",
-        "cents": "their sum",
+        "cents": "sum of these entries, in hundredths of the currency",
     },
     "predictions.csv": STUDY
     | {"model": "name of the uploaded model"}
@@ -73,7 +77,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     | {
         "example": "id of the test example in its file",
         "hash": "hash of the example, as in examples.csv",
-        "predicted": "the predicted texts as a JSON list; [] is no answer",
+        "predicted": "the predicted texts as a JSON list; [] means that no answer was predicted",
         "s1": "S1 of the prediction, 0 to 1",
     },
     "model_scores.csv": STUDY
@@ -81,19 +85,21 @@ COLUMNS: dict[str, dict[str, str]] = {
         "model": "name of the uploaded model",
         "task": "name of the task",
         "task_version": "version of the task",
-        "shots": "size of the training files that it was trained on",
-        "mean": "mean over splits of the mean S1 over the test examples, x 100",
-        "sd_ddof1": "standard deviation over splits, ddof 1, x 100; empty for one split",
-        "sd_ddof0": "standard deviation over splits, ddof 0, x 100",
-        "n": "number of splits with predictions",
-        "of": "number of splits that there are",
-        "recipe": "every choice that changes the number",
+        "shots": "number of examples in the training splits used",
+        "mean": "mean over training splits of the mean S1 over the test examples, x 100",
+        "sd_ddof1": "sample standard deviation over training splits (ddof 1), x 100; empty for a"
+        " single"
+        " split",
+        "sd_ddof0": "population standard deviation over training splits (ddof 0), x 100",
+        "n": "number of training splits with predictions",
+        "of": "number of training splits of the task at that number of shots",
+        "recipe": "recipe string: every choice that affects the number",
     },
 }
 
 
 def allocations_rows(study: Study) -> Iterator[list[Any]]:
-    """One row per arrival that was given a scenario."""
+    """One row per arrival that was allocated to a scenario."""
     places = {
         scenario.pk: (scenario.task.name, scenario.shots)
         for scenario in study.scenarios.select_related("task")
@@ -111,7 +117,7 @@ def allocations_rows(study: Study) -> Iterator[list[Any]]:
 
 
 def decisions_rows(study: Study) -> Iterator[list[Any]]:
-    """One row per decision, in their order."""
+    """One row per decision, in chronological order."""
     rows = (
         Decision.objects.filter(participation__study=study)
         .order_by("at", "pk")
@@ -126,7 +132,7 @@ def decisions_rows(study: Study) -> Iterator[list[Any]]:
 
 
 def questionnaire_rows(study: Study) -> Iterator[list[Any]]:
-    """One row per participation that answered the questions at the end."""
+    """One row per participation that answered the exit questionnaire."""
     rows = (
         ExitAnswers.objects.filter(participation__study=study)
         .order_by("participation__pseudonym")

@@ -1,7 +1,8 @@
-"""What the page of figures shows: each figure with its data, its numbers and its words.
+"""The figures of a study: each with its data, its numbers and its caption.
 
-The charts are made in figures.py and the numbers in learning.py, from frames alone; here they meet
-the study. A figure that would mislead has the reason in its place (`why_not`).
+Charts are drawn in figures/charts.py and numbers computed in stats/learning.py, from frames alone;
+this module applies them to a study. A figure that would mislead is replaced by the reason
+(`why_not`).
 """
 
 import importlib.util
@@ -33,12 +34,12 @@ PICTURES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of the page; without rows it has `why_not` instead: what is missing, what to do."""
+    """A figure of the page; without rows, `why_not` says what is missing and what to do."""
 
     name: str
     title: str
     caption: str
-    description: str  # for who cannot see it
+    description: str  # for readers who cannot see it
     why_not: str
     frame: pd.DataFrame
     make: Callable[[], alt.FacetChart]
@@ -90,9 +91,9 @@ class Data:
 
 
 def data(study: Study, kind: str) -> Data:
-    """All of it, remembered until somebody completes, withdraws, is excluded or included.
+    """All frames and numbers, cached until somebody completes, withdraws, is excluded or included.
 
-    And for an hour at most: what is remembered cannot be found to be erased.
+    The cache expires after an hour, as cached values cannot be looked up for erasure.
     """
     key = f"figures:{state(study, kind)}"
     found = cache.get(key)
@@ -134,7 +135,7 @@ def _data(study: Study, kind: str) -> Data:
 
 
 def _with_means(people: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
-    """Annotators, then the means over them, told apart by the column `what`."""
+    """Annotators, then the means over them, distinguished by the column `what`."""
     both = pd.concat([people.assign(what="annotator"), means.assign(what="mean")])
     names = ["task", "shots", "what"]
     return both[[*names, *(name for name in both.columns if name not in names)]]
@@ -167,7 +168,7 @@ def _shot_curve(
 
 
 def as_csv(kind: str, frame: pd.DataFrame) -> str:
-    """The rows behind a figure, with all digits; empty cells where there is nothing."""
+    """The rows behind a figure, with all digits; empty cells for missing values."""
     rows = ([kind, *map(_cell, row)] for row in frame.itertuples(index=False))
     return csv_text(["kind", *frame.columns], rows)
 
@@ -179,7 +180,7 @@ def _cell(value: Any) -> Any:
     return "" if pd.isna(value) else value
 
 
-# Words --------------------------------------------------------------------------------------------
+# Captions -----------------------------------------------------------------------------------------
 
 
 def _points(key: str) -> Callable[[Row], str]:
@@ -218,7 +219,9 @@ _GROUP = [
 ]
 _WHO = [
     *_GROUP,
-    Column("n", "annotators who completed and are in the analysis", lambda row: str(row["n"])),
+    Column(
+        "n", "number of annotators who completed and are in the analysis", lambda row: str(row["n"])
+    ),
 ]
 _COLUMNS: dict[str, list[Column]] = {
     "shots": [
@@ -226,70 +229,88 @@ _COLUMNS: dict[str, list[Column]] = {
         Column("Mean", "mean over annotators of their mean S1, x 100", _points("s1")),
         Column(
             "95 %",
-            "t interval over annotators, cut at 0 and 100",
+            "t interval over annotators, truncated at 0 and 100",
             between("low", "high"),
         ),
         Column("Baseline", "S1 x 100 of the trivial baseline", _points("baseline")),
     ],
     "learning": [
         *_WHO,
-        Column("Examples", "of the training step", lambda row: str(row["examples"])),
+        Column(
+            "Examples", "number of examples in the training step", lambda row: str(row["examples"])
+        ),
         Column("First block", "mean S1 x 100 on the first block", _points("first_block")),
         Column("Last block", "mean S1 x 100 on the last block", _points("last_block")),
         Column(
             "Per 10 examples",
-            "slope of a straight line through each annotator's S1 by position, mean over"
-            " annotators, in points over ten examples",
+            "slope of a linear fit of each annotator's S1 on position, averaged over annotators,"
+            " in points per ten examples",
             _signed("slope_per_10"),
         ),
         Column(
             "p",
-            f"two-sided, by {learning.RESAMPLES:,} shuffles of the positions within each annotator,"
-            " seeded with the study's seed: could chance alone make such a slope? Not corrected: of"
-            " 20 such p, one falls below .05 by chance",
+            f"two-sided permutation test of the slope: {learning.RESAMPLES:,} shuffles of the"
+            " positions within each annotator, seeded with the study's seed; not corrected for"
+            " multiple testing",
             _p("p"),
         ),
     ],
     "drift": [
         *_WHO,
-        Column("Examples", "of the annotation step", lambda row: str(row["examples"])),
+        Column(
+            "Examples",
+            "number of examples in the annotation step",
+            lambda row: str(row["examples"]),
+        ),
         Column(
             "Half 2 − half 1",
-            "mean over annotators of the S1 of their second half minus that of their first, in"
-            " points; below 0 is a decline",
+            "mean S1 in the second half minus mean S1 in the first half, averaged over annotators,"
+            " in points; negative values are a decline",
             _signed("half"),
         ),
-        Column("its 95 %", "t interval over annotators", _between("half_low", "half_high")),
+        Column("95 %", "t interval over annotators", _between("half_low", "half_high")),
         Column(
             "Per 100 examples",
-            "slope of a straight line through each annotator's S1 by position, mean over"
-            " annotators, in points over a hundred examples",
+            "slope of a linear fit of each annotator's S1 on position, averaged over annotators,"
+            " in points per hundred examples",
             _signed("per_100"),
         ),
-        Column("its 95 %", "t interval over annotators", _between("per_100_low", "per_100_high")),
+        Column("95 %", "t interval over annotators", _between("per_100_low", "per_100_high")),
     ],
     "speed": [
         *_WHO,
-        Column("Seconds", "median over annotators of their median", _seconds("seconds")),
-        Column("First half", "the same over the first half of the step", _seconds("first_half")),
-        Column("Second half", "the same over the second half", _seconds("second_half")),
+        Column(
+            "Seconds",
+            "median over annotators of their median seconds for an answer",
+            _seconds("seconds"),
+        ),
+        Column("First half", "the same in the first half of the step", _seconds("first_half")),
+        Column("Second half", "the same in the second half of the step", _seconds("second_half")),
         Column(
             "Log median",
             "mean over annotators of the natural logarithm of their median seconds",
             _two_digits("log_median"),
         ),
-        Column("its SD", "SD over annotators, ddof 1", _two_digits("log_median_sd")),
+        Column("SD of log median", "SD over annotators (ddof 1)", _two_digits("log_median_sd")),
     ],
     "time": [
         Column("Annotator", "pseudonym", lambda row: row["annotator"]),
         *_GROUP,
-        Column("Training", "active minutes on its examples", _points("training_minutes")),
-        Column("Annotation", "active minutes on its examples", _points("annotation_minutes")),
-        Column("Seconds", "median of an answer of the annotation step", _seconds("seconds")),
+        Column(
+            "Training", "active minutes on the examples of this step", _points("training_minutes")
+        ),
+        Column(
+            "Annotation",
+            "active minutes on the examples of this step",
+            _points("annotation_minutes"),
+        ),
+        Column(
+            "Seconds", "median seconds for an answer in the annotation step", _seconds("seconds")
+        ),
         Column(
             "SDs from mean",
-            "of the logarithm of these seconds, among all annotators of the task (ddof 1). Prolific"
-            " calls 3 below the mean too fast; it takes 11 annotators to reach 3",
+            "log seconds as a z-score among all annotators of the task (ddof 1). Prolific regards 3"
+            " SDs below the mean as too fast; that is only reachable with 11 or more annotators",
             _two_digits("standing"),
         ),
     ],
@@ -314,63 +335,65 @@ def figure(study: Study, kind: str, name: str) -> Figure:
     texts: dict[str, tuple[str, str, Callable[[], alt.FacetChart]]] = {
         "shots": (
             "Shot curve",
-            "Mean S1 x 100 on the test examples by the number of shots (filled dots), its 95 % t"
-            " interval over annotators (bars; none for one annotator or where all tie), each"
-            " annotator (hollow dots, beside) and the trivial baseline (dashed).",
+            "Mean S1 x 100 on the test examples by number of shots (filled dots) with its 95 % t"
+            " interval over annotators (bars; undefined for one annotator or if all scores are"
+            " equal), individual annotators (hollow dots) and the trivial baseline (dashed).",
             lambda: charts.shot_curve(frame),
         ),
         "learning": (
-            "Learning over the training step",
+            "Learning curve over the training step",
             f"Mean S1 x 100 in blocks of {learning.BLOCK} training examples, in the order in which"
-            " each annotator met them; thin lines are annotators."
+            " each annotator saw them; thin lines are individual annotators."
             + (
-                " All met them in the order of the file, so a slope may come from easier or harder"
+                " All annotators saw them in file order, so a slope may reflect the difficulty of"
+                " the"
                 " examples."
                 if study.training_order == fixed
-                else " The order was drawn for each annotator."
+                else " The order was randomised for each annotator."
             ),
             lambda: charts.learning_curve(frame, shots),
         ),
         "drift": (
             "Drift over the annotation step",
-            "Mean S1 x 100 in each tenth of the annotation step; thin lines are annotators. The"
-            " order was drawn for each annotator, so examples are as hard early as late.",
+            "Mean S1 x 100 in each tenth of the annotation step; thin lines are individual"
+            " annotators. The order was randomised for each annotator, so the difficulty of"
+            " examples"
+            " does not depend on position.",
             lambda: charts.drift_curve(frame, shots),
         ),
         "speed": (
             "Speed over the annotation step",
-            "Median seconds of active time on an example in each twentieth of the annotation step,"
-            " over all answers of the group. Absences are left out, as for pay.",
+            "Median active seconds per example in each twentieth of the annotation step, over all"
+            " answers of the group. Idle time is excluded, as it is for pay.",
             lambda: charts.speed_curve(frame, shots),
         ),
         "time": (
             "Time of each annotator",
-            "Minutes of active time on the examples of both steps, of each annotator (dots), and"
-            " their median (ticks). Absences are left out, as for pay; reading what is revealed is"
-            " not counted.",
+            "Active minutes of each annotator on the examples of both steps (dots) and their median"
+            " (ticks). Idle time is excluded, as it is for pay; time spent reading reveals is not"
+            " counted.",
             lambda: charts.time_dots(frame),
         ),
     }
     title, caption, make = texts[name]
     why_not = ""
     if name == "learning" and not any(shots):
-        why_not = (
-            "This study has zero-shot scenarios only, so there is no training step to learn in."
-        )
+        why_not = "This study has zero-shot scenarios only, so there is no training step."
     elif name == "drift" and study.annotation_order == fixed:
         why_not = (
-            "All annotators met the test examples in the order of the file. How S1 changes over the"
-            " step would then say how hard the file's examples are, not how annotators change. For"
-            " a drift curve, design a study with a shuffled annotation order."
+            "All annotators saw the test examples in file order, so a change of S1 over the step"
+            " would"
+            " reflect the difficulty of the examples. For a drift curve, design a study with a"
+            " shuffled annotation order."
         )
     elif frame.empty:
-        why_not = "Nobody has completed it yet."
+        why_not = "No annotator has completed the study yet."
     shown = "" if why_not else caption
     return Figure(
         name=name,
         title=title,
         caption=shown,
-        description=f"{title}, of {who}. {shown}",
+        description=f"{title} of {who}. {shown}",
         why_not=why_not,
         frame=frame,
         make=make,

@@ -1,4 +1,4 @@
-"""How the findings are read: the columns of each table on the page, and the same rows as CSV."""
+"""The columns of each table of findings with their meanings, and the same rows as CSV."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from tasks.csv_files import csv_text
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the page: its heading, what it means, and the text of its cell."""
+    """A column of the page: its heading, its meaning, and the text of a cell."""
 
     heading: str
     meaning: str
@@ -68,40 +68,45 @@ def _plain(key: str) -> Callable[[Row], str]:
 _WHO = [
     Column("Task", "", _plain("task")),
     Column("Shots", "", _plain("shots")),
-    Column("n", "annotators who completed and are in the analysis", _plain("n")),
+    Column("n", "number of annotators who completed and are in the analysis", _plain("n")),
 ]
 
 _COLUMNS: dict[str, list[Column]] = {
     "intervals": [
         *_WHO,
         Column("Mean", "mean over annotators of their mean S1, x 100", _points("mean")),
-        Column("t", "t interval over annotators, cut at 0 and 100", between("t_low", "t_high")),
+        Column(
+            "t", "t interval over annotators, truncated at 0 and 100", between("t_low", "t_high")
+        ),
         Column(
             "Other examples",
-            "bootstrap over contexts with all of their examples: the same people on other examples",
+            "cluster bootstrap over contexts: the same annotators on other examples",
             between("examples_low", "examples_high"),
         ),
         Column(
-            "Other people",
-            "bootstrap over annotators: other people on these examples; crude with three of them,"
-            " none with one or where all tie",
+            "Other annotators",
+            "bootstrap over annotators: other annotators on these examples; crude for three"
+            " annotators, undefined for one or if all scores are equal",
             between("annotators_low", "annotators_high"),
         ),
         Column(
             "Both",
-            "two-way bootstrap: other people on other examples; none with one annotator or"
-            " where all tie",
+            "two-way bootstrap: other annotators on other examples; undefined for one annotator"
+            " or if all scores are equal",
             between("both_low", "both_high"),
         ),
         Column(
-            "SD people",
-            "SD between annotators, by two-way random effects; a negative variance counts as 0",
+            "SD annotators",
+            "SD between annotators from a two-way random-effects model; a negative variance"
+            " estimate is set to 0",
             _points("sd_between_annotators"),
         ),
-        Column("SD examples", "SD between examples, likewise", _points("sd_between_examples")),
+        Column(
+            "SD examples", "SD between examples from the same model", _points("sd_between_examples")
+        ),
         Column(
             "SE",
-            "standard error of the mean from annotators, examples and what is left",
+            "standard error of the mean from annotators, examples and residual",
             _points("se_of_mean"),
         ),
     ],
@@ -113,7 +118,11 @@ _COLUMNS: dict[str, list[Column]] = {
             _points("pairwise_s1"),
         ),
         *(
-            Column(f"α {name}", f"Krippendorff's alpha, distance {name}", _ratio(f"alpha {name}"))
+            Column(
+                f"α {name}",
+                f"Krippendorff's alpha with the {name} distance",
+                _ratio(f"alpha {name}"),
+            )
             for name in ("nominal", "Jaccard", "MASI", "1 - S1")
         ),
     ],
@@ -122,33 +131,42 @@ _COLUMNS: dict[str, list[Column]] = {
         Column("Individuals", "mean over annotators of their mean S1", _points("individuals")),
         Column(
             "Majority",
-            "S1 of the texts that more than half chose, or of the label that most chose"
-            " (a tie is no answer)",
+            "S1 of the texts chosen by more than half of the annotators, or of the most frequent"
+            " label (ties count as no answer)",
             _points("majority"),
         ),
         Column(
             "Dawid-Skene",
-            "S1 of the likeliest labels by Dawid and Skene 1979; weakly identified with three",
+            "S1 of the most likely labels under Dawid and Skene (1979); weakly identified for three"
+            " annotators",
             _points("dawid_skene"),
         ),
     ],
     "contrasts": [
         Column("Task", "", _plain("task")),
         Column("Shots", "", lambda row: f"{row['from_shots']} → {row['to_shots']}"),
-        Column("n", "annotators on both sides", lambda row: f"{row['n_from']}, {row['n_to']}"),
+        Column(
+            "n",
+            "number of annotators at each number of shots",
+            lambda row: f"{row['n_from']}, {row['n_to']}",
+        ),
         Column(
             "Difference",
-            "of the means, in points of S1 x 100",
+            "difference of the means, in points of S1 x 100",
             lambda row: f"{row['difference']:+.1f}",
         ),
-        Column("p exact", "permutation of annotators, two-sided", _p("permutation_p")),
-        Column("its floor", "the smallest p that so few annotators can give", _p("floor")),
+        Column("p exact", "exact permutation test over annotators, two-sided", _p("permutation_p")),
+        Column(
+            "Smallest p", "the smallest p attainable with this number of annotators", _p("floor")
+        ),
         Column("p Welch", "Welch's t test, two-sided", _p("welch_p")),
-        Column("p Holm", "Welch's p, corrected for all pairs of this table", _p("holm_p")),
+        Column(
+            "p Holm", "Welch's p, Holm-corrected over all contrasts of this table", _p("holm_p")
+        ),
         Column(
             "Detectable",
-            "the smallest difference in points that 80 % of such studies would show at p < .05,"
-            " taking the pooled SD for the true one",
+            "minimum detectable difference in points (80 % power at p < .05), taking the pooled SD"
+            " as the true SD",
             _points("detectable"),
         ),
     ],
@@ -156,21 +174,24 @@ _COLUMNS: dict[str, list[Column]] = {
 
 _TEXTS = {
     "intervals": (
-        "Intervals of 95 %",
-        "How far the mean could be off, by the question that is asked."
+        "95 % confidence intervals of the mean",
+        "Each interval generalises to other examples, other annotators, or both."
         f" {RESAMPLES:,} resamples, seeded with the study's seed.",
     ),
     "agreement": (
         "Agreement",
-        "How far annotators agree with each other, whatever the gold. Two empty answers agree.",
+        "Agreement among annotators, regardless of gold. Two empty answers agree.",
     ),
     "aggregates": (
-        "One answer out of several",
-        "The group's answer beside its members': different quantities, since CLUES scores people.",
+        "Aggregated answers",
+        "Scores of the group's aggregated answer beside the mean of its members. They are different"
+        " quantities: CLUES scores individuals.",
     ),
     "contrasts": (
-        "Between shots",
-        "Whether more examples made a difference. Different people, so the annotator is the unit.",
+        "Differences between shots",
+        "Whether performance differs by the number of shots. The groups are different people, so"
+        " the"
+        " annotator is the unit of analysis.",
     ),
 }
 

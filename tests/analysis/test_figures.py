@@ -131,7 +131,7 @@ def test_no_drift_is_drawn_where_all_met_the_order_of_the_file(ada, researcher):
     for scenario in study.scenarios.all():
         factories.work_through(factories.seat(scenario))
     page = ada.get(reverse("figures", args=[study.name])).content.decode()
-    assert "met the test examples in the order of the file" in page
+    assert "saw the test examples in file order" in page
     assert page.count("<vega-figure") == 4
     for name, rest in (("figure_file", ["drift", "json"]), ("figure_numbers", ["drift"])):
         assert ada.get(reverse(name, args=[study.name, *rest])).status_code == 404
@@ -153,14 +153,14 @@ def test_a_training_order_of_the_file_is_said(ada, researcher):
     )
     factories.work_through(factories.seat(study.scenarios.get()))
     page = ada.get(reverse("figures", args=[study.name])).content.decode()
-    assert "a slope may come from easier or harder" in page
+    assert "a slope may reflect the difficulty" in page
 
 
 def test_a_study_of_zero_shots_has_nothing_to_learn_in(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
     page = ada.get(reverse("figures", args=[study.name])).content.decode()
-    assert "no training step to learn in" in page
+    assert "so there is no training step" in page
     assert page.count("<vega-figure") == 4
 
 

@@ -266,7 +266,7 @@ def test_texts_that_mislead_readers_stay_what_they_are(researcher, tmp_path):
     assert list(read["example"].unique()) == ["1-2"]
     for path in ("README.md", "datapackage.json"):
         told = " ".join((bundle / path).read_text().split())
-        assert "one that begins with =, +, - or @ for a formula" in told
+        assert "texts that begin with =, +, - or @ as" in told
         assert "keep_default_na=False" in told
 
 
