@@ -3,7 +3,10 @@ PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
 
-.PHONY: demo test test-all test-clients lint bench bench-million lock clean
+.PHONY: help demo test test-all test-clients lint bench bench-million lock clean
+
+help:  ## what each word after make does
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
 
 demo: .venv/core  ## a study with results and free seats, served on PORT
 	$(BIN)/python manage.py demo --port $(PORT)
@@ -60,5 +63,5 @@ lock: .venv/dev  ## pin the newest dependencies that fit
 	$(BIN)/uv pip compile -q -U --no-emit-index-url --no-emit-find-links --no-header --no-annotate pyproject.toml -o requirements.lock
 	$(BIN)/uv pip compile -q -U --no-emit-index-url --no-emit-find-links --no-header --no-annotate --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 
-clean:
+clean:  ## remove what make, tests and servers made in this folder
 	rm -rf .venv .venv-clients var staticfiles

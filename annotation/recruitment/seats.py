@@ -8,7 +8,6 @@ the last seat into a clear "full" instead of an error.
 """
 
 import random
-import secrets
 from datetime import datetime
 
 from django.contrib.auth.models import AbstractBaseUser
@@ -34,13 +33,13 @@ from annotation.models import (
 )
 from annotation.money import budget
 from annotation.recruitment import eligibility, identities, sittings
+from annotation.recruitment.codes import new_code
 from annotation.recruitment.doors import Door, Identity
 from annotation.recruitment.identities import worker_key
 from tasks.clock import database_now
 
 # Before consent, also where the seat was not held any longer: who declines leaves only a count.
 UNDECIDED = (Status.ARRIVED, *MAY_RESUME)
-PSEUDONYM_ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 
 
 class RecruitmentError(Exception):
@@ -462,7 +461,7 @@ def take_seat(
         arrived_at=database_now(),
         seat_number=free_seat(scenario, worker.kind),
         pseudonym=_new_name(study),
-        completion_code="".join(secrets.choice(PSEUDONYM_ALPHABET) for _ in range(8)),
+        completion_code=new_code(),
         part=part,
         browser=browser,
     )
@@ -471,7 +470,7 @@ def take_seat(
 def _new_name(study: Study) -> str:
     """A pseudonym that is new in the study and says nothing about who or when."""
     while True:
-        name = "A-" + "".join(secrets.choice(PSEUDONYM_ALPHABET) for _ in range(5))
+        name = "A-" + new_code(5)
         if not study.participations.filter(pseudonym=name).exists():
             return name
 

@@ -7,7 +7,6 @@ studies that only this group may enter; each lasts less than a day.
 """
 
 import math
-import secrets
 from contextlib import suppress
 from datetime import timedelta
 from decimal import Decimal
@@ -30,11 +29,11 @@ from annotation.models import (
 )
 from annotation.money.ledger import cents, in_currency
 from annotation.platforms.prolific.client import Client, ProlificError
+from annotation.recruitment.codes import new_code
 from annotation.recruitment.doors import OUTCOMES
 from tasks.clock import database_now
 from tasks.models import Example
 
-CODE_ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 LONGEST_SITTING = 24 * 60 - 1  # minutes: "under a day"
 MAX_PARTS = 10
 # What Prolific allows at least, in cents of the currencies that it pays in: an hour, a screen-out.
@@ -68,9 +67,7 @@ def least_reward(hourly: int, minutes: int) -> int:
 
 def new_codes() -> dict[str, str]:
     """An unguessable completion code for each outcome."""
-    return {
-        outcome: "".join(secrets.choice(CODE_ALPHABET) for _ in range(8)) for outcome in OUTCOMES
-    }
+    return {outcome: new_code() for outcome in OUTCOMES}
 
 
 def plan(study: Study, annotation_parts: int, by: AbstractBaseUser) -> list[ProlificStudy]:
