@@ -1,9 +1,10 @@
 # Two commands do everything, set-up included: `make demo` and `make test`.
+# `make test-all` is what must hold before a release.
 PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
 
-.PHONY: help demo test test-all test-clients lint bench bench-million lock clean
+.PHONY: help demo test test-all suites test-postgres test-browser test-clients lint bench bench-million lock clean
 
 help:  ## what each word after make does
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -11,12 +12,26 @@ help:  ## what each word after make does
 demo: .venv/core  ## a study with results and free seats, served on PORT
 	$(BIN)/python manage.py demo --port $(PORT)
 
-test: .venv/dev .venv/chromium lint  ## everything, on SQLite and on PostgreSQL, with a real Chromium
-	node --test tests/js/*.test.mjs
-	$(BIN)/pytest -n 2 --dist worksteal -m "not browser"
-	$(BIN)/python tests/with_postgres.py $(BIN)/pytest -n 2 --dist worksteal
+# Every test is in one of these at least (tests/config/test_suites.py).
+SUITES := test-postgres test-browser test-clients
+PYTEST := $(BIN)/pytest -n 2 --dist worksteal
+ON_POSTGRES := $(BIN)/python tests/with_postgres.py
 
-test-all: test test-clients  ## the long suites too
+test: .venv/dev .venv/chromium lint  ## everything on SQLite; on PostgreSQL what depends on it, and one journey per kind of page
+	node --test tests/js/*.test.mjs
+	$(PYTEST) -m "not browser"
+	$(ON_POSTGRES) $(PYTEST) -m "postgres or engines or journey"
+
+test-all: test $(SUITES)  ## the long suites too
+
+suites:  ## the names of the long suites
+	@echo $(SUITES)
+
+test-postgres: .venv/dev .venv/chromium  ## everything on PostgreSQL, but for the browser
+	$(ON_POSTGRES) $(PYTEST) -m "not browser"
+
+test-browser: .venv/dev .venv/chromium  ## all tests with a real Chromium, on PostgreSQL
+	$(ON_POSTGRES) $(PYTEST) -m "browser"
 
 test-clients: .venv/core .venv-clients/ready  ## other people's clients of Prolific, unchanged, against the stand-in
 	.venv-clients/bin/pytest -c tests/clients/pytest.ini tests/clients

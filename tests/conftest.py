@@ -34,8 +34,18 @@ SHARED = Path(os.environ.get("HANDFUL_SHARED", Path(__file__).parents[2] / "shar
 CLUES = SHARED / "data" / "clues"
 
 
-# The same examples on every machine, and no failure because a machine is busy.
-hypothesis.settings.load_profile("ci")
+# New examples in every run, and the same ones in CI; no failure because a machine is busy.
+# A failure prints what `@reproduce_failure` needs to see it again.
+hypothesis.settings.register_profile("handful", deadline=None, print_blob=True)
+hypothesis.settings.register_profile(
+    "handful-ci", deadline=None, print_blob=True, derandomize=True, database=None
+)
+hypothesis.settings.load_profile("handful-ci" if os.environ.get("CI") else "handful")
+
+# Every test that was collected, with the names of its markers, before any is left out.
+COLLECTED = pytest.StashKey[dict[str, set[str]]]()
+# What runs on one database alone.
+ONLY_ON = {"postgresql": "postgres", "sqlite": "sqlite"}
 
 _static_root = tempfile.TemporaryDirectory(prefix="handful-static-")
 _var = tempfile.TemporaryDirectory(prefix="handful-var-")
@@ -69,14 +79,19 @@ def _can_mount() -> bool:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what this run cannot say anything about; CI must have the real data."""
+    config.stash[COLLECTED] = {
+        item.nodeid: {marker.name for marker in item.iter_markers()} for item in items
+    }
     if not CLUES.is_dir():
         if os.environ.get("CI"):
             raise pytest.UsageError("CI runs the tests on the real data: set HANDFUL_SHARED")
         _deselect(config, items, "real_data")
     if not _can_mount():
         _deselect(config, items, "small_disk")
-    # `make test` runs everything on both engines, so nothing that is left out here stays out.
-    _deselect(config, items, "postgres" if connection.vendor == "sqlite" else "sqlite")
+    # `make test-all` has suites on both databases: test_suites.py sees that nothing stays out.
+    for vendor, marker in ONLY_ON.items():
+        if vendor != connection.vendor:
+            _deselect(config, items, marker)
 
 
 def _deselect(config: pytest.Config, items: list[pytest.Item], marker: str) -> None:

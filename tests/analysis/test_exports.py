@@ -27,6 +27,8 @@ from annotation.steps import exclusion, exit_questionnaire, training_step
 from tasks.formats import Record
 from tests import factories
 
+pytestmark = pytest.mark.engines
+
 
 @pytest.fixture
 def study(researcher):

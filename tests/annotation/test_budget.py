@@ -26,6 +26,8 @@ from tasks import teams
 from tests import factories
 from tests.annotation.test_design import fields
 
+pytestmark = pytest.mark.engines
+
 
 @pytest.fixture
 def task(db):

@@ -16,6 +16,8 @@ from annotation.study import lifecycle
 from tasks.models import Example
 from tests import factories
 
+pytestmark = pytest.mark.engines
+
 TABLES = [guards.TURN, guards.ANSWER, guards.SPAN]
 
 

@@ -22,6 +22,8 @@ from annotation.recruitment import seats
 from annotation.steps import training_step
 from tests import factories
 
+pytestmark = pytest.mark.engines
+
 
 @pytest.fixture
 def study(researcher):

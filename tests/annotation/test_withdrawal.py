@@ -30,6 +30,8 @@ from annotation.steps import comprehension, exclusion, exit_questionnaire, train
 from tasks.models import Job
 from tests import factories
 
+pytestmark = pytest.mark.engines
+
 
 @pytest.fixture
 def study(researcher):

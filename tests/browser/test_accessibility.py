@@ -251,6 +251,7 @@ def violations(page, options=RULES) -> list[str]:
     ]
 
 
+@pytest.mark.journey
 def test_control_axe_finds_what_is_wrong(page):
     page.set_content("<main><img src='data:,'><p style='color: #eee'>Pale.</p></main>")
     assert {one.split(":")[0] for one in violations(page)} >= {"image-alt", "color-contrast"}

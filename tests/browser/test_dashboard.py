@@ -21,6 +21,7 @@ def visit(page: Page, study) -> None:
     page.wait_for_url(f"**/studies/{study.name}/")
 
 
+@pytest.mark.journey
 def test_the_page_shows_by_itself_what_somebody_answered(page, study):
     seat = factories.seat(study.scenarios.get(shots=2))
     visit(page, study)

@@ -35,6 +35,7 @@ def open_tip(page: Page):
     return page.locator(".tip-text:popover-open")
 
 
+@pytest.mark.journey
 def test_each_run_is_reached_by_keyboard_and_says_who(page, address):
     signed_in(page, address)
     shown = numbers(page).all_inner_texts()

@@ -39,6 +39,7 @@ def colour(page: Page, part: str, of: str) -> str:
     return found
 
 
+@pytest.mark.journey
 def test_every_figure_has_marks_light_and_dark(page, study):
     visit(page, study)
     drawn(page)

@@ -114,6 +114,7 @@ def test_the_same_text_twice_counts_once(desk):
     assert one.stored == ["Oslo"]
 
 
+@pytest.mark.journey
 def test_highlights_are_removed_by_chip_by_key_and_by_undo(desk):
     one = desk("Oslo Rome Lima Bern.", gold=["Oslo"])
     for text in ("Oslo", "Rome", "Lima", "Bern"):
@@ -158,6 +159,7 @@ def press(one, *keys: str) -> None:
         one.page.keyboard.press(key)
 
 
+@pytest.mark.journey
 def test_from_page_load_to_the_reveal_by_keyboard_alone(names):
     to_box(names)
     assert names.focused == "Yesterday"
@@ -286,6 +288,7 @@ def tap(page, word, dx: float = 0, dy: float = 0) -> None:
     page.touchscreen.tap(box["x"] + box["width"] / 2 + dx, box["y"] + box["height"] / 2 + dy)
 
 
+@pytest.mark.journey
 def test_two_taps_on_a_phone(phone, put):
     one = Desk(phone, put(NAMES, gold=["Wham!"]))
     tap(phone, one.word("Wham"))

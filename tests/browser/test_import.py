@@ -37,6 +37,7 @@ def choose(page, clues, name: str, folder: str) -> None:
 
 
 @pytest.mark.real_data
+@pytest.mark.journey
 def test_mnli_is_uploaded_looked_at_and_confirmed(ada, clues):
     choose(ada, clues, "MNLI", "MNLI")
     expect(ada.get_by_role("heading", name="Data report")).to_be_visible()
@@ -90,6 +91,7 @@ def test_a_choice_that_is_too_large_is_told_before_it_is_sent(ada, tmp_path, mon
     expect(ada.get_by_role("button", name="Upload and check")).to_be_disabled()
 
 
+@pytest.mark.journey
 def test_the_analysis_page_resamples_by_itself_and_stores_it(ada, researcher, monkeypatch):
     monkeypatch.setattr(jobs, "POLL", 0)
     study = factories.make_study(researcher, factories.make_task(test_size=6), annotators=2)

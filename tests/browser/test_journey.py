@@ -28,6 +28,7 @@ def drafts(page) -> list[str]:
 # From the link to the code -----------------------------------------------------------------------
 
 
+@pytest.mark.journey
 def test_from_the_link_to_the_completion_code_with_the_keyboard_only(page, researcher):
     task = factories.make_task(shots=[2], test_size=2)
     study = factories.make_study(researcher, task, shots=[2], annotators=1)
@@ -226,6 +227,7 @@ def send(page, text: str | None = None) -> None:
     page.locator("[data-submit]").click()
 
 
+@pytest.mark.journey
 def test_without_javascript_a_typed_answer_is_stored_and_revealed(plain, put):
     seat = put("Off to Mar-a-Lago.", "Home.", gold=["Lago"])
     plain.goto(f"/work/{seat.token}/")
@@ -291,6 +293,7 @@ def test_a_label_is_chosen_by_arrow_keys_or_by_its_number(labels):
     assert "Right" in labels.page.locator(".verdict").inner_text()
 
 
+@pytest.mark.journey
 def test_a_wrong_label_is_shown_beside_the_right_one(labels):
     labels.page.get_by_label("negative").check()
     labels.reveal()

@@ -1,11 +1,13 @@
 """A session that ends while a design is typed, in a real browser: the form is there again."""
 
+import pytest
 from playwright.sync_api import expect
 
 from tests import factories
 from tests.browser.test_accessibility import signed_in, violations
 
 
+@pytest.mark.journey
 def test_a_design_typed_through_the_night_is_filled_in_again(page, researcher):
     task = factories.make_task()
     draft = factories.make_study(researcher, task, shots=[2], name="draft", status="draft")

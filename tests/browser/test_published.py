@@ -115,6 +115,7 @@ def test_from_page_load_to_the_reveal_by_keyboard(page, put_published, name, exa
     assert Answer.objects.get().s1 == 1
 
 
+@pytest.mark.journey
 def test_the_longest_text_is_answered_by_keyboard_with_its_last_word(page, put_published):
     one = Desk(page, put_published("SQuADv2", "5a668682f038b7001ab0bf51"))
     page.locator("#question").focus()

@@ -18,6 +18,8 @@ from tasks import jobs
 from tasks.models import Job
 from tests.annotation.test_races import THREADS, race
 
+pytestmark = pytest.mark.engines
+
 
 @pytest.fixture
 def ran(monkeypatch):

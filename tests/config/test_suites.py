@@ -1,0 +1,74 @@
+"""Nothing is skipped silently: every test is in at least one suite of `make test-all`."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from _pytest.mark.expression import Expression
+
+from tests.conftest import COLLECTED, ONLY_ON
+
+ROOT = Path(__file__).parents[2]
+MAKEFILE = (ROOT / "Makefile").read_text()
+
+
+def suites() -> list[tuple[str, str, Expression]]:
+    """Target, database and markers of each call of pytest on this folder in the Makefile."""
+    targets = re.findall(r"^(test[\w-]*):.*\n((?:\t.*\n)+)", MAKEFILE, re.M)
+    return [
+        (
+            target,
+            "postgresql" if "$(ON_POSTGRES)" in line else "sqlite",
+            Expression.compile(line.split('-m "')[1].split('"')[0]),
+        )
+        for target, recipe in targets
+        for line in recipe.splitlines()
+        if "$(PYTEST)" in line
+    ]
+
+
+def runs(markers: set[str], database: str, expression: Expression) -> bool:
+    """Does a run on this database with `-m expression` hold a test with these markers?"""
+    elsewhere = {marker for vendor, marker in ONLY_ON.items() if vendor != database}
+    return not elsewhere & markers and expression.evaluate(lambda name, **_: name in markers)
+
+
+def left_out(tests: dict[str, set[str]]) -> list[str]:
+    return [
+        test
+        for test, markers in tests.items()
+        if not any(runs(markers, *suite) for _target, *suite in suites())
+    ]
+
+
+def test_every_test_is_in_a_suite(request):
+    assert left_out(request.config.stash[COLLECTED]) == []
+
+
+def test_a_test_that_no_suite_holds_is_named():
+    assert left_out({"a": {"browser"}, "b": {"browser", "sqlite"}}) == ["b"]
+
+
+def test_what_is_not_for_the_browser_runs_on_both_databases():
+    databases = {
+        database for _target, database, chosen in suites() if runs(set(), database, chosen)
+    }
+    assert databases == set(ONLY_ON)
+
+
+def test_all_suites_are_in_test_all_and_in_ci():
+    names = subprocess.run(
+        ["make", "--silent", "suites"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert {target for target, *_ in suites()} <= {"test", *names}
+    assert "\ntest-all: test $(SUITES)" in MAKEFILE
+    assert "$(make --silent suites)" in (ROOT / ".ci/run").read_text()
+
+
+@pytest.mark.parametrize("pattern", ["test_*.py", "check_*.py"])
+def test_no_test_lies_where_nothing_collects_it(pattern):
+    """pytest takes test_*.py; tests/clients, in an environment of its own, takes check_*.py."""
+    files = {path.relative_to(ROOT / "tests").parts[0] for path in (ROOT / "tests").rglob(pattern)}
+    here = {"analysis", "annotation", "browser", "config", "tasks"}
+    assert files <= (here if pattern == "test_*.py" else {"clients"})
