@@ -12,7 +12,7 @@ import pytest
 from django.conf import settings as django_settings
 from django.contrib.auth import get_user_model
 from django.core.cache import cache, caches
-from django.db import connection
+from django.db import connection, transaction
 from playwright.sync_api import sync_playwright
 
 from annotation import frozen, guards
@@ -55,6 +55,8 @@ def pytest_configure() -> None:
     """What lies in this clone (static files, var/) must not decide any test, nor be touched."""
     django_settings.STATIC_ROOT = _static_root.name
     django_settings.VAR_DIR = Path(_var.name)
+    # Argon2 is slow by design; tests sign in often.
+    django_settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
 
 
 def pytest_report_header() -> list[str]:
@@ -100,17 +102,34 @@ def _deselect(config: pytest.Config, items: list[pytest.Item], marker: str) -> N
     items[:] = [item for item in items if item not in chosen]
 
 
-@pytest.fixture(autouse=True)
-def _nothing_is_remembered():
-    """A rolled-back test gives its keys back to SQLite: the next one's rows are others."""
+def forget() -> None:
+    """Rows that are rolled back give their keys back to SQLite: the next ones are others."""
     frozen.clear()
     cache.clear()
 
 
 @pytest.fixture(autouse=True)
-def _plain_passwords(settings):
-    """Argon2 is slow by design; tests sign in often."""
-    settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+def _nothing_is_remembered():
+    forget()
+
+
+@pytest.fixture(scope="module")
+def module_rows(django_db_setup, django_db_blocker):
+    """Rows that take long and that many tests only read are stored once for a module.
+
+    What fixtures of the module's scope store after this one stays until the module ends; what a
+    test stores or changes is rolled back to them. Such a fixture returns keys, not objects.
+    """
+    forget()
+    with django_db_blocker.unblock(), transaction.atomic():
+        yield
+        transaction.set_rollback(True)
+
+
+@pytest.fixture(scope="module")
+def module_researcher(module_rows):
+    """Who owns them: the same as `researcher`."""
+    return get_user_model().objects.create_user("ada", password="right horse")
 
 
 @pytest.fixture(autouse=True)
@@ -154,7 +173,8 @@ def clues() -> Path:
 
 @pytest.fixture
 def researcher(db):
-    return get_user_model().objects.create_user("ada", password="right horse")
+    users = get_user_model().objects
+    return users.filter(username="ada").first() or users.create_user("ada", password="right horse")
 
 
 @pytest.fixture

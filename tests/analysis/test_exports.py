@@ -21,7 +21,7 @@ from analysis.export.columns import COLUMNS
 from analysis.export.verify import deviation, main, mean
 from analysis.tables import frames, performance, training
 from analysis.tables.rendering import as_latex, as_markdown
-from annotation.models import Answer, Kind, Participation
+from annotation.models import Answer, Kind, Participation, Study
 from annotation.recruitment import seats
 from annotation.steps import exclusion, exit_questionnaire, training_step
 from tasks.formats import Record
@@ -30,12 +30,12 @@ from tests import factories
 pytestmark = pytest.mark.engines
 
 
-@pytest.fixture
-def study(researcher):
+@pytest.fixture(scope="module")
+def stored(module_researcher):
     """Two tasks; people and a robot, finished, at work and never begun."""
     places = factories.make_task()
     labels = factories.make_task(name="toy-labels", labels=factories.LABELS, title="Labels")
-    study = factories.make_study(researcher, places, labels, shots=[0, 2, 4], annotators=2)
+    study = factories.make_study(module_researcher, places, labels, shots=[0, 2, 4], annotators=2)
     arrived = factories.join(study)
     seats.consent(arrived, agree=True)
     training_step.begin(arrived.token)
@@ -47,13 +47,18 @@ def study(researcher):
                 factories.work_through(seat, _mostly_right if wrong else None)
     told = {"seen_before": "no", "ai_used": "unsure", "tools": "a pen", "comments": "=fine"}
     exit_questionnaire.answer(arrived.token, told)
-    exclusion.decide(arrived, False, "too fast", researcher)
-    exclusion.decide(arrived, True, "not so fast after all", researcher)
-    factories.predict(researcher, "toy", places, 2, 1, lambda example: example.gold[:1])
-    factories.predict(researcher, "toy", places, 4, 1)
+    exclusion.decide(arrived, False, "too fast", module_researcher)
+    exclusion.decide(arrived, True, "not so fast after all", module_researcher)
+    factories.predict(module_researcher, "toy", places, 2, 1, lambda example: example.gold[:1])
+    factories.predict(module_researcher, "toy", places, 4, 1)
     robot = factories.seat(study.scenarios.first(), Kind.SIMULATED)
     factories.work_through(robot, limit=3)
-    return study
+    return study.pk
+
+
+@pytest.fixture
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 def _mostly_right(turn):
@@ -63,11 +68,16 @@ def _mostly_right(turn):
     return ["home"] if turn.position % 2 else turn.example.gold
 
 
-@pytest.fixture
-def export(study, tmp_path):
-    folder = tmp_path / "export"
-    call_command("export_study", study.name, str(folder), verbosity=0)
+@pytest.fixture(scope="module")
+def exported(stored, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study") / "export"
+    call_command("export_study", Study.objects.get(pk=stored).name, str(folder), verbosity=0)
     return folder
+
+
+@pytest.fixture
+def export(study, exported, tmp_path):
+    return Path(shutil.copytree(exported, tmp_path / "export"))
 
 
 def rows(export, name):
@@ -402,7 +412,7 @@ def test_means_and_sds_of_annotators_are_exact(researcher, django_assert_num_que
     factories.work_through(one, lambda turn: ["went", "home", *turn.example.gold][-3:])
     with django_assert_num_queries(2):
         frame = frames.annotators(study)
-    s1 = [answer.s1 for answer in Answer.objects.all()]
+    s1 = [a.s1 for a in Answer.objects.filter(turn__participation__scenario__study=study)]
     assert len(set(s1)) > 2
     assert frame["mean_s1"][0] == mean(s1)
     assert frame["sd_examples"][0] == deviation(s1, 1)

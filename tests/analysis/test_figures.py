@@ -13,22 +13,27 @@ from django.urls import reverse
 from analysis.figures import data as figure_data
 from analysis.tables import performance
 from annotation import guards
-from annotation.models import Answer, Kind
+from annotation.models import Answer, Kind, Study
 from annotation.steps import attention_checks
 from tests import factories
 
 NAMES = ["shots", "learning", "drift", "speed", "time"]
 
 
-@pytest.fixture
-def study(researcher):
+@pytest.fixture(scope="module")
+def stored(module_researcher):
     """Two annotators at each of 0 and 10 shots: one always right, one always "no answer"."""
     task = factories.make_task(shots=(2, 10), test_size=6)
-    made = factories.make_study(researcher, task, shots=[0, 10], annotators=2)
+    made = factories.make_study(module_researcher, task, shots=[0, 10], annotators=2)
     for scenario in made.scenarios.all():
         factories.work_through(factories.seat(scenario))
         factories.work_through(factories.seat(scenario), lambda turn: [])
-    return made
+    return made.pk
+
+
+@pytest.fixture
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 def rows_of(client, study, figure: str, **asked) -> list[dict[str, str]]:

@@ -5,10 +5,12 @@ import hashlib
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 import zipfile
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pandas as pd
 import pyarrow.parquet
@@ -20,7 +22,7 @@ from django.urls import reverse
 from analysis.export import dictionary, files, parquet, release
 from analysis.export.columns import COLUMNS
 from analysis.figures import data as figure_data
-from annotation.models import Kind, Panel, Participation, ProlificStudy
+from annotation.models import Kind, Panel, Participation, ProlificStudy, Study
 from annotation.platforms import personal_links
 from annotation.recruitment import seats
 from annotation.steps import exclusion, exit_questionnaire, training_step
@@ -32,13 +34,13 @@ PANEL_ID, PANEL_WORK = "connect-Twelve-77", "assignment-4242"
 NAME = "Idalinde Quastenflosser"
 
 
-@pytest.fixture
-def study(researcher):
+@pytest.fixture(scope="module")
+def stored(module_researcher):
     """People by an open link, a personal link, a panel and Prolific; a robot; a model."""
     places = factories.make_task(test_size=5)
     labels = factories.make_task(name="toy-labels", labels=factories.LABELS, title="Labels")
     study = factories.make_study(
-        researcher, places, labels, shots=[0, 2], annotators=3, exit_questionnaire=True,
+        module_researcher, places, labels, shots=[0, 2], annotators=3, exit_questionnaire=True,
         title="A study",
     )  # fmt: skip
     (link,) = personal_links.make(study, NAME)
@@ -65,17 +67,27 @@ def study(researcher):
         factories.work_through(seat, lambda turn: list(dict.fromkeys(turn.example.gold)))
         told = {"seen_before": "no", "comments": f"=1+1, my id is {IDA}\nand {SESSION.upper()}"}
         exit_questionnaire.answer(seat.token, told)
-    exclusion.decide(seat, False, f"{NAME} asked for it; {PANEL_ID} too", researcher)
+    exclusion.decide(seat, False, f"{NAME} asked for it; {PANEL_ID} too", module_researcher)
     factories.work_through(factories.seat(study.scenarios.first(), Kind.SIMULATED))
-    factories.predict(researcher, "toy", places, 2, 1, lambda example: [])
-    return study
+    factories.predict(module_researcher, "toy", places, 2, 1, lambda example: [])
+    return study.pk
 
 
 @pytest.fixture
-def bundle(study, tmp_path):
-    folder = tmp_path / "bundle"
-    release.write_release(study, folder)
+def study(db, stored):
+    return Study.objects.get(pk=stored)
+
+
+@pytest.fixture(scope="module")
+def written(stored, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("release") / "bundle"
+    release.write_release(Study.objects.get(pk=stored), folder)
     return folder
+
+
+@pytest.fixture
+def bundle(study, written, tmp_path):
+    return Path(shutil.copytree(written, tmp_path / "bundle"))
 
 
 def rows(folder, name) -> list[dict[str, str]]:

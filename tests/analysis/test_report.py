@@ -10,7 +10,7 @@ from django.urls import reverse
 from analysis.documents import blocks, checklist, preregistration, report
 from analysis.documents.blocks import Bullets, Checklist, Facts, Grid, Picture
 from analysis.figures import data as figure_data
-from annotation.models import Kind, Panel, ReportAnswer, Status
+from annotation.models import Kind, Panel, ReportAnswer, Status, Study
 from annotation.money import ledger
 from annotation.recruitment import eligibility, seats
 from annotation.steps import exclusion, training_step, withdrawal
@@ -18,11 +18,11 @@ from annotation.study import lifecycle, team
 from tests import factories
 
 
-@pytest.fixture
-def study(researcher):
+@pytest.fixture(scope="module")
+def stored(module_researcher):
     """0 and 2 shots, three seats each; of everything that can happen to somebody, one."""
     made = factories.make_study(
-        researcher, factories.make_task(test_size=6), shots=[0, 2], annotators=3,
+        module_researcher, factories.make_task(test_size=6), shots=[0, 2], annotators=3,
         title="A study", exit_questionnaire=True,
     )  # fmt: skip
     zero, two = made.scenarios.order_by("shots")
@@ -31,7 +31,12 @@ def study(researcher):
             factories.work_through(factories.seat(scenario), answer)
     seats.consent(factories.join(made), agree=False)
     factories.work_through(factories.seat(zero, Kind.SIMULATED), lambda turn: [])
-    return made
+    return made.pk
+
+
+@pytest.fixture
+def study(db, stored):
+    return Study.objects.get(pk=stored)
 
 
 def block(study, section: str, kind, caption: str = ""):
