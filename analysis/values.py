@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from typing import Any
 
 
 def json_list(texts: Iterable[object]) -> str:
@@ -13,6 +14,13 @@ def json_list(texts: Iterable[object]) -> str:
 def number(value: float) -> str:
     """A float so that it reads back as the same number; nothing for NaN."""
     return "" if math.isnan(value) else repr(float(value))
+
+
+def cell(value: Any) -> Any:
+    """Any value of a table as a CSV has it: floats with all digits, nothing for what is missing."""
+    if value is None:
+        return ""
+    return number(value) if isinstance(value, float) else value
 
 
 def moment(value: datetime) -> str:

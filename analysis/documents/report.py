@@ -23,7 +23,7 @@ from analysis.documents.study_record import Conduct
 from analysis.documents.wording import moment, same_recipe
 from analysis.figures import data as figure_data
 from analysis.stats.uncertainty import t_interval_of_scores, why_no_interval
-from analysis.tables import columns, differences, findings, rendering
+from analysis.tables import columns, differences, findings, findings_columns, rendering
 from analysis.tables.performance import PerformanceTable, kinds_of, versions
 from annotation.models import Kind, Study
 from annotation.money.ledger import in_currency
@@ -90,9 +90,9 @@ def _uncertainty(found: Conduct) -> list[Block]:
     for (task, shots), part in people.groupby(["task", "shots"]):
         own = list(part["mean_s1"])
         t, why_not = t_interval_of_scores(own), why_no_interval(own)
-        interval = f"– ({why_not})" if why_not else f"{100 * t.low:.1f} to {100 * t.high:.1f}"
-        mean = 100 * part["mean_s1"].mean()
-        rows.append([str(task), str(shots), str(len(part)), f"{mean:.1f}", interval])
+        interval = columns.between((100 * t.low, 100 * t.high, why_not))
+        mean = columns.points(100 * part["mean_s1"].mean())
+        rows.append([str(task), str(shots), str(len(part)), mean, interval])
     blocks: list[Block] = [
         Grid(
             "Means with their t intervals",
@@ -109,7 +109,7 @@ def _uncertainty(found: Conduct) -> list[Block]:
     frame = people.rename(columns={"mean_s1": "s1"})[["task", "shots", "annotator", "s1"]]
     contrasts = findings.contrasts(frame, found.study.seed)
     if contrasts:
-        table = columns.table("contrasts", contrasts)
+        table = findings_columns.table("contrasts", contrasts)
         meanings = " ".join(f"{c.heading}: {c.meaning}." for c in table.columns if c.meaning)
         headings = [column.heading for column in table.columns]
         blocks.append(Grid("Differences between shots", headings, table.cells, [meanings]))

@@ -7,9 +7,8 @@ this module applies them to a study. A figure that would mislead is replaced by 
 
 import importlib.util
 import json
-import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,17 +17,20 @@ import pandas as pd
 from django.core.cache import cache
 
 from analysis.figures import charts
+from analysis.figures.columns import COLUMNS, ShotRow
 from analysis.stats import learning
 from analysis.stats.uncertainty import t_interval_of_scores, why_no_interval
+from analysis.tables import columns as table_columns
 from analysis.tables import frames, performance
-from analysis.tables.columns import Column, between
-from analysis.tables.findings import Row, state
+from analysis.tables.columns import Column
+from analysis.tables.findings import state
 from analysis.values import number
 from annotation.models import Kind, Step, Study
 from tasks.csv_files import csv_text
 
 NEEDS_VL_CONVERT = "SVG, PNG and PDF need vl-convert on the server: pip install vl-convert-python\n"
 REMEMBERED = 3600  # seconds
+VERSION = 2  # of the rows: raise it when one of them gets another shape
 PICTURES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 
 
@@ -43,8 +45,8 @@ class Figure:
     why_not: str
     frame: pd.DataFrame
     make: Callable[[], alt.FacetChart]
-    numbers: Sequence[Row]
-    columns: Sequence[Column]
+    numbers: Sequence[Any]
+    all_columns: Sequence[Column]
 
     @cached_property
     def spec(self) -> dict[str, Any]:
@@ -56,9 +58,14 @@ class Figure:
         return json.dumps(self.spec, allow_nan=False)
 
     @property
+    def columns(self) -> list[Column]:
+        """Those of the page."""
+        return table_columns.on_page(self.all_columns)
+
+    @property
     def cells(self) -> list[list[str]]:
         """The numbers as text, row by row."""
-        return [[column.text(row) for column in self.columns] for row in self.numbers]
+        return table_columns.cells(self.all_columns, self.numbers)
 
 
 def can_draw() -> bool:
@@ -87,7 +94,7 @@ class Data:
     """The frames and numbers of one study and kind; each frame is the CSV behind its figure."""
 
     frames: dict[str, pd.DataFrame]
-    numbers: dict[str, list[Row]]
+    numbers: dict[str, Sequence[Any]]
 
 
 def data(study: Study, kind: str) -> Data:
@@ -95,12 +102,12 @@ def data(study: Study, kind: str) -> Data:
 
     The cache expires after an hour, as cached values cannot be looked up for erasure.
     """
-    key = f"figures:{state(study, kind)}"
-    found = cache.get(key)
-    if found is None:
-        found = _data(study, kind)
-        cache.set(key, found, timeout=REMEMBERED)
-    return found
+    key = f"figures:{VERSION}:{state(study, kind)}"
+    known = cache.get(key)
+    if known is None:
+        known = _data(study, kind)
+        cache.set(key, known, timeout=REMEMBERED)
+    return known
 
 
 def _data(study: Study, kind: str) -> Data:
@@ -129,7 +136,7 @@ def _data(study: Study, kind: str) -> Data:
             "learning": learning.learning_rows(training, study.seed),
             "drift": learning.drift_rows(annotation),
             "speed": learning.speed_rows(annotation),
-            "time": [dict(row) for row in times.to_dict("records")],
+            "time": learning.time_rows(times),
         },
     )
 
@@ -143,31 +150,38 @@ def _with_means(people: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
 
 def _shot_curve(
     annotation: pd.DataFrame, baselines: dict[str, float]
-) -> tuple[pd.DataFrame, list[Row]]:
+) -> tuple[pd.DataFrame, list[ShotRow]]:
     people = annotation.groupby(["task", "shots", "annotator"])["s1"].mean().reset_index()
     means = []
     for (task, shots), part in people.groupby(["task", "shots"]):
         t = t_interval_of_scores(list(part["s1"]))
         means.append(
-            {"task": task, "shots": int(shots), "s1": 100 * float(part["s1"].mean()),
-             "low": 100 * t.low, "high": 100 * t.high, "n": len(part), "baseline": baselines[task],
-             "no_interval_over_people": why_no_interval(list(part["s1"]))}
-        )  # fmt: skip
+            ShotRow(
+                task,
+                int(shots),
+                len(part),
+                s1=100 * float(part["s1"].mean()),
+                low=100 * t.low,
+                high=100 * t.high,
+                baseline=baselines[task],
+                no_interval_over_people=why_no_interval(list(part["s1"])),
+            )
+        )
     people["s1"] *= 100
-    columns = [
+    names = [
         "task", "shots", "what", "annotator", "s1", "low", "high", "n", "baseline",
         "no_interval_over_people",
     ]  # fmt: skip
     frame = pd.concat(
         [
             people.assign(what="annotator", baseline=people["task"].map(baselines)),
-            pd.DataFrame(means).assign(what="mean"),
+            pd.DataFrame([asdict(row) for row in means]).assign(what="mean"),
         ]
     )
-    return frame.reindex(columns=columns), means
+    return frame.reindex(columns=names), means
 
 
-def as_csv(kind: str, frame: pd.DataFrame) -> str:
+def frame_csv(kind: str, frame: pd.DataFrame) -> str:
     """The rows behind a figure, with all digits; empty cells for missing values."""
     rows = ([kind, *map(_cell, row)] for row in frame.itertuples(index=False))
     return csv_text(["kind", *frame.columns], rows)
@@ -183,152 +197,18 @@ def _cell(value: Any) -> Any:
 # Captions -----------------------------------------------------------------------------------------
 
 
-def _points(key: str) -> Callable[[Row], str]:
-    return lambda row: "–" if math.isnan(row[key]) else f"{row[key]:.1f}"
-
-
-def _signed(key: str) -> Callable[[Row], str]:
-    return lambda row: "–" if math.isnan(row[key]) else f"{row[key]:+.1f}"
-
-
-def _between(low: str, high: str) -> Callable[[Row], str]:
-    return lambda row: "–" if math.isnan(row[low]) else f"{row[low]:+.1f} to {row[high]:+.1f}"
-
-
-def _seconds(key: str) -> Callable[[Row], str]:
-    def text(row: Row) -> str:
-        found = row[key]
-        if math.isnan(found):
-            return "–"
-        return f"{found:.1f}" if found >= 10 else f"{found:.2f}" if found >= 0.1 else f"{found:.1g}"
-
-    return text
-
-
-def _two_digits(key: str) -> Callable[[Row], str]:
-    return lambda row: "–" if math.isnan(row[key]) else f"{row[key]:.2f}"
-
-
-def _p(key: str) -> Callable[[Row], str]:
-    return lambda row: "–" if math.isnan(row[key]) else f"{row[key]:.3f}"
-
-
-_GROUP = [
-    Column("Task", "", lambda row: row["task"]),
-    Column("Shots", "", lambda row: str(row["shots"])),
-]
-_WHO = [
-    *_GROUP,
-    Column(
-        "n", "number of annotators who completed and are in the analysis", lambda row: str(row["n"])
-    ),
-]
-_COLUMNS: dict[str, list[Column]] = {
-    "shots": [
-        *_WHO,
-        Column("Mean", "mean over annotators of their mean S1, x 100", _points("s1")),
-        Column(
-            "95 %",
-            "t interval over annotators, truncated at 0 and 100",
-            between("low", "high"),
-        ),
-        Column("Baseline", "S1 x 100 of the trivial baseline", _points("baseline")),
-    ],
-    "learning": [
-        *_WHO,
-        Column(
-            "Examples", "number of examples in the training step", lambda row: str(row["examples"])
-        ),
-        Column("First block", "mean S1 x 100 on the first block", _points("first_block")),
-        Column("Last block", "mean S1 x 100 on the last block", _points("last_block")),
-        Column(
-            "Per 10 examples",
-            "slope of a linear fit of each annotator's S1 on position, averaged over annotators,"
-            " in points per ten examples",
-            _signed("slope_per_10"),
-        ),
-        Column(
-            "p",
-            f"two-sided permutation test of the slope: {learning.RESAMPLES:,} shuffles of the"
-            " positions within each annotator, seeded with the study's seed; not corrected for"
-            " multiple testing",
-            _p("p"),
-        ),
-    ],
-    "drift": [
-        *_WHO,
-        Column(
-            "Examples",
-            "number of examples in the annotation step",
-            lambda row: str(row["examples"]),
-        ),
-        Column(
-            "Half 2 − half 1",
-            "mean S1 in the second half minus mean S1 in the first half, averaged over annotators,"
-            " in points; negative values are a decline",
-            _signed("half"),
-        ),
-        Column("95 %", "t interval over annotators", _between("half_low", "half_high")),
-        Column(
-            "Per 100 examples",
-            "slope of a linear fit of each annotator's S1 on position, averaged over annotators,"
-            " in points per hundred examples",
-            _signed("per_100"),
-        ),
-        Column("95 %", "t interval over annotators", _between("per_100_low", "per_100_high")),
-    ],
-    "speed": [
-        *_WHO,
-        Column(
-            "Seconds",
-            "median over annotators of their median seconds for an answer",
-            _seconds("seconds"),
-        ),
-        Column("First half", "the same in the first half of the step", _seconds("first_half")),
-        Column("Second half", "the same in the second half of the step", _seconds("second_half")),
-        Column(
-            "Log median",
-            "mean over annotators of the natural logarithm of their median seconds",
-            _two_digits("log_median"),
-        ),
-        Column("SD of log median", "SD over annotators (ddof 1)", _two_digits("log_median_sd")),
-    ],
-    "time": [
-        Column("Annotator", "pseudonym", lambda row: row["annotator"]),
-        *_GROUP,
-        Column(
-            "Training", "active minutes on the examples of this step", _points("training_minutes")
-        ),
-        Column(
-            "Annotation",
-            "active minutes on the examples of this step",
-            _points("annotation_minutes"),
-        ),
-        Column(
-            "Seconds", "median seconds for an answer in the annotation step", _seconds("seconds")
-        ),
-        Column(
-            "SDs from mean",
-            "log seconds as a z-score among all annotators of the task (ddof 1). Prolific regards 3"
-            " SDs below the mean as too fast; that is only reachable with 11 or more annotators",
-            _two_digits("standing"),
-        ),
-    ],
-}
-
-
 def page_figures(study: Study, kind: str) -> list[Figure]:
     """The figures in the order of the page."""
-    return [figure(study, kind, name) for name in _COLUMNS]
+    return [figure(study, kind, name) for name in COLUMNS]
 
 
-NAMES = tuple(_COLUMNS)
+NAMES = tuple(COLUMNS)
 
 
 def figure(study: Study, kind: str, name: str) -> Figure:
     """The figure of that name, one of NAMES."""
-    found = data(study, kind)
-    frame = found.frames[name]
+    known = data(study, kind)
+    frame = known.frames[name]
     shots = sorted(study.shots)
     who = "people" if kind == Kind.PERSON else f"{kind} annotators (not people)"
     fixed = Study.Order.FILE_ORDER
@@ -397,6 +277,6 @@ def figure(study: Study, kind: str, name: str) -> Figure:
         why_not=why_not,
         frame=frame,
         make=make,
-        numbers=[] if why_not else found.numbers[name],
-        columns=_COLUMNS[name],
+        numbers=[] if why_not else known.numbers[name],
+        all_columns=COLUMNS[name],
     )

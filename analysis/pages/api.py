@@ -22,9 +22,16 @@ from rest_framework.response import Response
 from rest_framework.views import APIView
 
 from analysis.figures import data as figure_data
-from analysis.tables import differences, frames, performance, rendering, resampling
+from analysis.tables import (
+    differences,
+    findings_columns,
+    frames,
+    performance,
+    rendering,
+    resampling,
+)
 from analysis.tables import models as model_tables
-from analysis.tables.findings import TABLES
+from analysis.tables.columns import as_records, plain
 from annotation.access import study_of
 from annotation.models import Kind, Study
 from tasks.models import Job, PredictionFile
@@ -131,16 +138,19 @@ class Findings(APIView):
     )
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "read")
-        made = []
+        replies = []
         for kind in performance.kinds(study):
             job = resampling.job_of(study, kind)
             is_pending = job is not None and not job.is_done
             at_once = is_pending or job is None
-            found = resampling.at_once(study, kind) if at_once else resampling.stored(job)
+            findings = resampling.at_once(study, kind) if at_once else resampling.stored(job)
             missing = None if is_pending else []
-            rows = {table: _rows(found[table]) if table in found else missing for table in TABLES}
-            made.append({"kind": kind, "pending": _pending(job) if is_pending else None, **rows})
-        return Response(made)
+            rows = {
+                table: as_records(columns, findings[table]) if table in findings else missing
+                for table, columns in findings_columns.COLUMNS.items()
+            }
+            replies.append({"kind": kind, "pending": _pending(job) if is_pending else None, **rows})
+        return Response(replies)
 
 
 def _pending(job: Job) -> dict[str, Any]:
@@ -194,19 +204,19 @@ class FigureData(APIView):
         study = study_of(request, name, "read")
         if figure not in figure_data.NAMES:
             raise Http404
-        made = []
+        replies = []
         for kind in performance.kinds(study):
-            found = figure_data.figure(study, kind, figure)
-            data = [] if found.why_not else found.frame.to_dict("records")
-            made.append(
+            shown = figure_data.figure(study, kind, figure)
+            data = [] if shown.why_not else shown.frame.to_dict("records")
+            replies.append(
                 {
                     "kind": kind,
-                    "why_not": found.why_not,
-                    "numbers": _rows(found.numbers),
-                    "data": _rows(data),
+                    "why_not": shown.why_not,
+                    "numbers": as_records(shown.all_columns, shown.numbers),
+                    "data": [{key: plain(cell) for key, cell in row.items()} for row in data],
                 }
             )
-        return Response(made)
+        return Response(replies)
 
 
 class ModelScore(serializers.Serializer):
@@ -276,10 +286,6 @@ class Docs(SpectacularSwaggerSplitView):
     """The one page with styles inside: Swagger writes them; its scripts are files as elsewhere."""
 
     http_method_names = ("get", "head")  # what it says of OPTIONS has no template
-
-
-def _rows(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{key: _number(value) for key, value in row.items()} for row in rows]
 
 
 def _records(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[dict[str, Any]]:

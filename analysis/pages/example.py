@@ -11,10 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from django.db.models import Avg, QuerySet
+from django.db.models import QuerySet
 
 from analysis.stats import agreement, layers
 from analysis.tables import findings
+from analysis.tables.columns import NOTHING, points, share, two_digits
 from annotation.models import Answer, Participation, Status, Step, Study
 from tasks.cards import Card
 from tasks.comparison import Comparison, compare, places_of
@@ -47,7 +48,7 @@ class Lane:
 
     @property
     def s1(self) -> str:
-        return _points(self.comparison.s1)
+        return points(100 * self.comparison.s1)
 
     @property
     def why_apart(self) -> str:
@@ -240,7 +241,7 @@ class ExamplePage:
     def _stretch(self, run: layers.Run[str]) -> Stretch:
         number = len(run.who)
         names = ", ".join(run.who[:MAX_NAMES]) + (", and others" if number > MAX_NAMES else "")
-        who = f"{number} of {self.n} ({_share(number, self.n)}): {names}." if number else "Nobody."
+        who = f"{number} of {self.n} ({share(number, self.n)}): {names}." if number else "Nobody."
         return Stretch(
             run.text,
             run.start,
@@ -281,8 +282,8 @@ class ExamplePage:
             Choice(
                 [Said(text, text in self.example.gold) for text in group.texts],
                 group.who,
-                _points(score(group.texts, self.example.gold, self.card.gold_rule).s1),
-                _share(len(group.who), self.n),
+                points(100 * score(group.texts, self.example.gold, self.card.gold_rule).s1),
+                share(len(group.who), self.n),
             )
             for group in found
         ]
@@ -294,28 +295,27 @@ class ExamplePage:
         """The numbers of the answers that are shown, each with its meaning."""
         values = [lane.comparison.s1 for lane in self.lanes]
         unit = [frozenset(lane.given.texts) for lane in self.lanes]
-        mean, sd = _mean(values), _sd(values)
         pairs = self.n * (self.n - 1) // 2
         agreed = agreement.pairwise_s1(unit)
         counts = sorted((len(choice.lanes) for choice in self.choices), reverse=True)
         most, tied = counts[0], counts.count(counts[0])
-        share = f"{most} of {self.n} ({_share(most, self.n)})"
+        most_said = f"{most} of {self.n} ({share(most, self.n)})"
         return [
             Fact(
                 "Mean S1",
-                f"{mean} ± {sd}",
+                " ± ".join(_mean_and_sd(values)),
                 f"S1 x 100 against the gold, over {self.n} annotators; ± SD over annotators, "
                 "ddof 1. All answers weigh the same, whatever their number of shots.",
             ),
             Fact(
                 "Pairwise S1",
-                "–" if agreed is None else _points(agreed),
+                NOTHING if agreed is None else points(100 * agreed),
                 f"Mean S1 x 100 of one answer against another, over the {pairs} pairs of "
                 f"{self.n} annotators, whatever the gold.",
             ),
             Fact(
                 "Most frequent answer",
-                share if tied == 1 else f"{share}, each of {tied} answers",
+                most_said if tied == 1 else f"{most_said}, each of {tied} answers",
                 f"How many of the {self.n} annotators gave the answer that most gave: the same "
                 "set of texts.",
             ),
@@ -335,7 +335,7 @@ class ExamplePage:
             made.append(
                 Fact(
                     f"Disagreement, {name}",
-                    "–" if found is None else f"{found:.2f}",
+                    NOTHING if found is None else two_digits(found),
                     f"Mean distance over the {pairs} pairs of answers, 0 to 1. {MEANINGS[name]} "
                     "Krippendorff's alpha needs several examples: it is 1 minus the mean of this "
                     "number over them (each weighted by its answers), divided by what answers "
@@ -350,42 +350,12 @@ class ExamplePage:
         made = []
         for shots in sorted(self.study.shots):
             values = [lane.comparison.s1 for lane in self._counted if lane.shots == shots]
-            made.append(Scores(shots, len(values), _mean(values), _sd(values)))
+            made.append(Scores(shots, len(values), *_mean_and_sd(values)))
         return made
 
 
-def by_difficulty(mean: float, example: int) -> tuple[float, int]:
-    """The order of the examples: hardest first. Rounded, for sums differ in their last digits."""
-    return round(mean, 9), example
-
-
-def neighbours(study: Study, one: Example, kind: str) -> tuple[int | None, int | None]:
-    """Keys of the examples before and after this one where the hardest come first, if any."""
-    chosen = findings.counted(study, kind).filter(scenario__task=one.split.task_id)
-    means = (
-        Answer.objects.filter(turn__step=Step.ANNOTATION, turn__participation__in=chosen)
-        .values_list("turn__example")
-        .annotate(Avg("s1"))
-    )
-    order = [key for key, mean in sorted(means, key=lambda row: by_difficulty(row[1], row[0]))]
-    if one.pk not in order:
-        return None, None
-    place = order.index(one.pk)
-    return next(iter(order[:place][-1:]), None), next(iter(order[place + 1 :]), None)
-
-
-def _points(s1: float) -> str:
-    return f"{100 * s1:.1f}"
-
-
-def _share(count: int, n: int) -> str:
-    return f"{100 * count / n:.0f} %" if n else "–"
-
-
-def _mean(values: Sequence[float]) -> str:
-    return _points(statistics.fmean(values)) if values else "–"
-
-
-def _sd(values: Sequence[float]) -> str:
-    """With ddof 1; a dash for fewer than two."""
-    return _points(statistics.stdev(values)) if len(values) > 1 else "–"
+def _mean_and_sd(values: Sequence[float]) -> tuple[str, str]:
+    """Of scores in [0, 1], x 100; the SD with ddof 1 is a dash for fewer than two."""
+    mean = 100 * statistics.fmean(values) if values else None
+    sd = 100 * statistics.stdev(values) if len(values) > 1 else None
+    return points(mean), points(sd)

@@ -34,26 +34,26 @@ def figures(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def figure_file(request: HttpRequest, name: str, figure: str, ext: str) -> HttpResponse:
     """One figure as its specification (JSON), its data (CSV) or a picture (SVG, PNG, PDF)."""
-    kind, found = _figure(request, name, figure)
+    kind, chosen = _figure(request, name, figure)
     filename = f"{name}-{figure}.{ext}"
     if ext == "json":
-        return HttpResponse(found.json, content_type="application/json")
+        return HttpResponse(chosen.json, content_type="application/json")
     if ext == "csv":
-        text = figure_data.as_csv(kind, found.frame)
+        text = figure_data.frame_csv(kind, chosen.frame)
         return download(text, filename)
     if ext not in figure_data.PICTURES:
         raise Http404
     if not figure_data.can_draw():
         return HttpResponse(figure_data.NEEDS_VL_CONVERT, status=501, content_type="text/plain")
-    return download(figure_data.picture(found, ext), filename, figure_data.PICTURES[ext])
+    return download(figure_data.picture(chosen, ext), filename, figure_data.PICTURES[ext])
 
 
 @login_required
 @require_GET
 def figure_numbers(request: HttpRequest, name: str, figure: str) -> HttpResponse:
     """The table beside a figure as CSV, with all digits."""
-    kind, found = _figure(request, name, figure)
-    text = columns.as_csv(kind, found.numbers)
+    kind, chosen = _figure(request, name, figure)
+    text = columns.as_csv(chosen.all_columns, chosen.numbers, kind)
     return download(text, f"{name}-{figure}-numbers.csv")
 
 
@@ -63,7 +63,7 @@ def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_d
     kind = chosen_kind(request, performance.kinds(study))
     if figure not in figure_data.NAMES:
         raise Http404
-    found = figure_data.figure(study, kind, figure)
-    if found.why_not:
+    chosen = figure_data.figure(study, kind, figure)
+    if chosen.why_not:
         raise Http404
-    return kind, found
+    return kind, chosen

@@ -22,13 +22,13 @@ def plan(request: HttpRequest) -> HttpResponse:
     context = {"form": form, "has_studies": len(sources) > 1}
     if form.is_valid():
         wanted = form.cleaned_data
-        rows = [planner.plan(one, wanted) for one in planner.known(request.user, wanted["source"])]
-        columns = planner.columns(wanted)
+        cells = planner.known(request.user, wanted["source"])
+        shown = planner.columns(wanted)
         context |= {
             "source": dict(sources)[wanted["source"]],
             "sentences": planner.sentences(wanted),
-            "columns": columns,
-            "cells": [[column.text(row) for column in columns] for row in rows],
+            "columns": shown,
+            "cells": columns.cells(shown, [planner.plan(cell, wanted) for cell in cells]),
         }
     return render(request, "researcher/planner.html", context)
 
@@ -40,8 +40,8 @@ def sensitivity(request: HttpRequest, name: str) -> HttpResponse:
     study = study_of(request, name, "read")
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
-    found = rules.task_tables(rules.rows(rules.people(study, kind)))
-    context = {"study": study, "kind": kind, "kinds": kinds, "tables": found}
+    tables = rules.task_tables(rules.rows(rules.people(study, kind)))
+    context = {"study": study, "kind": kind, "kinds": kinds, "tables": tables}
     return render(request, "researcher/sensitivity.html", context)
 
 
@@ -51,5 +51,5 @@ def sensitivity_file(request: HttpRequest, name: str) -> HttpResponse:
     """The same cells as CSV, with all digits."""
     study = study_of(request, name, "read")
     kind = chosen_kind(request, performance.kinds(study))
-    text = columns.as_csv(kind, rules.rows(rules.people(study, kind)))
+    text = columns.as_csv(rules.COLUMNS, rules.rows(rules.people(study, kind)), kind)
     return download(text, f"{study.name}-sensitivity.csv")

@@ -8,7 +8,16 @@ from django.views.decorators.http import require_GET, require_POST
 
 from analysis.export import files
 from analysis.pages.common import chosen_kind
-from analysis.tables import columns, findings, frames, performance, rendering, resampling, training
+from analysis.tables import (
+    columns,
+    findings,
+    findings_columns,
+    frames,
+    performance,
+    rendering,
+    resampling,
+    training,
+)
 from annotation.access import study_of
 from tasks.downloads import CSV, csv_download, download, saved_as
 from tasks.polling import poll
@@ -81,13 +90,13 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
     kind = chosen_kind(request, kinds)
     job = resampling.job_of(study, kind)
     is_waiting = job is not None and not job.is_done
-    found = resampling.at_once(study, kind) if is_waiting or job is None else resampling.stored(job)
+    rows = resampling.at_once(study, kind) if is_waiting or job is None else resampling.stored(job)
     context = {
         "study": study,
         "kind": kind,
         "kinds": kinds,
         "job": job if is_waiting else None,
-        "tables": columns.page_tables(found, is_waiting),
+        "tables": findings_columns.page_tables(rows, is_waiting),
     }
     return render(request, "researcher/analysis.html", context)
 
@@ -111,7 +120,8 @@ def analysis_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
     if table not in findings.TABLES:
         raise Http404
     kind = chosen_kind(request, performance.kinds(study))
-    text = columns.as_csv(kind, resampling.tables(study, kind, table)[table])
+    rows = resampling.tables(study, kind, table)[table]
+    text = columns.as_csv(findings_columns.COLUMNS[table], rows, kind)
     return download(text, f"{study.name}-{table}.csv")
 
 

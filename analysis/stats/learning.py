@@ -9,14 +9,13 @@ mixed up with how hard the examples are.
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
 from analysis.stats.uncertainty import sd, t_interval
 
-Row = dict[str, Any]
 GROUP = ["task", "shots"]
 RESAMPLES = 2000
 BLOCK = 5  # examples in a block of the learning curve
@@ -189,7 +188,73 @@ def times(answers: pd.DataFrame) -> pd.DataFrame:
 # Numbers beside the figures -----------------------------------------------------------------------
 
 
-def learning_rows(training: pd.DataFrame, seed: int) -> list[Row]:
+@dataclass(frozen=True)
+class LearningRow:
+    """A group in the training step: S1 x 100 of blocks, slope in points over ten examples."""
+
+    task: str
+    shots: int
+    n: int
+    examples: int
+    first_block: float
+    last_block: float
+    slope_per_10: float
+    p: float
+
+
+@dataclass(frozen=True)
+class DriftRow:
+    """A group in the annotation step, in points of S1 x 100, with t intervals over annotators.
+
+    `half` is the second half minus the first; `per_100` the slope over a hundred examples.
+    """
+
+    task: str
+    shots: int
+    n: int
+    examples: int
+    half: float
+    half_low: float
+    half_high: float
+    per_100: float
+    per_100_low: float
+    per_100_high: float
+
+
+@dataclass(frozen=True)
+class SpeedRow:
+    """Medians over annotators of their median seconds: the whole annotation step, and its halves.
+
+    `log_median` is the mean over annotators of the logarithm of their median, `log_median_sd` its
+    SD with ddof 1 (NaN for one annotator).
+    """
+
+    task: str
+    shots: int
+    n: int
+    seconds: float
+    first_half: float
+    second_half: float
+    log_median: float
+    log_median_sd: float
+
+
+@dataclass(frozen=True)
+class TimeRow:
+    """One annotator's active time on the examples; `standing` as in `times`."""
+
+    task: str
+    shots: int
+    annotator: str
+    training_minutes: float
+    annotation_minutes: float
+    minutes: float
+    seconds: float
+    log_median: float
+    standing: float
+
+
+def learning_rows(training: pd.DataFrame, seed: int) -> list[LearningRow]:
     """By task and shots: S1 x 100 in the first and the last block, slope per 10 examples and p."""
     blocks = by_block(training)
     values = in_order(training, "s1")
@@ -199,45 +264,48 @@ def learning_rows(training: pd.DataFrame, seed: int) -> list[Row]:
         people = [own for (name, k, _who), own in values.items() if (name, k) == (task, shots)]
         slopes = [slope(own) for own in people]
         rows.append(
-            {
-                "task": task,
-                "shots": int(shots),
-                "n": len(people),
-                "examples": max(map(len, people)),
-                "first_block": float(means.iloc[0]),
-                "last_block": float(means.iloc[-1]),
-                "slope_per_10": 1000 * float(np.mean(slopes)),
-                "p": slope_p(people, seed),
-            }
+            LearningRow(
+                task,
+                int(shots),
+                n=len(people),
+                examples=max(map(len, people)),
+                first_block=float(means.iloc[0]),
+                last_block=float(means.iloc[-1]),
+                slope_per_10=1000 * float(np.mean(slopes)),
+                p=slope_p(people, seed),
+            )
         )
     return rows
 
 
-def drift_rows(annotation: pd.DataFrame) -> list[Row]:
-    """By task and shots, in points of S1 x 100, with t intervals over annotators.
-
-    `half`: second half minus first half; `per_100`: slope over a hundred examples.
-    """
+def drift_rows(annotation: pd.DataFrame) -> list[DriftRow]:
+    """How S1 changes over the annotation step, by task and shots."""
     values = in_order(annotation, "s1")
     rows = []
     for task, shots in sorted({key[:2] for key in values}):
         people = [own for key, own in values.items() if key[:2] == (task, shots)]
-        row: Row = {"task": task, "shots": shots, "n": len(people)}
-        row["examples"] = max(map(len, people))
-        for name, measure in (("half", half_difference), ("per_100", per_hundred)):
-            found = [100 * measure(own) for own in people]
-            t = t_interval(found)
-            row |= {name: float(np.mean(found)), f"{name}_low": t.low, f"{name}_high": t.high}
-        rows.append(row)
+        halves = [100 * half_difference(own) for own in people]
+        slopes = [100 * per_hundred(own) for own in people]
+        of_half, of_slope = t_interval(halves), t_interval(slopes)
+        rows.append(
+            DriftRow(
+                task,
+                shots,
+                n=len(people),
+                examples=max(map(len, people)),
+                half=float(np.mean(halves)),
+                half_low=of_half.low,
+                half_high=of_half.high,
+                per_100=float(np.mean(slopes)),
+                per_100_low=of_slope.low,
+                per_100_high=of_slope.high,
+            )
+        )
     return rows
 
 
-def speed_rows(annotation: pd.DataFrame) -> list[Row]:
-    """By task and shots: medians over annotators of their median seconds, whole step and halves.
-
-    `log_median` is the mean over annotators of the logarithm of their median, `log_median_sd` its
-    SD with ddof 1 (NaN for one annotator).
-    """
+def speed_rows(annotation: pd.DataFrame) -> list[SpeedRow]:
+    """How long an answer takes in the annotation step, by task and shots."""
     values = in_order(annotation, "seconds")
     rows = []
     for task, shots in sorted({key[:2] for key in values}):
@@ -245,18 +313,23 @@ def speed_rows(annotation: pd.DataFrame) -> list[Row]:
         halves = [(own[: len(own) // 2], own[-(len(own) // 2) :]) for own in people if len(own) > 1]
         logs = [log_median(own) for own in people]
         rows.append(
-            {
-                "task": task,
-                "shots": shots,
-                "n": len(people),
-                "seconds": float(np.median([np.median(own) for own in people])),
-                "first_half": _median_of([first for first, _second in halves]),
-                "second_half": _median_of([second for _first, second in halves]),
-                "log_median": float(np.mean(logs)),
-                "log_median_sd": sd(logs),
-            }
+            SpeedRow(
+                task,
+                shots,
+                n=len(people),
+                seconds=float(np.median([np.median(own) for own in people])),
+                first_half=_median_of([first for first, _second in halves]),
+                second_half=_median_of([second for _first, second in halves]),
+                log_median=float(np.mean(logs)),
+                log_median_sd=sd(logs),
+            )
         )
     return rows
+
+
+def time_rows(times: pd.DataFrame) -> list[TimeRow]:
+    """The rows of `times`, with the sum of both steps' minutes in a column `minutes`."""
+    return [TimeRow(**row) for row in times.to_dict("records")]
 
 
 def _median_of(people: Sequence[np.ndarray]) -> float:

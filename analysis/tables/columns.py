@@ -1,219 +1,175 @@
-"""The columns of each table of findings with their meanings, and the same rows as CSV."""
+"""What a column is, and every form in which a cell is shown.
+
+A table is a sequence of typed rows and a sequence of columns. The page, the CSV, the API and the
+documents all read the same columns, so that a number has one name, one meaning and one form.
+"""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analysis.stats.uncertainty import RESAMPLES
-from analysis.tables.findings import TABLES, Row
+from analysis.values import cell
 from tasks.csv_files import csv_text
+
+NOTHING = "–"  # a cell without a value
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the page: its heading, its meaning, and the text of a cell."""
+    """A column of a table.
 
-    heading: str
-    meaning: str
-    text: Callable[[Row], str]
-
-
-@dataclass(frozen=True)
-class Table:
-    """A table of the page with its rows as text."""
+    `name` is its name in CSV and JSON ("" where only the page has it), `heading` what stands above
+    it on the page ("" where only files have it), `unit` that of its numbers. `show` gives the text
+    of a value; `get` reads the value from a row, else it is the attribute called `name`.
+    """
 
     name: str
-    title: str
-    intro: str
-    columns: Sequence[Column]
-    rows: Sequence[Row]
-    is_waiting: bool = False
+    heading: str = ""
+    meaning: str = ""
+    unit: str = ""
+    show: Callable[[Any], str] = str
+    get: Callable[[Any], Any] | None = None
 
-    @property
-    def cells(self) -> list[list[str]]:
-        return [[column.text(row) for column in self.columns] for row in self.rows]
+    def value(self, row: Any) -> Any:
+        """What the row has in this column."""
+        return getattr(row, self.name) if self.get is None else self.get(row)
 
-
-def _points(key: str) -> Callable[[Row], str]:
-    return lambda row: "–" if math.isnan(row[key]) else f"{row[key]:.1f}"
-
-
-def _ratio(key: str) -> Callable[[Row], str]:
-    return lambda row: "–" if math.isnan(row[key]) else f"{row[key]:.2f}"
+    def text(self, row: Any) -> str:
+        """The cell as a reader meets it."""
+        return self.show(self.value(row))
 
 
-def _p(key: str) -> Callable[[Row], str]:
-    return lambda row: (
-        "–" if math.isnan(row[key]) else "< .001" if row[key] < 0.001 else f"{row[key]:.3f}"
-    )
+def in_files(columns: Iterable[Column]) -> list[Column]:
+    """Those that a file has."""
+    return [column for column in columns if column.name]
 
 
-def between(low: str, high: str) -> Callable[[Row], str]:
-    """An interval; a dash where there is none, with the reason where the row has one."""
-
-    def text(row: Row) -> str:
-        if math.isnan(row[low]):
-            why_not = row.get("no_interval_over_people")
-            return f"– ({why_not})" if why_not else "–"
-        return f"{row[low]:.1f} to {row[high]:.1f}"
-
-    return text
+def on_page(columns: Iterable[Column]) -> list[Column]:
+    """Those that a page shows."""
+    return [column for column in columns if column.heading]
 
 
-def _plain(key: str) -> Callable[[Row], str]:
-    return lambda row: str(row[key])
+def cells(columns: Iterable[Column], rows: Iterable[Any]) -> list[list[str]]:
+    """The page's cells as text, row by row."""
+    shown = on_page(columns)
+    return [[column.text(row) for column in shown] for row in rows]
 
 
-_WHO = [
-    Column("Task", "", _plain("task")),
-    Column("Shots", "", _plain("shots")),
-    Column("n", "number of annotators who completed and are in the analysis", _plain("n")),
-]
-
-_COLUMNS: dict[str, list[Column]] = {
-    "intervals": [
-        *_WHO,
-        Column("Mean", "mean over annotators of their mean S1, x 100", _points("mean")),
-        Column(
-            "t", "t interval over annotators, truncated at 0 and 100", between("t_low", "t_high")
-        ),
-        Column(
-            "Other examples",
-            "cluster bootstrap over contexts: the same annotators on other examples",
-            between("examples_low", "examples_high"),
-        ),
-        Column(
-            "Other annotators",
-            "bootstrap over annotators: other annotators on these examples; crude for three"
-            " annotators, undefined for one or if all scores are equal",
-            between("annotators_low", "annotators_high"),
-        ),
-        Column(
-            "Both",
-            "two-way bootstrap: other annotators on other examples; undefined for one annotator"
-            " or if all scores are equal",
-            between("both_low", "both_high"),
-        ),
-        Column(
-            "SD annotators",
-            "SD between annotators from a two-way random-effects model; a negative variance"
-            " estimate is set to 0",
-            _points("sd_between_annotators"),
-        ),
-        Column(
-            "SD examples", "SD between examples from the same model", _points("sd_between_examples")
-        ),
-        Column(
-            "SE",
-            "standard error of the mean from annotators, examples and residual",
-            _points("se_of_mean"),
-        ),
-    ],
-    "agreement": [
-        *_WHO,
-        Column(
-            "Pairwise S1",
-            "mean over examples and pairs of annotators of the S1 between their answers, x 100",
-            _points("pairwise_s1"),
-        ),
-        *(
-            Column(
-                f"α {name}",
-                f"Krippendorff's alpha with the {name} distance",
-                _ratio(f"alpha {name}"),
-            )
-            for name in ("nominal", "Jaccard", "MASI", "1 - S1")
-        ),
-    ],
-    "aggregates": [
-        *_WHO,
-        Column("Individuals", "mean over annotators of their mean S1", _points("individuals")),
-        Column(
-            "Majority",
-            "S1 of the texts chosen by more than half of the annotators, or of the most frequent"
-            " label (ties count as no answer)",
-            _points("majority"),
-        ),
-        Column(
-            "Dawid-Skene",
-            "S1 of the most likely labels under Dawid and Skene (1979); weakly identified for three"
-            " annotators",
-            _points("dawid_skene"),
-        ),
-    ],
-    "contrasts": [
-        Column("Task", "", _plain("task")),
-        Column("Shots", "", lambda row: f"{row['from_shots']} → {row['to_shots']}"),
-        Column(
-            "n",
-            "number of annotators at each number of shots",
-            lambda row: f"{row['n_from']}, {row['n_to']}",
-        ),
-        Column(
-            "Difference",
-            "difference of the means, in points of S1 x 100",
-            lambda row: f"{row['difference']:+.1f}",
-        ),
-        Column("p exact", "exact permutation test over annotators, two-sided", _p("permutation_p")),
-        Column(
-            "Smallest p", "the smallest p attainable with this number of annotators", _p("floor")
-        ),
-        Column("p Welch", "Welch's t test, two-sided", _p("welch_p")),
-        Column(
-            "p Holm", "Welch's p, Holm-corrected over all contrasts of this table", _p("holm_p")
-        ),
-        Column(
-            "Detectable",
-            "minimum detectable difference in points (80 % power at p < .05), taking the pooled SD"
-            " as the true SD",
-            _points("detectable"),
-        ),
-    ],
-}
-
-_TEXTS = {
-    "intervals": (
-        "95 % confidence intervals of the mean",
-        "Each interval generalises to other examples, other annotators, or both."
-        f" {RESAMPLES:,} resamples, seeded with the study's seed.",
-    ),
-    "agreement": (
-        "Agreement",
-        "Agreement among annotators, regardless of gold. Two empty answers agree.",
-    ),
-    "aggregates": (
-        "Aggregated answers",
-        "Scores of the group's aggregated answer beside the mean of its members. They are different"
-        " quantities: CLUES scores individuals.",
-    ),
-    "contrasts": (
-        "Differences between shots",
-        "Whether performance differs by the number of shots. The groups are different people, so"
-        " the"
-        " annotator is the unit of analysis.",
-    ),
-}
+def as_csv(columns: Iterable[Column], rows: Iterable[Any], kind: str = "") -> str:
+    """The rows with all digits, missing values as empty cells; `kind` fills a first column."""
+    written = in_files(columns)
+    before = [kind] if kind else []
+    header = [*(["kind"] if kind else []), *(column.name for column in written)]
+    return csv_text(header, ([*before, *(cell(c.value(row)) for c in written)] for row in rows))
 
 
-def page_tables(found: dict[str, list[Row]], is_waiting: bool = False) -> list[Table]:
-    """The tables in the order of the page; those not found are waited for, or empty."""
-    return [table(name, found.get(name, []), is_waiting and name not in found) for name in TABLES]
+def as_records(columns: Iterable[Column], rows: Iterable[Any]) -> list[dict[str, Any]]:
+    """The same rows for JSON: numbers as numbers, missing values as null."""
+    written = in_files(columns)
+    return [{column.name: plain(column.value(row)) for column in written} for row in rows]
 
 
-def table(name: str, rows: Sequence[Row], is_waiting: bool = False) -> Table:
-    """One of TABLES with its words."""
-    return Table(name, *_TEXTS[name], _COLUMNS[name], rows, is_waiting)
+def plain(value: Any) -> Any:
+    """A value as JSON has it, which knows no NaN and nothing of numpy."""
+    if hasattr(value, "item"):  # a scalar of numpy
+        value = value.item()
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def as_csv(kind: str, rows: Sequence[Row]) -> str:
-    """The rows with all digits; empty cells where there is no number."""
-    names = list(rows[0]) if rows else []
-    cells = ([kind, *(_cell(row[name]) for name in names)] for row in rows)
-    return csv_text(["kind", *names], cells)
+# The forms of a cell ------------------------------------------------------------------------------
 
 
-def _cell(value: Any) -> Any:
-    if isinstance(value, float):
-        return "" if math.isnan(value) else repr(float(value))
-    return value
+def points(value: float | None) -> str:
+    """S1 x 100, or a number like it.
+
+    >>> points(83.651), points(math.nan)
+    ('83.7', '–')
+    """
+    return NOTHING if value is None or not math.isfinite(value) else f"{value:.1f}"
+
+
+def signed_points(value: float) -> str:
+    """A difference in points.
+
+    >>> signed_points(2)
+    '+2.0'
+    """
+    return f"{value:+.1f}" if math.isfinite(value) else NOTHING
+
+
+def two_digits(value: float) -> str:
+    """Alphas, logarithms, SDs from a mean."""
+    return f"{value:.2f}" if math.isfinite(value) else NOTHING
+
+
+def p_value(p: float) -> str:
+    """A p value.
+
+    >>> p_value(0.0004), p_value(0.25)
+    ('< .001', '0.250')
+    """
+    if math.isnan(p):
+        return NOTHING
+    return "< .001" if p < 0.001 else f"{p:.3f}"
+
+
+def between(ends: Sequence[Any]) -> str:
+    """Low and high end of an interval in points; a third item says why there is none.
+
+    >>> between((70.04, 80)), between((math.nan, math.nan, "one annotator"))
+    ('70.0 to 80.0', '– (one annotator)')
+    """
+    low, high, *reasons = ends
+    if math.isnan(low):
+        return " ".join([NOTHING, *(f"({reason})" for reason in reasons if reason)])
+    return f"{points(low)} to {points(high)}"
+
+
+def signed_between(ends: Sequence[float]) -> str:
+    """Low and high end of an interval of a difference."""
+    low, high = ends
+    return NOTHING if math.isnan(low) else f"{signed_points(low)} to {signed_points(high)}"
+
+
+def mean_and_sd(mean: float, sd: float) -> str:
+    """As papers print it; the mean's dash stands for both.
+
+    >>> mean_and_sd(83.651, math.nan), mean_and_sd(math.nan, math.nan)
+    ('83.7 ± –', '–')
+    """
+    return NOTHING if math.isnan(mean) else f"{points(mean)} ± {points(sd)}"
+
+
+def seconds(value: float) -> str:
+    """Seconds, with as many digits as their size is worth.
+
+    >>> seconds(12.34), seconds(1.234), seconds(0.0123)
+    ('12.3', '1.23', '0.01')
+    """
+    if math.isnan(value):
+        return NOTHING
+    return f"{value:.1f}" if value >= 10 else f"{value:.2f}" if value >= 0.1 else f"{value:.1g}"
+
+
+def count(value: int | None) -> str:
+    """How many; a dash where it is not known.
+
+    >>> count(1234), count(None)
+    ('1,234', '–')
+    """
+    return NOTHING if value is None else f"{value:,}"
+
+
+def share(part: int, whole: int) -> str:
+    """A part of some answers or people in percent.
+
+    >>> share(1, 3), share(0, 0)
+    ('33 %', '–')
+    """
+    return f"{100 * part / whole:.0f} %" if whole else NOTHING
+
+
+def percent(ratio: float) -> str:
+    """A ratio of 0 to 1 in percent, as statistics print it."""
+    return NOTHING if math.isnan(ratio) else f"{ratio:.0%}"

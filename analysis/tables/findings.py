@@ -1,14 +1,14 @@
 """What can be said of a study's results, as tables: intervals, agreement, aggregates, contrasts.
 
-Each function takes `answered` (one row per counted answer) and gives plain rows, one per task and
-number of shots, ready for a page and a CSV. All S1 figures are x 100.
+Each function takes `answered` (one row per counted answer) and gives typed rows, one per task and
+number of shots; findings_columns.py says how they are read. All S1 figures are x 100.
 """
 
 import hashlib
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -20,8 +20,83 @@ from annotation.models import Answer, Participation, Step, Study
 from tasks.metrics import score
 from tasks.models import Example, Task
 
-Row = dict[str, Any]
 GROUP = ["task", "shots"]
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """A mean with its intervals, x 100: over examples, annotators or both; NaN where unknown."""
+
+    task: str
+    shots: int
+    n: int
+    examples: int
+    contexts: int
+    mean: float
+    t_low: float
+    t_high: float
+    examples_low: float
+    examples_high: float
+    annotators_low: float
+    annotators_high: float
+    both_low: float
+    both_high: float
+    sd_between_annotators: float
+    sd_between_examples: float
+    sd_rest: float
+    se_of_mean: float
+    no_interval_over_people: str
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """How far annotators agree: the mean pairwise S1 x 100, and alpha under each distance."""
+
+    task: str
+    shots: int
+    n: int
+    pairwise_s1: float
+    alpha_nominal: float
+    alpha_jaccard: float
+    alpha_masi: float
+    alpha_s1: float
+
+
+@dataclass(frozen=True)
+class Aggregates:
+    """S1 x 100 of the group's one answer; `dawid_skene` is NaN where answers are no labels."""
+
+    task: str
+    shots: int
+    n: int
+    individuals: float
+    majority: float
+    dawid_skene: float
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """Two numbers of shots of a task.
+
+    `floor` is the smallest p that the permutation test can give with so few annotators;
+    `detectable` the smallest difference in points that 80 % of such studies would show, from the
+    pooled SD.
+    """
+
+    task: str
+    from_shots: int
+    to_shots: int
+    n_from: int
+    n_to: int
+    difference: float
+    permutation_p: float
+    floor: float
+    welch_p: float
+    holm_p: float
+    detectable: float
+
+
+Finding = Intervals | Agreement | Aggregates | Contrast
 
 
 def counted(study: Study, kind: str) -> QuerySet[Participation]:
@@ -60,28 +135,31 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
             pk__in=given.values("turn__example_id")
         ).values_list("pk", "context", "gold")
     }
-    made = []
+    records = []
     rows = given.values_list("turn_id", "turn__participation_id", "turn__example_id", "label", "s1")
     for turn, person, example, label, s1 in rows.iterator(chunk_size=5000):
         name, shots, pseudonym, rule = people[person]
         context, gold = examples[example]
         answer = frozenset([label] if label else texts.get(turn, ()))
-        made.append((name, shots, pseudonym, example, context, s1, answer, bool(label), gold, rule))
+        records.append(
+            (name, shots, pseudonym, example, context, s1, answer, bool(label), gold, rule)
+        )
     columns = [*GROUP, "annotator", "example", "context", "s1", "texts", "is_label", "gold"]
-    return pd.DataFrame.from_records(made, columns=[*columns, "gold_rule"])
+    return pd.DataFrame.from_records(records, columns=[*columns, "gold_rule"])
 
 
-def _groups(frame: pd.DataFrame) -> Iterator[tuple[Row, pd.DataFrame]]:
+def _groups(frame: pd.DataFrame) -> Iterator[tuple[str, int, int, pd.DataFrame]]:
+    """Task, shots, number of annotators, and their answers."""
     for (task, shots), part in frame.groupby(GROUP):
-        yield {"task": task, "shots": int(shots), "n": part["annotator"].nunique()}, part
+        yield task, int(shots), part["annotator"].nunique(), part
 
 
 def _by_example(part: pd.DataFrame) -> dict[int, list[frozenset[str]]]:
     """The answers to each example, by its key."""
-    found: dict[int, list[frozenset[str]]] = {}
+    units: dict[int, list[frozenset[str]]] = {}
     for example, texts in zip(part["example"], part["texts"], strict=True):
-        found.setdefault(example, []).append(texts)
-    return dict(sorted(found.items()))
+        units.setdefault(example, []).append(texts)
+    return dict(sorted(units.items()))
 
 
 def _matrix(part: pd.DataFrame) -> tuple[np.ndarray, list[str]]:
@@ -91,87 +169,103 @@ def _matrix(part: pd.DataFrame) -> tuple[np.ndarray, list[str]]:
     return table.to_numpy(dtype=float), list(contexts.loc[table.columns])
 
 
-def intervals(frame: pd.DataFrame, seed: int) -> list[Row]:
+def intervals(frame: pd.DataFrame, seed: int) -> list[Intervals]:
     """The mean with its intervals of 95 %, and where its variance comes from.
 
     One annotator, or several who tie, say nothing of other people: NaN, and
     `no_interval_over_people` says which of the two it is.
     """
     rows = []
-    for row, part in _groups(frame):
+    for task, shots, n, part in _groups(frame):
         matrix, contexts = _matrix(part)
         means = np.nanmean(matrix, axis=1)
-        t = uncertainty.t_interval_of_scores(means)
         why_not = uncertainty.why_no_interval(means)
-        row |= {"examples": matrix.shape[1], "contexts": len(set(contexts))}
-        row |= {"mean": 100 * means.mean(), "t_low": 100 * t.low, "t_high": 100 * t.high}
+        ends = {"t": uncertainty.t_interval_of_scores(means)}
         for over in uncertainty.OVER:
-            found = uncertainty.Interval(math.nan, math.nan, math.nan)
+            ends[over] = uncertainty.Interval(math.nan, math.nan, math.nan)
             if over == "examples" or not why_not:
-                found = uncertainty.bootstrap(matrix, over, clusters=contexts, seed=seed)
-            row |= {f"{over}_low": 100 * found.low, f"{over}_high": 100 * found.high}
+                ends[over] = uncertainty.bootstrap(matrix, over, clusters=contexts, seed=seed)
         try:
             parts = uncertainty.components(matrix)
         except ValueError:
             parts = uncertainty.Components(*[math.nan] * 4)
-        row |= {
-            "sd_between_annotators": 100 * math.sqrt(parts.annotators),
-            "sd_between_examples": 100 * math.sqrt(parts.examples),
-            "sd_rest": 100 * math.sqrt(parts.rest),
-            "se_of_mean": 100 * math.sqrt(parts.of_mean),
-            "no_interval_over_people": why_not,
-        }
-        rows.append(row)
+        rows.append(
+            Intervals(
+                task,
+                shots,
+                n,
+                examples=matrix.shape[1],
+                contexts=len(set(contexts)),
+                mean=float(100 * means.mean()),
+                **{f"{name}_low": float(100 * own.low) for name, own in ends.items()},
+                **{f"{name}_high": float(100 * own.high) for name, own in ends.items()},
+                sd_between_annotators=100 * math.sqrt(parts.annotators),
+                sd_between_examples=100 * math.sqrt(parts.examples),
+                sd_rest=100 * math.sqrt(parts.rest),
+                se_of_mean=100 * math.sqrt(parts.of_mean),
+                no_interval_over_people=why_not,
+            )
+        )
     return rows
 
 
-def agreements(frame: pd.DataFrame, seed: int = 0) -> list[Row]:
+def agreements(frame: pd.DataFrame, seed: int = 0) -> list[Agreement]:
     """Krippendorff's alpha under each distance, and the mean pairwise S1."""
     rows = []
-    for row, part in _groups(frame):
+    for task, shots, n, part in _groups(frame):
         units = list(_by_example(part).values())
-        row["pairwise_s1"] = _hundred(agreement.mean_pairwise_s1(units))
-        for name, distance in agreement.DISTANCES.items():
-            found = agreement.alpha(units, distance)
-            row[f"alpha {name}"] = math.nan if found is None else found
-        rows.append(row)
+        pairwise = agreement.mean_pairwise_s1(units)
+        alphas = [agreement.alpha(units, distance) for distance in agreement.DISTANCES.values()]
+        known = [math.nan if alpha is None else alpha for alpha in alphas]
+        rows.append(
+            Agreement(task, shots, n, math.nan if pairwise is None else 100 * pairwise, *known)
+        )
     return rows
 
 
-def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[Row]:
+def aggregates(frame: pd.DataFrame, seed: int = 0) -> list[Aggregates]:
     """S1 of the group's one answer beside the mean of its members' S1."""
     rows = []
-    for row, part in _groups(frame):
-        row["individuals"] = 100 * part.groupby("annotator")["s1"].mean().mean()
+    for task, shots, n, part in _groups(frame):
         units = _by_example(part)
         golds = part.drop_duplicates("example").set_index("example").loc[list(units)]
+        likeliest = math.nan
         if part["is_label"].all():
             chosen = [
                 _as_set(aggregation.plurality([label for (label,) in unit]))
                 for unit in units.values()
             ]
-            votes: dict[int, dict[str, list[str]]] = {example: {} for example in units}
-            for example, person, own in zip(
-                part["example"], part["annotator"], part["texts"], strict=True
-            ):
-                votes[example][person] = list(own)
-            posteriors, _shares = aggregation.dawid_skene(list(votes.values()))
-            best = [frozenset([max(found, key=found.__getitem__)]) for found in posteriors]
-            row["dawid_skene"] = 100 * _mean_s1(best, golds)
+            likeliest = 100 * _mean_s1(_likeliest(part, list(units)), golds)
         else:
             chosen = [aggregation.majority_set(unit) for unit in units.values()]
-            row["dawid_skene"] = math.nan
-        row["majority"] = 100 * _mean_s1(chosen, golds)
-        rows.append(row)
+        rows.append(
+            Aggregates(
+                task,
+                shots,
+                n,
+                individuals=float(100 * part.groupby("annotator")["s1"].mean().mean()),
+                majority=100 * _mean_s1(chosen, golds),
+                dawid_skene=likeliest,
+            )
+        )
     return rows
 
 
-def contrasts(frame: pd.DataFrame, seed: int) -> list[Row]:
+def _likeliest(part: pd.DataFrame, examples: list[int]) -> list[frozenset[str]]:
+    """The likeliest label of each example, by Dawid and Skene."""
+    votes: dict[int, dict[str, list[str]]] = {example: {} for example in examples}
+    for example, person, texts in zip(
+        part["example"], part["annotator"], part["texts"], strict=True
+    ):
+        votes[example][person] = list(texts)
+    posteriors, _shares = aggregation.dawid_skene(list(votes.values()))
+    return [frozenset([max(chances, key=chances.__getitem__)]) for chances in posteriors]
+
+
+def contrasts(frame: pd.DataFrame, seed: int) -> list[Contrast]:
     """Each pair of shots of a task: the difference, and whether it is more than chance.
 
-    Holm's correction is over all pairs of the table. `floor` is the smallest p that the
-    permutation test can give with so few annotators; `detectable` the smallest difference in
-    points that 80 % of such studies would show, from the pooled SD.
+    Holm's correction is over all pairs of the table.
     """
     means = {
         (task, shots): list(part.groupby("annotator")["s1"].mean())
@@ -181,36 +275,43 @@ def contrasts(frame: pd.DataFrame, seed: int) -> list[Row]:
     for (task, less), (other, more) in itertools.combinations(sorted(means), 2):
         if task != other:
             continue
-        one, two = means[task, less], means[task, more]
-        sd = math.hypot(uncertainty.sd(one), uncertainty.sd(two)) / math.sqrt(2)
+        few, many = means[task, less], means[task, more]
+        sd = math.hypot(uncertainty.sd(few), uncertainty.sd(many)) / math.sqrt(2)
         rows.append(
-            {
-                "task": task,
-                "from_shots": int(less),
-                "to_shots": int(more),
-                "n_from": len(one),
-                "n_to": len(two),
-                "difference": 100 * (np.mean(two) - np.mean(one)),
-                "permutation_p": significance.permutation(one, two, seed),
-                "floor": significance.smallest_p(len(one), len(two)),
-                "welch_p": significance.welch(one, two),
-                "detectable": _detectable(sd, min(len(one), len(two))),
-            }
+            Contrast(
+                task,
+                from_shots=int(less),
+                to_shots=int(more),
+                n_from=len(few),
+                n_to=len(many),
+                difference=float(100 * (np.mean(many) - np.mean(few))),
+                permutation_p=significance.permutation(few, many, seed),
+                floor=significance.smallest_p(len(few), len(many)),
+                welch_p=significance.welch(few, many),
+                holm_p=math.nan,
+                detectable=_detectable(sd, min(len(few), len(many))),
+            )
         )
     return corrected(rows)
 
 
-def corrected(rows: list[Row]) -> list[Row]:
+def corrected(rows: list[Contrast]) -> list[Contrast]:
     """Contrasts with Holm's correction over all of them."""
-    adjusted = significance.holm([row["welch_p"] for row in rows])
-    return [row | {"holm_p": p} for row, p in zip(rows, adjusted, strict=True)]
+    adjusted = significance.holm([row.welch_p for row in rows])
+    return [replace(row, holm_p=p) for row, p in zip(rows, adjusted, strict=True)]
 
 
-TABLES: dict[str, Callable[[pd.DataFrame, int], list[Row]]] = {
+TABLES: dict[str, Callable[[pd.DataFrame, int], Sequence[Finding]]] = {
     "intervals": intervals,
     "agreement": agreements,
     "aggregates": aggregates,
     "contrasts": contrasts,
+}
+ROWS: dict[str, type[Finding]] = {
+    "intervals": Intervals,
+    "agreement": Agreement,
+    "aggregates": Aggregates,
+    "contrasts": Contrast,
 }
 
 
@@ -230,17 +331,13 @@ def _detectable(sd: float, n: int) -> float:
     return math.nan if math.isnan(sd) or not sd else 100 * sd * significance.detectable(n)
 
 
-def _hundred(value: float | None) -> float:
-    return math.nan if value is None else 100 * value
-
-
 def _as_set(label: str | None) -> frozenset[str]:
     return frozenset() if label is None else frozenset([label])
 
 
 def _mean_s1(answers: list[frozenset[str]], golds: pd.DataFrame) -> float:
-    found = [
+    scores = [
         score(answer, gold, rule).s1
         for answer, gold, rule in zip(answers, golds["gold"], golds["gold_rule"], strict=True)
     ]
-    return math.fsum(found) / len(found)
+    return math.fsum(scores) / len(scores)

@@ -6,20 +6,20 @@ printed. Everything is a plan, not a promise: an SD from three annotators is its
 
 import math
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any
 
 import pandas as pd
 from scipy import stats
 
 from analysis.stats import significance, uncertainty
-from analysis.tables.columns import Column
+from analysis.tables.columns import Column, between, count, percent, points
 from analysis.tables.frames import answers_in_order
 from analysis.tables.published import human_table4
 from annotation.models import Kind, Participation, Step, Study
 from tasks.cards import load_card
 from tasks.importing import CARDS
 
-Row = dict[str, Any]
 PUBLISHED = "published"
 LEVEL = 0.05
 POWER = 0.8
@@ -66,8 +66,8 @@ def known(user: Any, source: str) -> list[Known]:
     if source == PUBLISHED:
         labelled = {card.name for card in map(load_card, CARDS.glob("*.toml")) if card.labels}
         return [
-            Known(task, shots, one.mean / 100, one.spread / 100, 3, None, task in labelled)
-            for (task, shots), one in human_table4().items()
+            Known(task, shots, cell.mean / 100, cell.spread / 100, 3, None, task in labelled)
+            for (task, shots), cell in human_table4().items()
         ]
     kind, name = source.split(":", 1)
     study = Study.objects.of(user, "read").get(name=name)
@@ -92,48 +92,61 @@ def measured_by(task: str, shots: int, part: pd.DataFrame, labelled: bool) -> Kn
     )
 
 
-def plan(one: Known, wanted: dict[str, Any]) -> Row:
-    """What the wanted numbers (PlannerForm's) mean for one cell; NaN or None where not known."""
+@dataclass(frozen=True)
+class Plan:
+    """What the wishes mean for one cell, x 100; NaN or None where it is not known."""
+
+    task: str
+    shots: int
+    n: int
+    mean: float
+    sd: float
+    examples_needed: int
+    annotators_needed: int | None = None
+    half_width: float = math.nan
+    half_width_both: float = math.nan
+    detectable: float = math.nan
+    power: float = math.nan
+    group_needed: int | None = None
+    wilson_low: float = math.nan
+    wilson_high: float = math.nan
+
+
+def plan(cell: Known, wanted: dict[str, Any]) -> Plan:
+    """The plan of one cell for the wanted numbers (PlannerForm's)."""
     width, difference = wanted["half_width"] / 100, wanted["difference"] / 100
     people, examples = wanted["annotators"], wanted["examples"]
     level = LEVEL / wanted["comparisons"]
-    row: Row = {
-        "task": one.task,
-        "shots": one.shots,
-        "n": one.n,
-        "mean": 100 * one.mean,
-        "sd": 100 * one.sd,
-        "examples_needed": significance.examples_needed(width, one.mean),
-        "annotators_needed": None,
-        "half_width": math.nan,
-        "half_width_both": math.nan,
-        "detectable": math.nan,
-        "power": math.nan,
-        "group_needed": None,
-        "wilson_low": math.nan,
-        "wilson_high": math.nan,
-    }
-    if one.sd > 0:
+    numbers: dict[str, Any] = {}
+    if cell.sd > 0:
         # Annotators who tie (or one alone) do not say how far others would be apart.
-        sds = difference / one.sd
+        sds = difference / cell.sd
         t = stats.t.ppf(0.975, people - 1)
-        row |= {
-            "annotators_needed": significance.annotators_needed(width, one.sd),
-            "half_width": 100 * t * one.sd / math.sqrt(people),
-            "detectable": 100 * one.sd * significance.detectable(people, level, POWER),
+        numbers |= {
+            "annotators_needed": significance.annotators_needed(width, cell.sd),
+            "half_width": 100 * t * cell.sd / math.sqrt(people),
+            "detectable": 100 * cell.sd * significance.detectable(people, level, POWER),
             "power": significance.power(sds, people, level),
             "group_needed": significance.group_needed(sds, level, POWER),
         }
-    if one.parts is not None:
-        parts = one.parts
+    if cell.parts is not None:
+        parts = cell.parts
         of_mean = (
             parts.annotators / people + parts.examples / examples + parts.rest / (people * examples)
         )
-        row["half_width_both"] = 100 * stats.norm.ppf(0.975) * math.sqrt(of_mean)
-    if one.is_right_or_wrong:
-        low, high = uncertainty.wilson(round(one.mean * examples), examples)
-        row |= {"wilson_low": 100 * low, "wilson_high": 100 * high}
-    return row
+        numbers["half_width_both"] = 100 * stats.norm.ppf(0.975) * math.sqrt(of_mean)
+    if cell.is_right_or_wrong:
+        low, high = uncertainty.wilson(round(cell.mean * examples), examples)
+        numbers |= {"wilson_low": 100 * low, "wilson_high": 100 * high}
+    return Plan(
+        cell.task,
+        cell.shots,
+        cell.n,
+        mean=100 * cell.mean,
+        sd=100 * cell.sd,
+        examples_needed=significance.examples_needed(width, cell.mean),
+        **numbers,
+    )
 
 
 def sentences(wanted: dict[str, Any]) -> list[str]:
@@ -158,78 +171,85 @@ def sentences(wanted: dict[str, Any]) -> list[str]:
     ]
 
 
-def _count(key: str) -> Any:
-    return lambda row: "–" if row[key] is None else f"{row[key]:,}"
-
-
-def _number(key: str) -> Any:
-    return lambda row: "–" if not math.isfinite(row[key]) else f"{row[key]:.1f}"
-
-
 def columns(wanted: dict[str, Any]) -> list[Column]:
     """The columns of the plan, each with what it means for these wishes."""
     width, difference = f"{wanted['half_width']:g}", f"{wanted['difference']:g}"
     people, examples = wanted["annotators"], f"{wanted['examples']:,}"
     level = f"{LEVEL / wanted['comparisons']:.2g}"
     return [
-        Column("Task", "", lambda row: row["task"]),
-        Column("Shots", "", lambda row: str(row["shots"])),
-        Column("n", "annotators that these numbers come from", _count("n")),
-        Column("Mean", "mean over them of their mean S1, x 100", _number("mean")),
+        Column("task", "Task"),
+        Column("shots", "Shots"),
+        Column("n", "n", "annotators that these numbers come from", "", count),
+        Column("mean", "Mean", "mean over them of their mean S1, x 100", "S1 x 100", points),
         Column(
+            "sd",
             "SD",
             "SD over them of their mean S1, in points (ddof 1; of the paper as printed, which does"
             " not say which spread its ± is)",
-            _number("sd"),
+            "points",
+            points,
         ),
         Column(
+            "annotators_needed",
             f"Annotators for ± {width}",
             f"the fewest annotators whose t interval of the mean is ± {width} points or less, on"
             " the same examples",
-            _count("annotators_needed"),
+            "",
+            count,
         ),
         Column(
+            "half_width",
             f"± with {people}",
             f"half the t interval that {people} annotators would give on the same examples",
-            _number("half_width"),
+            "points",
+            points,
         ),
         Column(
+            "half_width_both",
             f"± {people} x {examples}",
             f"half the interval of 95 % for other people on other examples, {people} annotators on"
             f" {examples} examples, from the variance components; only a study of yours has them",
-            _number("half_width_both"),
+            "points",
+            points,
         ),
         Column(
+            "examples_needed",
             f"Examples for ± {width}",
             f"the fewest examples on which one annotator's own mean is known to ± {width} points;"
             " for scores of 0 or 1, with partly right answers fewer do",
-            _count("examples_needed"),
+            "",
+            count,
         ),
         Column(
+            "",
             f"One on {examples}",
             "Wilson's interval of 95 % for one annotator whose accuracy is the mean, on"
             f" {examples} examples; for label tasks, where each answer is right or wrong",
-            lambda row: (
-                "–"
-                if math.isnan(row["wilson_low"])
-                else f"{row['wilson_low']:.1f} to {row['wilson_high']:.1f}"
-            ),
+            "S1 x 100",
+            between,
+            attrgetter("wilson_low", "wilson_high"),
         ),
         Column(
+            "detectable",
             "Detectable",
             f"the smallest difference in points that {POWER:.0%} of studies with {people}"
             f" annotators on both sides would show at p below {level}",
-            _number("detectable"),
+            "points",
+            points,
         ),
         Column(
+            "power",
             f"Power for {difference}",
             f"the share of such studies that would show {difference} points",
-            lambda row: "–" if math.isnan(row["power"]) else f"{row['power']:.0%}",
+            "",
+            percent,
         ),
         Column(
+            "group_needed",
             f"Annotators a side for {difference}",
             f"the fewest annotators on each side for {POWER:.0%} of studies to show {difference}"
             " points",
-            _count("group_needed"),
+            "",
+            count,
         ),
     ]

@@ -7,17 +7,28 @@ asks for another one.
 """
 
 import math
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
 
-from analysis.tables.findings import TABLES, Row, answered, answers_of, corrected, counted
+from analysis.tables.columns import plain
+from analysis.tables.findings import (
+    ROWS,
+    TABLES,
+    Finding,
+    answered,
+    answers_of,
+    corrected,
+    counted,
+)
 from annotation.models import Study
 from tasks import jobs
 from tasks.models import Job
 
 KIND = "bootstrap"
-VERSION = 2  # of the figures: raise it when one of them is computed otherwise
+VERSION = 3  # of the figures: raise it when one of them is computed otherwise
 # What a chunk of one task and number of shots gives, and what the last chunks give for each task.
 OF_CELL = ("intervals", "agreement", "aggregates")
 OF_TASK = "contrasts"
@@ -26,16 +37,16 @@ AT_ONCE = ("agreement", "aggregates")
 
 def parameters(study: Study, kind: str) -> dict[str, Any]:
     """What the tables of that kind are made of now; `cells` are task, shots and participations."""
-    found: dict[tuple[str, int], list[int]] = {}
+    cells: dict[tuple[str, int], list[int]] = {}
     rows = counted(study, kind).order_by("scenario__task__name", "scenario__shots", "pk")
     for pk, task, shots in rows.values_list("pk", "scenario__task__name", "scenario__shots"):
-        found.setdefault((task, shots), []).append(pk)
+        cells.setdefault((task, shots), []).append(pk)
     return {
         "study": study.pk,
         "manifest": study.manifest_hash,
         "kind": kind,
         "version": VERSION,
-        "cells": [[task, shots, pks] for (task, shots), pks in found.items()],
+        "cells": [[task, shots, pks] for (task, shots), pks in cells.items()],
     }
 
 
@@ -54,8 +65,8 @@ def job_of(study: Study, kind: str, owner: Any = None) -> Job | None:
         same = Job.objects.filter(kind=KIND, parameters__study=study.pk, parameters__kind=kind)
         same.exclude(pk=job.pk).exclude(state=Job.State.DONE).delete()
         return job
-    found = jobs.find(KIND, made_of, study.seed)
-    return found or Job(kind=KIND, parameters=made_of, seed=study.seed, total=total)
+    begun = jobs.find(KIND, made_of, study.seed)
+    return begun or Job(kind=KIND, parameters=made_of, seed=study.seed, total=total)
 
 
 def _tasks(made_of: dict[str, Any]) -> list[str]:
@@ -63,7 +74,7 @@ def _tasks(made_of: dict[str, Any]) -> list[str]:
 
 
 @jobs.job(KIND)
-def _chunk(job: Job, number: int) -> dict[str, list[list[list[Any]]]]:
+def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
     """The rows of one task and number of shots; after all of these, the contrasts of one task."""
     made_of, cells = job.parameters, job.parameters["cells"]
     study = Study.objects.filter(pk=made_of["study"]).first()
@@ -81,20 +92,21 @@ def _chunk(job: Job, number: int) -> dict[str, list[list[list[Any]]]]:
     return {name: [_stored(row) for row in TABLES[name](frame, job.seed)] for name in names}
 
 
-def stored(job: Job) -> dict[str, list[Row]]:
+def stored(job: Job) -> dict[str, Sequence[Finding]]:
     """The tables of a job that is done."""
     rows = {
-        name: [_read(row) for part in job.result for row in part.get(name, [])] for name in TABLES
+        name: [_read(name, row) for part in job.result for row in part.get(name, [])]
+        for name in TABLES
     }
     return rows | {OF_TASK: corrected(rows[OF_TASK])}
 
 
-def at_once(study: Study, kind: str) -> dict[str, list[Row]]:
+def at_once(study: Study, kind: str) -> dict[str, Sequence[Finding]]:
     """The tables that need no resampling."""
     return _computed(answered(study, kind), study.seed, AT_ONCE)
 
 
-def tables(study: Study, kind: str, *names: str) -> dict[str, list[Row]]:
+def tables(study: Study, kind: str, *names: str) -> dict[str, Sequence[Finding]]:
     """All tables, or these: as stored, or else computed here and now (for files and programs)."""
     job = job_of(study, kind)
     if job is not None and job.is_done:
@@ -102,20 +114,16 @@ def tables(study: Study, kind: str, *names: str) -> dict[str, list[Row]]:
     return _computed(answered(study, kind), study.seed, names or tuple(TABLES))
 
 
-def _computed(frame: pd.DataFrame, seed: int, names: tuple[str, ...]) -> dict[str, list[Row]]:
+def _computed(
+    frame: pd.DataFrame, seed: int, names: tuple[str, ...]
+) -> dict[str, Sequence[Finding]]:
     return {name: TABLES[name](frame, seed) for name in names}
 
 
-def _stored(row: Row) -> list[list[Any]]:
-    """Pairs of name and value: JSON knows neither NaN nor numpy, and a database may sort names."""
-    return [[key, _plain(value)] for key, value in row.items()]
+def _stored(row: Finding) -> dict[str, Any]:
+    """The row as JSON has it."""
+    return {name: plain(value) for name, value in asdict(row).items()}
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, float):
-        return None if math.isnan(value) else float(value)
-    return value
-
-
-def _read(pairs: list[list[Any]]) -> Row:
-    return {key: math.nan if value is None else value for key, value in pairs}
+def _read(table: str, values: dict[str, Any]) -> Finding:
+    return ROWS[table](**{k: math.nan if v is None else v for k, v in values.items()})

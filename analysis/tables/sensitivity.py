@@ -4,17 +4,15 @@ The headline counts who completed and is in the analysis. Each rule here leaves 
 takes back who was excluded by hand; a cell that moves a lot under a reasonable rule is not solid.
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
 from analysis.tables import frames
+from analysis.tables.columns import NOTHING, Column, mean_and_sd
 from annotation.models import Answer, Status, Step, Study
 
-Row = dict[str, Any]
 TRAINING = (50, 60, 70, 80, 90)  # mean S1 x 100 in the training step, at least
 SECONDS = (1, 2, 5, 10)  # median active time on an example of the annotation step, at least
 
@@ -79,30 +77,57 @@ def people(study: Study, kind: str) -> pd.DataFrame:
     return frame[[*columns, "median_seconds"]]
 
 
-def rows(frame: pd.DataFrame) -> list[Row]:
-    """One row per rule, task and shots, of the frame that `people` returns.
+@dataclass(frozen=True)
+class Row:
+    """A cell under a rule: mean and SDs over annotators, x 100; NaN where undefined."""
 
-    rule, task, shots, mean and SDs over annotators x 100 (NaN where undefined), n, completed (all
-    who completed it, excluded or not).
-    """
-    made = []
+    rule: str
+    task: str
+    shots: int
+    mean: float
+    sd_ddof1: float
+    sd_ddof0: float
+    n: int
+    completed: int
+
+    @property
+    def text(self) -> str:
+        """Mean ± SD and n; a dash where nobody is left."""
+        return f"{mean_and_sd(self.mean, self.sd_ddof1) if self.n else NOTHING} (n={self.n})"
+
+
+COLUMNS = [
+    Column("rule", meaning="who counts"),
+    Column("task", meaning="name of the task"),
+    Column("shots", meaning="size of the training step"),
+    Column("mean", meaning="mean over annotators of their mean S1, x 100", unit="S1 x 100"),
+    Column("sd_ddof1", meaning="SD over annotators, ddof 1", unit="points"),
+    Column("sd_ddof0", meaning="SD over annotators, ddof 0", unit="points"),
+    Column("n", meaning="annotators that the rule leaves"),
+    Column("completed", meaning="annotators who completed it, excluded or not"),
+]
+
+
+def rows(frame: pd.DataFrame) -> list[Row]:
+    """One row per rule, task and shots, of the frame that `people` returns."""
+    cells = []
     for rule in RULES:
         kept = frame[rule.keeps(frame)]
         for (task, shots), everybody in frame.groupby(["task", "shots"]):
             own = 100 * kept.loc[(kept["task"] == task) & (kept["shots"] == shots), "mean_s1"]
-            made.append(
-                {
-                    "rule": rule.name,
-                    "task": task,
-                    "shots": int(shots),
-                    "mean": float(own.mean()),
-                    "sd_ddof1": float(own.std(ddof=1)),
-                    "sd_ddof0": float(own.std(ddof=0)),
-                    "n": len(own),
-                    "completed": len(everybody),
-                }
+            cells.append(
+                Row(
+                    rule.name,
+                    task,
+                    int(shots),
+                    mean=float(own.mean()),
+                    sd_ddof1=float(own.std(ddof=1)),
+                    sd_ddof0=float(own.std(ddof=0)),
+                    n=len(own),
+                    completed=len(everybody),
+                )
             )
-    return made
+    return cells
 
 
 @dataclass(frozen=True)
@@ -117,25 +142,17 @@ class TaskTable:
     lines: list[tuple[str, list[tuple[str, bool]]]]
 
 
-def task_tables(found: list[Row]) -> list[TaskTable]:
+def task_tables(rows: list[Row]) -> list[TaskTable]:
     """The rows as the page shows them, one table for each task."""
-    cells = {(row["task"], row["rule"], row["shots"]): _text(row) for row in found}
-    made = []
-    for task in sorted({row["task"] for row in found}):
-        shots = sorted({row["shots"] for row in found if row["task"] == task})
+    cells = {(row.task, row.rule, row.shots): row.text for row in rows}
+    tables = []
+    for task in sorted({row.task for row in rows}):
+        shots = sorted({row.shots for row in rows if row.task == task})
         reported = [cells[task, RULES[0].name, number] for number in shots]
         lines = []
         for rule in RULES:
             own = [cells[task, rule.name, number] for number in shots]
             moved = [text != first for text, first in zip(own, reported, strict=True)]
             lines.append((rule.words, list(zip(own, moved, strict=True))))
-        made.append(TaskTable(task, shots, lines))
-    return made
-
-
-def _text(row: Row) -> str:
-    """Mean ± SD and n; a dash where nobody is left."""
-    if not row["n"]:
-        return "– (n=0)"
-    sd = "–" if math.isnan(row["sd_ddof1"]) else f"{row['sd_ddof1']:.1f}"
-    return f"{row['mean']:.1f} ± {sd} (n={row['n']})"
+        tables.append(TaskTable(task, shots, lines))
+    return tables

@@ -178,7 +178,7 @@ def test_a_figure_that_would_mislead_says_so(client, researcher, basic):
     )
     factories.work_through(factories.seat(study.scenarios.get()))
     (found,) = client.get(reverse("api_figure", args=[study.name, "drift"]), headers=basic).json()
-    assert "in the order of the file" in found["why_not"]
+    assert "in file order" in found["why_not"]
     assert (found["numbers"], found["data"]) == ([], [])
 
 

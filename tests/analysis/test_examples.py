@@ -7,7 +7,7 @@ import lxml.html
 import pytest
 from django.urls import reverse
 
-from analysis.pages.examples import hardest
+from analysis.tables.difficulty import hardest
 from annotation.models import Answer, Kind, Participation, Step
 from annotation.steps import answering
 from tasks.formats import Record
@@ -33,11 +33,11 @@ def test_the_hardest_come_first_with_their_means_by_shots(study):
     rows = hardest(study, task, Kind.PERSON)
     golds = {e.pk: e.gold for e in task.test_split.examples.all()}
     # Two of the four examples have no answer: all four annotators are right there.
-    assert [bool(golds[row["example"]]) for row in rows] == [True, True, False, False]
-    assert [row["mean"] for row in rows] == [50, 50, 100, 100]
-    assert rows[0]["by_shots"] == [50, 50]
-    assert rows[0]["n"] == 4
-    assert rows[0]["pairwise_s1"] == pytest.approx(100 / 3)
+    assert [bool(golds[row.example]) for row in rows] == [True, True, False, False]
+    assert [row.mean for row in rows] == [50, 50, 100, 100]
+    assert rows[0].by_shots == [50, 50]
+    assert rows[0].n == 4
+    assert rows[0].pairwise_s1 == pytest.approx(100 / 3)
 
 
 def test_the_list_leads_to_each_example(ada, study):
@@ -276,7 +276,7 @@ def test_gold_that_nobody_can_highlight_is_said(ada, researcher):
 
 def test_the_neighbours_are_those_of_the_list(ada, study):
     task = study.tasks.get()
-    listed = [row["example"] for row in hardest(study, task, Kind.PERSON)]
+    listed = [row.example for row in hardest(study, task, Kind.PERSON)]
     examples = Example.objects.in_bulk(listed)
     for place, key in enumerate(listed):
         page = read(ada, study, examples[key], shots=2)

@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+from dataclasses import asdict
 from urllib.parse import urlencode
 
 import pytest
@@ -27,27 +28,27 @@ def study(researcher):
 
 def test_the_mean_and_its_intervals(study):
     rows = findings.intervals(findings.answered(study, Kind.PERSON), seed=1)
-    assert [(row["task"], row["shots"], row["n"], row["examples"]) for row in rows] == [
+    assert [(row.task, row.shots, row.n, row.examples) for row in rows] == [
         ("toy-places", 0, 2, 6),
         ("toy-places", 2, 2, 6),
     ]
     # Two of the six examples have no answer: the second annotator scores 1/3.
-    assert rows[0]["mean"] == pytest.approx(100 * (1 + 1 / 3) / 2)
-    assert rows[0]["both_low"] < rows[0]["mean"] < rows[0]["both_high"]
-    assert rows[0]["annotators_low"] == pytest.approx(100 / 3)
-    assert rows[0]["annotators_high"] == pytest.approx(100)
+    assert rows[0].mean == pytest.approx(100 * (1 + 1 / 3) / 2)
+    assert rows[0].both_low < rows[0].mean < rows[0].both_high
+    assert rows[0].annotators_low == pytest.approx(100 / 3)
+    assert rows[0].annotators_high == pytest.approx(100)
 
 
 def test_agreement_is_between_people_whatever_the_gold(study):
     row = findings.agreements(findings.answered(study, Kind.PERSON))[0]
-    assert row["pairwise_s1"] == pytest.approx(100 / 3)
-    assert row["alpha nominal"] < row["pairwise_s1"] / 100
+    assert row.pairwise_s1 == pytest.approx(100 / 3)
+    assert row.alpha_nominal < row.pairwise_s1 / 100
 
 
 def test_the_majority_of_two_is_what_both_chose(study):
     row = findings.aggregates(findings.answered(study, Kind.PERSON))[0]
-    assert row["majority"] == pytest.approx(100 / 3)
-    assert row["individuals"] == pytest.approx(200 / 3)
+    assert row.majority == pytest.approx(100 / 3)
+    assert row.individuals == pytest.approx(200 / 3)
 
 
 def test_labels_have_a_plurality_and_dawid_skene(researcher):
@@ -58,16 +59,16 @@ def test_labels_have_a_plurality_and_dawid_skene(researcher):
         answer = (lambda turn: [wrong[turn.example.gold[0]]]) if mistakes else None
         factories.work_through(factories.seat(study.scenarios.get()), answer)
     (row,) = findings.aggregates(findings.answered(study, Kind.PERSON))
-    assert row["individuals"] == pytest.approx(200 / 3)
-    assert row["majority"] == row["dawid_skene"] == pytest.approx(100)
+    assert row.individuals == pytest.approx(200 / 3)
+    assert row.majority == row.dawid_skene == pytest.approx(100)
 
 
 def test_a_contrast_says_how_little_four_people_can_show(study):
     (row,) = findings.contrasts(findings.answered(study, Kind.PERSON), seed=1)
-    assert (row["from_shots"], row["to_shots"], row["difference"]) == (0, 2, 0)
-    assert row["floor"] == pytest.approx(1 / 3)
-    assert row["permutation_p"] == 1
-    assert row["holm_p"] == pytest.approx(row["welch_p"])
+    assert (row.from_shots, row.to_shots, row.difference) == (0, 2, 0)
+    assert row.floor == pytest.approx(1 / 3)
+    assert row.permutation_p == 1
+    assert row.holm_p == pytest.approx(row.welch_p)
 
 
 def test_whoever_is_not_in_the_analysis_is_in_no_finding(study):
@@ -75,7 +76,7 @@ def test_whoever_is_not_in_the_analysis_is_in_no_finding(study):
     seat.in_analysis, seat.seat_number = False, None
     seat.save()
     rows = resampling.tables(study, Kind.PERSON)["intervals"]
-    assert sorted(row["n"] for row in rows) == [1, 2]
+    assert sorted(row.n for row in rows) == [1, 2]
 
 
 def finish(client, study, **kind) -> int:
@@ -89,11 +90,14 @@ def finish(client, study, **kind) -> int:
 
 
 def same(one, other) -> bool:
-    """Equal to the last digit, the order of columns too; NaN is NaN."""
+    """Equal to the last digit; NaN is NaN."""
 
     def plain(tables):
         return {
-            name: [[(k, None if v != v else v) for k, v in row.items()] for row in rows]
+            name: [
+                (type(row), {k: None if v != v else v for k, v in asdict(row).items()})
+                for row in rows
+            ]
             for name, rows in tables.items()
         }
 
@@ -115,8 +119,8 @@ def test_the_job_gives_the_very_numbers_of_the_functions(client, researcher, stu
 def test_the_two_way_bootstrap_gives_what_it_always_gave(study):
     """Drawn with seed 7 before the resampling was a job."""
     first = resampling.tables(study, Kind.PERSON)["intervals"][0]
-    assert (first["both_low"], first["both_high"]) == pytest.approx((50 / 3, 100))
-    assert (first["examples_low"], first["examples_high"]) == pytest.approx((50, 250 / 3))
+    assert (first.both_low, first.both_high) == pytest.approx((50 / 3, 100))
+    assert (first.examples_low, first.examples_high) == pytest.approx((50, 250 / 3))
 
 
 def test_an_exclusion_asks_for_other_tables_and_taking_it_back_for_the_first(
@@ -195,7 +199,7 @@ def test_who_trades_places_with_another_is_noticed(researcher, study):
         job = resampling.job_of(study, Kind.PERSON, researcher)
         while not job.is_done:
             jobs.advance(job)
-        means.append(resampling.stored(job)["intervals"][0]["mean"])
+        means.append(resampling.stored(job)["intervals"][0].mean)
     assert means == pytest.approx([100 / 3, 100])
 
 
@@ -263,10 +267,10 @@ def test_two_ties_make_no_difference_that_is_certain(ada, researcher):
                 ),
             )
     (row,) = findings.contrasts(findings.answered(study, Kind.PERSON), seed=1)
-    assert row["difference"] == pytest.approx(-20)
-    assert math.isnan(row["welch_p"])
-    assert math.isnan(row["holm_p"])
-    assert math.isnan(row["detectable"])
+    assert row.difference == pytest.approx(-20)
+    assert math.isnan(row.welch_p)
+    assert math.isnan(row.holm_p)
+    assert math.isnan(row.detectable)
 
 
 def test_an_empty_study_says_what_is_missing(client, researcher):

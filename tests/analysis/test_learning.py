@@ -101,25 +101,25 @@ def test_the_order_of_the_rows_does_not_matter():
 
 def test_the_numbers_of_a_learner():
     (row,) = learning.learning_rows(frame(ann=[0] * 5 + [1] * 5, bob=[1] * 10), seed=1)
-    assert (row["task"], row["shots"], row["n"], row["examples"]) == ("toy", 10, 2, 10)
-    assert (row["first_block"], row["last_block"]) == (50, 100)
+    assert (row.task, row.shots, row.n, row.examples) == ("toy", 10, 2, 10)
+    assert (row.first_block, row.last_block) == (50, 100)
     # Ann's slope is 12.5 / 82.5 an example, Bob's 0; in points over ten examples.
-    assert row["slope_per_10"] == pytest.approx(1000 * 12.5 / 82.5 / 2)
-    assert row["p"] < 0.05
+    assert row.slope_per_10 == pytest.approx(1000 * 12.5 / 82.5 / 2)
+    assert row.p < 0.05
 
 
 def test_the_numbers_of_a_drift():
     (row,) = learning.drift_rows(frame(ann=[1, 1, 0, 0], bob=[1, 1, 1, 1]))
-    assert row["half"] == -50
+    assert row.half == -50
     # t(.975, 1) = 12.706 times the standard error of -100 and 0, which is 50.
-    assert row["half_low"] == pytest.approx(-50 - 12.7062 * 50, abs=0.01)
-    assert row["per_100"] == pytest.approx(100 * -40 / 2)
+    assert row.half_low == pytest.approx(-50 - 12.7062 * 50, abs=0.01)
+    assert row.per_100 == pytest.approx(100 * -40 / 2)
 
 
 def test_one_annotator_has_no_interval():
     (row,) = learning.drift_rows(frame(ann=[1, 0]))
-    assert row["half"] == -100
-    assert math.isnan(row["half_low"])
+    assert row.half == -100
+    assert math.isnan(row.half_low)
 
 
 def test_speed_is_the_median_so_a_break_does_not_show():
@@ -130,8 +130,8 @@ def test_speed_is_the_median_so_a_break_does_not_show():
     assert list(found["first"]) == [1, 2, 3, 4]
     (row,) = learning.speed_rows(answers)
     # Own medians 2, 3, 5; of the first halves 3, 4, 153; of the second 2, 3, 2.5.
-    assert (row["seconds"], row["first_half"], row["second_half"]) == (3, 4, 2.5)
-    assert row["log_median"] == pytest.approx(math.log(2 * 3 * 5) / 3)
+    assert (row.seconds, row.first_half, row.second_half) == (3, 4, 2.5)
+    assert row.log_median == pytest.approx(math.log(2 * 3 * 5) / 3)
 
 
 def test_the_log_of_the_median():

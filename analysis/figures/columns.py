@@ -1,0 +1,183 @@
+"""The columns of the numbers beside each figure."""
+
+from dataclasses import dataclass
+from operator import attrgetter
+
+from analysis.stats import learning
+from analysis.tables.columns import (
+    Column,
+    between,
+    p_value,
+    points,
+    seconds,
+    signed_between,
+    signed_points,
+    two_digits,
+)
+
+
+@dataclass(frozen=True)
+class ShotRow:
+    """One point of the shot curve, x 100; NaN where there is no interval."""
+
+    task: str
+    shots: int
+    n: int
+    s1: float
+    low: float
+    high: float
+    baseline: float
+    no_interval_over_people: str
+
+
+def _interval(name: str) -> list[Column]:
+    """The t interval of a change: one column on the page, two in files."""
+    low, high = f"{name}_low", f"{name}_high"
+    meaning = "t interval over annotators"
+    return [
+        Column("", "95 %", meaning, "points", signed_between, attrgetter(low, high)),
+        Column(low, meaning=f"{meaning}: its low end", unit="points"),
+        Column(high, meaning=f"{meaning}: its high end", unit="points"),
+    ]
+
+
+_GROUP = [Column("task", "Task"), Column("shots", "Shots")]
+_WHO = [*_GROUP, Column("n", "n", "number of annotators who completed and are in the analysis")]
+_SLOPE = "slope of a linear fit of each annotator's S1 on position, averaged over annotators,"
+
+COLUMNS: dict[str, list[Column]] = {
+    "shots": [
+        *_WHO,
+        Column("s1", "Mean", "mean over annotators of their mean S1, x 100", "S1 x 100", points),
+        Column(
+            "",
+            "95 %",
+            "t interval over annotators, truncated at 0 and 100",
+            "S1 x 100",
+            between,
+            attrgetter("low", "high", "no_interval_over_people"),
+        ),
+        Column("low", meaning="low end of the t interval over annotators", unit="S1 x 100"),
+        Column("high", meaning="high end of the t interval over annotators", unit="S1 x 100"),
+        Column("baseline", "Baseline", "S1 x 100 of the trivial baseline", "S1 x 100", points),
+        Column(
+            "no_interval_over_people", meaning="why there is no interval over annotators, if so"
+        ),
+    ],
+    "learning": [
+        *_WHO,
+        Column("examples", "Examples", "number of examples in the training step"),
+        Column(
+            "first_block",
+            "First block",
+            "mean S1 x 100 on the first block",
+            "S1 x 100",
+            points,
+        ),
+        Column("last_block", "Last block", "mean S1 x 100 on the last block", "S1 x 100", points),
+        Column(
+            "slope_per_10",
+            "Per 10 examples",
+            f"{_SLOPE} in points per ten examples",
+            "points",
+            signed_points,
+        ),
+        Column(
+            "p",
+            "p",
+            f"two-sided permutation test of the slope: {learning.RESAMPLES:,} shuffles of the"
+            " positions within each annotator, seeded with the study's seed; not corrected for"
+            " multiple testing",
+            "0 to 1",
+            p_value,
+        ),
+    ],
+    "drift": [
+        *_WHO,
+        Column("examples", "Examples", "number of examples in the annotation step"),
+        Column(
+            "half",
+            "Half 2 − half 1",
+            "mean S1 in the second half minus mean S1 in the first half, averaged over annotators,"
+            " in points; negative values are a decline",
+            "points",
+            signed_points,
+        ),
+        *_interval("half"),
+        Column(
+            "per_100",
+            "Per 100 examples",
+            f"{_SLOPE} in points per hundred examples",
+            "points",
+            signed_points,
+        ),
+        *_interval("per_100"),
+    ],
+    "speed": [
+        *_WHO,
+        Column(
+            "seconds",
+            "Seconds",
+            "median over annotators of their median seconds for an answer",
+            "seconds",
+            seconds,
+        ),
+        Column(
+            "first_half",
+            "First half",
+            "the same in the first half of the step",
+            "seconds",
+            seconds,
+        ),
+        Column(
+            "second_half",
+            "Second half",
+            "the same in the second half of the step",
+            "seconds",
+            seconds,
+        ),
+        Column(
+            "log_median",
+            "Log median",
+            "mean over annotators of the natural logarithm of their median seconds",
+            "",
+            two_digits,
+        ),
+        Column("log_median_sd", "SD of log median", "SD over annotators (ddof 1)", "", two_digits),
+    ],
+    "time": [
+        Column("annotator", "Annotator", "pseudonym"),
+        *_GROUP,
+        Column(
+            "training_minutes",
+            "Training",
+            "active minutes on the examples of this step",
+            "minutes",
+            points,
+        ),
+        Column(
+            "annotation_minutes",
+            "Annotation",
+            "active minutes on the examples of this step",
+            "minutes",
+            points,
+        ),
+        Column("minutes", meaning="the sum of both", unit="minutes"),
+        Column(
+            "seconds",
+            "Seconds",
+            "median seconds for an answer in the annotation step",
+            "seconds",
+            seconds,
+        ),
+        Column("log_median", meaning="its natural logarithm"),
+        Column(
+            "standing",
+            "SDs from mean",
+            "log seconds as a z-score among all annotators of the task (ddof 1). Prolific regards 3"
+            " SDs below the mean as too fast; that is only reachable with 11 or more annotators",
+            "SDs",
+            two_digits,
+        ),
+    ],
+}
