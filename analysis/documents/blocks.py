@@ -1,6 +1,6 @@
 """A document as data: sections of paragraphs, facts, tables, quoted texts and figures.
 
-Written once, it is shown on a page, as a file that opens offline, and as Markdown.
+The same document is rendered as a page, as a file that opens offline, and as Markdown.
 """
 
 import re
@@ -27,7 +27,7 @@ class Bullets:
 
 @dataclass(frozen=True)
 class Fact:
-    """A name and what it is; `is_code` where every character counts (hashes, recipes)."""
+    """A name and its value; `is_code` where every character matters (hashes, recipes)."""
 
     name: str
     text: str
@@ -42,7 +42,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Quote:
-    """A text as it was written, under its name; line breaks are kept."""
+    """A text quoted verbatim under its name; line breaks are kept."""
 
     name: str
     text: str
@@ -67,7 +67,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure by the name of its file (name.svg); `description` is for who cannot see it."""
+    """A figure by the name of its file (name.svg); `description` is its text alternative."""
 
     name: str
     caption: str
@@ -77,9 +77,9 @@ class Picture:
 
 @dataclass(frozen=True)
 class Item:
-    """An item of a checklist: what the study itself says, and what only a researcher can.
+    """An item of a checklist: what is known from the study, and what only a researcher knows.
 
-    `asks` is the question to the researcher ("" where nothing is asked), `answer` what they wrote.
+    `asks` is the question to the researcher ("" where nothing is asked), `answer` their answer.
     """
 
     number: str
@@ -136,8 +136,8 @@ def _lines(block: Block) -> Iterator[str]:
             yield "\n".join(f"- {escaped(item)}" for item in items)
         case Facts(rows):
             yield "\n".join(
-                f"- **{escaped(one.name)}:** {(_code if one.is_code else escaped)(one.text)}"
-                for one in rows
+                f"- **{escaped(fact.name)}:** {(_code if fact.is_code else escaped)(fact.text)}"
+                for fact in rows
             )
         case Quote(name, text):
             fence = _fence(text, 3)
@@ -171,13 +171,13 @@ def _code(text: str) -> str:
 
 
 def _fence(text: str, least: int) -> str:
-    """More backticks than the text has in a row."""
+    """A run of backticks longer than any in the text."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     return "`" * max(least, longest + 1)
 
 
 def escaped(text: str) -> str:
-    """A text on one line of Markdown that means itself."""
-    for sign in "\\`*_{}[]<>|#":
-        text = text.replace(sign, "\\" + sign)
+    """The text on one line, with Markdown's special characters escaped."""
+    for character in "\\`*_{}[]<>|#":
+        text = text.replace(character, "\\" + character)
     return " ".join(text.split())

@@ -1,7 +1,7 @@
-"""A checklist for human baselines, filled in where the platform knows and asking where it does not.
+"""A checklist for human baselines: filled in from the study, with questions to the researcher.
 
-Items by the numbers of Wei, Paskov, Dev, Byun, Reuel et al. 2025 (arXiv 2506.13776), in words of
-our own. What is filled in is taken from the study; what is asked is the researcher's to answer.
+Items are numbered as in Wei, Paskov, Dev, Byun, Reuel et al. 2025 (arXiv 2506.13776) and phrased
+in our own words.
 """
 
 from collections import Counter
@@ -9,40 +9,41 @@ from collections.abc import Mapping
 
 from analysis.documents import methods, wording
 from analysis.documents.blocks import Item
-from analysis.documents.study_record import Conduct
+from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import count
 from analysis.stats import significance
 from annotation.money.ledger import in_currency
 from tasks.cards import FAMILIES
 
-# Item -> what only the researcher can say.
+# Item -> the question to the researcher.
 ASKED = {
-    "1.5": "What was changed to make the task fair for people or for models, if anything?",
-    "1.6": "Was there a pilot, and what was changed after it?",
-    "1.7": "What did it cost to run the models (money, tokens or hours)?",
-    "1.8": "What difference would have mattered, and was the number of annotators chosen for it?",
-    "1.9": "Which ethics board reviewed the study, under which number, or why none?",
+    "1.5": "What was adjusted to make the comparison fair to people or models, if anything?",
+    "1.6": "Was there a pilot study, and what was changed as a result?",
+    "1.7": "What did running the models cost (money, tokens or hours)?",
+    "1.8": "Which difference would be meaningful, and was the number of annotators based on it?",
+    "1.9": "Which ethics board reviewed the study (with its reference number), or why was none"
+    " involved?",
     "1.10": "Where was the study preregistered (URL)?",
-    "2.1": "Whom should the annotators stand for?",
+    "2.1": "Which population are the annotators intended to represent?",
     "2.2": "How were they sampled (platform filters, country, language, quotas)?",
-    "2.4": "Were authors or their colleagues among the annotators?",
-    "3.3": "How did the models' prompt differ from the annotators' page?",
-    "3.4": "Which instructions did the models get?",
-    "3.5": "Which tools were allowed to people and to models, and how was that enforced?",
-    "5.1.1": "Which demographics of the annotators are known and may be published?",
-    "5.2": "Where are the data published (URL, licence)?",
-    "5.4": "Where is the code of the models' runs (URL)?",
+    "2.4": "Were any authors or their colleagues among the annotators?",
+    "3.3": "How did the models' prompts differ from the annotators' pages?",
+    "3.4": "Which instructions were given to the models?",
+    "3.5": "Which tools were people and models allowed to use, and how was this enforced?",
+    "5.1.1": "Which demographic information about the annotators is known and may be published?",
+    "5.2": "Where are the data available (URL, licence)?",
+    "5.4": "Where is the code for running the models available (URL)?",
 }
 
 
-def items(found: Conduct, answers: Mapping[str, str]) -> list[Item]:
+def items(record: StudyRecord, answers: Mapping[str, str]) -> list[Item]:
     """The whole checklist of a study; `answers` are the researcher's by item."""
     known = {
-        **_design(found),
-        **_people(found),
-        **_execution(found),
-        **_analysis(found),
-        **_documentation(found),
+        **_design(record),
+        **_people(record),
+        **_execution(record),
+        **_analysis(record),
+        **_documentation(record),
     }
     return [
         Item(number, title, text, ASKED.get(number, ""), answers.get(number, ""))
@@ -51,145 +52,143 @@ def items(found: Conduct, answers: Mapping[str, str]) -> list[Item]:
 
 
 Known = dict[str, tuple[str, str]]
-NO_DIFFERENCES = "No differences between shots are planned."
+NO_DIFFERENCES = "No tests of differences between shots are planned."
 
 
-def _design(found: Conduct) -> Known:
-    manifest, prereg, shots = found.manifest, found.study.opened_at, found.study.shots
+def _design(record: StudyRecord) -> Known:
+    manifest, prereg, shots = record.manifest, record.study.opened_at, record.study.shots
     languages = sorted({task["card"]["language"] for task in manifest["tasks"]})
-    sizes = ", ".join(f"{name} {size:,}" for name, size in found.test_sizes.items())
-    seats = sum(one["seats"] for one in manifest["scenarios"])
-    per_person = sorted(set(found.test_sizes.values()))
+    sizes = ", ".join(f"{name} {size:,}" for name, size in record.test_sizes.items())
+    seats = sum(scenario["seats"] for scenario in manifest["scenarios"])
+    per_person = sorted(set(record.test_sizes.values()))
     contrasts = wording.pairs(manifest["scenarios"])
     smallest = min((significance.smallest_p(*pair[3:]) for pair in contrasts), default=None)
     detectable = "; ".join(
-        f"{one} and {two} annotators: {wording.sds(significance.detectable(min(one, two)))}"
-        for one, two in sorted({pair[3:] for pair in contrasts})
+        f"{fewer} and {more} annotators: {wording.sds(significance.detectable(min(fewer, more)))}"
+        for fewer, more in sorted({pair[3:] for pair in contrasts})
     )
-    effort = "No active time is known yet."
-    if found.seconds_per_answer is not None:
-        effort = f"{found.seconds_per_answer:.1f} s of active time for a test answer, on average."
-        if found.wages:
-            earned = sum(wage.earned for wage in found.wages)
-            effort += f" People earned {in_currency(earned)} {manifest['currency']} in all."
-    models = _models(found)
+    effort = "No active time has been recorded yet."
+    if record.seconds_per_answer is not None:
+        effort = f"Mean active time per test answer: {record.seconds_per_answer:.1f} s."
+        if record.wages:
+            earned = sum(wage.earned for wage in record.wages)
+            effort += f" Total earnings: {in_currency(earned)} {manifest['currency']}."
+    models = _models(record)
     return {
         "0.7": ("Language of the items", ", ".join(languages)),
-        "0.8": ("Size of the data", f"Test examples: {sizes}."),
-        "0.9": ("Test items that models were scored on", models),
+        "0.8": ("Size of the dataset", f"Test examples: {sizes}."),
+        "0.9": ("Test items used for models", models),
         "0.10": (
-            "Model outputs for each item",
-            "One for each training split (see the table of models)."
-            if found.models
-            else "No predictions are uploaded.",
+            "Model outputs per item",
+            "One output per training split (see the table of models)."
+            if record.models
+            else "No predictions have been uploaded.",
         ),
         "1.1": (
             "Number of annotators",
             f"{seats} planned in {count(len(manifest['scenarios']), 'scenario')};"
-            f" {len(found.analysed)} in the analysis.",
+            f" {len(record.analysed)} included in the analysis.",
         ),
-        "1.2": ("Number of items for people", f"All test examples: {sizes}."),
+        "1.2": ("Number of items annotated", f"All test examples: {sizes}."),
         "1.2.1": (
-            "How the items were chosen",
-            "The whole test file of each task, as imported; nothing was sampled."
+            "Selection of items",
+            "The complete test file of each task, as imported; no sampling."
             + (
-                f" The training files are those of number {found.study.split_number}."
+                f" Training examples are those of training split {record.study.split_number}."
                 if any(shots)
                 else ""
             ),
         ),
         "1.3": (
-            "Answers for each item",
-            f"{found.study.annotators} planned for each number of shots, by different people."
-            f"{methods.per_browser(found)}",
+            "Annotators per item",
+            f"{record.study.annotators} planned at each number of shots, all different people."
+            f"{methods.per_browser(record)}",
         ),
         "1.4": (
-            "Items for each annotator",
+            "Items per annotator",
             " or ".join(f"{size:,}" for size in per_person)
             + " test examples"
             + (", after the training examples of the scenario." if any(shots) else "."),
         ),
-        "1.5": ("Adjustments for people and models", ""),
+        "1.5": ("Adjustments to the task", ""),
         "1.6": (
-            "Pilots and changes of design",
-            f"{count(found.pilots, 'other study')} of these tasks opened earlier here."
-            if found.pilots == 1
-            else f"{found.pilots} other studies of these tasks opened earlier here.",
+            "Pilot studies and changes of the design",
+            f"Other studies of these tasks by the same owner that were opened earlier:"
+            f" {record.pilots}.",
         ),
-        "1.7": ("Effort of people and of models", effort),
+        "1.7": ("Effort of people and models", effort),
         "1.8": (
-            "Power",
-            f"Smallest p of the exact permutation test: {smallest:.3g}."
+            "Statistical power",
+            f"Smallest p attainable by the exact permutation test: {smallest:.3g}."
             if smallest is not None
             else NO_DIFFERENCES,
         ),
         "1.8.1": (
-            "Smallest difference that could be shown",
-            f"At p < .05, 80 %: {detectable}." if contrasts else NO_DIFFERENCES,
+            "Minimum detectable difference",
+            f"At p < .05 and 80 % power: {detectable}." if contrasts else NO_DIFFERENCES,
         ),
         "1.9": (
             "Ethics and consent",
-            "Consent was asked before the first example. It was given"
-            f" {count(found.whole.consented, 'time')} and refused"
-            f" {count(found.whole.declined, 'time')}; withdrawn later, with the answers erased:"
-            f" {found.withdrawn}.",
+            "Consent was requested before the first example:"
+            f" {record.whole.consented} consented, {record.whole.declined} declined, and"
+            f" {record.withdrawn} withdrew later, upon which their answers were erased.",
         ),
         "1.10": (
             "Preregistration",
-            f"The design was frozen {wording.moment(prereg)} with the SHA-256"
-            f" {found.study.manifest_hash}, before a seat was taken."
+            f"The design was frozen on {wording.moment(prereg)}, before any seat was assigned;"
+            f" SHA-256: {record.study.manifest_hash}."
             if prereg
             else "",
         ),
     }
 
 
-def _models(found: Conduct) -> str:
-    if not found.models:
-        return "No predictions are uploaded."
-    names = sorted({row.model for row in found.models})
-    return f"The same test examples as people, all of them ({', '.join(names)})."
+def _models(record: StudyRecord) -> str:
+    if not record.models:
+        return "No predictions have been uploaded."
+    names = sorted({row.model for row in record.models})
+    return f"The same complete set of test examples as for people ({', '.join(names)})."
 
 
-def _people(found: Conduct) -> Known:
-    manifest, whole = found.manifest, found.whole
-    came = found.came or "none yet"
+def _people(record: StudyRecord) -> Known:
+    manifest, whole = record.manifest, record.whole
+    sources = record.sources or "none yet"
     asked = manifest["comprehension_questions"].strip()
-    seen = found.exit_answers["seen_before"]
+    seen = record.exit_answers["seen_before"]
     refused = whole.refused
     left = whole.arrived - whole.qualified
-    lists = found.study.access_rules.count()
+    lists = record.study.access_rules.count()
     return {
         "2.1": ("Population", ""),
-        "2.2": ("Sampling", f"Seats taken: {came}."),
+        "2.2": ("Sampling", f"Seats taken: {sources}."),
         "2.3": (
-            "Criteria for taking part",
+            "Inclusion criteria",
             " ".join(
                 [
-                    "Questions about the instructions had to be answered right."
+                    "Comprehension questions about the instructions had to be answered correctly."
                     if asked
-                    else "No questions about the instructions.",
-                    wording.rule_text(manifest),
-                    f"Entries on the lists of who may take part: {lists}.",
+                    else "No comprehension questions.",
+                    wording.rule_text(manifest, wording.REPORTED),
+                    f"Entries in the access lists of the study: {lists}.",
                 ]
             ),
         ),
         "2.3.2": (
-            "Share who came and did not reach the test examples",
+            "Attrition before the test examples",
             f"{left} of {whole.arrived} who took a seat{_share(left, whole)}.",
         ),
         "2.4": ("Authors among the annotators", ""),
         "2.5": (
-            "Earlier contact with the items",
-            "Nobody could take part in a task twice, in any version or study; turned away for that:"
-            f" {refused}.{methods.per_browser(found)} Whether they had seen the texts before:"
-            f" {_counts(found, seen)}.",
+            "Prior exposure to the items",
+            "Nobody could participate in the same task twice, in any version or study; refused for"
+            f" this reason: {refused}.{methods.per_browser(record)} Self-reported prior exposure:"
+            f" {_counts(record, seen)}.",
         ),
         "2.6": (
             "Training",
-            " ".join(_training(found)),
+            " ".join(_training(record)),
         ),
-        "2.7": ("Pay", " ".join(wording.pay_sentences(manifest))),
+        "2.7": ("Pay", " ".join(wording.pay_sentences(manifest, wording.REPORTED))),
     }
 
 
@@ -198,153 +197,158 @@ def _share(number: int, whole) -> str:
     return f" ({number / arrived:.0%})" if arrived else ""
 
 
-def _training(found: Conduct) -> list[str]:
-    shots = sorted(found.study.shots)
-    said = []
+def _training(record: StudyRecord) -> list[str]:
+    shots = sorted(record.study.shots)
+    sentences = []
     if any(shots):
-        said.append("At k shots: k examples, each revealed after its answer.")
+        sentences.append("At k shots: k examples, with the gold answer revealed after each.")
     if 0 in shots:
-        helped = wording.help_at_zero_shots(found.manifest)
-        said.append(f"At zero shots: the description and the instructions{helped}.")
-    return [*said, f"Shots: {', '.join(map(str, shots))}."]
+        helped = wording.help_at_zero_shots(record.manifest)
+        sentences.append(f"At zero shots: the task description and the instructions{helped}.")
+    return [*sentences, f"Shots: {', '.join(map(str, shots))}."]
 
 
-def _counts(found: Conduct, answers: Counter[str]) -> str:
-    """How often what was answered to one of the questions at the end."""
-    if not found.manifest.get("exit_questionnaire"):
+def _counts(record: StudyRecord, answers: Counter[str]) -> str:
+    """How often each answer to a question of the exit questionnaire was given."""
+    if not record.manifest.get("exit_questionnaire"):
         return "not asked"
     if not answers:
-        return "asked at the end, and nobody has answered"
+        return "asked in the exit questionnaire; no answers yet"
     asked = ", ".join(f"{word} {n}" for word, n in sorted(answers.items()))
-    return f"asked at the end: {asked}"
+    return f"{asked} (exit questionnaire)"
 
 
-def _execution(found: Conduct) -> Known:
-    manifest, whole = found.manifest, found.whole
-    active = found.median("active_seconds")
-    passed, checks = found.check_results
-    blurs, pastes = found.page_signs
+def _execution(record: StudyRecord) -> Known:
+    manifest, whole = record.manifest, record.whole
+    active = record.median("active_seconds")
+    passed, checks = record.check_results
+    blurs, pastes = record.page_signs
     reached, analysed = whole.qualified, whole.analysed
     return {
         "3.1": (
-            "Length of the sessions",
-            f"Median active time of {active / 60:.1f} minutes; breaks of up to"
-            f" {manifest['idle_limit_hours']} hours were allowed."
+            "Session length",
+            f"Median active time: {active / 60:.1f} minutes; breaks of up to"
+            f" {count(manifest['idle_limit_hours'], 'hour')} were allowed."
             if active is not None
-            else "Nobody has ended yet.",
+            else "No participation has ended yet.",
         ),
         "3.1.1": (
-            "Order of the items",
+            "Order of items",
             (
                 f"Training step: {wording.order(manifest['training_order'])}. "
-                if any(found.study.shots)
+                if any(record.study.shots)
                 else ""
             )
             + f"Annotation step: {wording.order(manifest['annotation_order'])}."
             f" Seed {manifest['seed']}.",
         ),
         "3.2": (
-            "Quality control during the work",
+            "Quality control during annotation",
             (
                 f"Attention checks passed: {passed} of {checks}."
                 if manifest["attention_checks"]
                 else "No attention checks."
             )
-            + f" Qualified for the test examples: {reached}; of these in the analysis: {analysed}."
-            " Nobody who completed was excluded automatically.",
+            + f" Admitted to the annotation step: {reached}; of these, included in the analysis:"
+            f" {analysed}. Nobody who completed the study was excluded automatically.",
         ),
         "3.3": (
-            "The same interface",
-            "What annotators saw is in the release bundle. Models answer in files.",
+            "Same interface",
+            "The pages shown to annotators are in the release bundle. Models' predictions are"
+            " uploaded"
+            " as files.",
         ),
-        "3.4": ("The same instructions", "Annotators' instructions are in the release bundle."),
+        "3.4": ("Same instructions", "The annotators' instructions are in the release bundle."),
         "3.5": (
-            "The same tools",
-            f"Their pages told of being left {count(blurs, 'time')} and of"
-            f" {count(pastes, 'paste')}, over all annotators in the analysis.",
+            "Same tools",
+            "Reported by the browsers of all annotators in the analysis:"
+            f" {count(blurs, 'page exit')} and {count(pastes, 'paste event')}.",
         ),
-        "3.6": ("Reasons for answers", "Annotators were not asked for reasons."),
+        "3.6": ("Explanations", "Annotators were not asked to explain their answers."),
     }
 
 
-def _analysis(found: Conduct) -> Known:
-    excluded = found.excluded
+def _analysis(record: StudyRecord) -> Known:
+    excluded = record.excluded
     return {
         "4.1": (
             "Tests of differences",
-            " ".join(_tests(found)),
+            " ".join(_tests(record)),
         ),
         "4.2": (
             "Uncertainty",
-            "SD over annotators and t intervals in this report; bootstraps over examples,"
-            " annotators and both on the page Analysis.",
+            "SD over annotators and t intervals are in this report; bootstrap intervals over"
+            " examples,"
+            " annotators and both are on the page Analysis.",
         ),
-        "4.3": ("The same metric", f"S1 for both. {_recipes(found)}"),
-        "4.4": ("The same rubric", "The same gold texts and gold rule for both."),
-        "4.5": ("The same method", "One function scores people's and models' answers."),
+        "4.3": ("Same metric", f"S1 for both. {_recipes(record)}"),
+        "4.4": ("Same rubric", "The same gold texts and gold rule for both."),
+        "4.5": ("Same method", "One function scores the answers of people and models."),
         "4.6": (
             "Robustness to exclusions",
-            f"{count(excluded, 'annotator')} excluded by hand."
-            + (" The table is shown in both versions." if excluded else "")
-            + " The page Sensitivity has it under other rules.",
+            f"{count(excluded, 'annotator')} excluded by a researcher."
+            + (" Results are shown without and with those excluded." if excluded else "")
+            + " The page Sensitivity shows results under other exclusion rules.",
         ),
     }
 
 
-def _tests(found: Conduct) -> list[str]:
-    """Which tests this study has, and where they stand."""
-    said = []
-    if wording.pairs(found.manifest["scenarios"]):
-        said.append(
-            "Between shots by Welch's test with Holm's correction and by exact permutation, in this"
-            " report and on the page Analysis."
+def _tests(record: StudyRecord) -> list[str]:
+    """Which tests this study has, and where they are reported."""
+    tests = []
+    if wording.pairs(record.manifest["scenarios"]):
+        tests.append(
+            "Between shots: Welch's t test with Holm's correction and an exact permutation test, in"
+            " this report and on the page Analysis."
         )
-    if found.models:
-        said.append(
-            "Against models paired by example, in this report and on the page Humans and models."
+    if record.models:
+        tests.append(
+            "Between people and models: paired by example, in this report and on the page Humans"
+            " and"
+            " models."
         )
-    return said or ["None: one number of shots for each task, and no models."]
+    return tests or ["None: each task has a single number of shots, and there are no models."]
 
 
-def _recipes(found: Conduct) -> str:
-    return "; ".join(sorted({task["recipe"] for task in found.manifest["tasks"]}))
+def _recipes(record: StudyRecord) -> str:
+    return "; ".join(sorted({task["recipe"] for task in record.manifest["tasks"]}))
 
 
-def _documentation(found: Conduct) -> Known:
-    whole = found.whole
-    families = {task.card.family for task in found.tasks}
-    active = found.seconds_per_answer
+def _documentation(record: StudyRecord) -> Known:
+    whole = record.whole
+    families = {task.card.family for task in record.tasks}
+    active = record.seconds_per_answer
     return {
-        "5.1.1": ("Demographics", "Handful asks for none and stores none."),
+        "5.1.1": ("Demographics", "Handful neither asks for nor stores demographic information."),
         "5.1.2": (
             "Instructions",
-            f"Of {count(len(found.tasks), 'task')}"
+            f"Of {count(len(record.tasks), 'task')}"
             f" ({', '.join(name.replace('_', ' ') for name in FAMILIES if name in families)}),"
-            " word for word in the release bundle.",
+            " verbatim in the release bundle.",
         ),
         "5.1.3": (
             "Time",
-            f"Mean {active:.1f} s of active time for a test answer; each one is in answers.csv."
+            f"Mean active time per test answer: {active:.1f} s; all times are in answers.csv."
             if active is not None
             else "No test answers yet.",
         ),
         "5.1.4": (
             "Use of AI tools",
-            f"{_counts(found, found.exit_answers['ai_used']).capitalize()}.",
+            f"{_counts(record, record.exit_answers['ai_used']).capitalize()}.",
         ),
         "5.1.5": (
-            "Share who completed",
+            "Completion rate",
             f"{whole.completed} of {whole.arrived} who took a seat"
             f"{_share(whole.completed, whole)}.",
         ),
         "5.2": (
-            "Data of individuals",
-            "The release bundle holds every answer under a pseudonym, with times, and a program"
+            "Individual-level data",
+            "The release bundle contains every answer under a pseudonym, with times, and a program"
             " that recomputes every number.",
         ),
         "5.3": (
             "Materials",
-            "Task cards, instructions, consent text and the pages are in the release bundle.",
+            "Task cards, instructions, consent text and pages are in the release bundle.",
         ),
-        "5.4": ("Code", "Handful is open; verify.py in the bundle needs nothing but Python."),
+        "5.4": ("Code", "Handful is open source; verify.py in the bundle requires only Python."),
     }

@@ -1,43 +1,52 @@
-"""The methods paragraphs of the report: the design in words, and nothing that it did not have."""
+"""The methods section of the report: the design in words, and nothing that it did not have."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
 from analysis.documents import wording
 from analysis.documents.blocks import Paragraph
-from analysis.documents.study_record import RECRUITERS, Conduct
-from analysis.documents.wording import count, moment, order
+from analysis.documents.study_record import PLATFORMS, StudyRecord
+from analysis.documents.wording import REPORTED, count, moment, order
 from annotation.money.ledger import in_currency
 from annotation.study import gates
 
 
-def paragraphs(found: Conduct) -> list[Paragraph]:
-    """Design, steps, gates, people, score and pay; nothing that this study did not have."""
-    made = [_design(found), _steps(found), _gates(found), _people(found), _score(found)]
-    made.append(_pay(found))
-    if not found.whole.completed:
-        made.insert(0, "No person has completed this study yet: this describes its design.")
-    return [Paragraph(text) for text in made]
+def paragraphs(record: StudyRecord) -> list[Paragraph]:
+    """Design, steps, gates, participants, score and pay; nothing that this study did not have."""
+    texts = [
+        _design(record),
+        _steps(record),
+        _gates(record),
+        _participants(record),
+        _score(record),
+        _pay(record),
+    ]
+    if not record.whole.completed:
+        texts.insert(0, "No person has completed this study yet; this section states its design.")
+    return [Paragraph(text) for text in texts]
 
 
-def per_browser(found: Conduct) -> str:
+def per_browser(record: StudyRecord) -> str:
     """For whom exclusivity holds per browser, as a sentence; "" where nobody came like that."""
-    came = dict(found.recruiters).get(RECRUITERS["link"])
-    return f" For the {came} by an open link this holds per browser." if came else ""
+    number = dict(record.platforms).get(PLATFORMS["link"])
+    if not number:
+        return ""
+    return f" For the {count(number, 'participation')} by an open link, this holds per browser."
 
 
-def _design(found: Conduct) -> str:
-    manifest, shots = found.manifest, sorted(found.study.shots)
+def _design(record: StudyRecord) -> str:
+    manifest, shots = record.manifest, sorted(record.study.shots)
     tasks = [f"{task['name']} (version {task['version']})" for task in manifest["tasks"]]
     number = len(manifest["scenarios"])
-    each = "The one scenario" if number == 1 else f"Each of the {number} scenarios"
+    scenarios = "The only scenario" if number == 1 else f"Each of the {number} scenarios"
     return (
-        f"We measured how well people do {_listed(tasks)} with {_listed(map(str, shots))}"
-        f" {'shot' if shots == [1] else 'shots'}, by the protocol of CLUES (Mukherjee et al. 2021),"
-        f" on the platform Handful. {_answers(manifest)} {each} (a task at a number of shots) was"
-        f" planned for {count(found.study.annotators, 'annotator')}; nobody took part in a task"
-        f" twice.{per_browser(found)} The design was frozen {moment(found.study.opened_at)}, before"
-        " anybody took a seat; what was done to the study after that is listed below."
+        f"We measured human performance on {_listed(tasks)} at {_listed(map(str, shots))}"
+        f" {'shot' if shots == [1] else 'shots'}, following the protocol of CLUES (Mukherjee et"
+        f" al., 2021), on the platform Handful. {_answers(manifest)} {scenarios} (a task at a"
+        f" number of shots) was planned for {count(record.study.annotators, 'annotator')}; nobody"
+        f" participated in the same task twice.{per_browser(record)} The design was frozen on"
+        f" {moment(record.study.opened_at)}, before any seat was assigned; later changes to the"
+        " study are listed below."
     )
 
 
@@ -50,120 +59,133 @@ def _answers(manifest: dict[str, Any]) -> str:
     if not spans:
         return "Annotators answered by choosing a label."
     return (
-        f"Annotators answered by highlighting spans of the text in {_listed(spans)}, by choosing a"
-        f" label in {_listed(labels)}."
+        f"Annotators answered by highlighting spans of the text in {_listed(spans)} and by choosing"
+        f" a label in {_listed(labels)}."
     )
 
 
 def _named(manifest: dict[str, Any], wanted: Callable[[dict[str, Any]], Any]) -> list[str]:
-    """The names of the tasks whose cards are like that."""
+    """The names of the tasks whose cards fulfil the condition."""
     return [task["name"] for task in manifest["tasks"] if wanted(task["card"])]
 
 
-def _steps(found: Conduct) -> str:
-    manifest, shots = found.manifest, found.study.shots
-    said = []
+def _steps(record: StudyRecord) -> str:
+    manifest, shots = record.manifest, record.study.shots
+    sentences = []
     if any(shots):
-        where = "At more than zero shots annotators" if 0 in shots else "Annotators"
-        said.append(
-            f"{where} began with the training step: the k examples of training file number"
-            f" {found.study.split_number}, one at a time ({order(manifest['training_order'])});"
-            " after each answer, which could not be changed, the right one was shown."
+        subject = "At more than zero shots, annotators" if 0 in shots else "Annotators"
+        sentences.append(
+            f"{subject} first completed a training step of k examples (training split"
+            f" {record.study.split_number}), presented one at a time"
+            f" ({order(manifest['training_order'])}); after each answer, which could not be"
+            " changed, the gold answer was revealed."
         )
-    said.append(
-        "In the annotation step annotators answered all test examples of the task"
-        f" ({order(manifest['annotation_order'])}), without feedback."
+    sentences.append(
+        "In the annotation step, annotators answered all test examples of the task"
+        f" ({order(manifest['annotation_order'])}) without feedback."
     )
     if 0 in shots:
-        said.append(
-            "At zero shots there was no training step: annotators had the description and the"
-            f" instructions{wording.help_at_zero_shots(manifest)}."
+        sentences.append(
+            "At zero shots there was no training step; annotators were given the task description"
+            f" and the instructions{wording.help_at_zero_shots(manifest)}."
         )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
-def _gates(found: Conduct) -> str:
-    manifest = found.manifest
-    said = []
+def _gates(record: StudyRecord) -> str:
+    manifest = record.manifest
+    sentences = []
     if manifest.get("computer_only"):
-        said.append("Phones were turned away.")
+        sentences.append("Participation required a desktop or laptop computer.")
     questions = gates.parse(manifest["comprehension_questions"])
     if questions:
         attempts = count(manifest["comprehension_attempts"], "attempt")
-        said.append(
-            f"Before the first example {count(len(questions), 'question')} about the instructions"
-            f" had to be answered right within {attempts}; who did not was screened out and paid"
-            " for the time."
+        paid = " and paid for their time" if float(manifest["hourly_rate"]) else ""
+        sentences.append(
+            "Before the first example, annotators had to answer"
+            f" {count(len(questions), 'question')} about the instructions correctly within"
+            f" {attempts}; those who did not were screened out{paid}."
         )
-    said.append(wording.rule_text(manifest))
+    sentences.append(wording.rule_text(manifest, REPORTED))
     checks = manifest["attention_checks"]
     if checks:
-        said.append(
-            f"Among the test examples of each annotator stood {count(checks, 'attention check')},"
-            " which S1 does not count."
+        sentences.append(
+            "The test examples of each annotator were interspersed with"
+            f" {count(checks, 'attention check')}, excluded from S1."
         )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
-def _people(found: Conduct) -> str:
-    whole, excluded = found.whole, found.excluded
-    came = f" ({found.came})" if found.came else ""
-    said = [
-        f"Seats taken: {whole.arrived}{came}; consented: {whole.consented}; completed:"
-        f" {whole.completed}; in the analysis: {whole.analysed}."
+def _participants(record: StudyRecord) -> str:
+    whole, excluded = record.whole, record.excluded
+    sources = f" ({record.sources})" if record.sources else ""
+    people = "person" if whole.arrived == 1 else "people"
+    sentences = [
+        f"Of {whole.arrived:,} {people} who took a seat{sources}, {whole.consented:,} consented,"
+        f" {whole.completed:,} completed the study, and {whole.analysed:,}"
+        f" {_are(whole.analysed)} included in the analysis."
     ]
-    if found.manifest["tasks_per_worker"] > 1:
-        said.append("A person on two tasks counts twice.")
+    if record.manifest["tasks_per_worker"] > 1:
+        sentences.append("A person who took part in two tasks is counted twice.")
     if whole.screened_out:
-        said.append(f"Screened out and paid: {whole.screened_out}.")
-    if found.withdrawn:
-        said.append(f"Withdrawn, with their answers erased: {found.withdrawn}.")
-    if excluded:
-        said.append(
-            f"Completed and excluded by hand, each with a reason (below): {excluded}; the tables"
-            " stand without and with them."
+        number = whole.screened_out
+        sentences.append(f"In total, {count(number, 'annotator')} {_were(number)} screened out.")
+    if record.withdrawn:
+        sentences.append(
+            f"In total, {count(record.withdrawn, 'annotator')} withdrew, and their answers were"
+            " erased."
         )
-    return " ".join(said)
+    if excluded:
+        sentences.append(
+            f"After completion, {count(excluded, 'annotator')} {_were(excluded)} excluded by a"
+            " researcher, with reasons given below; results are shown without and with those"
+            " excluded."
+        )
+    return " ".join(sentences)
 
 
-def _score(found: Conduct) -> str:
-    manifest = found.manifest
-    said = [
-        "An answer is scored by S1: the harmonic mean of precision and recall between the set of"
-        " answered texts and the set of gold texts, which match exactly; two empty sets score 1,"
-        " exactly one empty set scores 0."
+def _are(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
+def _score(record: StudyRecord) -> str:
+    manifest = record.manifest
+    sentences = [
+        "Answers are scored by S1, the harmonic mean of precision and recall between the set of"
+        " answered texts and the set of gold texts under exact match; S1 is 1 if both sets are"
+        " empty and 0 if exactly one of them is."
     ]
     if _named(manifest, lambda card: card.get("labels")):
-        said.append("For a label that is 1 if it is right, else 0.")
+        sentences.append("For labels, S1 is 1 if the label is correct and 0 otherwise.")
     alternatives = _named(manifest, lambda card: card["gold_rule"] == "any_of")
     if alternatives:
-        said.append(
-            f"The gold texts of {_listed(alternatives)} are alternatives (gold rule any_of): the"
-            " best S1 against one of them counts."
+        sentences.append(
+            f"The gold texts of {_listed(alternatives)} are alternatives (gold rule any_of); the"
+            " score is the best S1 against any one of them."
         )
-    said.append(
-        "We report the mean ± standard deviation (ddof 1) over annotators of their mean S1 over the"
-        " test examples, x 100; no answers are aggregated. The recipe below each table names every"
-        " choice that changes its numbers."
+    sentences.append(
+        "We report the mean ± standard deviation (ddof = 1) over annotators of their mean S1 on"
+        " the test examples, x 100; answers are not aggregated. The recipe below each table lists"
+        " every choice that affects its numbers."
     )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
-def _pay(found: Conduct) -> str:
-    manifest = found.manifest
-    currency = manifest["currency"]
-    said = [
-        f"The pay was {manifest['hourly_rate']} {currency} per active hour, whatever the score."
-    ]
-    said += wording.least_and_most(manifest)
-    wage = found.median("per_active_hour")
-    if wage is not None:
-        known = sum(one.per_active_hour is not None for one in found.wages)
-        said.append(
-            f"What was earned came to a median of {in_currency(round(wage))} {currency} per active"
-            f" hour (n = {known})."
+def _pay(record: StudyRecord) -> str:
+    manifest = record.manifest
+    sentences = wording.rate(manifest, REPORTED)[:1] + wording.least_and_most(manifest, REPORTED)
+    wage = record.median("per_active_hour")
+    if wage is not None and wording.is_paid(manifest):
+        known = sum(settled.per_active_hour is not None for settled in record.wages)
+        sentences.append(
+            f"Median hourly earnings were {in_currency(round(wage))} {manifest['currency']}, based"
+            f" on active time (n = {known})."
         )
-    return " ".join(said)
+    return " ".join(sentences)
 
 
 def _listed(words: Iterable[str]) -> str:

@@ -1,7 +1,7 @@
-"""The preregistration of a study: its frozen design in plain words, made at opening.
+"""The preregistration of a study: its frozen design in plain words, generated at opening.
 
-Everything is taken from the manifest, whose hash stands in every export; around it stand only the
-moment of opening, the version of the consent text, and how many seats were taken by then.
+Everything is taken from the manifest, whose hash is part of every export, except the time of
+opening, the version of the consent text, and the number of seats taken by then.
 """
 
 import json
@@ -52,8 +52,8 @@ class Opening:
     seats_before: int
 
 
-def of(study: Study) -> Document | None:
-    """The preregistration of a study; None while it is a draft, as opening makes it."""
+def for_study(study: Study) -> Document | None:
+    """The preregistration of a study; None while it is a draft, as opening generates it."""
     if study.is_draft or study.opened_at is None:
         return None
     opening = Opening(
@@ -72,11 +72,11 @@ def document(manifest: Manifest, opening: Opening) -> Document:
     return Document(
         f"Preregistration: {manifest['title']}",
         [
-            Section("What was fixed, and when", _what(manifest, opening)),
+            Section("Frozen design", _what(manifest, opening)),
             Section("Tasks", _tasks(manifest)),
             Section("Scenarios and annotators", _scenarios(manifest)),
             Section("Procedure", _procedure(manifest)),
-            Section("Who goes on, and who counts", _rules(manifest)),
+            Section("Screening and exclusion", _rules(manifest)),
             Section("Pay", _pay(manifest)),
             Section("Consent", _consent(manifest, opening)),
             Section("Planned analysis", _analysis(manifest)),
@@ -88,8 +88,8 @@ def _what(manifest: Manifest, opening: Opening) -> list:
     seats = opening.seats_before
     return [
         Paragraph(
-            "This document says in words what the frozen design of the study says. It was made from"
-            " the design alone: nothing in it depends on an answer. The design holds no hypotheses;"
+            "This document states the frozen design of the study in words. It is generated from the"
+            " design alone; nothing in it depends on any answer. The design contains no hypotheses:"
             " add yours where you register this document."
         ),
         Facts(
@@ -101,14 +101,14 @@ def _what(manifest: Manifest, opening: Opening) -> list:
                     "Seats taken before that",
                     f"{seats}"
                     if seats
-                    else "None: a draft gives out no seats, so no answer could have been seen.",
+                    else "None. A draft assigns no seats, so no answer could have been seen.",
                 ),
             ]
         ),
         Paragraph(
-            "The hash is that of manifest.json in every export of the study. What is done to the"
-            " study afterwards (pauses, added seats, entries of its lists, decisions about who"
-            " counts) is logged outside the design and listed in the report as a deviation."
+            "The hash is that of manifest.json in every export of the study. Later changes to the"
+            " study (pauses, added seats, entries in its access lists, exclusions) are logged"
+            " outside the design and listed in the report as deviations."
         ),
     ]
 
@@ -126,16 +126,24 @@ def _tasks(manifest: Manifest) -> list:
         ]
         for task in manifest["tasks"]
     ]
-    columns = ["Task", "Version", "Family", "Answered by", "Gold rule", "Language", "Renumbered"]
+    columns = [
+        "Task",
+        "Version",
+        "Family",
+        "Answered by",
+        "Gold rule",
+        "Language",
+        "Splits renumbered",
+    ]
     return [
         Grid(
             "The tasks",
             columns,
             rows,
             [
-                "Gold rule: set compares with all gold texts together, any_of with the best of"
-                " them. Renumbered: training files were given other numbers so that the larger"
-                " contain the smaller."
+                "Gold rule: set compares an answer with all gold texts together, any_of with the"
+                " best matching one. Splits renumbered: training splits were renumbered so that"
+                " larger ones contain smaller ones."
             ],
         ),
         Facts(
@@ -146,35 +154,39 @@ def _tasks(manifest: Manifest) -> list:
 
 
 def _scenarios(manifest: Manifest) -> list:
-    found = manifest["scenarios"]
+    scenarios = manifest["scenarios"]
     rows = [
         [
-            one["task"],
-            str(one["shots"]),
-            str(one["split"]) if one["split"] else "none",
-            str(one["seats"]),
+            scenario["task"],
+            str(scenario["shots"]),
+            str(scenario["split"]) if scenario["split"] else "none",
+            str(scenario["seats"]),
         ]
-        for one in found
+        for scenario in scenarios
     ]
-    total = count(sum(one["seats"] for one in found), "seat")
-    most = manifest["tasks_per_worker"]
+    total = count(sum(scenario["seats"] for scenario in scenarios), "seat")
+    limit = manifest["tasks_per_worker"]
     return [
         Paragraph(
-            f"{count(len(found), 'scenario')} (a task at a number of shots) with {total} in all."
-            " Whoever arrives gets the least filled scenario that they may join, ties by the"
-            " seed; a seat that becomes free (returned, expired, screened out, withdrawn, excluded)"
-            " is given to somebody else. Nobody takes part in a task twice, whatever its version,"
-            f" its shots or the study; one person may do {count(most, 'task')} of this study. For"
-            " those who come by the study's open link that holds per browser."
+            f"The design has {count(len(scenarios), 'scenario')} (a task at a number of shots) with"
+            f" {total} in total."
+            " Each arrival is assigned to the least filled scenario that they are eligible for,"
+            " with"
+            " ties broken by the seed; a seat that becomes free (returned, expired, screened out,"
+            " withdrawn, excluded) is reassigned. Nobody participates in the same task twice,"
+            " regardless of version, shots or study; each person may do"
+            f" {'one task' if limit == 1 else f'up to {limit} tasks'} of this study. For people"
+            " who arrive by the study's open"
+            " link, this holds per browser."
         ),
         Grid(
             "The scenarios",
-            ["Task", "Shots", "Training file number", "Annotators"],
+            ["Task", "Shots", "Training split", "Annotators"],
             rows,
             [
-                "All test examples of a task are put before every annotator of it."
+                "Every annotator of a task answers all of its test examples."
                 + (
-                    " At k shots the training examples of that file come first."
+                    " At k shots, the k training examples of that split come first."
                     if shots_of(manifest) != {0}
                     else ""
                 )
@@ -186,74 +198,84 @@ def _scenarios(manifest: Manifest) -> list:
 def _procedure(manifest: Manifest) -> list:
     shots = shots_of(manifest)
     items = [
-        f"Training step: {order(manifest['training_order'])}, one example at a time; each is"
-        " revealed after its answer is stored, and no answer can be changed."
+        f"Training step: one example at a time ({order(manifest['training_order'])}); the gold"
+        " answer"
+        " is revealed once the annotator's answer is stored. Answers cannot be changed."
         if any(shots)
         else "There is no training step.",
-        f"Annotation step: {order(manifest['annotation_order'])}; no reveal and no score.",
+        f"Annotation step: {order(manifest['annotation_order'])}; neither gold answers nor scores"
+        " are"
+        " shown.",
         f"Seed of all random choices: {manifest['seed']}.",
-        f"Work may be interrupted for at most {count(manifest['idle_limit_hours'], 'hour')}; it is"
-        f" announced as about {count(manifest['estimated_minutes'], 'minute')}.",
+        f"Annotators may interrupt their work for up to"
+        f" {count(manifest['idle_limit_hours'], 'hour')}."
+        f" The announced duration is {count(manifest['estimated_minutes'], 'minute')}.",
     ]
     if 0 in shots:
         helped = help_at_zero_shots(manifest)
-        items.append(f"At zero shots annotators have the description and the instructions{helped}.")
+        items.append(
+            f"At zero shots, annotators are given the task description and the"
+            f" instructions{helped}."
+        )
     if manifest.get("computer_only"):
-        items.append("A computer is asked for: phones are turned away.")
+        items.append("Participation requires a desktop or laptop computer.")
     if manifest.get("exit_questionnaire"):
         items.append(
-            "At the end annotators are asked whether they had seen the texts before, whether they"
-            " used AI tools, and what helped them."
+            "An exit questionnaire asks annotators whether they had seen the texts before, whether"
+            " they used AI tools, and which tools or people helped them."
         )
-    items.append(f"Texts are cut into words by tokeniser {manifest['tokeniser']}.")
+    items.append(f"Texts are tokenised by the tokeniser {manifest['tokeniser']}.")
     return [Bullets(items)]
 
 
 def _rules(manifest: Manifest) -> list:
-    found: list = []
     items = [rule_text(manifest)]
     questions = gates.parse(manifest["comprehension_questions"])
     if questions:
         items.append(
-            f"Before the first example: {count(len(questions), 'question')} about the instructions,"
-            f" with {count(manifest['comprehension_attempts'], 'attempt')}; who does not get them"
-            " right is screened out and paid for the time."
+            "Before the first example, annotators must answer"
+            f" {count(len(questions), 'question')} about the instructions correctly within"
+            f" {count(manifest['comprehension_attempts'], 'attempt')}; those who do not are"
+            f" screened out{' and paid for their time' if float(manifest['hourly_rate']) else ''}."
         )
     else:
-        items.append("No questions about the instructions are asked before the first example.")
+        items.append("There are no comprehension questions before the first example.")
     checks = manifest["attention_checks"]
     items.append(
-        f"{count(checks, 'attention check')} among the test examples of each annotator; they never"
-        " count in S1, and failing one excludes nobody by itself."
+        "The test examples of each annotator are interspersed with"
+        f" {count(checks, 'attention check')}, excluded from S1; failing one does not lead to"
+        " automatic exclusion."
         if checks
-        else "No attention checks are mixed in."
+        else "There are no attention checks."
     )
     items += [
-        "Signs of careless work (too fast, one answer, long absence, paste, left pages) are flagged"
-        " and exported; nothing follows from them automatically.",
-        "Exclusion from the analysis is by hand, of completed annotators, each with a reason that"
-        " is kept and published. The tables are then shown without and with the excluded, and the"
-        " sensitivity table shows them under other rules.",
-        "Being paid and being in the analysis are two facts; neither follows from the other.",
+        "Possible careless work (implausibly fast answers, one repeated answer, long absences,"
+        " pasting, leaving the page) raises quality flags, which are exported; no flag leads to"
+        " automatic exclusion.",
+        "Annotators who completed the study can be excluded from the analysis only by a researcher,"
+        " each with a stated reason, which is published. Results are then shown without and with"
+        " those excluded, and a sensitivity table shows them under other exclusion rules.",
+        "Payment and inclusion in the analysis are decided independently of each other.",
     ]
-    found.append(Bullets(items[:1] + pausing(manifest) + items[1:]))
+    blocks: list = [Bullets(items[:1] + pausing(manifest) + items[1:])]
     if questions:
-        found.append(Quote("The questions (* marks the right option)", _questions(questions)))
-    return found
+        title = "The comprehension questions (* marks the correct option)"
+        blocks.append(Quote(title, _questions(questions)))
+    return blocks
 
 
 def _questions(questions: list[gates.Question]) -> str:
     return "\n\n".join(
         "\n".join(
             [
-                one.text,
+                question.text,
                 *(
-                    f"{'*' if index == one.right else '-'} {option}"
-                    for index, option in enumerate(one.options)
+                    f"{'*' if index == question.right else '-'} {option}"
+                    for index, option in enumerate(question.options)
                 ),
             ]
         )
-        for one in questions
+        for question in questions
     )
 
 
@@ -264,8 +286,9 @@ def _pay(manifest: Manifest) -> list:
 def _consent(manifest: Manifest, opening: Opening) -> list:
     return [
         Paragraph(
-            "A seat is taken before consent is asked; who does not consent leaves nothing but a"
-            " count. Annotators can withdraw at any time: their answers are then erased."
+            "Consent is requested after a seat is assigned; of people who decline, only their"
+            " number"
+            " is stored. Annotators can withdraw at any time; their answers are then erased."
         ),
         Quote(f"Consent text, version {opening.consent_version}", manifest["consent_text"]),
     ]
@@ -273,19 +296,20 @@ def _consent(manifest: Manifest, opening: Opening) -> list:
 
 def _analysis(manifest: Manifest) -> list:
     items = [
-        "Score of an answer: S1, from the set of answered texts and the set of gold texts. Both"
-        " empty 1, exactly one empty 0, else the harmonic mean of precision and recall; texts match"
-        " exactly.",
-        "Score of an annotator: the mean S1 over the test examples, x 100. A cell of the table is"
-        " the mean ± standard deviation over its annotators with ddof 1; exports carry ddof 0 too."
-        " It counts people who completed and are in the analysis, and nobody else.",
-        f"Intervals of 95 %: t over annotators; percentile bootstraps over contexts, over"
-        f" annotators and over both, {RESAMPLES:,} resamples, seeded with the study's seed.",
-        "Agreement: Krippendorff's alpha with nominal, Jaccard, MASI and 1 - S1 distances, and the"
-        " mean pairwise S1. Aggregates (majority of sets, plurality and Dawid-Skene for labels) are"
-        " shown beside the individuals, never in their table.",
-        "Models, where predictions are uploaded, are scored by the same function on the same"
-        " examples; differences are paired by example, with contexts as clusters.",
+        "Score of an answer: S1, the harmonic mean of precision and recall between the set of"
+        " answered texts and the set of gold texts under exact match; 1 if both sets are empty, 0"
+        " if exactly one of them is.",
+        "Score of an annotator: the mean S1 over the test examples, x 100. Each cell of the results"
+        " table is the mean ± standard deviation (ddof = 1; exports also give ddof = 0) over the"
+        " annotators who completed the scenario and were not excluded.",
+        f"95 % confidence intervals: t intervals over annotators, and percentile bootstraps over"
+        f" contexts, over annotators and over both ({RESAMPLES:,} resamples, seeded with the"
+        " study's seed).",
+        "Agreement: Krippendorff's alpha with nominal, Jaccard, MASI and 1 - S1 distances, and mean"
+        " pairwise S1. Aggregated answers (majority vote on texts; plurality vote and Dawid-Skene"
+        " on labels) are reported separately from individual performance.",
+        "Models, if predictions are uploaded, are scored by the same function on the same examples;"
+        " differences are paired by example, with contexts as clusters.",
     ]
     return [
         Bullets(items),
@@ -297,38 +321,44 @@ def _analysis(manifest: Manifest) -> list:
 def _contrasts(scenarios: list[dict[str, Any]]) -> list:
     planned = pairs(scenarios)
     if not planned:
-        return [Paragraph("One number of shots for each task: no differences between shots.")]
+        return [
+            Paragraph(
+                "Each task has a single number of shots; no differences between shots are tested."
+            )
+        ]
     number = len(planned)
-    sizes = sorted({(one, two) for *_names, one, two in planned})
+    sizes = sorted({(fewer, more) for *_names, fewer, more in planned})
     rows = [
         [
-            f"{one} and {two}",
-            str(sum((one, two) == pair[3:] for pair in planned)),
-            f"{significance.smallest_p(one, two):.3g}",
-            sds(significance.detectable(min(one, two), LEVEL, POWER)),
-            sds(significance.detectable(min(one, two), LEVEL / number, POWER)),
+            f"{fewer} and {more}",
+            str(sum((fewer, more) == pair[3:] for pair in planned)),
+            f"{significance.smallest_p(fewer, more):.3g}",
+            sds(significance.detectable(min(fewer, more), LEVEL, POWER)),
+            sds(significance.detectable(min(fewer, more), LEVEL / number, POWER)),
         ]
-        for one, two in sizes
+        for fewer, more in sizes
     ]
     return [
         Paragraph(
-            f"Between shots of a task: {count(number, 'contrast')} (every pair of shots of every"
-            " task). The annotator is the unit, as the groups are different people: Welch's t test,"
-            f" two-sided, with Holm's correction over all {number}, and beside it the exact"
-            " permutation test over annotators with the smallest p that it can give."
+            f"Differences between shots: {count(number, 'contrast')} (every pair of shots of every"
+            " task). As the groups consist of different people, the annotator is the unit of"
+            " analysis. We use Welch's t test, two-sided, with Holm's correction over all"
+            " contrasts, and report the exact permutation test over annotators"
+            " alongside, with the smallest p that it can attain."
         ),
         Grid(
-            "What this design can show",
+            "Statistical power of this design",
             [
-                "Annotators on both sides", "Contrasts", "Smallest permutation p",
+                "Annotators per group", "Contrasts", "Smallest permutation p",
                 f"Detectable at p < {LEVEL:g}", f"Detectable at p < {LEVEL / number:.2g}",
             ],
             rows,
             [
-                f"Detectable: the smallest difference, in SDs between annotators, that"
-                f" {POWER:.0%} of such studies would show by a t test; the last column is Holm's"
-                f" first step over {count(number, 'contrast')}. Times the SD in points it is a"
-                " difference in points of S1 x 100."
+                f"Detectable: the minimum detectable difference at {POWER:.0%} power by a t test,"
+                " in"
+                " SDs between annotators; the last column applies the first step of Holm's"
+                f" correction over {count(number, 'contrast')}. Multiplied by the SD in points, it"
+                " is a difference in points of S1 x 100."
             ],
         ),
     ]  # fmt: skip

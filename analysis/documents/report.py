@@ -1,7 +1,7 @@
-"""The report of a study: what a paper needs to say, filled from the design and what happened.
+"""The report of a study: what a paper needs to say, from its design and its record.
 
-A document as data (documents.py), from numbers gathered once (conduct.py). People only; simulated
-annotators and models have a section of their own. Nobody is named.
+A document as data (blocks.py), from numbers gathered once (study_record.py). People only; simulated
+annotators and models have sections of their own. Nobody is named.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,7 +19,7 @@ from analysis.documents.blocks import (
     Picture,
     Section,
 )
-from analysis.documents.study_record import Conduct
+from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import moment, same_recipe
 from analysis.figures import data as figure_data
 from analysis.stats.uncertainty import t_interval_of_scores, why_no_interval
@@ -29,51 +29,51 @@ from annotation.models import Kind, Study
 from annotation.money.ledger import in_currency
 
 
-def of(
+def for_study(
     study: Study, sent: Mapping[str, str] | None = None, masked: Callable[[str], str] = str
 ) -> Document | None:
-    """The report of a study; None while it is a draft, which has nothing to report.
+    """The report of a study; None while it is a draft.
 
-    `sent` are answers to the checklist that could not be stored, shown instead of the stored ones;
-    `masked` is applied to what people wrote.
+    `sent` holds answers to the checklist that could not be stored and are shown instead of the
+    stored ones; `masked` is applied to texts that people wrote.
     """
     if study.is_draft:
         return None
     answers = dict(study.report_answers.values_list("item", "text"))
     shown = {item: masked(text) for item, text in (answers | dict(sent or {})).items()}
-    return document(Conduct(study, masked), shown)
+    return document(StudyRecord(study, masked), shown)
 
 
-def document(found: Conduct, answers: Mapping[str, str]) -> Document:
-    """The report from those numbers and answers (by item of the checklist)."""
-    others = [kind for kind in kinds_of(found.frame) if kind != Kind.PERSON]
+def document(record: StudyRecord, answers: Mapping[str, str]) -> Document:
+    """The report from these numbers and answers (by item of the checklist)."""
+    others = [kind for kind in kinds_of(record.frame) if kind != Kind.PERSON]
     sections = [
-        Section("Methods", methods.paragraphs(found)),
-        Section("Human performance", _performance(found, [Kind.PERSON])),
-        Section("Uncertainty and differences", _uncertainty(found)),
-        Section("Figures", _figures(found)),
+        Section("Methods", methods.paragraphs(record)),
+        Section("Human performance", _performance(record, [Kind.PERSON])),
+        Section("Uncertainty and differences", _uncertainty(record)),
+        Section("Figures", _figures(record)),
     ]
-    if found.models:
-        sections.append(Section("Models on the same examples", _models(found)))
+    if record.models:
+        sections.append(Section("Models on the same examples", _models(record)))
     if others:
-        sections.append(Section("Not people", _performance(found, others)))
+        sections.append(Section("Non-human annotators", _performance(record, others)))
     sections += [
-        Section("From arrival to analysis", _funnel(found)),
-        Section("Pay and time", _pay(found)),
-        Section("Consent, withdrawals, exclusions", _consent(found)),
-        Section("Deviations from the frozen design", _deviations(found)),
-        Section("Checklist for human baselines", _checklist(found, answers)),
-        Section("How to check this report", _provenance(found)),
+        Section("Participant flow", _funnel(record)),
+        Section("Pay and time", _pay(record)),
+        Section("Consent, withdrawals, exclusions", _consent(record)),
+        Section("Deviations from the frozen design", _deviations(record)),
+        Section("Checklist for human baselines", _checklist(record, answers)),
+        Section("Reproducibility", _provenance(record)),
     ]
-    return Document(f"Report: {found.study.title}", sections)
+    return Document(f"Report: {record.study.title}", sections)
 
 
 # Results ------------------------------------------------------------------------------------------
 
 
-def _performance(found: Conduct, kinds: Sequence[str]) -> list[Block]:
-    """The tables of those kinds, each also with the excluded where there are any."""
-    return [_table(table) for kind in kinds for table in versions(found.study, kind, found.frame)]
+def _performance(record: StudyRecord, kinds: Sequence[str]) -> list[Block]:
+    """The tables of these kinds, each also with those excluded, if any."""
+    return [_table(table) for kind in kinds for table in versions(record.study, kind, record.frame)]
 
 
 def _table(table: PerformanceTable) -> Grid:
@@ -82,10 +82,10 @@ def _table(table: PerformanceTable) -> Grid:
     return Grid(table.heading, columns, rows, rendering.notes(table))
 
 
-def _uncertainty(found: Conduct) -> list[Block]:
-    people = found.analysed
+def _uncertainty(record: StudyRecord) -> list[Block]:
+    people = record.analysed
     if people.empty:
-        return [Paragraph("Nobody has completed it yet.")]
+        return [Paragraph("No annotator has completed the study yet.")]
     rows = []
     for (task, shots), part in people.groupby(["task", "shots"]):
         own = list(part["mean_s1"])
@@ -95,19 +95,19 @@ def _uncertainty(found: Conduct) -> list[Block]:
         rows.append([str(task), str(shots), str(len(part)), mean, interval])
     blocks: list[Block] = [
         Grid(
-            "Means with their t intervals",
-            ["Task", "Shots", "n", "Mean S1 x 100", "95 % over annotators"],
+            "Means with t intervals",
+            ["Task", "Shots", "n", "Mean S1 x 100", "95 % CI"],
             rows,
             [
-                "The t interval, cut at 0 and 100, says how far the mean of these examples could be"
-                " off for other annotators. One annotator, or several who tie, give none."
-                " Bootstraps over examples, annotators and both are on the page"
-                " Analysis."
+                "t intervals over annotators, truncated at 0 and 100; they generalise to other"
+                " annotators on the same examples and are undefined for one annotator or if all"
+                " scores are equal. Bootstrap intervals over examples, annotators and both are on"
+                " the page Analysis."
             ],
         )
     ]
     frame = people.rename(columns={"mean_s1": "s1"})[["task", "shots", "annotator", "s1"]]
-    contrasts = findings.contrasts(frame, found.study.seed)
+    contrasts = findings.contrasts(frame, record.study.seed)
     if contrasts:
         table = findings_columns.table("contrasts", contrasts)
         meanings = " ".join(f"{c.heading}: {c.meaning}." for c in table.columns if c.meaning)
@@ -116,12 +116,12 @@ def _uncertainty(found: Conduct) -> list[Block]:
     return blocks
 
 
-def _figures(found: Conduct) -> list[Block]:
-    """Pictures where they can be drawn, else the numbers behind them."""
-    if found.analysed.empty:
-        return [Paragraph("Nobody has completed it yet.")]
+def _figures(record: StudyRecord) -> list[Block]:
+    """Pictures if they can be drawn, else the numbers behind them."""
+    if record.analysed.empty:
+        return [Paragraph("No annotator has completed the study yet.")]
     blocks: list[Block] = []
-    for figure in figure_data.page_figures(found.study, Kind.PERSON):
+    for figure in figure_data.page_figures(record.study, Kind.PERSON):
         if figure.why_not:
             blocks.append(Paragraph(f"{figure.title}: {figure.why_not}"))
         elif figure_data.can_draw():
@@ -133,7 +133,7 @@ def _figures(found: Conduct) -> list[Block]:
     return blocks
 
 
-def _models(found: Conduct) -> list[Block]:
+def _models(record: StudyRecord) -> list[Block]:
     rows = [
         [
             row.model,
@@ -142,27 +142,27 @@ def _models(found: Conduct) -> list[Block]:
             row.score.text,
             f"{row.score.n} of {row.score.of}",
         ]
-        for row in found.models
+        for row in record.models
     ]
     blocks: list[Block] = [
         Grid(
             "Models",
             ["Model", "Task", "Shots", "Mean S1 x 100", "Splits"],
             rows,
-            ["Mean ± SD (ddof 1) over training splits, by the scorer that scores people."],
+            ["Mean ± SD (ddof = 1) over training splits, scored by the same function as people."],
         )
     ]
     compared = [
         [
-            one.model,
-            one.task,
-            str(one.shots),
-            one.difference_text,
-            f"{one.se:.1f}",
-            one.p_text,
-            one.holm_text,
+            row.model,
+            row.task,
+            str(row.shots),
+            row.difference_text,
+            f"{row.se:.1f}",
+            row.p_text,
+            row.holm_text,
         ]
-        for one in differences.differences(found.study, Kind.PERSON)
+        for row in differences.differences(record.study, Kind.PERSON)
     ]
     if compared:
         blocks.append(
@@ -171,94 +171,97 @@ def _models(found: Conduct) -> list[Block]:
                 ["Model", "Task", "Shots", "Difference", "SE", "p", "p Holm"],
                 compared,
                 [
-                    "In points, paired by example with contexts as clusters; p by flipping the"
-                    f" signs of clusters, two-sided. {differences.LEFT_OUT}"
+                    "In points, paired by example, with contexts as clusters; two-sided p from a"
+                    f" sign-flipping permutation test over clusters. {differences.LEFT_OUT}"
                 ],
             )
         )
     return blocks
 
 
-# What happened ------------------------------------------------------------------------------------
+# Conduct ------------------------------------------------------------------------------------------
 
 
 STAGES = {
     "arrived": "took a seat",
     "consented": "agreed to take part",
-    "trained": "finished the training step (at zero shots: saw the first example)",
-    "qualified": "may do the annotation step, by the rule",
+    "trained": "completed the training step (at zero shots: saw the first example)",
+    "qualified": "admitted to the annotation step",
     "completed": "answered all test examples",
-    "analysed": "completed and in the analysis",
+    "analysed": "completed and not excluded",
 }
 WAYS_OUT = {
     "declined": "did not consent",
-    "refused": "had done this task before",
-    "screened_out": "screened out, paid",
-    "returned": "gave the place back",
-    "expired": "idle for longer than allowed",
-    "withdrawn": "withdrew their answers",
+    "refused": "had already done this task",
+    "screened_out": "screened out",
+    "returned": "returned the seat",
+    "expired": "exceeded the idle limit",
+    "withdrawn": "withdrew",
     "rejected": "rejected on the platform",
-    "at_work": "still there",
+    "at_work": "still at work",
 }
 
 
-def _funnel(found: Conduct) -> list[Block]:
-    whole = found.whole
+def _funnel(record: StudyRecord) -> list[Block]:
+    whole = record.whole
     names = ["Scenario", *(stage.capitalize() for stage in STAGES)]
     rows = [
-        [str(one), *(str(getattr(own, stage)) for stage in STAGES)] for one, own in found.funnels
+        [str(scenario), *(str(getattr(funnel, stage)) for stage in STAGES)]
+        for scenario, funnel in record.funnels
     ]
-    rows.append(["All", *(str(getattr(whole, stage)) for stage in STAGES)])
+    rows.append(["Total", *(str(getattr(whole, stage)) for stage in STAGES)])
     left = [f"{words}: {getattr(whole, way)}" for way, words in WAYS_OUT.items()]
-    left.append(f"completed, but taken out of the analysis: {found.excluded}")
-    if found.failed_questions:
+    left.append(f"completed, but excluded from the analysis: {record.excluded}")
+    if record.failed_questions:
         left.append(
-            f"of the screened out, at the instructions' questions: {found.failed_questions}"
+            f"of those screened out, by the comprehension questions: {record.failed_questions}"
         )
     return [
         Grid(
-            "How far people came",
+            "Participant flow by scenario",
             names,
             rows,
             [
                 " ".join(f"{stage.capitalize()}: {words}." for stage, words in STAGES.items()),
-                "One person on two tasks counts twice. Who found no free seat left no trace.",
+                "A person who took part in two tasks is counted twice. Arrivals without a free"
+                " seat are"
+                " not recorded.",
             ],
         ),
-        Bullets([line for line in left if not line.endswith(": 0")] or ["Nobody left."]),
+        Bullets([line for line in left if not line.endswith(": 0")] or ["Nobody dropped out."]),
     ]
 
 
-def _pay(found: Conduct) -> list[Block]:
-    currency = found.manifest["currency"]
-    blocks: list[Block] = [Bullets(wording.pay_sentences(found.manifest))]
-    if not found.wages:
-        return [*blocks, Paragraph("No pay is settled yet.")]
+def _pay(record: StudyRecord) -> list[Block]:
+    currency = record.manifest["currency"]
+    blocks: list[Block] = [Bullets(wording.pay_sentences(record.manifest, wording.REPORTED))]
+    if not record.wages:
+        return [*blocks, Paragraph("No earnings have been settled yet.")]
 
     def wage(name: str) -> str:
-        known = found.median(name)
+        known = record.median(name)
         return "–" if known is None else f"{in_currency(round(known))} {currency}"
 
-    active = sum(one.active_seconds for one in found.wages)
+    active = sum(settled.active_seconds for settled in record.wages)
     rows = [
-        [amount.words, str(amount.entries), in_currency(amount.cents)] for amount in found.amounts
+        [amount.words, str(amount.entries), in_currency(amount.cents)] for amount in record.amounts
     ]
-    rows.append(["all", str(sum(a.entries for a in found.amounts)), in_currency(found.earned)])
+    rows.append(["total", str(sum(a.entries for a in record.amounts)), in_currency(record.earned)])
     facts = [
-        Fact("Participations with settled pay", str(len(found.wages))),
-        Fact("Median per active hour", wage("per_active_hour")),
-        Fact("Median per elapsed hour", wage("per_elapsed_hour")),
-        Fact("Active hours in all", f"{active / 3600:.1f}"),
-        Fact("Median active minutes", _minutes(found.median("active_seconds"))),
-        Fact("Median elapsed minutes", _minutes(found.median("elapsed_seconds"))),
-        Fact("Seconds for a test answer", _one_digit(found.seconds_per_answer)),
-        Fact("Total earned", f"{in_currency(found.earned)} {currency}"),
-        Fact("Of it paid so far", f"{in_currency(found.paid)} {currency}"),
+        Fact("Participations with settled earnings", str(len(record.wages))),
+        Fact("Median earnings per active hour", wage("per_active_hour")),
+        Fact("Median earnings per elapsed hour", wage("per_elapsed_hour")),
+        Fact("Total active hours", f"{active / 3600:.1f}"),
+        Fact("Median active minutes", _minutes(record.median("active_seconds"))),
+        Fact("Median elapsed minutes", _minutes(record.median("elapsed_seconds"))),
+        Fact("Mean active seconds per test answer", _one_digit(record.seconds_per_answer)),
+        Fact("Total earned", f"{in_currency(record.earned)} {currency}"),
+        Fact("Paid so far", f"{in_currency(record.paid)} {currency}"),
     ]
     return [
         *blocks,
         Facts(facts),
-        Grid("What was earned", ["For", "Entries", f"Amount ({currency})"], rows),
+        Grid("Earnings by kind", ["Kind", "Entries", f"Amount ({currency})"], rows),
     ]
 
 
@@ -270,75 +273,77 @@ def _one_digit(value: float | None) -> str:
     return "–" if value is None else f"{value:.1f}"
 
 
-def _consent(found: Conduct) -> list[Block]:
-    agreed = [[str(version), moment(since), str(n)] for version, since, n in found.consents]
+def _consent(record: StudyRecord) -> list[Block]:
+    agreed = [[str(version), moment(since), str(n)] for version, since, n in record.consents]
     withdrew = (
-        f"Withdrawn: {found.withdrawn}; their answers were erased and are in no score here."
-        if found.withdrawn
-        else "Nobody has withdrawn."
+        f"{wording.count(record.withdrawn, 'annotator')} withdrew; their answers were erased and"
+        " are"
+        " not part of any score."
+        if record.withdrawn
+        else "No annotator has withdrawn."
     )
     blocks: list[Block] = [
-        Grid("Consent texts", ["Version", "Since", "People who agreed"], agreed),
-        Paragraph(f"{withdrew} Completed, and taken out of the analysis: {found.excluded}."),
+        Grid("Consent texts", ["Version", "In use since", "People who consented"], agreed),
+        Paragraph(f"{withdrew} Completed, but excluded from the analysis: {record.excluded}."),
     ]
-    if found.exclusions:
+    if record.exclusions:
         rows = [
             [
-                one.annotator,
-                "back in" if one.in_analysis else "out",
-                "by the design" if one.by_design else "by hand",
-                one.reason,
-                moment(one.at),
+                exclusion.annotator,
+                "included again" if exclusion.in_analysis else "excluded",
+                "by the design" if exclusion.by_design else "by a researcher",
+                exclusion.reason,
+                moment(exclusion.at),
             ]
-            for one in found.exclusions
+            for exclusion in record.exclusions
         ]
-        columns = ["Annotator", "Decision", "How", "Reason", "When"]
-        blocks.append(Grid("Decisions about the analysis", columns, rows))
+        columns = ["Annotator", "Decision", "Made", "Reason", "Time"]
+        blocks.append(Grid("Exclusion decisions", columns, rows))
     return blocks
 
 
-def _deviations(found: Conduct) -> list[Block]:
-    items = [(at, what) for at, what in found.changes]
+def _deviations(record: StudyRecord) -> list[Block]:
+    items = [(at, what) for at, what in record.changes]
     items += [
         (
-            one.at,
-            f"{one.annotator} taken {'back into' if one.in_analysis else 'out of'} the analysis",
+            exclusion.at,
+            f"{exclusion.annotator} {'included again' if exclusion.in_analysis else 'excluded'}",
         )
-        for one in found.exclusions
-        if not one.by_design
+        for exclusion in record.exclusions
+        if not exclusion.by_design
     ]
     if not items:
-        return [Paragraph("None: nothing was done to the study since it was opened.")]
+        return [Paragraph("None: the study has not been changed since it was opened.")]
     lines = [f"{moment(at)}: {what}" for at, what in sorted(items)]
     return [
-        Paragraph("Everything that was done to the study after its design was frozen:"),
+        Paragraph("All changes to the study since its design was frozen:"),
         Bullets(lines),
     ]
 
 
-def _checklist(found: Conduct, answers: Mapping[str, str]) -> list[Block]:
-    made = checklist.items(found, answers)
-    still_open = sum(one.is_open for one in made)
+def _checklist(record: StudyRecord, answers: Mapping[str, str]) -> list[Block]:
+    items = checklist.items(record, answers)
+    still_open = sum(item.is_open for item in items)
     return [
         Paragraph(
-            "Items by the numbers of Wei et al. 2025 (arXiv 2506.13776), in words of our own. What"
-            " the platform knows is filled in; the questions are for the researcher."
-            + (f" Not answered yet: {still_open}." if still_open else "")
+            "Items are numbered as in Wei et al. (2025, arXiv 2506.13776) and phrased in our own"
+            " words. Information known to the platform is filled in; the questions are for the"
+            " researcher." + (f" Unanswered questions: {still_open}." if still_open else "")
         ),
-        Checklist(made),
+        Checklist(items),
     ]
 
 
-def _provenance(found: Conduct) -> list[Block]:
+def _provenance(record: StudyRecord) -> list[Block]:
     return [
         Facts(
             [
-                Fact("SHA-256 of the frozen design", found.study.manifest_hash, is_code=True),
-                *same_recipe(found.manifest),
+                Fact("SHA-256 of the frozen design", record.study.manifest_hash, is_code=True),
+                *same_recipe(record.manifest),
             ]
         ),
         Paragraph(
-            "The release bundle holds the design (manifest.json), every answer with its times, and"
-            " verify.py, which recomputes every number of the tables from the CSVs alone."
+            "The release bundle contains the design (manifest.json), every answer with its times,"
+            " and verify.py, which recomputes every number in the tables from the CSVs alone."
         ),
     ]

@@ -1,7 +1,7 @@
-"""How a study was run, in numbers: who came and left, what was paid, what was decided.
+"""How a study was run, in numbers: arrivals and exits, pay, decisions and changes.
 
 Gathered once for the report. People only, unless a name says otherwise; amounts are in cents, times
-in seconds. Nobody is named: pseudonyms at most.
+in seconds. Nobody is named; annotators appear under pseudonyms at most.
 """
 
 import json
@@ -35,8 +35,8 @@ from annotation.money import ledger
 from annotation.monitoring import progress
 from tasks.models import Example, PredictionFile, Split, Task
 
-# Which platform somebody came from, in words.
-RECRUITERS = {
+# Where participants came from, in words.
+PLATFORMS = {
     "link": "an open link",
     "personal": "personal one-time links",
     "prolific": "Prolific",
@@ -62,9 +62,9 @@ class Amount:
 
 @dataclass(frozen=True)
 class Exclusion:
-    """A decision about somebody's place in the analysis.
+    """A decision to exclude an annotator from the analysis, or to include them again.
 
-    `by_design`: the frozen design screened them out, by a rule or by who was to decide.
+    `by_design`: the frozen design screened them out, by a rule or by a researcher's decision.
     """
 
     annotator: str
@@ -74,8 +74,8 @@ class Exclusion:
     by_design: bool
 
 
-class Conduct:
-    """The numbers of one opened study, each asked for once.
+class StudyRecord:
+    """The numbers of one opened study, each computed once.
 
     `masked` is applied to what people wrote (identities.without_ids, for publication).
     """
@@ -87,12 +87,12 @@ class Conduct:
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """One row per participation of every kind, as scores.annotators has it."""
+        """One row per participation of every kind (tables/frames.py)."""
         return frames.annotators(self.study)
 
     @cached_property
     def analysed(self) -> pd.DataFrame:
-        """The rows of people that the tables count."""
+        """The rows of the people who are analysed."""
         return frames.counted(self.frame, Kind.PERSON)
 
     @cached_property
@@ -102,14 +102,15 @@ class Conduct:
     @cached_property
     def test_sizes(self) -> dict[str, int]:
         """Task -> number of its test examples."""
-        found = Example.objects.filter(split__task__in=self.tasks, split__kind=Split.Kind.TEST)
-        named = found.order_by().values_list("split__task__name")
+        examples = Example.objects.filter(split__task__in=self.tasks, split__kind=Split.Kind.TEST)
+        named = examples.order_by().values_list("split__task__name")
         return dict(named.annotate(size=Count("pk")))
 
     @cached_property
     def funnels(self) -> list[tuple[Scenario, progress.Funnel]]:
-        """How far people came in each scenario, as the page of the study shows it."""
-        return [(one.scenario, one.funnel) for one in progress.of_study(self.study).seats]
+        """How many people reached each stage of each scenario, as the page of the study shows"
+        " it."""
+        return [(row.scenario, row.funnel) for row in progress.of_study(self.study).seats]
 
     @cached_property
     def whole(self) -> progress.Funnel:
@@ -117,12 +118,12 @@ class Conduct:
 
     @property
     def excluded(self) -> int:
-        """People who completed it and are not in the analysis."""
+        """Number of people who completed the study and are not in the analysis."""
         return self.whole.completed - self.whole.analysed
 
     @cached_property
     def failed_questions(self) -> int:
-        """Of the screened out: those who did not get the questions about the instructions right."""
+        """Number of people screened out by the comprehension questions."""
         if not self.study.comprehension_questions.strip():
             return 0
         out = self.study.participations.filter(kind=Kind.PERSON, comprehended_at__isnull=True)
@@ -133,17 +134,17 @@ class Conduct:
         return ledger.wages(ledger.settled(self.study))
 
     def median(self, name: str) -> float | None:
-        """The median over people of a number of pay.Wage; None where nobody has one."""
-        found = [getattr(wage, name) for wage in self.wages]
-        known = [value for value in found if value is not None]
+        """The median over people of an attribute of ledger.Wage; None where nobody has one."""
+        values = [getattr(wage, name) for wage in self.wages]
+        known = [value for value in values if value is not None]
         return statistics.median(known) if known else None
 
     @cached_property
     def amounts(self) -> list[Amount]:
-        """What was earned, by kind of entry."""
+        """Earnings by kind of entry."""
         labels = dict(LedgerEntry.Kind.choices)
-        found = LedgerEntry.objects.filter(participation__study=self.study).order_by("kind")
-        sums = found.values_list("kind").annotate(entries=Count("pk"), cents=Sum("cents"))
+        entries = LedgerEntry.objects.filter(participation__study=self.study).order_by("kind")
+        sums = entries.values_list("kind").annotate(entries=Count("pk"), cents=Sum("cents"))
         return [Amount(kind, str(labels[kind]), entries, cents) for kind, entries, cents in sums]
 
     @property
@@ -152,16 +153,16 @@ class Conduct:
 
     @cached_property
     def paid(self) -> int:
-        """Of what was earned: what stands in batches that were paid."""
+        """The part of the earnings that is in paid batches."""
         entries = LedgerEntry.objects.filter(participation__study=self.study)
         paid = entries.filter(payment__batch__state="paid")
         return paid.aggregate(total=Sum("cents"))["total"] or 0
 
     @cached_property
     def seconds_per_answer(self) -> float | None:
-        """Mean active time on an answer of the annotation step, of who is in the tables."""
-        found = self._answers().filter(turn__step=Step.ANNOTATION)
-        return found.aggregate(mean=Avg("active_seconds"))["mean"]
+        """Mean active time per answer in the annotation step, of those analysed."""
+        answers = self._answers().filter(turn__step=Step.ANNOTATION)
+        return answers.aggregate(mean=Avg("active_seconds"))["mean"]
 
     def _answers(self):
         people = self.study.participations.in_tables().filter(kind=Kind.PERSON)
@@ -169,34 +170,34 @@ class Conduct:
 
     @cached_property
     def check_results(self) -> tuple[int, int]:
-        """(passed, answered) attention checks, of who is in the tables."""
-        found = self._answers().filter(turn__step=Step.CHECK)
-        counts = found.aggregate(n=Count("pk"), passed=Count("pk", filter=Q(s1=1)))
+        """(passed, answered) attention checks, of those analysed."""
+        checks = self._answers().filter(turn__step=Step.CHECK)
+        counts = checks.aggregate(n=Count("pk"), passed=Count("pk", filter=Q(s1=1)))
         return counts["passed"], counts["n"]
 
     @cached_property
     def page_signs(self) -> tuple[int, int]:
-        """(pages left, pastes), as the pages of who is in the tables told themselves."""
+        """(times the page lost focus, pastes) reported by the browsers of those analysed."""
         people = self.study.participations.in_tables().filter(kind=Kind.PERSON)
-        found = Activity.objects.filter(turn__participation__in=people)
-        sums = found.aggregate(blurs=Sum("blurs"), pastes=Sum("pastes"))
+        activity = Activity.objects.filter(turn__participation__in=people)
+        sums = activity.aggregate(blurs=Sum("blurs"), pastes=Sum("pastes"))
         return sums["blurs"] or 0, sums["pastes"] or 0
 
     @cached_property
     def exit_answers(self) -> dict[str, Counter[str]]:
-        """seen_before and ai_used -> how often each was answered, of all people who answered."""
+        """seen_before and ai_used -> how often each answer was given, over all people."""
         rows = ExitAnswers.objects.filter(
             participation__study=self.study, participation__kind=Kind.PERSON
         ).values_list("seen_before", "ai_used")
-        found: dict[str, Counter[str]] = {"seen_before": Counter(), "ai_used": Counter()}
+        counts: dict[str, Counter[str]] = {"seen_before": Counter(), "ai_used": Counter()}
         for seen, ai in rows:
-            found["seen_before"][seen or "not answered"] += 1
-            found["ai_used"][ai or "not answered"] += 1
-        return found
+            counts["seen_before"][seen or "not answered"] += 1
+            counts["ai_used"][ai or "not answered"] += 1
+        return counts
 
     @cached_property
     def consents(self) -> list[tuple[int, datetime, int]]:
-        """(version, since when, how many people agreed to it) of each consent text."""
+        """(version, start, number of people who agreed to it) of each consent text."""
         people = self.study.participations.filter(kind=Kind.PERSON, consented_at__isnull=False)
         counts = dict(people.order_by().values_list("consent_text").annotate(n=Count("pk")))
         texts = self.study.consent_texts.order_by("version")
@@ -209,13 +210,13 @@ class Conduct:
 
     @cached_property
     def exclusions(self) -> list[Exclusion]:
-        """Decisions about the analysis, in their order."""
-        found = Decision.objects.filter(
+        """Decisions about the analysis, in chronological order."""
+        decisions = Decision.objects.filter(
             participation__study=self.study,
             participation__kind=Kind.PERSON,
             about=Decision.About.ANALYSIS,
         )
-        rows = found.values_list(
+        rows = decisions.values_list(
             "participation__pseudonym", "outcome", "reason", "at", "participation__status"
         )
         screened = Status.SCREENED_OUT
@@ -225,32 +226,33 @@ class Conduct:
         ]
 
     @cached_property
-    def recruiters(self) -> list[tuple[str, int]]:
-        """(where people came from, how many participations)."""
+    def platforms(self) -> list[tuple[str, int]]:
+        """(where people came from, number of participations)."""
         people = self.study.participations.filter(kind=Kind.PERSON)
         counts = people.order_by("worker__recruiter").values_list("worker__recruiter")
         return [
-            (RECRUITERS.get(name, name.removeprefix("panel:")), n)
+            (PLATFORMS.get(name, name.removeprefix("panel:")), n)
             for name, n in counts.annotate(n=Count("pk"))
         ]
 
     @property
-    def came(self) -> str:
-        """Where people came from, in words; who declined left nothing but a count."""
-        found = [f"{n} by {name}" for name, n in self.recruiters]
+    def sources(self) -> str:
+        """Where people came from, in words; of those who declined, only the number is stored."""
+        sources = [f"{n} by {name}" for name, n in self.platforms]
         if self.whole.declined:
-            found.append(f"{self.whole.declined} declined, of whom it is not kept")
-        return ", ".join(found)
+            sources.append(f"{self.whole.declined} who declined, source not stored")
+        return ", ".join(sources)
 
     @cached_property
     def models(self) -> list[model_tables.ModelRow]:
-        """Uploaded models on the study's tasks."""
+        """The scores of uploaded models on the study's tasks."""
         files = PredictionFile.objects.filter(task__in=self.tasks)
         return model_tables.model_rows(files)
 
     @cached_property
     def changes(self) -> list[tuple[datetime, str]]:
-        """What was done to the study after it was opened, in its order; the team is no part of it.
+        """Changes to the study after it was opened, in chronological order, without those to the"
+        " team.
 
         The log may name researchers, so only sentences of known forms are repeated.
         """

@@ -2,7 +2,7 @@
 
 import math
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from analysis.documents.blocks import Fact
 from annotation.models import Qualification, Study
@@ -32,7 +32,7 @@ def count(number: int, word: str) -> str:
 
 
 def shots_of(manifest: Manifest) -> set[int]:
-    return {one["shots"] for one in manifest["scenarios"]}
+    return {scenario["shots"] for scenario in manifest["scenarios"]}
 
 
 def help_at_zero_shots(manifest: Manifest) -> str:
@@ -43,83 +43,140 @@ def help_at_zero_shots(manifest: Manifest) -> str:
     return f", {'with' if manifest['help_examples_at_zero_shots'] else 'without'} the help examples"
 
 
+class Verbs(NamedTuple):
+    """The verbs of shared sentences: a plan is in the present tense, a report in the past."""
+
+    is_: str
+    are: str
+    have: str
+    need: str
+    wait: str
+    decides: str
+    proceed: str
+    complete: str
+    leave: str
+    earn: str
+
+
+PLANNED = Verbs(
+    "is", "are", "have", "need", "wait", "decides", "proceed", "complete", "leave", "earn"
+)
+REPORTED = Verbs(
+    "was", "were", "had", "needed", "waited", "decided", "proceeded", "completed", "left", "earned"
+)
+
 NEEDED = {
-    Qualification.MINIMUM: "a mean training S1 (x 100) of at least {:g}",
-    Qualification.POINTS_BELOW: "a mean training S1 (x 100) at most {:g} points below the others'",
-    Qualification.SDS_BELOW: "a mean training S1 at most {:g} SDs below the others'",
+    Qualification.MINIMUM: "of at least {:g}",
+    Qualification.POINTS_BELOW: "at most {:g} points below the mean of the other annotators",
+    Qualification.SDS_BELOW: "at most {:g} SDs below the mean of the other annotators",
 }
 
 
-def rule_text(manifest: Manifest) -> str:
+def is_paid(manifest: Manifest) -> bool:
+    """Does the design promise money? Bonuses can be given in any study."""
+    amounts = (manifest["hourly_rate"], *map(manifest["pay"].get, ("base_reward", "minimum_pay")))
+    return any(float(amount) for amount in amounts)
+
+
+def rule_text(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
     """The rule after the training step in sentences."""
-    rule, shots = manifest["qualification"], shots_of(manifest)
+    rule, shots, v = manifest["qualification"], shots_of(manifest), verbs
     if not any(shots):
-        return "There is no training step, so nobody is screened out by score."
+        return f"There {v.is_} no training step, and nobody {v.is_} screened out by score."
     if rule["rule"] == Qualification.NONE:
-        return "After the training step everybody goes on: nobody is screened out by score."
+        return (
+            f"After the training step, all annotators {v.proceed} to the annotation step; nobody"
+            f" {v.is_} screened out by score."
+        )
     if rule["rule"] == Qualification.RESEARCHER:
-        found = (
-            "After the training step a researcher decides who goes on, while the worker waits,"
-            f" paid, for at most {count(rule['decision_minutes'], 'minute')}; without a decision"
-            " everybody goes on."
+        paid = ", with pay," if float(manifest["hourly_rate"]) else ""
+        minutes = count(rule["decision_minutes"], "minute")
+        sentences = [
+            f"After the training step, a researcher {v.decides} whether an annotator {v.is_}"
+            f" admitted to the annotation step; annotators {v.wait}{paid} for at most {minutes}"
+            f" and {v.are} admitted if there {v.is_} no decision by then."
+        ]
+    else:
+        threshold = NEEDED[Qualification(rule["rule"])].format(rule["threshold"])
+        sentences = [
+            f"To proceed to the annotation step, annotators {v.need} a mean training S1 (x 100)"
+            f" {threshold}."
+        ]
+    if float(manifest["hourly_rate"]):
+        sentences.append(
+            f"Those screened out {v.are} paid for the time worked, and their seats {v.are}"
+            " reassigned."
         )
     else:
-        needed = NEEDED[Qualification(rule["rule"])].format(rule["threshold"])
-        found = f"To go on after the training step takes {needed}."
-    found += " Who does not is paid for the time worked, and the seat is given to somebody else."
+        sentences.append(f"The seats of those screened out {v.are} reassigned.")
     if rule["others_needed"]:
-        found += f" The rule judges nobody before {rule['others_needed']} others have finished."
+        sentences.append(
+            f"Nobody {v.is_} screened out by this rule before {rule['others_needed']} other"
+            f" annotators of the scenario {v.have} finished the training step."
+        )
     if 0 in shots:
-        found += " At zero shots everybody goes on."
-    return found
+        sentences.append(f"At zero shots there {v.is_} no training step and no such rule.")
+    return " ".join(sentences)
 
 
-def pay_sentences(manifest: Manifest) -> list[str]:
+def pay_sentences(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
     """What was promised, as sentences."""
-    pay, currency = manifest["pay"], manifest["currency"]
-    found = [
-        f"{manifest['hourly_rate']} {currency} per hour of active time, in the training step as in"
-        " the annotation step, the same for everybody and whatever the score.",
-        f"Active time is the {pay['active_time']}.",
+    return [*rate(manifest, verbs), *least_and_most(manifest, verbs)]
+
+
+def rate(manifest: Manifest, verbs: Verbs) -> list[str]:
+    """The hourly rate and what it is paid for, as sentences."""
+    if not is_paid(manifest):
+        return [f"No payment {verbs.is_} promised."]
+    if not float(manifest["hourly_rate"]):
+        return [f"There {verbs.is_} no hourly rate."]
+    return [
+        f"Annotators {verbs.are} paid {manifest['hourly_rate']} {manifest['currency']} per hour of"
+        " active time, at the same rate throughout and independent of their score.",
+        f"Active time is defined as the {manifest['pay']['active_time']}.",
     ]
-    return found + least_and_most(manifest)
 
 
-def least_and_most(manifest: Manifest) -> list[str]:
+def least_and_most(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
     """The bounds of what is paid, as sentences; none where there are none."""
-    pay, currency = manifest["pay"], manifest["currency"]
-    found = []
+    pay, currency, v = manifest["pay"], manifest["currency"], verbs
+    sentences = []
     if float(pay["base_reward"]):
-        found.append(f"Who completes earns at least {pay['base_reward']} {currency}.")
+        sentences.append(
+            f"Annotators who {v.complete} the task {v.earn} at least {pay['base_reward']}"
+            f" {currency}."
+        )
     if float(pay["minimum_pay"]):
-        found.append(
-            "Whoever saw an example, also who leaves or is screened out, earns at least"
-            f" {pay['minimum_pay']} {currency}."
+        sentences.append(
+            f"Annotators who {v.have} seen an example {v.earn} at least {pay['minimum_pay']}"
+            f" {currency}, also if they {v.leave} early or {v.are} screened out."
         )
     if pay["max_paid_hours"] is not None:
-        found.append(f"Paid are at most {float(pay['max_paid_hours']):g} h.")
-    # A study that opened before there were caps and budgets does not tell of them.
+        sentences.append(f"Paid time {v.is_} capped at {float(pay['max_paid_hours']):g} h.")
+    # A study that opened before there were caps and budgets does not state any.
     if pay.get("cap") is not None and float(pay["cap"]):
-        found.append(
-            f"One participation earns at most {pay['cap']} {currency}, waiting and top-ups"
-            " included, bonuses left aside."
+        sentences.append(
+            f"Earnings per participation {v.are} capped at {pay['cap']} {currency}, including"
+            " waiting time and top-ups but not bonuses."
         )
     if pay.get("budget") is not None:
-        found.append(
-            f"The budget for all annotators is {pay['budget']} {currency}: a seat is given out only"
-            " while what is earned, what those at work may still earn and one more cap fit into it."
+        sentences.append(
+            f"The budget for all annotators {v.is_} {pay['budget']} {currency}; seats {v.are}"
+            " assigned only with sufficient funds left for earnings to date, possible further"
+            " earnings of"
+            " annotators at work, and one further cap."
         )
-    return found
+    return sentences
 
 
 def pausing(manifest: Manifest) -> list[str]:
-    """When the study pauses by itself for people who are screened out, as sentences."""
+    """When the study pauses automatically because annotators are screened out, as sentences."""
     number = manifest.get("max_screen_outs_in_a_row")
     if number is None:
         return []
     return [
-        f"The study pauses by itself once {number} people in a row are screened out, until a"
-        " researcher has looked and reopens it."
+        f"The study pauses automatically once {number} annotators in a row are screened out, until"
+        " a researcher reopens it."
     ]
 
 
@@ -133,16 +190,16 @@ def same_recipe(manifest: Manifest) -> list[Fact]:
 
 def pairs(scenarios: list[dict[str, Any]]) -> list[tuple[str, int, int, int, int]]:
     """(task, fewer shots, more shots, annotators at fewer, at more) of each planned contrast."""
-    found = []
-    ordered = sorted(scenarios, key=lambda one: (one["task"], one["shots"]))
+    contrasts = []
+    ordered = sorted(scenarios, key=lambda scenario: (scenario["task"], scenario["shots"]))
     for index, less in enumerate(ordered):
         for more in ordered[index + 1 :]:
             if more["task"] == less["task"]:
-                found.append(
+                contrasts.append(
                     (less["task"], less["shots"], more["shots"], less["seats"], more["seats"])
                 )
-    return found
+    return contrasts
 
 
-def sds(found: float) -> str:
-    return f"{found:.2f} SDs" if math.isfinite(found) else "more than 50 SDs"
+def sds(difference: float) -> str:
+    return f"{difference:.2f} SDs" if math.isfinite(difference) else "more than 50 SDs"

@@ -183,7 +183,10 @@ def _write_documents(study: Study, folder: Path, masked: Callable[[str], str]) -
     (folder / "style").mkdir()
     for name, path in STYLES.items():
         shutil.copyfile(finders.find(path), folder / "style" / name)
-    made = {"preregistration": preregistration.of(study), "report": report.of(study, masked=masked)}
+    made = {
+        "preregistration": preregistration.for_study(study),
+        "report": report.for_study(study, masked=masked),
+    }
     for name, document in made.items():
         _text(folder / f"{name}.md", blocks.as_markdown(document))
         context = {"document": document, "root": "", "pictures": "figures/"}

@@ -273,7 +273,7 @@ def figure(study: Study, kind: str, name: str) -> Figure:
         name=name,
         title=title,
         caption=shown,
-        description=f"{title} of {who}. {shown}",
+        description=f"{title} ({who}). {shown}",
         why_not=why_not,
         frame=frame,
         make=make,

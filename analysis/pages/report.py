@@ -24,7 +24,7 @@ MARKDOWN = "text/markdown; charset=utf-8"
 def preregistration_page(request: HttpRequest, name: str) -> HttpResponse:
     """The frozen design in words; a draft says that opening makes it."""
     study = study_of(request, name, "read")
-    context = {"study": study, "document": preregistration.of(study)}
+    context = {"study": study, "document": preregistration.for_study(study)}
     return render(request, "researcher/preregistration.html", context)
 
 
@@ -32,7 +32,7 @@ def preregistration_page(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def preregistration_file(request: HttpRequest, name: str) -> HttpResponse:
     """The same as Markdown."""
-    found = preregistration.of(study_of(request, name, "read"))
+    found = preregistration.for_study(study_of(request, name, "read"))
     if found is None:
         raise Http404
     text = blocks.as_markdown(found)
@@ -69,7 +69,7 @@ def report_page(request: HttpRequest, name: str) -> HttpResponse:
     address = reverse("report", args=[study.name])
     context = {
         "study": study,
-        "document": report.of(study, sent),
+        "document": report.for_study(study, sent),
         "problem": problem,
         "answers_url": address if "own" in study.rights else "",
         "answers_versions": versions,
@@ -82,7 +82,7 @@ def report_page(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def report_file(request: HttpRequest, name: str) -> HttpResponse:
     """The same as Markdown."""
-    found = report.of(study_of(request, name, "read"))
+    found = report.for_study(study_of(request, name, "read"))
     if found is None:
         raise Http404
     return download(blocks.as_markdown(found), f"{name}-report.md", MARKDOWN)

@@ -22,8 +22,8 @@ from tasks.models import Example, Prediction, PredictionFile, Split
 
 # Stands, to be read, wherever such a p is printed.
 LEFT_OUT = (
-    "SE and p take these people and these runs of the model as fixed: they speak of other examples"
-    " alone, and leave out that other people, or other runs, would have scored otherwise."
+    "SE and p treat these annotators and these model runs as fixed: they generalise to other"
+    " examples only, not to other annotators or other runs."
 )
 
 REMEMBERED = 3600  # seconds

@@ -14,13 +14,13 @@ from django.utils import timezone
 from tasks.models import Task
 
 DEFAULT_CONSENT = """\
-You are invited to take part in a study of how well people do a language task after seeing a few \
-examples. You will read short texts and answer questions about them.
+You are invited to take part in a study of how well people perform a language task after seeing a \
+few examples. You will read short texts and answer questions about them.
 
-Taking part is voluntary. You can stop at any time by closing the page. We store your answers and \
-the times at which you gave them, under a random name that does not say who you are.
+Participation is voluntary. You can stop at any time by closing the page. We store your answers \
+and the times at which you gave them under a random pseudonym that does not reveal who you are.
 
-Please answer by yourself: without other people, without search engines and without AI tools."""
+Please work on your own, without the help of other people, search engines or AI tools."""
 
 
 # Defaults of fields, as migrations can name them without importing this module.
@@ -57,7 +57,7 @@ class Qualification(models.TextChoices):
     MINIMUM = "minimum", "a mean training S1 of at least the threshold"
     POINTS_BELOW = "points_below", "at most the threshold (in points) below the others' mean"
     SDS_BELOW = "sds_below", "at most the threshold (in SDs) below the others' mean"
-    RESEARCHER = "researcher", "a researcher decides while the worker waits"
+    RESEARCHER = "researcher", "a researcher decides while the annotator waits"
 
 
 class Role(models.TextChoices):
@@ -107,9 +107,12 @@ class Study(models.Model):
     """
 
     class Order(models.TextChoices):
-        SHUFFLED_APART = "shuffled_apart", "shuffled, examples of one context apart"
-        CONTEXTS_TOGETHER = "contexts_together", "contexts shuffled, their examples together"
-        FILE_ORDER = "file_order", "in the order of the file"
+        SHUFFLED_APART = "shuffled_apart", "shuffled, with examples of the same context kept apart"
+        CONTEXTS_TOGETHER = (
+            "contexts_together",
+            "contexts shuffled, with the examples of a context kept together",
+        )
+        FILE_ORDER = "file_order", "in file order"
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="studies"

@@ -33,7 +33,7 @@ def test_it_names_the_hash_of_the_manifest_and_the_moment_of_opening(ada, study)
     text = markdown(ada, study)
     assert hashlib.sha256(study.manifest.encode()).hexdigest() in text
     assert study.opened_at.strftime("%Y-%m-%d %H:%M:%S UTC") in text
-    assert "None: a draft gives out no seats" in text
+    assert "None. A draft assigns no seats" in text
 
 
 @pytest.mark.parametrize(
@@ -41,19 +41,19 @@ def test_it_names_the_hash_of_the_manifest_and_the_moment_of_opening(ada, study)
     [
         "| toy-places | 1 | Sequence labelling | highlighted spans | set | en | no |",
         "| toy-places | 4 | 1 | 3 |",
-        "3 scenarios (a task at a number of shots) with 9 seats in all",
-        "shuffled, examples of one context apart",
+        "3 scenarios (a task at a number of shots) with 9 seats in total",
+        "shuffled, with examples of the same context kept apart",
         "Seed of all random choices: 4711.",
-        "To go on after the training step takes a mean training S1 (x 100) of at least 40.",
-        "1 question about the instructions, with 2 attempts",
+        "annotators need a mean training S1 (x 100) of at least 40.",
+        "1 question about the instructions correctly within 2 attempts",
         "* Never",
-        "No attention checks are mixed in.",
+        "There are no attention checks.",
         "12.00 USD per hour of active time",
-        "Who completes earns at least 2.50 USD.",
+        "Annotators who complete the task earn at least 2.50 USD.",
         "Consent text, version 1",
-        "Taking part is voluntary.",
+        "Participation is voluntary.",
         "`s1|match:exact|empty:1|gold:set|mean:examples|sd:annotators|ddof:1|v:1`",
-        # Three against three: 20 splits, and FACTS 3.4's 3.07 SDs.
+        # Three against three: 20 splits, and a detectable difference of 3.07 SDs.
         "| 3 and 3 | 3 | 0.1 | 3.07 SDs |",
     ],
 )
@@ -113,7 +113,7 @@ def test_back_to_draft_takes_it_away_and_another_opening_makes_another(ada, stud
 
 def test_the_page_shows_the_same(ada, study):
     page = ada.get(reverse("preregistration", args=[study.name])).content.decode()
-    assert "What this design can show" in page
+    assert "Statistical power of this design" in page
     assert study.manifest_hash in page
     assert reverse("preregistration_file", args=[study.name]) in page
 

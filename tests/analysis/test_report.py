@@ -41,19 +41,19 @@ def study(db, stored):
 
 def block(study, section: str, kind, caption: str = ""):
     """The block of that kind in the section, the one with the caption where there are several."""
-    (found,) = [one for one in report.of(study).sections if one.title == section]
+    (found,) = [one for one in report.for_study(study).sections if one.title == section]
     blocks = [one for one in found.blocks if isinstance(one, kind)]
     return next(one for one in blocks if not caption or one.caption == caption)
 
 
 def funnel_row(study, scenario: str) -> list[int]:
-    grid = block(study, "From arrival to analysis", Grid)
+    grid = block(study, "Participant flow", Grid)
     (row,) = [row for row in grid.rows if row[0] == scenario]
     return [int(cell) for cell in row[1:]]
 
 
 def left(study) -> list[str]:
-    return block(study, "From arrival to analysis", Bullets).items
+    return block(study, "Participant flow", Bullets).items
 
 
 def test_the_table_is_that_of_the_page_and_counts_people_only(ada, study):
@@ -69,34 +69,36 @@ def test_the_table_is_that_of_the_page_and_counts_people_only(ada, study):
 
 
 def test_simulated_annotators_stand_in_a_section_of_their_own(study):
-    grid = block(study, "Not people", Grid)
+    grid = block(study, "Non-human annotators", Grid)
     assert grid.caption == "Simulated annotators (not people)"
     assert "(n=1)" in grid.rows[0][1]
-    titles = [section.title for section in report.of(study).sections]
+    titles = [section.title for section in report.for_study(study).sections]
     assert titles.count("Human performance") == 1
 
 
 def test_without_simulated_annotators_there_is_no_such_section(researcher):
     study = factories.make_study(researcher, factories.make_task())
-    assert "Not people" not in [section.title for section in report.of(study).sections]
+    assert "Non-human annotators" not in [
+        section.title for section in report.for_study(study).sections
+    ]
 
 
 def test_both_versions_stand_there_where_somebody_was_excluded(researcher, study):
     one = study.participations.filter(kind="person", status="completed").first()
     exclusion.decide(one, False, "Asleep at the desk", researcher)
-    (section,) = [s for s in report.of(study).sections if s.title == "Human performance"]
+    (section,) = [s for s in report.for_study(study).sections if s.title == "Human performance"]
     captions = [block.caption for block in section.blocks]
     assert captions == [
         "Human performance",
         "Human performance, with those excluded from the analysis",
     ]
-    grid = block(study, "Consent, withdrawals, exclusions", Grid, "Decisions about the analysis")
-    assert grid.rows[0][:4] == [one.pseudonym, "out", "by hand", "Asleep at the desk"]
+    grid = block(study, "Consent, withdrawals, exclusions", Grid, "Exclusion decisions")
+    assert grid.rows[0][:4] == [one.pseudonym, "excluded", "by a researcher", "Asleep at the desk"]
 
 
 def test_the_funnel_counts_each_stage(study):
     # One declined, at the scenario that was emptier at that moment.
-    assert funnel_row(study, "All") == [5, 4, 4, 4, 4, 4]
+    assert funnel_row(study, "Total") == [5, 4, 4, 4, 4, 4]
     assert left(study) == ["did not consent: 1"]
 
 
@@ -117,7 +119,7 @@ def test_the_funnel_follows_somebody_step_by_step(researcher):
     seat.refresh_from_db()
     exclusion.decide(seat, False, "no", researcher)
     assert funnel_row(study, name) == [1, 1, 1, 1, 1, 0]
-    assert left(study) == ["completed, but taken out of the analysis: 1"]
+    assert left(study) == ["completed, but excluded from the analysis: 1"]
 
 
 def test_the_funnel_says_how_people_left(researcher):
@@ -135,13 +137,13 @@ def test_the_funnel_says_how_people_left(researcher):
     seats.release_seat(factories.seat(scenario), Status.RETURNED)
     factories.seat(scenario)
     assert left(study) == [
-        "screened out, paid: 1",
-        "gave the place back: 1",
-        "withdrew their answers: 1",
-        "still there: 1",
+        "screened out: 1",
+        "returned the seat: 1",
+        "withdrew: 1",
+        "still at work: 1",
     ]
     # Who withdrew had come as far as their tombstone says.
-    assert funnel_row(study, "All") == [4, 4, 2, 1, 0, 0]
+    assert funnel_row(study, "Total") == [4, 4, 2, 1, 0, 0]
 
 
 def test_pay_is_summed_and_names_nobody(study):
@@ -149,46 +151,46 @@ def test_pay_is_summed_and_names_nobody(study):
     earned = sum(entry.cents for one in study.participations.all() for entry in one.ledger.all())
     assert earned > 0
     assert facts["Total earned"] == f"{ledger.in_currency(earned)} USD"
-    assert facts["Of it paid so far"] == "0.00 USD"
-    assert facts["Participations with settled pay"] == "4"
+    assert facts["Paid so far"] == "0.00 USD"
+    assert facts["Participations with settled earnings"] == "4"
     grid = block(study, "Pay and time", Grid)
     assert grid.rows[-1][-1] == ledger.in_currency(earned)
 
 
 def test_the_methods_are_filled_from_the_design_and_from_what_happened(study):
     text = methods_of(study)
-    assert "toy-places (version 1) with 0 and 2 shots" in text
+    assert "human performance on toy-places (version 1) at 0 and 2 shots" in text
     assert "2 scenarios (a task at a number of shots) was planned for 3 annotators" in text
     assert "by highlighting spans" in text
-    assert "At more than zero shots annotators began with the training step" in text
+    assert "At more than zero shots, annotators first completed a training step" in text
     assert "At zero shots there was no training step" in text
-    came = "4 by an open link, 1 declined, of whom it is not kept"
-    assert f"Seats taken: 5 ({came}); consented: 4" in text
-    assert "consented: 4; completed: 4; in the analysis: 4." in text
-    assert "The pay was 12.00 USD per active hour, whatever the score." in text
-    assert "per active hour (n = 4)" in text
+    sources = "4 by an open link, 1 who declined, source not stored"
+    assert f"Of 5 people who took a seat ({sources}), 4 consented" in text
+    assert "4 completed the study, and 4 are included in the analysis." in text
+    assert "Annotators were paid 12.00 USD per hour of active time" in text
+    assert "USD, based on active time (n = 4)" in text
 
 
 def methods_of(study) -> str:
-    return " ".join(one.text for one in report.of(study).sections[0].blocks)
+    return " ".join(one.text for one in report.for_study(study).sections[0].blocks)
 
 
 def everything_of(study) -> str:
-    return blocks.as_markdown(report.of(study))
+    return blocks.as_markdown(report.for_study(study))
 
 
 def test_zero_shots_alone_have_no_training_in_any_sentence(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
     text = methods_of(study)
-    assert "The one scenario (a task at a number of shots) was planned for 1 annotator;" in text
-    assert "There is no training step, so nobody is screened out by score." in text
-    assert "training file" not in everything_of(study)
+    assert "The only scenario (a task at a number of shots) was planned for 1 annotator;" in text
+    assert "There was no training step, and nobody was screened out by score." in text
+    assert "training split" not in everything_of(study)
     assert "Training step:" not in items(study)["3.1.1"].known
     assert "after the training examples" not in everything_of(study)
-    assert "Between shots by Welch" not in everything_of(study)
-    planned = blocks.as_markdown(preregistration.of(study))
-    assert "with 1 seat in all" in planned
+    assert "Between shots: Welch" not in everything_of(study)
+    planned = blocks.as_markdown(preregistration.for_study(study))
+    assert "with 1 seat in total" in planned
     assert "There is no training step." in planned
     assert "revealed" not in planned
     assert "training examples" not in planned
@@ -201,8 +203,8 @@ def test_a_study_without_zero_shots_says_nothing_of_them(researcher):
     text = methods_of(study)
     assert "zero shots" not in text
     assert "Annotators answered by choosing a label." in text
-    assert "For a label that is 1 if it is right, else 0." in text
-    assert "zero shots" not in blocks.as_markdown(preregistration.of(study))
+    assert "For labels, S1 is 1 if the label is correct and 0 otherwise." in text
+    assert "zero shots" not in blocks.as_markdown(preregistration.for_study(study))
 
 
 @pytest.mark.parametrize(("shown", "said"), [(True, ", with the help"), (False, ", without the")])
@@ -212,9 +214,9 @@ def test_help_examples_at_zero_shots_are_told_where_a_card_has_some(researcher, 
         researcher, labels, shots=[0], help_examples_at_zero_shots=shown, annotators=1
     )
     assert f"the instructions{said}" in methods_of(study)
-    assert f"the instructions{said}" in blocks.as_markdown(preregistration.of(study))
+    assert f"the instructions{said}" in blocks.as_markdown(preregistration.for_study(study))
     spans = factories.make_study(researcher, factories.make_task(name="other"), shots=[0])
-    assert "the description and the instructions." in methods_of(spans)
+    assert "the task description and the instructions." in methods_of(spans)
 
 
 def test_alternatives_are_told_in_the_methods(researcher):
@@ -226,25 +228,25 @@ def test_alternatives_are_told_in_the_methods(researcher):
 def test_nobody_yet_is_told_first_also_where_others_than_people_completed(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get(), Kind.SIMULATED))
-    first = report.of(study).sections[0].blocks[0].text
-    assert first == "No person has completed this study yet: this describes its design."
-    assert "Nobody has withdrawn." in everything_of(study)
+    first = report.for_study(study).sections[0].blocks[0].text
+    assert first == "No person has completed this study yet; this section states its design."
+    assert "No annotator has withdrawn." in everything_of(study)
     factories.work_through(factories.seat(study.scenarios.get()))
     assert "No person has completed" not in everything_of(study)
 
 
 def test_exclusivity_per_browser_is_told_where_somebody_came_by_an_open_link(study, researcher):
-    assert "For the 4 by an open link this holds per browser." in methods_of(study)
-    assert "open link this holds per browser." in items(study)["2.5"].known
-    assert "come by the study's open link that holds per browser" in blocks.as_markdown(
-        preregistration.of(study)
+    assert "For the 4 participations by an open link, this holds per browser." in methods_of(study)
+    assert "open link, this holds per browser." in items(study)["2.5"].known
+    assert "arrive by the study's open link, this holds per browser" in blocks.as_markdown(
+        preregistration.for_study(study)
     )
     other = factories.make_study(researcher, factories.make_task(name="other"))
     panel = Panel.objects.create(
         study=other, name="Connect", id_parameter="who", completed_code="DONE1234"
     )
     Client().post(reverse("start", args=[panel.code], query={"who": "one"}))
-    assert "Seats taken: 1 (1 by Connect)" in methods_of(other)
+    assert "Of 1 person who took a seat (1 by Connect)" in methods_of(other)
     assert "per browser" not in methods_of(other)
 
 
@@ -255,12 +257,11 @@ def test_the_gates_are_those_of_the_design(researcher):
         comprehension_questions="What is wanted?\n* places\n- people",
     )  # fmt: skip
     text = methods_of(study)
-    assert "Before the first example 1 question about the instructions had to be" in text
-    assert "right within 2 attempts" in text
-    assert "takes a mean training S1 (x 100) at most 10 points below the others'." in text
-    assert "nobody before 2 others have finished. At zero shots everybody goes on." in text
-    assert "Phones were turned away." in text
-    assert "Who completes earns at least 2.50 USD. Paid are at most 2 h." in text
+    assert "had to answer 1 question about the instructions correctly within 2 attempts" in text
+    assert "at most 10 points below the mean of the other annotators." in text
+    assert "before 2 other annotators of the scenario had finished the training step." in text
+    assert "Participation required a desktop or laptop computer." in text
+    assert "completed the task earned at least 2.50 USD. Paid time was capped at 2 h." in text
 
 
 def test_screening_by_the_rule_is_no_deviation_and_no_exclusion_by_hand(researcher):
@@ -271,38 +272,42 @@ def test_screening_by_the_rule_is_no_deviation_and_no_exclusion_by_hand(research
     bad = factories.seat(study.scenarios.get())
     factories.work_through(bad, lambda turn: ["train"], limit=2)
     training_step.go_on(bad.token)
-    (section,) = [s for s in report.of(study).sections if s.title.startswith("Deviations")]
-    assert "None: nothing was done" in section.blocks[0].text
-    grid = block(study, "Consent, withdrawals, exclusions", Grid, "Decisions about the analysis")
+    (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Deviations")]
+    assert "None: the study has not been changed" in section.blocks[0].text
+    grid = block(study, "Consent, withdrawals, exclusions", Grid, "Exclusion decisions")
     assert [row[2] for row in grid.rows] == ["by the design"]
-    assert "Screened out and paid: 1." in methods_of(study)
-    assert "excluded by hand" not in methods_of(study)
+    assert "In total, 1 annotator was screened out." in methods_of(study)
+    assert "After completion" not in methods_of(study)
 
 
 def test_who_withdrew_is_in_no_score_but_still_counted(study):
     gone = study.participations.filter(status="completed", kind="person").first()
     withdrawal.withdraw(gone.token)
-    assert "Withdrawn, with their answers erased: 1." in methods_of(study)
-    assert "Withdrawn: 1; their answers were erased and are in no score here." in everything_of(
-        study
+    assert "In total, 1 annotator withdrew, and their answers were erased." in methods_of(study)
+    assert (
+        "1 annotator withdrew; their answers were erased and are not part of any score."
+        in everything_of(study)
     )
 
 
 def test_one_seat_added_is_told_in_the_singular(researcher, study):
     lifecycle.add_seats(study.scenarios.first(), 1, researcher)
-    (section,) = [s for s in report.of(study).sections if s.title.startswith("Deviations")]
+    (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Deviations")]
     assert section.blocks[1].items[0].endswith("UTC: 1 seat added to toy-places, 0 shots")
 
 
 def test_one_annotator_a_side_has_no_infinite_difference(researcher):
     study = factories.make_study(researcher, factories.make_task(), annotators=1)
-    assert items(study)["1.8.1"].known == "At p < .05, 80 %: 1 and 1 annotators: more than 50 SDs."
+    assert (
+        items(study)["1.8.1"].known
+        == "At p < .05 and 80 % power: 1 and 1 annotators: more than 50 SDs."
+    )
 
 
 def test_tasks_with_the_same_recipe_share_a_line(researcher):
     other = factories.make_task(name="other")
     study = factories.make_study(researcher, factories.make_task(), other)
-    rows = block(study, "How to check this report", Facts).rows
+    rows = block(study, "Reproducibility", Facts).rows
     assert [row.name for row in rows][1:] == ["Recipe of other, toy-places"]
 
 
@@ -313,8 +318,8 @@ def test_each_consent_text_is_counted(study):
 
 def test_an_untouched_study_has_no_deviations(researcher):
     study = factories.make_study(researcher, factories.make_task())
-    (section,) = [s for s in report.of(study).sections if s.title.startswith("Deviations")]
-    assert "None: nothing was done" in section.blocks[0].text
+    (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Deviations")]
+    assert "None: the study has not been changed" in section.blocks[0].text
 
 
 def test_what_was_done_after_opening_is_a_deviation(researcher, study):
@@ -324,14 +329,14 @@ def test_what_was_done_after_opening_is_a_deviation(researcher, study):
     eligibility.add_rule(study, "deny", "task", "toy-places", by=researcher)
     one = study.participations.filter(status="completed", kind="person").first()
     exclusion.decide(one, False, "a reason", researcher)
-    (section,) = [s for s in report.of(study).sections if s.title.startswith("Deviations")]
+    (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Deviations")]
     lines = [line.split("UTC: ")[1] for line in section.blocks[1].items]
     assert lines == [
         "Pause: paused",
         "Reopen: open",
         "2 seats added to toy-places, 0 shots",
         "list entry made: nobody who has met the task: toy-places",
-        f"{one.pseudonym} taken out of the analysis",
+        f"{one.pseudonym} excluded",
     ]
     assert researcher.username not in " ".join(lines)
 
@@ -343,7 +348,7 @@ def test_the_log_of_the_team_is_no_deviation_and_unknown_sentences_are_not_repea
     team.change(study, study.members.get().pk, "payer", researcher, was="analyst")
     team.remove(study, study.members.get().pk, researcher)
     study.events.create(what="grace looked at the moon", by=researcher)
-    (section,) = [s for s in report.of(study).sections if s.title.startswith("Deviations")]
+    (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Deviations")]
     (line,) = section.blocks[1].items
     assert line.endswith("UTC: another change (see the study's log)")
 
@@ -369,7 +374,7 @@ def test_models_are_compared_on_the_same_examples(researcher, study):
     assert grid.rows == [["toy", "toy-places", "2", "100.0 ± –", "1 of 1"]]
     grid = block(study, "Models on the same examples", Grid, "People minus models")
     assert grid.rows[0][:3] == ["toy", "toy-places", "2"]
-    assert "leave out that other people" in grid.notes[0]
+    assert "not to other annotators" in grid.notes[0]
 
 
 # The checklist ------------------------------------------------------------------------------------
@@ -392,10 +397,10 @@ def test_every_item_is_filled_in_or_asked_for(study):
     [
         ("0.7", "en"),
         ("0.8", "toy-places 6"),
-        ("1.1", "6 planned in 2 scenarios; 4 in the analysis."),
+        ("1.1", "6 planned in 2 scenarios; 4 included in the analysis."),
         ("1.8", "0.1."),
         ("1.8.1", "3 and 3 annotators: 3.07 SDs"),
-        ("1.9", "given 4 times and refused 1 time; withdrawn later, with the answers erased: 0."),
+        ("1.9", "4 consented, 1 declined, and 0 withdrew later"),
         ("2.3.2", "1 of 5 who took a seat (20%)"),
         ("3.1.1", "Seed 7."),
         ("5.1.5", "4 of 5 who took a seat (80%)"),

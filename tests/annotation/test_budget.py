@@ -118,9 +118,9 @@ def test_workers_are_told_the_cap_before_they_start(client, study):
 
 def test_the_preregistration_tells_the_limits(ada, study):
     page = ada.get(reverse("preregistration", args=[study.name])).content.decode()
-    assert "One participation earns at most 6.00 USD" in page
+    assert "Earnings per participation are capped at 6.00 USD" in page
     assert "The budget for all annotators is 12.00 USD" in page
-    assert "pauses by itself once 5 people in a row are screened out" in page
+    assert "pauses automatically once 5 annotators in a row are screened out" in page
 
 
 # Seats within the budget -------------------------------------------------------------------------
