@@ -514,7 +514,7 @@ def test_sweeping_up_leaves_the_files_of_who_comes_at_that_moment(researcher):
     def somebody_comes(execute, sql, *arguments):
         """Right after the uploads that there are were looked up."""
         found = execute(sql, *arguments)
-        if "tasks_upload" in sql and "WHERE" not in sql and not came:
+        if TaskUpload._meta.db_table in sql and "WHERE" not in sql and not came:
             came.append(TaskUpload(owner=researcher))
             came[0].save()
             uploads.folder_of(came[0]).mkdir()
