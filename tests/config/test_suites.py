@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
 from _pytest.mark.expression import Expression
 
 from tests.conftest import COLLECTED, ONLY_ON
@@ -72,3 +73,22 @@ def test_no_test_lies_where_nothing_collects_it(pattern):
     files = {path.relative_to(ROOT / "tests").parts[0] for path in (ROOT / "tests").rglob(pattern)}
     here = {"analysis", "annotation", "browser", "config", "tasks"}
     assert files <= (here if pattern == "test_*.py" else {"clients"})
+
+
+def test_the_public_ci_runs_every_test_but_those_on_published_files(request):
+    """Its jobs on both databases leave out `real_data`."""
+    jobs = yaml.safe_load((ROOT / ".github/workflows/tests.yml").read_text())["jobs"]
+    chosen = {
+        name: Expression.compile(step["run"].split('-m "')[1].split('"')[0])
+        for name, job in jobs.items()
+        for step in job["steps"]
+        if "bin/pytest" in step.get("run", "")
+    }
+    assert set(chosen) == set(ONLY_ON)
+    never = [
+        test
+        for test, markers in request.config.stash[COLLECTED].items()
+        if "real_data" not in markers
+        and not any(runs(markers, database, expression) for database, expression in chosen.items())
+    ]
+    assert never == []
