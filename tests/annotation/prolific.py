@@ -80,7 +80,26 @@ def complete(fake, on_prolific, person=IDA) -> Participation:
 
 
 def status(fake, session) -> str:
-    return fake._submission(session)["status"]
+    return fake.submission(session)["status"]
+
+
+def submission_of(fake, on_prolific, person=IDA) -> dict:
+    """The latest submission of a person there."""
+    rows = fake.submissions(on_prolific.external_id, {})
+    return [row for row in rows if row["participant_id"] == person][-1]
+
+
+def reject_there(fake, session) -> None:
+    """Rejected on Prolific's own page; who is still at work has said there that they are done."""
+    if status(fake, session) == "ACTIVE":
+        fake.complete(session, "NOCODE")
+    change_there(
+        fake, session, "REJECT", message="too few answers " * 9, rejection_category="NO_DATA"
+    )
+
+
+def change_there(fake, session, action: str, **fields) -> None:
+    fake.transition_submission(session, {"action": action, **fields})
 
 
 def landing_and_ticket(address: str) -> tuple[str, str]:

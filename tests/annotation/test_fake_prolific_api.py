@@ -464,7 +464,7 @@ def test_a_group_needs_a_workspace_that_exists(api, body):
 
 
 def test_a_group_can_belong_to_an_organisation(api, fake):
-    body = {"name": "g", "organisation_id": fake._data["organisation"]}
+    body = {"name": "g", "organisation_id": fake.organisation}
     assert HEX_ID.fullmatch(api.post("participant-groups/", body)["id"])
 
 

@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from annotation.simulation.fake_prolific import hooks
 from annotation.simulation.fake_prolific.hooks import DISABLED_AFTER, RETRY_DELAYS
 from annotation.simulation.fake_prolific.platform import FakeProlific
 from tests.annotation.prolific_http import ANN, Http, arrive, come_back, published
@@ -234,7 +235,7 @@ def test_a_webhook_is_tried_twelve_times_and_its_target_given_up_after_five_days
     api, fake, listener, monkeypatch
 ):
     assert len(RETRY_DELAYS) == 11
-    monkeypatch.setattr("annotation.simulation.fake_prolific.hooks.RETRY_DELAYS", (0,) * 11)
+    monkeypatch.setattr(hooks, "RETRY_DELAYS", (0,) * 11)
     _, path = subscribed(api, listener, "study.status.change")
     listener.answers = [500] * 99
     published(api)

@@ -162,7 +162,7 @@ def test_a_signed_link_says_what_the_reference_says(api, fake):
         "PROLIFIC_PID": ANN,
         "STUDY_ID": study,
         "SESSION_ID": place["session_id"],
-        "workspace_id": next(iter(fake._data["workspaces"])),
+        "workspace_id": fake.first_workspace,
     }
 
 

@@ -36,12 +36,14 @@ from tests.annotation.prolific import (
     changed,
     complete,
     event,
+    reject_there,
     status,
+    submission_of,
 )  # fmt: skip
 
 
 @pytest.fixture
-def ada(ada, researcher):
+def payer(ada, researcher):
     """The researcher is signed in, and may spend."""
     factories.may_spend(researcher)
     return ada
@@ -51,7 +53,7 @@ def ada(ada, researcher):
 
 
 def test_one_study_there_for_each_scenario_with_the_codes_set_up(fake, published):
-    there = fake._study(published.external_id)
+    there = fake.study(published.external_id)
     assert there["status"] == "ACTIVE"
     assert (there["reward"], there["total_available_places"]) == (1000, 2)
     codes = {
@@ -94,11 +96,11 @@ def test_a_publication_that_broke_off_goes_on_where_it_stopped(fake, study, rese
     assert draft.status == "UNPUBLISHED"
     studies.create(draft, HOST)
     studies.create(draft, HOST)
-    assert len(fake._data["studies"]) == 1
+    assert len(fake.studies()) == 1
     assert draft.status == "ACTIVE"
 
 
-def test_two_clicks_on_publish_create_one_study(fake, study, researcher, monkeypatch):
+def test_two_clicks_on_publish_create_one_study(fake, study, researcher):
     (draft,) = studies.plan(study, 0, researcher)
 
     class Overtaken(prolific_client.Client):
@@ -109,17 +111,16 @@ def test_two_clicks_on_publish_create_one_study(fake, study, researcher, monkeyp
                 studies.create(study.prolific_studies.get(), HOST)
             return super().create_study(asked)
 
-    monkeypatch.setattr(studies, "Client", Overtaken)
-    studies.create(draft, HOST)
-    assert len(fake._data["studies"]) == 1
+    studies.create(draft, HOST, Overtaken())
+    assert len(fake.studies()) == 1
     assert study.prolific_studies.get().status == "ACTIVE"
 
 
-def test_the_page_drafts_changes_and_publishes(ada, fake, study):
+def test_the_page_drafts_changes_and_publishes(payer, fake, study):
     address = reverse("recruiters", args=[study.name])
-    ada.post(reverse("prolific_plan", args=[study.name]), {"annotation_parts": "0"})
+    payer.post(reverse("prolific_plan", args=[study.name]), {"annotation_parts": "0"})
     draft = study.prolific_studies.get()
-    assert draft.name in ada.get(address).content.decode()
+    assert draft.name in payer.get(address).content.decode()
     form = reverse("prolific_study", args=[study.name, draft.pk])
     fields = {
         "action": "change", "name": "Short texts", "reward": "2.50", "screen_out": "0.40",
@@ -128,22 +129,22 @@ def test_the_page_drafts_changes_and_publishes(ada, fake, study):
     amounts = ("x", "NaN", "-1", "1e4", "1_000", "-Infinity", "\u0663")
     wrongs = [{"reward": one} for one in amounts]
     for wrong in [*wrongs, {"screen_out": "1e1"}, {"places": ""}, {"places": "\u0663"}]:
-        assert ada.post(form, fields | wrong).status_code == 422
+        assert payer.post(form, fields | wrong).status_code == 422
     for wrong in ({"minutes": "0"}, {"screen_out": "2.50"}):
-        assert ada.post(form, fields | wrong).status_code == 409
-    ada.post(form, fields)
-    ada.post(form, {"action": "publish"})
+        assert payer.post(form, fields | wrong).status_code == 409
+    payer.post(form, fields)
+    payer.post(form, {"action": "publish"})
     draft.refresh_from_db()
-    assert fake._study(draft.external_id)["reward"] == 250
-    assert "active" in ada.get(address).content.decode()
-    assert ada.post(form, fields).status_code == 409
+    assert fake.study(draft.external_id)["reward"] == 250
+    assert "active" in payer.get(address).content.decode()
+    assert payer.post(form, fields).status_code == 409
 
 
-def test_without_a_token_the_page_says_what_to_set(ada, fake, study, settings, researcher):
+def test_without_a_token_the_page_says_what_to_set(payer, fake, study, settings, researcher):
     settings.PROLIFIC_TOKEN = ""
     (draft,) = studies.plan(study, 0, researcher)
     form = reverse("prolific_study", args=[study.name, draft.pk])
-    reply = ada.post(form, {"action": "publish"})
+    reply = payer.post(form, {"action": "publish"})
     assert reply.status_code == 409
     assert "Set PROLIFIC_TOKEN" in reply.content.decode()
 
@@ -183,8 +184,7 @@ def test_what_follows_from_a_status_is_not_lost_in_a_crash(fake, published):
 
 def test_rejected_is_neither_analysed_nor_paid_and_both_are_logged(fake, published):
     seat = complete(fake, published)
-    session = fake._of(published.external_id, IDA)[0]["id"]
-    fake._set_status(fake._submission(session), "REJECTED")
+    reject_there(fake, submission_of(fake, published)["id"])
     sync.sync(seat.study)
     seat.refresh_from_db()
     assert (seat.in_analysis, seat.is_paid, seat.seat_number) == (False, False, None)
@@ -210,12 +210,12 @@ def test_reads_are_tried_again_and_a_lasting_failure_is_said(fake, published):
         call_command("sync_prolific", published.study.name)
 
 
-def test_a_seat_freed_here_gets_a_place_there(fake, study, published, ada):
+def test_a_seat_freed_here_gets_a_place_there(fake, study, published, payer):
     seat = complete(fake, published)
     address = reverse("participation_decide", args=[study.name, seat.pseudonym])
-    ada.post(address, {"about": "analysis", "outcome": "no", "reason": "too fast"})
+    payer.post(address, {"about": "analysis", "outcome": "no", "reason": "too fast"})
     sync.sync(study)
-    assert fake._study(published.external_id)["total_available_places"] == 3
+    assert fake.study(published.external_id)["total_available_places"] == 3
 
 
 def test_who_may_not_take_part_never_arrives(fake, study, published, researcher):
@@ -380,7 +380,7 @@ def test_a_lost_reply_to_a_payment_pays_nobody_twice(fake, study, published):
     assert batch.state == "paid"
     assert fake.books()[IDA]["entries"] == [
         {"kind": "bonus", "cents": 100, "study": published.external_id,
-         "submission": fake._of(published.external_id, IDA)[0]["id"]}
+         "submission": submission_of(fake, published)["id"]}
     ]  # fmt: skip
 
 
@@ -413,13 +413,11 @@ def test_two_who_look_up_the_same_lost_payment_pay_it_once(fake, study, publishe
 
         def submission(self, submission):
             seen = super().submission(submission)
-            monkeypatch.undo()
             payout.pay_batch(PaymentBatch.objects.get(pk=batch.pk))
             return seen
 
-    monkeypatch.setattr(payout, "Client", Overtaken)
     with pytest.raises(payout.PaymentError, match="Somebody else"):
-        payout.pay_batch(batch)
+        payout.pay_batch(batch, Overtaken())
     assert books(fake) == 100
     assert PaymentBatch.objects.get(pk=batch.pk).state == "paid"
 
@@ -437,14 +435,15 @@ def test_a_plain_refusal_leaves_the_batch_as_it_was(fake, study, published):
 
 
 def test_an_approval_that_is_faster_than_the_way_back_is_asked_for_again(fake, study, published):
+    fake.mode(lag=10)
     complete(fake, published)
-    fake._submission(fake._of(published.external_id, IDA)[0]["id"])["unseen"] = 10
     (batch,) = payout.prepare(study, None)
     with pytest.raises(payout.PaymentError, match="ask again in a minute"):
         payout.pay_batch(batch)
     batch.refresh_from_db()
     assert batch.state == "paying"
-    fake._submission(fake._of(published.external_id, IDA)[0]["id"])["unseen"] = 0
+    while submission_of(fake, published)["status"] == "ACTIVE":
+        pass
     pay_all(study)
     pay_all(study)
     batch.refresh_from_db()
@@ -512,46 +511,48 @@ def test_a_dry_run_pays_nothing(fake, study, published, capsys):
     assert (books(fake), PaymentBatch.objects.count()) == (0, 0)
 
 
-def test_the_bonus_csv_is_prolifics(fake, study, published, ada):
+def test_the_bonus_csv_is_prolifics(fake, study, published, payer):
     seat = complete(fake, published)
     pay.add_bonus(seat, 123, "thanks", None)
     pay.add_bonus(seat, 27, "again", None)
     payout.prepare(study, None)
     batch = PaymentBatch.objects.get(method="bonus")
-    text = ada.get(reverse("pay_batch_file", args=[study.name, batch.pk])).content
+    text = payer.get(reverse("pay_batch_file", args=[study.name, batch.pk])).content
     assert text == f"{IDA},1.50\r\n".encode()
 
 
 # Review ------------------------------------------------------------------------------------------
 
 
-def review(ada, seat, **fields):
-    return ada.post(reverse("participation_review", args=[seat.study.name, seat.pseudonym]), fields)
+def review(payer, seat, **fields):
+    return payer.post(
+        reverse("participation_review", args=[seat.study.name, seat.pseudonym]), fields
+    )
 
 
-def test_a_rejection_has_a_ground_and_a_message_and_is_carried_out(fake, published, ada):
+def test_a_rejection_has_a_ground_and_a_message_and_is_carried_out(fake, published, payer):
     seat = complete(fake, published)
     page = reverse("participation", args=[seat.study.name, seat.pseudonym])
-    assert "on Prolific" in ada.get(page).content.decode()
-    short = review(ada, seat, action="reject", category="LOW_EFFORT", message="too short")
+    assert "on Prolific" in payer.get(page).content.decode()
+    short = review(payer, seat, action="reject", category="LOW_EFFORT", message="too short")
     assert (short.status_code, "100 characters" in short.content.decode()) == (422, True)
-    review(ada, seat, action="reject", category="LOW_EFFORT", message="the same answer " * 9)
+    review(payer, seat, action="reject", category="LOW_EFFORT", message="the same answer " * 9)
     seat.refresh_from_db()
     assert (seat.is_paid, seat.in_analysis) == (False, False)
-    assert fake._of(published.external_id, IDA)[0]["status"] == "REJECTED"
+    assert submission_of(fake, published)["status"] == "REJECTED"
     assert "rejected on Prolific" in seat.study.events.last().what
 
 
-def test_who_is_being_paid_cannot_be_rejected(fake, study, published, ada):
+def test_who_is_being_paid_cannot_be_rejected(fake, study, published, payer):
     seat = complete(fake, published)
     payout.prepare(study, None)
-    reply = review(ada, seat, action="reject", category="LOW_EFFORT", message="x" * 120)
+    reply = review(payer, seat, action="reject", category="LOW_EFFORT", message="x" * 120)
     assert reply.status_code == 422
     assert "paid" in reply.content.decode()
 
 
-def test_somebody_can_be_asked_to_return(fake, published, ada):
+def test_somebody_can_be_asked_to_return(fake, published, payer):
     seat = complete(fake, published)
-    assert review(ada, seat, action="return", message=" ").status_code == 422
-    assert review(ada, seat, action="return", message="Please return it.").status_code == 302
-    assert fake._of(published.external_id, IDA)[0]["return_requested"]
+    assert review(payer, seat, action="return", message=" ").status_code == 422
+    assert review(payer, seat, action="return", message="Please return it.").status_code == 302
+    assert submission_of(fake, published)["return_requested"]

@@ -26,14 +26,16 @@ from tests.annotation.prolific import (
     IDA,
     arrive,
     begin,
+    change_there,
     landing_and_ticket,
+    reject_there,
 )  # fmt: skip
 
 
 def test_the_same_session_resumes_and_another_one_finds_the_stored_state(fake, signed):
     session, seat = arrive(fake, signed)
     begin(seat)
-    address = urlsplit(fake._study_url(fake._study(signed.external_id), fake._submission(session)))
+    address = urlsplit(fake.link(session))
     again = Client().post(f"{address.path}start/?{address.query}")
     assert again.url == reverse("work", args=[seat.token])
     fake.return_submission(session)
@@ -66,10 +68,7 @@ def test_who_comes_late_for_the_next_part_is_not_judged_again(fake, study, resea
 
 def start_late(fake, on_prolific, found, ticket, door=None):
     """Start is pressed when the signature of the address has long run out."""
-    fake._wall = lambda: time.time() - 24 * 3600
-    there = fake._study(on_prolific.external_id)
-    stale = urlsplit(fake._study_url(there, fake._submission(found["session_id"])))
-    fake._wall = time.time
+    stale = urlsplit(fake.link(found["session_id"], at=time.time() - 24 * 3600))
     assert Client().get(f"{stale.path}?{stale.query}").status_code == 403
     path = reverse("start", args=[(door or on_prolific).code])
     return Client().post(f"{path}?{stale.query}", {"arrival": ticket})
@@ -143,15 +142,14 @@ def test_a_full_study_shows_the_way_back(fake, study, published):
     page = Client().get(f"{address.path}?{address.query}").content.decode()
     assert f"complete?cc={published.codes['study_full']}" in page
     fake.complete(found["session_id"], published.codes["study_full"])
-    assert fake._submission(found["session_id"])["return_requested"]
+    assert fake.submission(found["session_id"])["return_requested"]
 
 
 def test_who_opens_the_study_again_after_the_end_is_not_told_that_it_is_full(fake, signed):
     session, seat = arrive(fake, signed)
     begin(seat)
     factories.work_through(seat)
-    there, place = fake._study(signed.external_id), fake._submission(session)
-    address = urlsplit(fake._study_url(there, place))
+    address = urlsplit(fake.link(session))
     page = Client().get(f"{address.path}?{address.query}").content.decode()
     assert reverse("work", args=[seat.token]) in page
     assert signed.codes["study_full"] not in page
@@ -169,8 +167,7 @@ def signed_anew(fake, url: str, **claims) -> str:
     token = query.pop("prolific_token")
     held = jwt.decode(token, options={"verify_signature": False}) | claims
     held = {name: value for name, value in held.items() if value is not None}
-    key = {"kid": jwt.get_unverified_header(token)["kid"]}
-    query["prolific_token"] = jwt.encode(held, fake._signer._key, "RS256", headers=key)
+    query["prolific_token"] = fake.token_of(held)
     return f"{address.path}?{urlencode(query)}"
 
 
@@ -367,16 +364,20 @@ def test_a_submission_that_somebody_invented_for_an_id_joins_nothing(fake, study
     assert (seat.part, seat.is_paid, seat.submissions.count()) == (1, True, 1)
 
 
-def arrives_before_prolific_knows(fake, published) -> tuple[dict, Participation]:
-    """Somebody honest arrives and works, and Prolific's API answers 404 for the submission."""
-    found = fake.arrive(published.external_id, IDA)
-    address = urlsplit(found["url"])
+def arrives_before_prolific_knows(fake, published, owner=IDA) -> tuple[str, Participation]:
+    """Somebody arrives and works, and Prolific's API answers 404 for the submission.
+
+    They are honest unless it is another one's.
+    """
+    fake.mode(lists=False)
+    found = fake.arrive(published.external_id, owner)
+    address = urlsplit(found["url"].replace(owner, IDA))
     Client().post(f"{address.path}start/?{address.query}")
     seat = Participation.objects.get()
     begin(seat)
     factories.work_through(seat)
     fake.complete(found["session_id"], published.codes["completed"])
-    return fake._data["submissions"].pop(found["session_id"]), seat
+    return found["session_id"], seat
 
 
 def look(fake, published, seat) -> tuple[bool | None, bool]:
@@ -387,22 +388,22 @@ def look(fake, published, seat) -> tuple[bool | None, bool]:
 
 
 def test_who_arrives_before_prolific_tells_of_them_is_not_flagged(fake, published):
-    told, seat = arrives_before_prolific_knows(fake, published)
+    _session, seat = arrives_before_prolific_knows(fake, published)
     assert look(fake, published, seat) == (None, True)
     assert payout.prepare(published.study, None) == []
-    fake._data["submissions"][told["id"]] = told
+    fake.mode(lists=True)
     assert look(fake, published, seat) == (True, True)
     assert not seat.decisions.filter(about="pay").exists()
     assert len(payout.prepare(published.study, None)) == 1
 
 
 def test_who_is_confirmed_late_is_paid_what_was_held_back(fake, published):
-    told, seat = arrives_before_prolific_knows(fake, published)
+    _session, seat = arrives_before_prolific_knows(fake, published)
     an_hour_later()
     assert look(fake, published, seat) == (False, False)
     assert look(fake, published, seat) == (False, False)
     assert seat.decisions.filter(about="pay").count() == 1
-    fake._data["submissions"][told["id"]] = told
+    fake.mode(lists=True)
     assert look(fake, published, seat) == (True, True)
     assert "confirms" in seat.decisions.last().reason
     (batch,) = payout.prepare(published.study, None)
@@ -411,33 +412,33 @@ def test_who_is_confirmed_late_is_paid_what_was_held_back(fake, published):
 
 @pytest.mark.parametrize("words", [["yes"], ["yes", "no"]])
 def test_a_payers_word_outlives_a_late_confirmation(fake, published, ada, words):
-    told, seat = arrives_before_prolific_knows(fake, published)
+    _session, seat = arrives_before_prolific_knows(fake, published)
     an_hour_later()
     look(fake, published, seat)
     decide = reverse("participation_decide", args=[published.study.name, seat.pseudonym])
     for word in words:
         ada.post(decide, {"about": "pay", "outcome": word, "reason": "I looked into it"})
-    fake._data["submissions"][told["id"]] = told
+    fake.mode(lists=True)
     assert look(fake, published, seat) == (False, words[-1] == "yes")
 
 
 def test_who_was_rejected_there_is_not_paid_because_a_late_confirmation_comes(fake, published):
-    told, seat = arrives_before_prolific_knows(fake, published)
+    session, seat = arrives_before_prolific_knows(fake, published)
     an_hour_later()
     look(fake, published, seat)
-    fake._data["submissions"][told["id"]] = told
-    fake._set_status(told, "REJECTED")
-    sync.sync_submission(told["id"])
+    fake.mode(lists=True)
+    reject_there(fake, session)
+    sync.sync_submission(session)
     assert look(fake, published, seat) == (True, False)
-    fake._set_status(told, "AWAITING REVIEW")
+    change_there(fake, session, "UNREJECT")
     assert look(fake, published, seat) == (True, True)
 
 
 def test_a_rejection_that_is_taken_back_confirms_nobody(fake, published):
-    told, seat = arrives_before_prolific_knows(fake, published)
+    _session, seat = arrives_before_prolific_knows(fake, published, owner=BO)
     Submission.objects.update(status="REJECTED")
     ledger.decide(seat, False, sync.REJECTED, None)
     an_hour_later()
     assert look(fake, published, seat) == (False, False)
-    fake._data["submissions"][told["id"]] = told | {"participant": BO}
+    fake.mode(lists=True)
     assert look(fake, published, seat) == (False, False)

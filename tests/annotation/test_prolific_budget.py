@@ -17,7 +17,7 @@ CAP = 30  # of one person, in pounds: half an hour at 60 an hour; a place there 
 
 
 def there(fake, one) -> dict:
-    return fake._study(one.external_id)
+    return fake.study(one.external_id)
 
 
 def allow(study, people: int, seats: int = 0) -> None:
@@ -155,7 +155,7 @@ def test_with_room_for_one_person_one_of_two_studies_there_lets_somebody_in(fake
 
 def test_a_study_that_somebody_paused_there_takes_nothing_of_the_room(fake, two):
     sync.sync(two[0].study)
-    fake._study(two[0].external_id)["status"] = "PAUSED"
+    fake.transition_study(two[0].external_id, {"action": "PAUSE"})
     allow(two[0].study, people=1, seats=100)
     sync.sync(two[0].study)
     assert [there(fake, one)["status"] for one in two] == ["PAUSED", "ACTIVE"]

@@ -22,7 +22,7 @@ def test_it_says_what_the_platform_does_and_leaves_no_draft_behind(fake, capsys)
     assert found["signed addresses"].startswith("Prolific answered 400")
     assert found["paid screen-out"] == "accepted"
     assert found["what REQUEST_RETURN does"] == "not looked at (--study)"
-    assert fake._data["studies"] == {}
+    assert fake.studies() == []
 
 
 def test_reading_only_creates_nothing(fake, capsys):

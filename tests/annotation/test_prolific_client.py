@@ -294,11 +294,10 @@ def test_many_are_approved_together_and_bonuses_go_in_portions(fake, study, publ
             asked.append(f"{method} {path}")
             return super()._send(method, path, *rest)
 
-    monkeypatch.setattr(payout, "Client", Counting)
     for person in (IDA, BO):
         ledger.add_bonus(complete(fake, published, person), 50, "thanks", None)
     sync.sync(study)
-    said = payout.pay_all(study, None)
+    said = payout.pay_all(study, None, Counting())
     assert [one.split(",")[1] for one in said] == [
         " approval on Prolific", " bonus on Prolific", " bonus on Prolific",
     ]  # fmt: skip

@@ -12,14 +12,23 @@ from annotation.recruitment import seats
 from annotation.steps import training_step
 from annotation.study import lifecycle
 from tests import factories
-from tests.annotation.prolific import BO, IDA, arrive, begin, complete
+from tests.annotation.prolific import (
+    BO,
+    IDA,
+    arrive,
+    begin,
+    change_there,
+    complete,
+    reject_there,
+    submission_of,
+)
 
 CY = "c" * 24
 TWENTY_ONE_DAYS = 21 * 24 * 3600
 
 
 def there(fake, on_prolific) -> dict:
-    return fake._study(on_prolific.external_id)
+    return fake.study(on_prolific.external_id)
 
 
 def decline(fake, on_prolific, person=IDA) -> str:
@@ -66,7 +75,7 @@ def test_a_return_that_was_asked_for_is_shown_beside_the_work(fake, study, publi
     ada.post(review, {"action": "return", "message": "Please return it."})
     page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
     assert "not yet returned" in page
-    fake.return_submission(fake._of(published.external_id, IDA)[0]["id"])
+    fake.return_submission(submission_of(fake, published)["id"])
     sync.sync(study)
     page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
     assert "not yet returned" not in page
@@ -146,7 +155,7 @@ def test_a_place_that_is_freed_after_all_were_filled_is_offered_again(fake, stud
         complete(fake, published, person)
     sync.sync(study)
     assert there(fake, published)["status"] == "AWAITING REVIEW"
-    fake.return_submission(fake._of(published.external_id, IDA)[0]["id"])
+    fake.return_submission(submission_of(fake, published)["id"])
     assert there(fake, published)["status"] == "PAUSED"
     seat = Submission.objects.get(pk=Submission.objects.earliest("pk").pk).participation
     Participation.objects.filter(pk=seat.pk).update(in_analysis=False, seat_number=None)
@@ -155,10 +164,6 @@ def test_a_place_that_is_freed_after_all_were_filled_is_offered_again(fake, stud
 
 
 # Rejections --------------------------------------------------------------------------------------
-
-
-def reject_there(fake, session) -> None:
-    fake._set_status(fake._submission(session), "REJECTED")
 
 
 def state(seat) -> str:
@@ -186,7 +191,7 @@ def test_who_is_rejected_gets_no_more_work_and_a_true_sentence(fake, study, publ
 
 def test_who_was_rejected_after_the_end_is_not_told_of_pay_nor_offered_more(fake, study, published):
     seat = complete(fake, published)
-    reject_there(fake, fake._of(published.external_id, IDA)[0]["id"])
+    reject_there(fake, submission_of(fake, published)["id"])
     sync.sync(study)
     page = state(seat)
     assert "shows your submission as rejected" in page
@@ -198,12 +203,12 @@ def test_who_was_rejected_after_the_end_is_not_told_of_pay_nor_offered_more(fake
 
 def test_a_rejection_that_is_taken_back_gives_back_what_it_took(fake, study, published):
     seat = complete(fake, published)
-    session = fake._of(published.external_id, IDA)[0]["id"]
+    session = submission_of(fake, published)["id"]
     reject_there(fake, session)
     sync.sync(study)
     seat.refresh_from_db()
     assert (seat.in_analysis, seat.is_paid) == (False, False)
-    fake._set_status(fake._submission(session), "AWAITING REVIEW")
+    change_there(fake, session, "UNREJECT")
     sync.sync(study)
     seat.refresh_from_db()
     assert (seat.in_analysis, seat.is_paid, seat.seat_number) == (True, True, 1)
@@ -214,12 +219,12 @@ def test_what_was_decided_by_hand_outlives_a_rejection_that_is_taken_back(
     fake, study, published, ada
 ):
     seat = complete(fake, published)
-    session = fake._of(published.external_id, IDA)[0]["id"]
+    session = submission_of(fake, published)["id"]
     decide = reverse("participation_decide", args=[study.name, seat.pseudonym])
     ada.post(decide, {"about": "analysis", "outcome": "no", "reason": "used a tool"})
     reject_there(fake, session)
     sync.sync(study)
-    fake._set_status(fake._submission(session), "AWAITING REVIEW")
+    change_there(fake, session, "UNREJECT")
     sync.sync(study)
     seat.refresh_from_db()
     assert (seat.in_analysis, seat.is_paid) == (False, True)
@@ -231,7 +236,7 @@ def test_who_was_at_work_can_go_on_when_the_rejection_is_taken_back(fake, study,
     factories.work_through(seat, limit=1)
     reject_there(fake, session)
     sync.sync(study)
-    fake._set_status(fake._submission(session), "ACTIVE")
+    change_there(fake, session, "UNREJECT")
     sync.sync(study)
     assert "go on where you stopped" in state(seat)
     Client().post(reverse("resume", args=[seat.token]))

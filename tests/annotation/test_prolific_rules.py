@@ -14,7 +14,7 @@ from annotation.platforms.prolific import review, studies, sync
 from annotation.platforms.prolific.client import ProlificError
 from annotation.steps import attention_checks, training_step
 from tests import factories
-from tests.annotation.prolific import HOST, IDA, arrive, begin, complete
+from tests.annotation.prolific import HOST, IDA, arrive, begin, complete, submission_of
 
 MESSAGE = "We looked at your answers together and found what this message says. " * 2
 
@@ -35,7 +35,7 @@ def test_the_longest_time_is_never_below_what_prolific_takes(fake, researcher, m
     least = math.ceil(2 + 2 * minutes + 2 * math.sqrt(minutes))
     assert least <= draft.max_minutes < 24 * 60
     studies.create(draft, HOST)
-    assert fake._study(draft.external_id)["maximum_allowed_time"] == draft.max_minutes
+    assert fake.study(draft.external_id)["maximum_allowed_time"] == draft.max_minutes
 
 
 def test_what_takes_a_day_is_drafted_in_parts_or_not_at_all(fake, researcher, ada):
@@ -62,7 +62,7 @@ def test_less_than_prolifics_minimum_is_neither_saved_nor_created(fake, research
     (draft,) = studies.plan(study, 0, researcher)
     with pytest.raises(studies.PlanError, match=r"at least 6.00 GBP an hour, so 6.00"):
         studies.create(draft, HOST)
-    assert fake._data["studies"] == {}
+    assert fake.studies() == []
     assert studies.ProlificStudy.objects.get().status == "not created"
     with pytest.raises(studies.PlanError, match="at least"):
         studies.change(draft, {"reward_cents": 599})
@@ -103,7 +103,7 @@ def test_the_currency_is_compared_again_when_the_study_is_created(fake, study, r
     fake.mode(currency="USD")
     with pytest.raises(studies.PlanError, match="pays in USD, this study in GBP"):
         studies.create(draft, HOST)
-    assert fake._data["studies"] == {}
+    assert fake.studies() == []
 
 
 def test_a_currency_that_prolific_does_not_know_is_said_without_asking_it(researcher):
@@ -118,15 +118,17 @@ def test_a_currency_that_prolific_does_not_know_is_said_without_asking_it(resear
 def test_a_study_and_its_groups_are_in_the_workspace_and_project_that_were_chosen(
     fake, study, researcher, settings
 ):
-    workspace = next(iter(fake._data["workspaces"]))
+    workspace = fake.first_workspace
     made = fake.create_project(workspace, {"title": "Second"})
     (draft,) = studies.plan(study, 0, researcher)
     with pytest.raises(ProlificError, match=r"set PROLIFIC_PROJECT to one of .*Second"):
         studies.create(draft, HOST)
     settings.PROLIFIC_WORKSPACE, settings.PROLIFIC_PROJECT = workspace, made["id"]
     studies.create(draft, HOST)
-    assert fake._study(draft.external_id)["project"] == made["id"]
-    assert {one["workspace_id"] for one in fake._data["groups"].values()} == {workspace}
+    assert fake.study(draft.external_id)["project"] == made["id"]
+    assert {group["workspace_id"] for group in fake.groups({"workspace_id": workspace})} == {
+        workspace
+    }
 
 
 def test_a_workspace_that_the_token_does_not_see_is_said(fake, study, researcher, settings):
@@ -183,14 +185,14 @@ def test_without_signed_addresses_the_refusal_says_which_tick_to_take_away(fake,
 
 
 def test_the_description_says_that_not_everybody_goes_on(fake, published):
-    assert "not everybody goes on" in fake._study(published.external_id)["description"]
+    assert "not everybody goes on" in fake.study(published.external_id)["description"]
 
 
 # Webhooks of the workspace -----------------------------------------------------------------------
 
 
 def secrets(fake) -> list[str]:
-    return [one["value"] for one in fake._data["secrets"].values()]
+    return [secret["value"] for secret in fake.secrets({"workspace_id": fake.first_workspace})]
 
 
 def test_the_workspaces_secret_is_never_replaced_unasked(db, fake, capsys):
@@ -202,7 +204,7 @@ def test_the_workspaces_secret_is_never_replaced_unasked(db, fake, capsys):
     assert secrets(fake) == [ours]
     assert said.out.splitlines() == [f"export PROLIFIC_WEBHOOK_SECRET={ours}"] * 2
     assert "already" in said.err
-    assert len(fake._data["subscriptions"]) == 1
+    assert len(fake.subscriptions({})) == 1
     call_command("subscribe_prolific", "https://handful.example", "--replace-secret")
     assert secrets(fake) != [ours]
 
@@ -301,7 +303,7 @@ def test_there_is_no_rejection_on_a_ground_that_prolific_does_not_list(
 ):
     seat = complete(fake, published)
     assert reject(ada, seat, category).status_code == 422
-    assert fake._of(published.external_id, IDA)[0]["status"] == "AWAITING REVIEW"
+    assert submission_of(fake, published)["status"] == "AWAITING REVIEW"
     assert "OTHER" not in review.CATEGORIES
 
 

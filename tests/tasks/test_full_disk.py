@@ -11,6 +11,7 @@ from django.urls import reverse
 from analysis.export import bundle_job
 from tasks import jobs, uploads
 from tasks.models import Job, PredictionFile, Task, TaskUpload
+from tasks.predictions import upload_job
 from tests import factories
 from tests.tasks.test_import_in_browser import GOOD, act, act_files, send, settle, text
 from tests.tasks.test_importing import line
@@ -89,7 +90,7 @@ def test_files_that_are_added_on_a_full_disk_leave_the_others_as_they_are(ada, d
 
 @pytest.mark.small_disk
 def test_predictions_on_a_full_disk_are_named_and_leave_nothing(ada, disk, monkeypatch):
-    monkeypatch.setattr("tasks.predictions.upload_job.SMALL", 0)
+    monkeypatch.setattr(upload_job, "SMALL", 0)
     task = factories.make_task()
     data = factories.prediction_lines(task, lambda example: example.gold)
     other = fill(disk)

@@ -26,6 +26,7 @@ MODES: dict[str, Any] = {
     "fail_after_next": 0,  # replies that fail although it is done: the lost reply
     "fail_with": 503,  # the status of both: 429, 403, 409 or of the server
     "lag": 0,  # looks of the API until it sees the status after a completion
+    "lists": True,  # False: the API knows no submission yet, as right after an arrival
     "hang_on": None,  # a word of a path such as "pay": done, but the reply takes
     "hang": 30,  # this many seconds
     "pay_again": True,  # a second pay of one batch pays again, as documented; False refuses it
@@ -257,7 +258,9 @@ class Books:
         else:
             self._set_status(submission, "AWAITING REVIEW")
 
-    def _study_url(self, study: dict[str, Any], submission: dict[str, Any]) -> str:
+    def _study_url(
+        self, study: dict[str, Any], submission: dict[str, Any], at: float | None = None
+    ) -> str:
         """Where the participant is led, signed if the study asks for it and the workspace may."""
         ids = {
             "PROLIFIC_PID": submission["participant"],
@@ -270,8 +273,8 @@ class Books:
         owners = {"workspace_id": self._data["projects"][study["project"]]["workspace"]}
         if self.modes["organisation"]:
             owners["organisation_id"] = self._data["organisation"]
-        now, audience = self._wall(), self.modes["audience"]
-        return self._signer.signed(url, ids["SESSION_ID"], owners, now, audience)
+        now = self._wall() if at is None else at
+        return self._signer.signed(url, ids["SESSION_ID"], owners, now, self.modes["audience"])
 
     def _shown_study(self, study: dict[str, Any]) -> dict[str, Any]:
         submissions = self._of(study["id"])

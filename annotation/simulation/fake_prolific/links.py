@@ -47,8 +47,11 @@ class Signer:
             # The keys are the names that the study's own URL gives its parameters.
             "prolific": {**dict(parse_qsl(site.query, keep_blank_values=True)), **owners},
         }
-        token = jwt.encode(claims, self._key, "RS256", headers={"kid": self._key_id})
-        return f"{url}{'&' if site.query else '?'}prolific_token={token}"
+        return f"{url}{'&' if site.query else '?'}prolific_token={self.token(claims)}"
+
+    def token(self, claims: dict[str, Any]) -> str:
+        """Any claims, signed."""
+        return jwt.encode(claims, self._key, "RS256", headers={"kid": self._key_id})
 
 
 def filled_in(template: str, ids: dict[str, str]) -> str:

@@ -65,6 +65,12 @@ class People(Filters):
                 return str(one["external_url"])
         raise FakeError(409, "no place is left", "full")
 
+    def link(self, session_id: str, at: float | None = None) -> str:
+        """The address of `arrive` once more, signed now or at that moment (wall clock)."""
+        with self._open():
+            submission = self._submission(session_id)
+            return self._study_url(self._study(submission["study"]), submission, at)
+
     def complete(self, session_id: str, code: str) -> dict[str, Any]:
         """The browser comes back with a code: do what the code says, once."""
         with self._open():

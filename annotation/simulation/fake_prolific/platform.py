@@ -65,6 +65,16 @@ class FakeProlific(People, Studies, Submissions, Money, Groups, Workspaces, Book
         """The id of the workspace that is there from the beginning."""
         return str(next(iter(self._data["workspaces"])))
 
+    @property
+    def organisation(self) -> str:
+        """The id of the organisation that the workspace belongs to (mode `organisation`)."""
+        return str(self._data["organisation"])
+
+    def token_of(self, claims: dict[str, Any]) -> str:
+        """A token with these claims, signed as those of study links are."""
+        with self._open():
+            return self._signer.token(claims)
+
     def jwks(self) -> dict[str, Any]:
         """The public half of the key that signs study links."""
         with self._open():

@@ -50,7 +50,8 @@ class Submissions(Books):
             ordering = query.get("ordering", "started_at")
             if ordering.removeprefix("-") not in orders:
                 raise FakeError(400, {"ordering": [f"must be one of {', '.join(orders)}"]})
-            rows = sorted(self._of(study_id), key=orders[ordering.removeprefix("-")])
+            rows = self._of(study_id) if self.modes["lists"] else []
+            rows.sort(key=orders[ordering.removeprefix("-")])
             shown = [self._shown_short(each) for each in rows]
             for test in _tests(query):
                 shown = [each for each in shown if test(each)]
@@ -65,6 +66,8 @@ class Submissions(Books):
 
     def submission(self, submission_id: str) -> dict[str, Any]:
         with self._open():
+            if not self.modes["lists"]:
+                raise FakeError(404, f"no submission has the id {submission_id!r}")
             return self._shown(self._submission(submission_id))
 
     def transition_submission(self, submission_id: str, body: dict[str, Any]) -> dict[str, Any]:
