@@ -10,14 +10,15 @@ from urllib.parse import urlsplit
 import pytest
 from django.core.management import call_command
 from django.test import Client
+from django.urls import resolve
 
 from annotation.models import Participation
 from annotation.money import ledger, payout
 from annotation.platforms.prolific import review, studies, sync
 from annotation.recruitment import seats
-from annotation.simulation.fake_prolific.api import API_ROUTES
 from annotation.simulation.fake_prolific.platform import FakeProlific
-from annotation.simulation.fake_prolific.site import Server
+from annotation.simulation.fake_prolific.site import URLS, Server
+from annotation.simulation.fake_prolific.urls import API
 from annotation.steps import training_step
 from tests import factories
 from tests.annotation.openapi import Judge, Recorder, Slips, changed
@@ -59,7 +60,7 @@ SLIPS = Slips(
     error=("Error", "for some addresses it is documented without its envelope, which clients read"),
 )
 # Addresses that the document no longer has: older clients call them.
-RETIRED = {"studies/([^/]+)/screen-out-submissions/"}
+RETIRED = {("POST", "studies/<str:key>/screen-out-submissions/")}
 
 
 @cache
@@ -311,15 +312,14 @@ def test_every_reply_of_the_stand_in_is_as_documented(fake, recorder, server):
     whole_tour(Http(server.url, "t"), fake, server.url)
     assert [str(each) for each in recorder.seen if each.status >= 400] == []
     assert complaints(recorder.seen) == []
-    asked = {
-        (method, pattern)
-        for method, pattern, _ in API_ROUTES
-        for each in recorder.seen
-        if method == each.method
-        and re.fullmatch(pattern, each.path.removeprefix("/api/v1/").rstrip("/") + "/")
-    }
-    left = {route[:2] for route in API_ROUTES} - asked
-    assert {pattern for _, pattern in left} == RETIRED
+    addresses = {(method, str(url.pattern)) for url in API for method in url.callback.methods}
+    assert addresses - {address_of(each) for each in recorder.seen} == RETIRED
+
+
+def address_of(seen) -> tuple[str, str]:
+    """The method and the pattern of the stand-in's URLs that an exchange belongs to."""
+    match = resolve(seen.path.rstrip("/") + "/", URLS) if "/api/" in seen.path else None
+    return seen.method, match.route.removeprefix("api/v1/") if match else seen.path
 
 
 @pytest.mark.parametrize(

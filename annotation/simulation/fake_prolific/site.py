@@ -1,106 +1,73 @@
-"""The fake Prolific over HTTP: a WSGI callable and a server for it."""
+"""The fake Prolific over HTTP: Django's URLs, views and templates, without Handful's middleware."""
 
-import json
-import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from http import HTTPStatus
-from http.cookies import SimpleCookie
-from socketserver import TCPServer, ThreadingMixIn
+from socketserver import TCPServer
 from threading import Thread
-from typing import Any
-from urllib.parse import parse_qsl
-from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
+from typing import TYPE_CHECKING, Any
 
-from annotation.simulation.fake_prolific.api import API_ROUTES
-from annotation.simulation.fake_prolific.http import Asked, Reply, Route
-from annotation.simulation.fake_prolific.pages import COOKIE, SITE_ROUTES, page, said
+from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
+from django.http import HttpResponse
+from django.urls import Resolver404, resolve
+
+from annotation.simulation.fake_prolific.http import Request, reply
+from annotation.simulation.fake_prolific.pages import refusal
 from annotation.simulation.fake_prolific.rules import FakeError
 
+if TYPE_CHECKING:  # it imports this module
+    from annotation.simulation.fake_prolific.platform import FakeProlific
+
 API = "/api/v1/"
-Fake = Any  # a FakeProlific, which imports this module
+URLS = "annotation.simulation.fake_prolific.urls"
 
 
 class Site:
     """WSGI callable. Modes (slow, failing, hanging) concern the API alone."""
 
-    def __init__(self, fake: Fake):
+    def __init__(self, fake: "FakeProlific"):
         self.fake = fake
 
     def __call__(self, environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
-        raw = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        request = Request(environ, self.fake)
         try:
-            reply = self._reply(environ, raw)
+            response = self._respond(request)
         except FakeError as error:
-            reply = Reply(error.status, error_body(error))
-            if environ.get("CONTENT_TYPE", "").startswith("application/x-www-form-urlencoded"):
-                reply = Reply(error.status, page("That does not work", f"<p>{said(error)}</p>"))
-        is_page = isinstance(reply.content, str) and not environ["PATH_INFO"].startswith(API)
-        kind = "text/html" if is_page else "application/json"
-        body = reply.content if is_page else json.dumps(reply.content)
-        payload = b"" if reply.content is None else str(body).encode()
+            is_form = request.is_form
+            response = refusal(error) if is_form else reply(error_body(error), error.status)
+        response["Content-Length"] = str(len(response.content))
+        cookies = [("Set-Cookie", morsel.OutputString()) for morsel in response.cookies.values()]
         start_response(
-            f"{reply.status} {HTTPStatus(reply.status).phrase}",
-            [
-                ("Content-Type", f"{kind}; charset=utf-8"),
-                ("Content-Length", str(len(payload))),
-                *reply.headers,
-            ],
+            f"{response.status_code} {response.reason_phrase}", [*response.items(), *cookies]
         )
-        return [payload]
+        return [response.content]
 
-    def _reply(self, environ: dict[str, Any], raw: bytes) -> Reply:
-        asked = _asked(environ, raw)
-        if not asked.path.startswith(API):
-            return _routed(SITE_ROUTES, asked.path, self.fake, asked)
-        if environ.get("HTTP_AUTHORIZATION") != f"Token {self.fake.token}":
+    def _respond(self, request: Request) -> HttpResponse:
+        _ = request.data  # a body that cannot be read is refused before anything is done
+        if not request.path.startswith(API):
+            return self._ask_view(request, request.path)
+        if request.headers.get("Authorization") != f"Token {self.fake.token}":
             raise FakeError(401, "Authentication credentials were not provided or are wrong")
         time.sleep(self.fake.modes["slow"])
         if self.fake.take("fail_next"):
             told = "the fake was told to fail; nothing was done"
             raise FakeError(self.fake.modes["fail_with"], told)
-        path = asked.path.removeprefix(API)
         # Its official command line leaves the final slash out here and there.
-        reply = _routed(API_ROUTES, path if path.endswith("/") else f"{path}/", self.fake, asked)
-        if self.fake.modes["hang_on"] in asked.path.split("/"):
+        response = self._ask_view(request, f"{request.path.rstrip('/')}/")
+        if self.fake.modes["hang_on"] in request.path.split("/"):
             time.sleep(self.fake.modes["hang"])
         if self.fake.take("fail_after_next"):
             told = "the fake was told to lose this reply; it was done"
             raise FakeError(self.fake.modes["fail_with"], told)
-        return reply
+        return response
 
-
-def _routed(routes: Iterable[Route], path: str, fake: Fake, asked: Asked) -> Reply:
-    is_there = False
-    for method, pattern, answer in routes:
-        if match := re.fullmatch(pattern, path):
-            is_there = True
-            if method == asked.method:
-                return answer(fake, asked, *match.groups())
-    if is_there:
-        raise FakeError(405, f"{asked.method} is not possible here")
-    raise FakeError(404, f"nothing is at {asked.path}")
-
-
-def _asked(environ: dict[str, Any], raw: bytes) -> Asked:
-    is_form = environ.get("CONTENT_TYPE", "").startswith("application/x-www-form-urlencoded")
-    try:
-        text = raw.decode()
-        body = dict(parse_qsl(text)) if is_form else json.loads(text or "{}")
-    except ValueError:
-        raise FakeError(400, "the body is not JSON") from None
-    if not isinstance(body, dict):
-        raise FakeError(400, "the body must be a JSON object")
-    cookie = SimpleCookie(environ.get("HTTP_COOKIE", "")).get(COOKIE)
-    return Asked(
-        method=environ["REQUEST_METHOD"],
-        path=environ["PATH_INFO"],
-        query=dict(parse_qsl(environ.get("QUERY_STRING", ""))),
-        body=body,
-        is_form=is_form,
-        site=f"http://{environ.get('HTTP_HOST', '')}",
-        cookie=cookie.value if cookie else "",
-    )
+    def _ask_view(self, request: Request, path: str) -> HttpResponse:
+        try:
+            match = resolve(path, URLS)
+        except Resolver404:
+            raise FakeError(404, f"nothing is at {request.path}") from None
+        response: HttpResponse = match.func(request, **match.kwargs)
+        return response
 
 
 def error_body(error: FakeError) -> dict[str, Any]:
@@ -121,8 +88,7 @@ class _Quiet(WSGIRequestHandler):
         """Tests and rehearsals have their own output."""
 
 
-class _Threaded(ThreadingMixIn, WSGIServer):
-    daemon_threads = True
+class _Threaded(ThreadedWSGIServer):
     request_queue_size = 128
 
     def server_bind(self) -> None:
