@@ -27,7 +27,7 @@ def addresses(name: str) -> dict[str, str]:
 
     study = Study.objects.get(name=name)
     answer = Answer.objects.filter(
-        turn__participation__in=study.participations.in_tables()[:1], turn__step=Step.ANNOTATION
+        turn__participation__in=study.participations.analysed()[:1], turn__step=Step.ANNOTATION
     ).select_related("turn__participation")[:1][0]
     one, base = answer.turn.participation, f"/studies/{name}/"
     kind = f"?kind={one.kind}"

@@ -165,7 +165,7 @@ class StudyRecord:
         return answers.aggregate(mean=Avg("active_seconds"))["mean"]
 
     def _answers(self):
-        people = self.study.participations.in_tables().filter(kind=Kind.PERSON)
+        people = self.study.participations.analysed().filter(kind=Kind.PERSON)
         return Answer.objects.filter(turn__participation__in=people)
 
     @cached_property
@@ -178,7 +178,7 @@ class StudyRecord:
     @cached_property
     def page_signs(self) -> tuple[int, int]:
         """(times the page lost focus, pastes) reported by the browsers of those analysed."""
-        people = self.study.participations.in_tables().filter(kind=Kind.PERSON)
+        people = self.study.participations.analysed().filter(kind=Kind.PERSON)
         activity = Activity.objects.filter(turn__participation__in=people)
         sums = activity.aggregate(blurs=Sum("blurs"), pastes=Sum("pastes"))
         return sums["blurs"] or 0, sums["pastes"] or 0

@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
+from django.db.models import Q
 
 from analysis.tables import frames, performance
 from analysis.tables.frames import spans_in_order, texts_by_turn
 from analysis.values import json_list, moment, number
-from annotation.models import Status, Study, Turn
+from annotation.models import Study, Turn
 from annotation.monitoring import flags
 from annotation.steps import signs
 from tasks.metrics import recipe
@@ -54,17 +55,18 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
     # Merged with a second stream in the same order, so that memory stays constant.
     spans = texts_by_turn(study)
     turn_of_spans, texts = next(spans, (None, []))
-    turns = _turns(study).values_list(
+    analysed = Q(participation__in=study.participations.analysed())
+    turns = _turns(study).annotate(analysed=analysed).values_list(
         "pk", "participation__scenario__task_id", "participation__scenario__task__name",
         "participation__scenario__task__version", "participation__scenario__shots",
         "participation__scenario__split_number", "step", "position", "participation__pseudonym",
-        "participation__kind", "participation__status", "participation__in_analysis",
+        "participation__kind", "participation__status", "analysed",
         "example__source_id", "example__content_hash", "example__gold", "shown_at",
         "answer__submitted_at", "answer__s1", "answer__label", "answer__active_seconds",
         "activity__blurs", "activity__away_seconds", "activity__pastes",
     )  # fmt: skip
     for (
-        pk, task, name, version, shots, split, step, position, pseudonym, kind, status, counts,
+        pk, task, name, version, shots, split, step, position, pseudonym, kind, status, analysed,
         example, digest, gold, shown_at, submitted_at, s1, label, active, blurs, away, pastes,
     ) in turns.iterator(chunk_size=2000):  # fmt: skip
         given: list[str] = [label] if label else []
@@ -74,7 +76,7 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
         answered = submitted_at is not None
         yield [
             study.name, study.manifest_hash, name, version, shots, split or "", step, position,
-            pseudonym, kind, status, _counts(status, counts), example, digest,
+            pseudonym, kind, status, int(analysed), example, digest,
             json_list(given) if answered else "", json_list(gold), rules[task],
             number(s1) if answered else "", moment(shown_at),
             moment(submitted_at) if answered else "",
@@ -94,11 +96,6 @@ def spans_rows(study: Study) -> Iterator[list[Any]]:
         yield [*before, "question" if segment == QUESTION else segment, start, end, text]
 
 
-def _counts(status: str, in_analysis: bool) -> int:
-    """1 for whom a cell may count: who is still working has taken nobody's place in a table yet."""
-    return int(in_analysis and status == Status.COMPLETED)
-
-
 def _whole(value: float) -> int | str:
     """A whole number that pandas keeps as a float because others are missing."""
     return "" if pd.isna(value) else int(value)
@@ -115,7 +112,7 @@ def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
         yield [
             study.name, study.manifest_hash, row.task, row.task_version, row.shots,
             _whole(row.split), row.annotator, row.kind, row.status,
-            _counts(row.status, row.in_analysis),
+            int(row.analysed),
             number(row.mean_s1), number(row.sd_examples), row.n, number(row.training_s1),
             row.training_n, number(own.seconds), number(own.active_seconds),
             browsers.get(row.participation, ""), own.too_fast,

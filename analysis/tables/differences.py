@@ -17,7 +17,7 @@ from django.db.models import Avg
 
 from analysis.stats import significance
 from analysis.values import number
-from annotation.models import Answer, Status, Step, Study
+from annotation.models import Answer, Step, Study
 from tasks.models import Example, Prediction, PredictionFile, Split
 
 # Stands, to be read, wherever such a p is printed.
@@ -118,7 +118,7 @@ def differences(study: Study, kind: str) -> list[Difference]:
     completed participation answered, and what a file predicts, never does), and for an hour at
     most: what is remembered cannot be found to be erased.
     """
-    counted = study.participations.in_tables().filter(kind=kind).order_by("pk")
+    counted = study.participations.analysed().filter(kind=kind).order_by("pk")
     files = PredictionFile.objects.filter(task__in=study.tasks.all()).order_by("pk")
     state = [list(rows.values_list("pk", flat=True)) for rows in (counted, files)]
     key = f"differences:{study.pk}:{hashlib.sha256(repr(state).encode()).hexdigest()}"
@@ -203,10 +203,7 @@ def _human_means(study: Study, kind: str) -> dict[Group, dict[int, float]]:
     rows = (
         Answer.objects.filter(
             turn__step=Step.ANNOTATION,
-            turn__participation__study=study,
-            turn__participation__kind=kind,
-            turn__participation__status=Status.COMPLETED,
-            turn__participation__in_analysis=True,
+            turn__participation__in=study.participations.analysed().filter(kind=kind),
         )
         .values_list(
             "turn__participation__scenario__task_id",
@@ -237,7 +234,7 @@ def _model_means(tasks: Sequence[int]) -> dict[Group, dict[int, float]]:
 
 
 def _annotators(study: Study, kind: str) -> Counter[tuple[int, int]]:
-    counted = study.participations.in_tables().filter(kind=kind)
+    counted = study.participations.analysed().filter(kind=kind)
     return Counter(counted.values_list("scenario__task_id", "scenario__shots"))
 
 

@@ -101,7 +101,7 @@ Finding = Intervals | Agreement | Aggregates | Contrast
 
 def counted(study: Study, kind: str) -> QuerySet[Participation]:
     """Whose answers count: completed, in the analysis, of that kind."""
-    return study.participations.in_tables().filter(kind=kind)
+    return study.participations.analysed().filter(kind=kind)
 
 
 def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:

@@ -11,25 +11,26 @@ import numpy as np
 import pandas as pd
 from django.db.models import Count, Q
 
-from annotation.models import Answer, AnswerSpan, Participation, Status, Step, Study
+from annotation.models import ANALYSED, Answer, AnswerSpan, Step, Study
 
 COLUMNS = [
     "participation", "annotator", "task", "task_version", "shots", "split", "kind", "status",
-    "in_analysis", "mean_s1", "sd_examples", "n", "training_s1", "training_n",
+    "analysed", "mean_s1", "sd_examples", "n", "training_s1", "training_n",
 ]  # fmt: skip
 
 
 def annotators(study: Study) -> pd.DataFrame:
     """One row per participation of the study, in a fixed order (task, shots, annotator).
 
-    Columns: COLUMNS. `mean_s1` and `training_s1` are means over the answered examples of the
-    annotation and the training step, in [0, 1]; `sd_examples` is the SD over the examples of the
-    annotation step with ddof 1; `n` and `training_n` count answers. Missing numbers are NaN.
+    Columns: COLUMNS. `analysed` says who counts. `mean_s1` and `training_s1` are means over the
+    answered examples of the annotation and the training step, in [0, 1]; `sd_examples` is the SD
+    over the examples of the annotation step with ddof 1; `n` and `training_n` count answers.
+    Missing numbers are NaN.
     """
     people = pd.DataFrame.from_records(
-        Participation.objects.filter(study=study).values_list(
+        study.participations.annotate(analysed=ANALYSED).values_list(
             "pk", "pseudonym", "scenario__task__name", "scenario__task__version",
-            "scenario__shots", "scenario__split_number", "kind", "status", "in_analysis",
+            "scenario__shots", "scenario__split_number", "kind", "status", "analysed",
         ),
         columns=COLUMNS[:9],
     )  # fmt: skip
@@ -77,7 +78,7 @@ def training_answers(study: Study, kind: str) -> pd.DataFrame:
     """
     rows = (
         Answer.objects.filter(
-            turn__participation__in=study.participations.in_tables().filter(kind=kind),
+            turn__participation__in=study.participations.analysed().filter(kind=kind),
             turn__step=Step.TRAINING,
         )
         .order_by("turn__participation", "pk")
@@ -97,7 +98,7 @@ def answers_in_order(study: Study, kind: str) -> pd.DataFrame:
     position (from 0 without a gap, in the order in which this annotator met the step's examples),
     example (key), s1 in [0, 1], seconds (active time on it). Rows stand in that order.
     """
-    people = study.participations.in_tables().filter(kind=kind)
+    people = study.participations.analysed().filter(kind=kind)
     who = pd.DataFrame.from_records(
         people.values_list("pk", "scenario__task__name", "scenario__shots", "pseudonym"),
         columns=["participation", "task", "shots", "annotator"],
@@ -125,12 +126,8 @@ def answers_in_order(study: Study, kind: str) -> pd.DataFrame:
 
 
 def counted(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """The rows that a cell is made of: completed, in the analysis, of that kind."""
-    return frame[
-        (frame["status"] == Status.COMPLETED)
-        & frame["in_analysis"].astype(bool)
-        & (frame["kind"] == kind)
-    ]
+    """The rows that a cell is made of: of those who count, of that kind."""
+    return frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)]
 
 
 def scenarios(frame: pd.DataFrame) -> pd.DataFrame:

@@ -141,7 +141,8 @@ def performance(
     for a reader who wants to see what the exclusions did.
     """
     frame = frames.annotators(study) if frame is None else frame
-    frame = frame.assign(in_analysis=True) if with_excluded else frame
+    if with_excluded:
+        frame = frame.assign(analysed=frame["status"] == Status.COMPLETED)
     tasks = sorted(study.tasks.all(), key=lambda t: (FAMILIES.index(t.card.family), t.name))
     shots = sorted(study.shots)
     found = {
@@ -168,7 +169,7 @@ def versions(study: Study, kind: str, frame: pd.DataFrame) -> list[PerformanceTa
     """The table of that kind, followed by the one with the excluded where there are any."""
     completed = frame[(frame["kind"] == kind) & (frame["status"] == Status.COMPLETED)]
     made = [performance(study, kind, frame)]
-    if not completed["in_analysis"].all():
+    if not completed["analysed"].all():
         made.append(performance(study, kind, frame, with_excluded=True))
     return made
 

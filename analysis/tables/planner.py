@@ -46,7 +46,7 @@ class Known:
 def sources(user: Any) -> list[tuple[str, str]]:
     """(value, words) of where the numbers can come from: the paper, and studies of this user."""
     done = (
-        Participation.objects.in_tables()
+        Participation.objects.analysed()
         .filter(study__in=Study.objects.of(user, "read"))
         .order_by("study__name", "kind")
         .values_list("study__name", "study__title", "kind")

@@ -32,7 +32,7 @@ def _training(least: int) -> Rule:
         f"training S1 ≥ {least}",
         # Zero-shot annotators have no training step to fail in.
         lambda people: (
-            people["in_analysis"]
+            people["analysed"]
             & (people["training_s1"].isna() | (people["training_s1"] * 100 >= least))
         ),
     )
@@ -42,12 +42,12 @@ def _seconds(least: int) -> Rule:
     return Rule(
         f"median_seconds>={least}",
         f"median ≥ {least} s",
-        lambda people: people["in_analysis"] & (people["median_seconds"] >= least),
+        lambda people: people["analysed"] & (people["median_seconds"] >= least),
     )
 
 
 RULES = (
-    Rule("reported", "as reported", lambda people: people["in_analysis"]),
+    Rule("reported", "as reported", lambda people: people["analysed"]),
     Rule(
         "with_excluded",
         "no exclusions by hand",
@@ -61,7 +61,7 @@ RULES = (
 def people(study: Study, kind: str) -> pd.DataFrame:
     """Who completed, of that kind, also those taken out of the analysis.
 
-    Columns: task, shots, annotator, in_analysis (bool), mean_s1, training_s1 (NaN at zero shots),
+    Columns: task, shots, annotator, analysed (bool), mean_s1, training_s1 (NaN at zero shots),
     median_seconds (of active time on an example of the annotation step).
     """
     frame = frames.annotators(study)
@@ -72,8 +72,8 @@ def people(study: Study, kind: str) -> pd.DataFrame:
     seconds = pd.DataFrame.from_records(times.iterator(5000), columns=["participation", "seconds"])
     medians = seconds.groupby("participation")["seconds"].median()
     frame["median_seconds"] = frame["participation"].map(medians)
-    frame["in_analysis"] = frame["in_analysis"].astype(bool)
-    columns = ["task", "shots", "annotator", "in_analysis", "mean_s1", "training_s1"]
+    frame["analysed"] = frame["analysed"].astype(bool)
+    columns = ["task", "shots", "annotator", "analysed", "mean_s1", "training_s1"]
     return frame[[*columns, "median_seconds"]]
 
 

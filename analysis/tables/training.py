@@ -88,7 +88,7 @@ def training(study: Study, kind: str = Kind.PERSON) -> list[TrainingRow]:
     """
     answers = frames.training_answers(study, kind)
     groups = dict(
-        study.participations.in_tables()
+        study.participations.analysed()
         .filter(kind=kind)
         .order_by()
         .values_list("scenario")

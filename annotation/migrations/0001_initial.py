@@ -630,7 +630,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='participation',
-            constraint=models.UniqueConstraint(condition=models.Q(('status__in', ['arrived', 'working', 'waiting', 'between'])), fields=('worker', 'study'), name='a_worker_does_one_task_at_a_time_in_a_study'),
+            constraint=models.UniqueConstraint(condition=models.Q(('status__in', ('arrived', 'working', 'waiting', 'between'))), fields=('worker', 'study'), name='a_worker_does_one_task_at_a_time_in_a_study'),
         ),
         migrations.AddConstraint(
             model_name='participation',
@@ -638,7 +638,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='participation',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(models.Q(('status__in', ['arrived', 'working', 'waiting', 'between']), models.Q(('in_analysis', True), ('status', 'completed')), _connector='OR'), ('seat_number__gt', 0), ('seat_number__isnull', False)), models.Q(models.Q(models.Q(('status__in', ['arrived', 'working', 'waiting', 'between']), _negated=True), models.Q(('in_analysis', True), ('status', 'completed'), _negated=True)), ('seat_number__isnull', True)), _connector='OR'), name='live_or_analysed_means_seated'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(models.Q(('status__in', ('arrived', 'working', 'waiting', 'between')), models.Q(('in_analysis', True), ('status', 'completed')), _connector='OR'), ('seat_number__gt', 0), ('seat_number__isnull', False)), models.Q(models.Q(models.Q(('status__in', ('arrived', 'working', 'waiting', 'between')), _negated=True), models.Q(('in_analysis', True), ('status', 'completed'), _negated=True)), ('seat_number__isnull', True)), _connector='OR'), name='live_or_analysed_means_seated'),
         ),
         migrations.AddConstraint(
             model_name='participation',

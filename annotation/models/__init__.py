@@ -7,6 +7,7 @@ them.
 from annotation.models.answers import LONGEST_COUNTED_GAP, Activity, Answer, AnswerSpan, Turn
 from annotation.models.money import LedgerEntry, Payment, PaymentBatch
 from annotation.models.people import (
+    ANALYSED,
     LIVE,
     MAY_RESUME,
     Allocation,
@@ -42,6 +43,7 @@ from annotation.models.study import (
 )
 
 __all__ = [
+    "ANALYSED",
     "LIVE",
     "LONGEST_COUNTED_GAP",
     "MAY_RESUME",

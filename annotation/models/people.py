@@ -112,6 +112,8 @@ class Status(models.TextChoices):
 # A live participation holds a seat; who left may take it again while it is free.
 LIVE = (Status.ARRIVED, Status.WORKING, Status.WAITING, Status.BETWEEN)
 MAY_RESUME = (Status.EXPIRED, Status.RETURNED)
+# Who counts in a cell of a table; ParticipationQuerySet.analysed wherever rows are loaded.
+ANALYSED = Q(status=Status.COMPLETED, in_analysis=True)
 
 
 class ParticipationQuerySet(models.QuerySet["Participation"]):
@@ -140,9 +142,9 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         """Those that have a seat and were not asked for consent yet, or have not answered."""
         return self.filter(status=Status.ARRIVED)
 
-    def in_tables(self) -> "ParticipationQuerySet":
-        """Those that a cell of a table is made of: completed and in the analysis."""
-        return self.filter(status=Status.COMPLETED, in_analysis=True)
+    def analysed(self) -> "ParticipationQuerySet":
+        """Those that count in a cell of a table: completed and in the analysis."""
+        return self.filter(ANALYSED)
 
     def with_last_active(self) -> "ParticipationQuerySet":
         """Each with `last_active_at`, its last sign of work: also that the page is looked at."""
@@ -246,7 +248,7 @@ class Participation(models.Model):
             ),
             models.UniqueConstraint(
                 fields=["worker", "study"],
-                condition=Q(status__in=["arrived", "working", "waiting", "between"]),
+                condition=Q(status__in=LIVE),
                 name="a_worker_does_one_task_at_a_time_in_a_study",
             ),
             models.UniqueConstraint(
@@ -254,15 +256,13 @@ class Participation(models.Model):
             ),
             models.CheckConstraint(
                 condition=Q(
-                    Q(status__in=["arrived", "working", "waiting", "between"])
-                    | Q(status="completed", in_analysis=True),
+                    Q(status__in=LIVE) | ANALYSED,
                     # NULL > 0 is unknown, and a check passes on unknown: both must be said.
                     seat_number__isnull=False,
                     seat_number__gt=0,
                 )
                 | Q(
-                    ~Q(status__in=["arrived", "working", "waiting", "between"])
-                    & ~Q(status="completed", in_analysis=True),
+                    ~Q(status__in=LIVE) & ~ANALYSED,
                     seat_number__isnull=True,
                 ),
                 name="live_or_analysed_means_seated",

@@ -88,6 +88,14 @@ def money(default: Decimal) -> models.DecimalField:
 
 
 class StudyQuerySet(models.QuerySet["Study"]):
+    def locked(self) -> "StudyQuerySet":
+        """With the study's lock, until the transaction ends: it comes before all other locks.
+
+        Giving out or releasing a seat, money and the study's state are decided one at a time. Rows
+        that only refer to the study can be inserted meanwhile.
+        """
+        return self.select_for_update(no_key=True)
+
     def of(self, user, right: str = "see") -> "StudyQuerySet":
         """The studies in which this researcher has that right, each with their `role`."""
         member = Member.objects.filter(study=models.OuterRef("pk"), user=user)

@@ -96,7 +96,7 @@ def settle_left_in_turn(study: Study) -> None:
     """The same, each in a transaction of its own, so that nobody waits for all of them."""
     for pk in _left_unsettled(study).order_by("pk").values_list("pk", flat=True):
         with transaction.atomic():
-            Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+            Study.objects.locked().get(pk=study.pk)
             ledger.settle(Participation.objects.select_for_update(no_key=True).get(pk=pk))
 
 
@@ -182,7 +182,7 @@ def give_bonus(
     Raises BudgetError where it has none, and ValueError as pay.add_bonus does.
     """
     with transaction.atomic():
-        study = Study.objects.select_for_update(no_key=True).get(pk=participation.study_id)
+        study = Study.objects.locked().get(pk=participation.study_id)
         entry = ledger.add_bonus(participation, amount, reason, by)
         if study.budget is not None:
             left = ledger.cents(study.budget) - spent(study) - reserved(study)
@@ -245,7 +245,7 @@ def watch(study_id: int) -> None:
 def pause_if_due(study_id: int) -> None:
     """Pause an open study where its budget or its row of screened-out people says so."""
     with transaction.atomic():
-        study = Study.objects.select_for_update(no_key=True).get(pk=study_id)
+        study = Study.objects.locked().get(pk=study_id)
         if study.status != StudyStatus.OPEN:
             return
         reason = is_reached(study) or _screened_out_in_a_row(study)

@@ -108,7 +108,7 @@ def prepare(study: Study, by: AbstractBaseUser | None) -> list[PaymentBatch]:
     ledger.settle_ended(study)
     with transaction.atomic():
         # Two clicks: the second finds nothing left.
-        Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        Study.objects.locked().get(pk=study.pk)
         groups: dict[tuple[str, int | None], list[LedgerEntry]] = defaultdict(list)
         for entry in payable(study):
             groups[way(entry)].append(entry)

@@ -29,6 +29,7 @@ from django.db.models import (
 from django.db.models.functions import Coalesce
 
 from annotation.models import (
+    ANALYSED,
     LIVE,
     Decision,
     Kind,
@@ -247,9 +248,7 @@ def of_studies(studies: QuerySet[Study]) -> list[Summary]:
         .order_by()
         .values("study")
         .annotate(
-            completed=Count(
-                "pk", filter=Q(kind=Kind.PERSON, status=Status.COMPLETED, in_analysis=True)
-            ),
+            completed=Count("pk", filter=ANALYSED & Q(kind=Kind.PERSON)),
             now=Count(
                 "pk",
                 filter=Q(
@@ -367,7 +366,7 @@ def _funnels(study: Study, scenarios: list[Scenario]) -> dict[tuple[int, str], F
             consented=Count("pk", filter=Q(consented_at__isnull=False)),
             trained=Count("pk", filter=trained),
             passed=Count("pk", filter=trained & judged),
-            analysed=Count("pk", filter=Q(status=Status.COMPLETED, in_analysis=True)),
+            analysed=Count("pk", filter=ANALYSED),
             at_work=Count("pk", filter=Q(status__in=LIVE)),
             **{f"n_{one}": Count("pk", filter=Q(status=one)) for one in Status.values},
         )

@@ -55,7 +55,7 @@ def save(
     before = _read(made_from)
     with transaction.atomic():
         # Two owners who answer at once: the second sees what the first has stored.
-        Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        Study.objects.locked().get(pk=study.pk)
         stored = dict(study.report_answers.values_list("item", "text"))
         sent = touched(answers, made_from).items()
         changed = {item: text for item, text in sent if text != stored.get(item, "")}

@@ -1,5 +1,7 @@
 """Links that Handful gives out itself: the open link, personal one-time links, the robots' link."""
 
+from typing import Any
+
 from django.http import HttpRequest
 
 from annotation.models import Kind, PersonalLink, Study
@@ -18,7 +20,7 @@ def browser(request: HttpRequest) -> str:
 class OpenLink:
     """One link for everybody. A worker is a browser: exclusivity holds per browser."""
 
-    recruiter, kind, part, anonymous = "link", Kind.PERSON, 0, True
+    recruiter, kind, part, anonymous, confirms = "link", Kind.PERSON, 0, True, False
 
     def __init__(self, study: Study):
         self.study = study
@@ -35,6 +37,9 @@ class OpenLink:
 
     def refusal(self) -> str:
         return "" if self.study.open_link_on else "link_off"
+
+    def submission_fields(self) -> dict[str, Any]:
+        return {}
 
     def exit(self, outcome: str, identity: Identity | None, own_code: str) -> Exit | None:
         return Exit(code=own_code) if outcome in ("completed", "not_qualified") else None

@@ -5,6 +5,7 @@ CloudResearch Connect and SONA are presets; parameter names and ways back are th
 
 import re
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import quote
 
 from django.core.exceptions import ValidationError
@@ -91,7 +92,7 @@ def check(panel: Panel) -> None:
 class PanelDoor:
     """The study's address for one platform."""
 
-    kind, part, anonymous = Kind.PERSON, 0, True
+    kind, part, anonymous, confirms = Kind.PERSON, 0, True, False
 
     def __init__(self, panel: Panel):
         self.panel, self.study = panel, panel.study
@@ -129,6 +130,9 @@ class PanelDoor:
 
     def refusal(self) -> str:
         return ""
+
+    def submission_fields(self) -> dict[str, Any]:
+        return {"panel": self.panel}
 
     def exit(self, outcome: str, identity: Identity | None, own_code: str) -> Exit | None:
         if outcome == "completed":

@@ -6,7 +6,7 @@ platforms/registry.py.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from django.http import HttpRequest
 
@@ -59,6 +59,7 @@ class Door(Protocol):
     study: Study
     part: int
     anonymous: bool  # anybody can arrive here under any name, as often as they like
+    confirms: bool  # its platform can be asked later whether a submission is that person's
 
     def identity(self, request: HttpRequest) -> Identity | None:
         """Who stands here; None for nobody known. Raises NotAdmitted."""
@@ -71,6 +72,9 @@ class Door(Protocol):
 
     def refusal(self) -> str:
         """Why this door gives nobody a new seat (a code of recruitment.NO_SEAT), or ""."""
+
+    def submission_fields(self) -> dict[str, Any]:
+        """Which record of ours a submission by this door belongs to: fields of its row."""
 
     def exit(self, outcome: str, identity: Identity | None, own_code: str) -> Exit | None:
         """How somebody leaves with this outcome; None where there is nothing to hand over."""

@@ -101,7 +101,7 @@ def purge(study: Study) -> int:
     Raises PurgeError while somebody is at work or something earned is not paid.
     """
     with transaction.atomic():
-        study = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        study = Study.objects.locked().get(pk=study.pk)
         ledger.settle_ended(study)
         people = study.participations.filter(kind="person")
         if people.filter(status__in=LIVE).exists():

@@ -183,7 +183,7 @@ def arrive(door: Door, who: Identity, browser: str) -> Participation:
             refused=door.refusal(),
         )
         # A panel such as SONA has no id for the work: then the person's own leads back and is paid.
-        if who.submission or hasattr(door, "panel"):
+        if who.submission or door.submission_fields():
             _note_submission(door, who, participation.worker, participation)
         return participation
 
@@ -195,14 +195,14 @@ def note_elsewhere(door: Door, who: Identity) -> None:
     `attach` lets what they began go on, by their personal link.
     """
     worker = Worker.objects.filter(key=worker_key(door.recruiter, who.person)).first()
-    if worker is not None and getattr(door, "prolific_study", None) is not None:
+    if worker is not None and door.confirms:
         _note_submission(door, who, worker, None)
 
 
 def attach(submission: Submission) -> None:
     """Join a confirmed submission to what its worker has begun; the next part of it can go on."""
     with transaction.atomic():
-        study = Study.objects.select_for_update(no_key=True).get(pk=submission.study_id)
+        study = Study.objects.locked().get(pk=submission.study_id)
         theirs = study.participations.filter(worker=submission.worker_id).order_by("-pk")
         begun = theirs.live().first() or theirs.expired_at_work().first()
         if begun is None:
@@ -230,11 +230,10 @@ def _note_submission(
             "worker": worker,
             "participation": participation,
             "recruiter": door.recruiter,
-            "prolific_study": getattr(door, "prolific_study", None),
-            "panel": getattr(door, "panel", None),
             "person": identities.encrypt(who.person),
             "verified": True if who.verified else None,
             "reference": identities.encrypt(who.submission),
+            **door.submission_fields(),
         },
     )
     if made or participation is None or stored.participation_id == participation.pk:
@@ -272,7 +271,7 @@ def join(
     with transaction.atomic():
         # Two workers (or one, twice) deciding at once would both count the last seat as free:
         # one decision at a time per study.
-        study = Study.objects.select_for_update(no_key=True).get(pk=study_id)
+        study = Study.objects.locked().get(pk=study_id)
         expire_idle(study, now)
         budget.settle_left(study)
         worker = _worker(key, recruiter, kind)
@@ -353,7 +352,7 @@ def resume(participation: Participation) -> Participation:
     seat or the study gives out none now; does nothing to a participation that has not expired.
     """
     with transaction.atomic():
-        study = Study.objects.select_for_update(no_key=True).get(pk=participation.study_id)
+        study = Study.objects.locked().get(pk=participation.study_id)
         expire_idle(study)
         participation = Participation.objects.get(pk=participation.pk)
         if participation.status not in MAY_RESUME:
@@ -416,7 +415,7 @@ def free_by_hand(participation: Participation, reason: str, by: AbstractBaseUser
     if not reason or "\0" in reason:
         raise ValueError("Write the reason: it is kept in the log.")
     with transaction.atomic():
-        Study.objects.select_for_update(no_key=True).get(pk=participation.study_id)
+        Study.objects.locked().get(pk=participation.study_id)
         if not release_seat(participation, Status.EXPIRED):
             raise ValueError("This annotator holds no seat that could be freed.")
         what = f"{freed(participation)}{reason}"
@@ -521,7 +520,7 @@ def consent(participation: Participation, agree: bool) -> None:
         return
     with transaction.atomic():
         # Study and worker first, as in `join`: they may be starting something at this moment.
-        Study.objects.select_for_update(no_key=True).get(pk=participation.study_id)
+        Study.objects.locked().get(pk=participation.study_id)
         worker = Worker.objects.select_for_update().filter(pk=participation.worker_id)
         list(worker)
         # Who agreed in another tab has work to lose: then this "no" says nothing any more.

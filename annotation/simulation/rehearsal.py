@@ -400,7 +400,7 @@ class Rehearsal:
                 self._sync(self.study)
                 found = self.study.prolific_studies.get(external_id=external)
                 scenario = found.scenarios.get()
-                done = scenario.participations.in_tables().filter(kind=Kind.PERSON).count()
+                done = scenario.participations.analysed().filter(kind=Kind.PERSON).count()
                 if done >= scenario.seats:
                     break
                 one = self.somebody().arrive(external).work("noisy:0.9")
@@ -480,7 +480,7 @@ class Rehearsal:
         """Compare seats, ledger and books; yields what was found. Raises Failed."""
         for study in (self.study, self.parts):
             for scenario in study.scenarios.select_related("task"):
-                people = scenario.participations.in_tables().filter(kind=Kind.PERSON)
+                people = scenario.participations.analysed().filter(kind=Kind.PERSON)
                 self._expect(people.count() == 3, f"{scenario}: three analysed annotators")
                 yield f"{study}, {scenario}: {people.count()} analysed annotators"
         books = {person: one["paid_cents"] for person, one in self.fake.books().items()}

@@ -29,7 +29,7 @@ def decide(
         raise ExclusionError("Write the reason: it is kept with the decision.")
     with transaction.atomic():
         # Seats are given out under the study's lock: taking one back must wait for its turn.
-        Study.objects.select_for_update(no_key=True).get(pk=participation.study_id)
+        Study.objects.locked().get(pk=participation.study_id)
         one = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
         if one.status != Status.COMPLETED:
             raise ExclusionError("Only a completed participation can be excluded or included.")

@@ -223,7 +223,7 @@ def save_draft(study: Study, tasks: Sequence[Task], made_from: str | None = None
     with transaction.atomic():
         if study.pk:
             # Somebody may be opening it at this moment: what was frozen must stay as it was.
-            stored = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+            stored = Study.objects.locked().get(pk=study.pk)
             if not stored.is_draft:
                 raise DesignError(f"The study is {stored.status}: its design is frozen.")
             if made_from is not None and made_from != version(stored):

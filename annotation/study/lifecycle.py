@@ -51,7 +51,7 @@ def change_status(study: Study, action: str, by: AbstractBaseUser | None = None)
     sources, target, words = TRANSITIONS[action]
     with transaction.atomic():
         # Two clicks on Open, or a Start beside "Back to draft": one at a time.
-        locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        locked = Study.objects.locked().get(pk=study.pk)
         if locked.status not in sources:
             raise DesignError(f"“{words}” is not possible: the study is {locked.status}.")
         if action == "draft":
@@ -90,7 +90,7 @@ SWITCHES = ("open_link_on", "shared_computers")
 def switch(study: Study, chosen: dict[str, bool], by: AbstractBaseUser) -> None:
     """Set the switches of a study, whatever its status; the log keeps each that changes."""
     with transaction.atomic():
-        locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        locked = Study.objects.locked().get(pk=study.pk)
         for name in SWITCHES:
             if getattr(locked, name) == chosen[name]:
                 continue
@@ -110,7 +110,7 @@ def add_seats(scenario: Scenario, number: int, by: AbstractBaseUser) -> None:
         raise DesignError("Add between 1 and 1000 seats.")
     with transaction.atomic():
         # Seats are given out under the study's lock.
-        study = Study.objects.select_for_update(no_key=True).get(pk=scenario.study_id)
+        study = Study.objects.locked().get(pk=scenario.study_id)
         if study.status not in (StudyStatus.OPEN, StudyStatus.PAUSED):
             raise DesignError(f"The study is {study.status}: its seats stay as they are.")
         if study.prolific_studies.exclude(external_id=None).exists():
@@ -127,7 +127,7 @@ def raise_budget(study: Study, amount: Decimal, by: AbstractBaseUser) -> None:
     Raises DesignError, and PermissionDenied above the limit for who may not spend.
     """
     with transaction.atomic():
-        locked = Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        locked = Study.objects.locked().get(pk=study.pk)
         if locked.status not in (StudyStatus.OPEN, StudyStatus.PAUSED):
             raise DesignError(f"The study is {locked.status}: its budget stays as it is.")
         if ledger.cap(locked) is None:

@@ -74,7 +74,7 @@ def test_a_scenario_never_has_more_analysed_annotators_than_seats(ada, study, se
     reply = decide(ada, study, seats[1], "yes", "was a power cut")
     assert reply.status_code == 422
     assert "given to somebody else" in reply.content.decode()
-    assert study.participations.in_tables().count() == 2
+    assert study.participations.analysed().count() == 2
 
 
 @pytest.mark.parametrize("reason", ["", "   ", "a\0b"])
@@ -82,7 +82,7 @@ def test_a_decision_needs_a_reason(ada, study, seats, reason):
     reply = decide(ada, study, seats[1], "no", reason)
     assert reply.status_code == 422
     assert "Write the reason" in reply.content.decode()
-    assert study.participations.in_tables().count() == 2
+    assert study.participations.analysed().count() == 2
 
 
 def test_only_a_completed_participation_can_be_excluded(study, researcher):
@@ -112,7 +112,7 @@ def test_somebody_elses_annotator_is_not_found(client, other_researcher, study, 
     address = reverse("participation", args=[study.name, seats[0].pseudonym])
     assert client.get(address).status_code == 404
     assert decide(client, study, seats[0], "no", "mine").status_code == 404
-    assert study.participations.in_tables().count() == 2
+    assert study.participations.analysed().count() == 2
 
 
 def test_an_export_with_an_excluded_annotator_verifies(ada, study, seats, tmp_path):

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -82,4 +83,14 @@ def test_every_kind_of_job_is_known_as_soon_as_the_apps_are_ready():
     assert ran.stdout.splitlines() == [
         "bootstrap check_upload import_upload predictions release",
         "False",
+    ]
+
+
+def test_who_counts_is_said_once():
+    """Whoever loads rows asks `Participation.objects.analysed()`, or filters by ANALYSED."""
+    completed = r"status=(Status\.COMPLETED|\"completed\")"
+    pair = re.compile(rf"{completed},\s*\w*in_analysis=True|in_analysis=True,\s*\w*{completed}")
+    product = {path: text for path, text in sources().items() if not path.startswith("tests/")}
+    assert [path for path, text in product.items() if pair.search(text)] == [
+        "annotation/models/people.py"
     ]

@@ -27,7 +27,7 @@ LEEWAY = 30  # seconds that two clocks may differ
 class ProlificDoor:
     """The address of one study on Prolific."""
 
-    recruiter, kind = "prolific", Kind.PERSON
+    recruiter, kind, confirms = "prolific", Kind.PERSON, True
 
     def __init__(self, prolific_study: ProlificStudy):
         self.prolific_study, self.study = prolific_study, prolific_study.study
@@ -70,6 +70,9 @@ class ProlificDoor:
 
     def refusal(self) -> str:
         return ""
+
+    def submission_fields(self) -> dict[str, Any]:
+        return {"prolific_study": self.prolific_study}
 
     def exit(self, outcome: str, identity: Identity | None, own_code: str) -> Exit | None:
         code = self.prolific_study.codes.get(outcome, "")

@@ -91,7 +91,7 @@ def plan(study: Study, annotation_parts: int, by: AbstractBaseUser) -> list[Prol
             client = Client()
             check_currency(study, client.currency(client.workspace()))
     with transaction.atomic():
-        Study.objects.select_for_update(no_key=True).get(pk=study.pk)
+        Study.objects.locked().get(pk=study.pk)
         drafts = study.prolific_studies.filter(external_id=None, status=NOT_CREATED)
         if study.prolific_studies.exclude(pk__in=drafts).exists():
             raise PlanError("The studies on Prolific are drafted already, and created.")

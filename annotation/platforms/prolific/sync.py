@@ -217,7 +217,7 @@ def _take_over(row: Row, done: Synced) -> bool:
         if one is None or not _is_news(one, row):
             return one is not None
         # The order of all locks: study, participation, and its submission last.
-        Study.objects.select_for_update(no_key=True).get(pk=one.study_id)
+        Study.objects.locked().get(pk=one.study_id)
         locked = Participation.objects.select_for_update(no_key=True)
         participation = locked.filter(pk=one.participation_id).first()
         one = Submission.objects.select_for_update(no_key=True).filter(pk=one.pk).first()
