@@ -133,7 +133,7 @@ def participation_of(token: str) -> Participation:
     """The participation of that personal link; 404 where there is none."""
     return get_object_or_404(
         Participation.objects.select_related("study", "scenario__task", "worker").defer(
-            "study__manifest", "scenario__task__report", "scenario__task__card_data"
+            "scenario__task__card_data"
         ),
         token=token,
     )

@@ -27,7 +27,8 @@ LEDGER, DECISION, EXPOSURE = (
     "annotation_decision",
     "annotation_exposure",
 )
-EXAMPLE, STUDY = "tasks_example", "annotation_study"
+EXAMPLE = "tasks_example"
+STUDY, MANIFEST = "annotation_study", "annotation_studymanifest"
 # What the conditions below ask besides the guarded tables.
 ASKED = {
     "annotation_tombstone",
@@ -109,11 +110,18 @@ GUARDED = {
         " OR y.name = NEW.name OR y.link_code = NEW.link_code"
         " OR y.simulated_link_code = NEW.simulated_link_code))",
         may_go="OLD.status = 'draft'",
-        may_change="OLD.status = 'draft' OR (OLD.manifest = NEW.manifest"
-        " AND OLD.manifest_hash = NEW.manifest_hash) OR (NEW.status = 'draft'"
+        may_change="OLD.status = 'draft' OR OLD.manifest_hash = NEW.manifest_hash"
+        " OR (NEW.status = 'draft'"
         " AND NOT EXISTS (SELECT 1 FROM annotation_participation p WHERE p.study_id = OLD.id)"
         " AND NOT EXISTS (SELECT 1 FROM annotation_allocation a WHERE a.study_id = OLD.id))",
         says="is frozen: its manifest stays once somebody took a seat",
+    ),
+    # It goes when its study has gone back to draft, which the rule above allows or not.
+    MANIFEST: Rule(
+        replaces=f"EXISTS (SELECT 1 FROM {MANIFEST} m WHERE m.study_id = NEW.study_id)",
+        may_go=f"NOT EXISTS (SELECT 1 FROM {STUDY} y"
+        " WHERE y.id = OLD.study_id AND y.status <> 'draft')",
+        says="never changes, and stays while its study is no draft",
     ),
 }
 TOO_EARLY = (

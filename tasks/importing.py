@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from tasks import data_report, teams
 from tasks.cards import Card, load_card
 from tasks.formats import FormatError, Record, SplitFile, content_hash, read_folder
-from tasks.models import Example, Split, Task, UnfinishedImport
+from tasks.models import Example, Split, Task, TaskReport, UnfinishedImport
 
 PIECE = 1_000_000  # characters of examples that are stored in one transaction
 CARDS = Path(__file__).parent / "clues"
@@ -118,9 +118,9 @@ def _begin(
             content_hash=digest,
             card_data=card.as_dict(),
             rechained=rechain,
-            report=built,
             imported_by=by or owner,
         )
+        TaskReport.objects.create(task=task, content=built)
         UnfinishedImport.objects.create(task=task)
         return task
 

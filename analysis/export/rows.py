@@ -144,7 +144,7 @@ def scenarios_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
 
 def performance_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
     """One row per kind, task and shots: the human-performance table in long form."""
-    found = {task.pk: performance.bounds(task) for task in study.tasks.all()}
+    found = {task.pk: performance.bounds(task) for task in study.tasks.with_reports()}
     for kind in performance.kinds_of(frame):
         table = performance.performance(study, kind, frame)
         for task in table.tasks:

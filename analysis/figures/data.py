@@ -114,7 +114,9 @@ def _data(study: Study, kind: str) -> Data:
     answers = frames.answers_in_order(study, kind)
     training = answers[answers["step"] == Step.TRAINING]
     annotation = answers[answers["step"] == Step.ANNOTATION]
-    baselines = {task.name: performance.bounds(task).baseline for task in study.tasks.all()}
+    baselines = {
+        task.name: performance.bounds(task).baseline for task in study.tasks.with_reports()
+    }
     shots, shot_rows = _shot_curve(annotation, baselines)
     blocks = learning.by_block(training)
     means = learning.group_means(blocks, ["block", "first", "last"])

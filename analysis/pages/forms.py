@@ -67,7 +67,7 @@ class UploadForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        self.fields["task"].queryset = Task.objects.defer("report").order_by("name", "-version")
+        self.fields["task"].queryset = Task.objects.order_by("name", "-version")
         self.fields["files"].widget.attrs["accept"] = ".jsonl"
 
     def clean_files(self) -> list[Any]:

@@ -107,7 +107,7 @@ def models_file(request: HttpRequest) -> HttpResponse:
 def model(request: HttpRequest, name: str) -> HttpResponse:
     """One model: what it is, its scores, its files."""
     one = get_object_or_404(LanguageModel.objects.select_related("uploaded_by"), name=name)
-    files = one.files.with_scores().select_related("task").defer("task__report")
+    files = one.files.with_scores().select_related("task")
     context = {
         "model": one,
         "is_mine": one.uploaded_by == request.user,

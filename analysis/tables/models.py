@@ -252,7 +252,7 @@ class ModelRow:
 def model_rows(files: PredictionFileQuerySet) -> list[ModelRow]:
     """The scores of these files: by model, task version and shots."""
     found = splits(files)
-    tasks = Task.objects.defer("report").in_bulk({task for _model, task, _shots in found})
+    tasks = Task.objects.in_bulk({task for _model, task, _shots in found})
     of = training_files(tasks.values())
     rows = [
         ModelRow(model, tasks[task], shots, over(values, of[task, shots]))

@@ -143,7 +143,10 @@ def performance(
     frame = frames.annotators(study) if frame is None else frame
     if with_excluded:
         frame = frame.assign(analysed=frame["status"] == Status.COMPLETED)
-    tasks = sorted(study.tasks.all(), key=lambda t: (FAMILIES.index(t.card.family), t.name))
+    tasks = sorted(
+        study.tasks.with_reports(),
+        key=lambda t: (FAMILIES.index(t.card.family), t.name),
+    )
     shots = sorted(study.shots)
     found = {
         (row.task, row.shots): row

@@ -97,7 +97,7 @@ def training(study: Study, kind: str = Kind.PERSON) -> list[TrainingRow]:
     contents = _contents(study)
     rows = []
     scenarios = study.scenarios.filter(shots__gt=0).select_related("task")
-    for scenario in scenarios.defer("task__report").order_by("task__name", "shots"):
+    for scenario in scenarios.order_by("task__name", "shots"):
         found = blocks(contents[scenario.task_id])
         given = answers[answers["scenario"] == scenario.pk]
         values: list[float | None] = []

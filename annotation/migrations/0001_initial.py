@@ -108,7 +108,8 @@ class Migration(migrations.Migration):
                 ('qualified_group', models.CharField(blank=True, max_length=40)),
                 ('barred_group', models.CharField(blank=True, max_length=40)),
                 ('barred_count', models.PositiveIntegerField(default=0)),
-                ('synced_at', models.DateTimeField(null=True)),
+                ('creation', models.CharField(blank=True, max_length=32)),
+                ('creation_until', models.DateTimeField(null=True)),
                 ('pause_reason', models.CharField(blank=True, max_length=200)),
                 ('paused_here', models.BooleanField(default=False)),
                 ('returns_open', models.PositiveIntegerField(default=0)),
@@ -118,6 +119,73 @@ class Migration(migrations.Migration):
             options={
                 'verbose_name_plural': 'Prolific studies',
                 'ordering': ['study', 'part', 'pk'],
+            },
+        ),
+        migrations.CreateModel(
+            name='Study',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('name', models.CharField(help_text='For links and files: small letters, digits, hyphens.', max_length=60, unique=True, validators=[django.core.validators.RegexValidator('\\A[a-z0-9][a-z0-9-]*\\Z', 'Use small letters, digits and hyphens, such as mnli-pilot.')])),
+                ('title', models.CharField(help_text='What workers see.', max_length=120)),
+                ('status', models.CharField(choices=[('draft', 'Draft'), ('open', 'Open'), ('paused', 'Paused'), ('closed', 'Closed')], default='draft', max_length=8)),
+                ('shots', models.JSONField(default=list, help_text='Numbers with blanks between them, such as 0 10 20 30. 0 has no training step.')),
+                ('split_number', models.PositiveIntegerField(default=1, validators=[django.core.validators.MinValueValidator(1)], verbose_name='number of the training file')),
+                ('annotators', models.PositiveIntegerField(default=3, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000)], verbose_name='annotators per scenario')),
+                ('training_order', models.CharField(choices=[('shuffled_apart', 'shuffled, with examples of the same context kept apart'), ('contexts_together', 'contexts shuffled, with the examples of a context kept together'), ('file_order', 'in file order')], default='shuffled_apart', max_length=20)),
+                ('annotation_order', models.CharField(choices=[('shuffled_apart', 'shuffled, with examples of the same context kept apart'), ('contexts_together', 'contexts shuffled, with the examples of a context kept together'), ('file_order', 'in file order')], default='shuffled_apart', max_length=20)),
+                ('tasks_per_worker', models.PositiveIntegerField(default=1, validators=[django.core.validators.MinValueValidator(1)])),
+                ('help_examples_at_zero_shots', models.BooleanField(default=False, verbose_name="show the help windows' examples at zero shots too")),
+                ('hourly_rate', models.DecimalField(decimal_places=2, default=Decimal('12.00'), help_text='Everybody earns at least this for the time worked, also when they end early. 0 for volunteers.', max_digits=7, validators=[django.core.validators.MinValueValidator(Decimal('0'))])),
+                ('currency', models.CharField(default='USD', max_length=3, validators=[django.core.validators.RegexValidator('\\A[A-Z]{3}\\Z', 'Use a three-letter code, such as USD.')])),
+                ('estimated_minutes', models.PositiveIntegerField(default=60, validators=[django.core.validators.MinValueValidator(1)])),
+                ('idle_limit_hours', models.PositiveIntegerField(default=48, help_text='After that long without an answer the seat is free again.', validators=[django.core.validators.MinValueValidator(1)], verbose_name='idle limit in hours')),
+                ('base_reward', models.DecimalField(decimal_places=2, default=Decimal('0'), help_text='Who completes earns at least this.', max_digits=7, validators=[django.core.validators.MinValueValidator(Decimal('0'))])),
+                ('minimum_pay', models.DecimalField(decimal_places=2, default=Decimal('0'), help_text='Who saw an example earns at least this.', max_digits=7, validators=[django.core.validators.MinValueValidator(Decimal('0'))])),
+                ('max_paid_hours', models.DecimalField(blank=True, decimal_places=1, help_text='The cap of what one person earns, waiting and top-ups included; workers are told. Needed to open a study that pays by the hour.', max_digits=5, null=True, validators=[django.core.validators.MinValueValidator(Decimal('0.1'))], verbose_name='maximum paid hours per task')),
+                ('budget', models.DecimalField(blank=True, decimal_places=2, help_text='A place is given out only while everybody seated and one more can earn the cap within it. Needed to open a paid study; fees of a platform come on top.', max_digits=9, null=True, validators=[django.core.validators.MinValueValidator(Decimal('0'))], verbose_name='budget of the study')),
+                ('idle_cutoff_seconds', models.PositiveIntegerField(default=60, help_text='The longest gap between two signs of work that counts as work (the page gives one every 20 seconds while it is used).', validators=[django.core.validators.MinValueValidator(10), django.core.validators.MaxValueValidator(600)], verbose_name='idle cut-off (seconds)')),
+                ('consent_text', models.TextField(default='You are invited to take part in a study of how well people perform a language task after seeing a few examples. You will read short texts and answer questions about them.\n\nParticipation is voluntary. You can stop at any time by closing the page. We store your answers and the times at which you gave them under a random pseudonym that does not reveal who you are.\n\nPlease work on your own, without the help of other people, search engines or AI tools.', help_text='Markdown. A changed text is a new version.')),
+                ('comprehension_questions', models.TextField(blank=True, help_text='Optional, asked before the first example: a question, then its options, each on a line that begins with - or, for the right one, with *. A blank line between two questions.')),
+                ('comprehension_attempts', models.PositiveIntegerField(default=2, validators=[django.core.validators.MinValueValidator(2), django.core.validators.MaxValueValidator(10)], verbose_name='attempts at the questions')),
+                ('qualification', models.CharField(choices=[('none', 'nobody is screened out'), ('minimum', 'a mean training S1 of at least the threshold'), ('points_below', "at most the threshold (in points) below the others' mean"), ('sds_below', "at most the threshold (in SDs) below the others' mean"), ('researcher', 'a researcher decides while the annotator waits')], default='none', help_text='Declared before the study opens. Screening out is a paid exit.', max_length=12, verbose_name='after the training step')),
+                ('qualification_threshold', models.FloatField(blank=True, help_text="a mean training S1 of at least the threshold: 0 to 100, such as 60; at most the threshold (in points) below the others' mean: 0 to 100 points, such as 20; at most the threshold (in SDs) below the others' mean: 0 to 10 standard deviations, such as 2", null=True, validators=[django.core.validators.MinValueValidator(0)], verbose_name='threshold of that rule')),
+                ('max_screen_outs_in_a_row', models.PositiveIntegerField(blank=True, default=5, help_text='The study then pauses by itself until you look and reopen it. Empty: never.', null=True, validators=[django.core.validators.MinValueValidator(1)], verbose_name='pause after so many screened out in a row')),
+                ('decision_minutes', models.PositiveIntegerField(default=15, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(240)], verbose_name='minutes that a worker waits for a decision at most')),
+                ('attention_checks', models.PositiveIntegerField(default=0, help_text="Taken from the task's file of checks; never in S1.", verbose_name='attention checks per worker')),
+                ('exit_questionnaire', models.BooleanField(default=False, verbose_name='ask a few questions at the end')),
+                ('computer_only', models.BooleanField(default=False, verbose_name='for computers only, not for phones')),
+                ('seed', models.PositiveIntegerField(default=functools.partial(secrets.randbelow, *(2147483648,), **{}), help_text='Decides ties between scenarios and the orders of examples.')),
+                ('link_code', models.CharField(default=functools.partial(secrets.token_urlsafe, *(12,), **{}), max_length=40, unique=True)),
+                ('open_link_on', models.BooleanField(default=True, verbose_name='Anybody can start by the open link')),
+                ('shared_computers', models.BooleanField(default=False, verbose_name='Several people may take part from one browser')),
+                ('simulated_link_code', models.CharField(default=functools.partial(secrets.token_urlsafe, *(12,), **{}), max_length=40, unique=True)),
+                ('manifest_hash', models.CharField(blank=True, max_length=64)),
+                ('created_at', models.DateTimeField(auto_now_add=True)),
+                ('opened_at', models.DateTimeField(blank=True, null=True)),
+                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='studies', to=settings.AUTH_USER_MODEL)),
+                ('tasks', models.ManyToManyField(related_name='studies', to='tasks.task')),
+            ],
+            options={
+                'verbose_name_plural': 'studies',
+                'ordering': ['-created_at'],
+                'permissions': [('spend', 'May spend: publish on Prolific, pay, and set budgets above the limit')],
+            },
+        ),
+        migrations.CreateModel(
+            name='AccessRule',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('effect', models.CharField(choices=[('allow', 'only'), ('deny', 'nobody')], max_length=5)),
+                ('criterion', models.CharField(choices=[('task', 'who has met the task'), ('study', 'who qualified in the study'), ('people', 'who is on a list of ids')], max_length=6)),
+                ('value', models.CharField(blank=True, max_length=100)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('ended_at', models.DateTimeField(null=True)),
+                ('ended_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('made_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
+                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='access_rules', to='annotation.study')),
+            ],
+            options={
+                'ordering': ['created_at', 'pk'],
             },
         ),
         migrations.CreateModel(
@@ -153,6 +221,17 @@ class Migration(migrations.Migration):
             ],
             options={
                 'constraints': [models.UniqueConstraint(fields=('worker_key', 'task_name'), name='a_worker_takes_part_once_per_task')],
+            },
+        ),
+        migrations.CreateModel(
+            name='ListedWorker',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('key', models.CharField(max_length=64)),
+                ('rule', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='listed', to='annotation.accessrule')),
+            ],
+            options={
+                'ordering': ['pk'],
             },
         ),
         migrations.AddField(
@@ -216,6 +295,7 @@ class Migration(migrations.Migration):
                 ('paid_at', models.DateTimeField(null=True)),
                 ('made_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
                 ('prolific_study', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to='annotation.prolificstudy')),
+                ('study', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='payment_batches', to='annotation.study')),
             ],
             options={
                 'verbose_name_plural': 'payment batches',
@@ -239,6 +319,7 @@ class Migration(migrations.Migration):
                 ('seats', models.PositiveIntegerField()),
                 ('declined', models.PositiveIntegerField(default=0)),
                 ('task', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='scenarios', to='tasks.task')),
+                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='scenarios', to='annotation.study')),
             ],
             options={
                 'ordering': ['study', 'task__name', 'shots'],
@@ -255,60 +336,11 @@ class Migration(migrations.Migration):
             field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='participations', to='annotation.scenario'),
         ),
         migrations.CreateModel(
-            name='Study',
+            name='StudyManifest',
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=60, unique=True, validators=[django.core.validators.RegexValidator('\\A[a-z0-9][a-z0-9-]*\\Z', 'Use small letters, digits and hyphens, such as mnli-pilot.')])),
-                ('title', models.CharField(max_length=120)),
-                ('status', models.CharField(choices=[('draft', 'Draft'), ('open', 'Open'), ('paused', 'Paused'), ('closed', 'Closed')], default='draft', max_length=8)),
-                ('shots', models.JSONField(default=list)),
-                ('split_number', models.PositiveIntegerField(default=1, validators=[django.core.validators.MinValueValidator(1)])),
-                ('annotators', models.PositiveIntegerField(default=3, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(1000)])),
-                ('training_order', models.CharField(choices=[('shuffled_apart', 'shuffled, with examples of the same context kept apart'), ('contexts_together', 'contexts shuffled, with the examples of a context kept together'), ('file_order', 'in file order')], default='shuffled_apart', max_length=20)),
-                ('annotation_order', models.CharField(choices=[('shuffled_apart', 'shuffled, with examples of the same context kept apart'), ('contexts_together', 'contexts shuffled, with the examples of a context kept together'), ('file_order', 'in file order')], default='shuffled_apart', max_length=20)),
-                ('tasks_per_worker', models.PositiveIntegerField(default=1, validators=[django.core.validators.MinValueValidator(1)])),
-                ('help_examples_at_zero_shots', models.BooleanField(default=False)),
-                ('hourly_rate', models.DecimalField(decimal_places=2, default=Decimal('12.00'), max_digits=7, validators=[django.core.validators.MinValueValidator(Decimal('0'))])),
-                ('currency', models.CharField(default='USD', max_length=3, validators=[django.core.validators.RegexValidator('\\A[A-Z]{3}\\Z', 'Use a three-letter code, such as USD.')])),
-                ('estimated_minutes', models.PositiveIntegerField(default=60, validators=[django.core.validators.MinValueValidator(1)])),
-                ('idle_limit_hours', models.PositiveIntegerField(default=48, validators=[django.core.validators.MinValueValidator(1)])),
-                ('base_reward', models.DecimalField(decimal_places=2, default=Decimal('0'), max_digits=7, validators=[django.core.validators.MinValueValidator(Decimal('0'))])),
-                ('minimum_pay', models.DecimalField(decimal_places=2, default=Decimal('0'), max_digits=7, validators=[django.core.validators.MinValueValidator(Decimal('0'))])),
-                ('max_paid_hours', models.DecimalField(blank=True, decimal_places=1, max_digits=5, null=True, validators=[django.core.validators.MinValueValidator(Decimal('0.1'))])),
-                ('budget', models.DecimalField(blank=True, decimal_places=2, max_digits=9, null=True, validators=[django.core.validators.MinValueValidator(Decimal('0'))])),
-                ('idle_cutoff_seconds', models.PositiveIntegerField(default=60, validators=[django.core.validators.MinValueValidator(10), django.core.validators.MaxValueValidator(600)])),
-                ('consent_text', models.TextField(default='You are invited to take part in a study of how well people perform a language task after seeing a few examples. You will read short texts and answer questions about them.\n\nParticipation is voluntary. You can stop at any time by closing the page. We store your answers and the times at which you gave them under a random pseudonym that does not reveal who you are.\n\nPlease work on your own, without the help of other people, search engines or AI tools.')),
-                ('comprehension_questions', models.TextField(blank=True)),
-                ('comprehension_attempts', models.PositiveIntegerField(default=2, validators=[django.core.validators.MinValueValidator(2), django.core.validators.MaxValueValidator(10)])),
-                ('qualification', models.CharField(choices=[('none', 'nobody is screened out'), ('minimum', 'a mean training S1 of at least the threshold'), ('points_below', "at most the threshold (in points) below the others' mean"), ('sds_below', "at most the threshold (in SDs) below the others' mean"), ('researcher', 'a researcher decides while the annotator waits')], default='none', max_length=12)),
-                ('qualification_threshold', models.FloatField(blank=True, null=True, validators=[django.core.validators.MinValueValidator(0)])),
-                ('max_screen_outs_in_a_row', models.PositiveIntegerField(blank=True, default=5, null=True, validators=[django.core.validators.MinValueValidator(1)])),
-                ('decision_minutes', models.PositiveIntegerField(default=15, validators=[django.core.validators.MinValueValidator(1), django.core.validators.MaxValueValidator(240)])),
-                ('attention_checks', models.PositiveIntegerField(default=0)),
-                ('exit_questionnaire', models.BooleanField(default=False)),
-                ('computer_only', models.BooleanField(default=False)),
-                ('seed', models.PositiveIntegerField(default=functools.partial(secrets.randbelow, *(2147483648,), **{}))),
-                ('link_code', models.CharField(default=functools.partial(secrets.token_urlsafe, *(12,), **{}), max_length=40, unique=True)),
-                ('open_link_on', models.BooleanField(default=True, verbose_name='Anybody can start by the open link')),
-                ('shared_computers', models.BooleanField(default=False, verbose_name='Several people may take part from one browser')),
-                ('simulated_link_code', models.CharField(default=functools.partial(secrets.token_urlsafe, *(12,), **{}), max_length=40, unique=True)),
-                ('manifest', models.TextField(blank=True)),
-                ('manifest_hash', models.CharField(blank=True, max_length=64)),
-                ('created_at', models.DateTimeField(auto_now_add=True)),
-                ('opened_at', models.DateTimeField(blank=True, null=True)),
-                ('owner', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='studies', to=settings.AUTH_USER_MODEL)),
-                ('tasks', models.ManyToManyField(related_name='studies', to='tasks.task')),
+                ('study', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='stored_manifest', serialize=False, to='annotation.study')),
+                ('text', models.TextField()),
             ],
-            options={
-                'verbose_name_plural': 'studies',
-                'ordering': ['-created_at'],
-                'permissions': [('spend', 'May spend: publish on Prolific, pay, and set budgets above the limit')],
-            },
-        ),
-        migrations.AddField(
-            model_name='scenario',
-            name='study',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='scenarios', to='annotation.study'),
         ),
         migrations.CreateModel(
             name='ReportAnswer',
@@ -341,11 +373,6 @@ class Migration(migrations.Migration):
             options={
                 'ordering': ['pk'],
             },
-        ),
-        migrations.AddField(
-            model_name='paymentbatch',
-            name='study',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='payment_batches', to='annotation.study'),
         ),
         migrations.AddField(
             model_name='participation',
@@ -412,24 +439,6 @@ class Migration(migrations.Migration):
             ],
             options={
                 'ordering': ['study', 'arrival'],
-            },
-        ),
-        migrations.CreateModel(
-            name='AccessRule',
-            fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('effect', models.CharField(choices=[('allow', 'only'), ('deny', 'nobody')], max_length=5)),
-                ('criterion', models.CharField(choices=[('task', 'who has met the task'), ('study', 'who qualified in the study'), ('people', 'who is on a list of ids')], max_length=6)),
-                ('value', models.CharField(blank=True, max_length=100)),
-                ('keys', models.JSONField(blank=True, default=list)),
-                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
-                ('ended_at', models.DateTimeField(null=True)),
-                ('ended_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('made_by', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='+', to=settings.AUTH_USER_MODEL)),
-                ('study', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='access_rules', to='annotation.study')),
-            ],
-            options={
-                'ordering': ['created_at', 'pk'],
             },
         ),
         migrations.CreateModel(
@@ -505,7 +514,7 @@ class Migration(migrations.Migration):
                 ('created_at', models.DateTimeField(auto_now_add=True)),
             ],
             options={
-                'constraints': [models.CheckConstraint(condition=models.Q(('kind__in', ['person', 'simulated', 'model'])), name='a_worker_is_of_a_known_kind')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('kind__in', ['person', 'simulated', 'model'])), name='a_worker_is_of_a_known_kind', violation_error_message='Choose one of these: people, simulated annotators, models.')],
             },
         ),
         migrations.AddField(
@@ -540,9 +549,17 @@ class Migration(migrations.Migration):
             model_name='answer',
             constraint=models.CheckConstraint(condition=models.Q(('no_answer', False), ('label', ''), _connector='OR'), name='no_answer_means_no_label'),
         ),
+        migrations.AddConstraint(
+            model_name='listedworker',
+            constraint=models.UniqueConstraint(fields=('rule', 'key'), name='a_worker_is_on_a_list_once'),
+        ),
         migrations.AddIndex(
             model_name='turn',
             index=models.Index(fields=['participation', '-id'], name='latest_turn'),
+        ),
+        migrations.AddConstraint(
+            model_name='turn',
+            constraint=models.CheckConstraint(condition=models.Q(('step__in', ['training', 'annotation', 'check'])), name='a_turn_belongs_to_a_known_step', violation_error_message='Choose one of these: training step, annotation step, attention check.'),
         ),
         migrations.AddConstraint(
             model_name='turn',
@@ -553,8 +570,16 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('participation', 'step', 'position'), name='one_turn_per_position_of_a_step'),
         ),
         migrations.AddConstraint(
-            model_name='turn',
-            constraint=models.CheckConstraint(condition=models.Q(('step__in', ['training', 'annotation', 'check'])), name='a_turn_belongs_to_a_known_step'),
+            model_name='exitanswers',
+            constraint=models.CheckConstraint(condition=models.Q(('seen_before__in', ['no', 'yes', 'unsure', ''])), name='seen_before_is_yes_no_unsure_or_empty', violation_error_message='Choose one of these: No, Yes, Not sure.'),
+        ),
+        migrations.AddConstraint(
+            model_name='exitanswers',
+            constraint=models.CheckConstraint(condition=models.Q(('ai_used__in', ['no', 'yes', 'unsure', ''])), name='ai_used_is_known_or_empty', violation_error_message='Choose one of these: No, Yes, Not sure.'),
+        ),
+        migrations.AddConstraint(
+            model_name='decision',
+            constraint=models.CheckConstraint(condition=models.Q(('about__in', ['analysis', 'pay', 'qualification', 'release'])), name='a_decision_is_about_something_known', violation_error_message='Choose one of these: in the analysis, paid, qualified, released for payment.'),
         ),
         migrations.AddConstraint(
             model_name='decision',
@@ -562,11 +587,23 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='study',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('manifest_hash', ''), ('status', 'draft')), models.Q(models.Q(('status', 'draft'), _negated=True), models.Q(('manifest_hash', ''), _negated=True)), _connector='OR'), name='a_study_is_hashed_exactly_when_it_is_no_draft'),
+            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['draft', 'open', 'paused', 'closed'])), name='a_study_is_draft_open_paused_or_closed', violation_error_message='Choose one of these: Draft, Open, Paused, Closed.'),
         ),
         migrations.AddConstraint(
             model_name='study',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['draft', 'open', 'paused', 'closed'])), name='a_study_is_draft_open_paused_or_closed'),
+            constraint=models.CheckConstraint(condition=models.Q(('training_order__in', ['shuffled_apart', 'contexts_together', 'file_order'])), name='a_study_trains_in_a_known_order', violation_error_message='Choose one of these: shuffled, with examples of the same context kept apart, contexts shuffled, with the examples of a context kept together, in file order.'),
+        ),
+        migrations.AddConstraint(
+            model_name='study',
+            constraint=models.CheckConstraint(condition=models.Q(('annotation_order__in', ['shuffled_apart', 'contexts_together', 'file_order'])), name='a_study_annotates_in_a_known_order', violation_error_message='Choose one of these: shuffled, with examples of the same context kept apart, contexts shuffled, with the examples of a context kept together, in file order.'),
+        ),
+        migrations.AddConstraint(
+            model_name='study',
+            constraint=models.CheckConstraint(condition=models.Q(('qualification__in', ['none', 'minimum', 'points_below', 'sds_below', 'researcher'])), name='a_study_has_a_known_qualification_rule', violation_error_message="Choose one of these: nobody is screened out, a mean training S1 of at least the threshold, at most the threshold (in points) below the others' mean, at most the threshold (in SDs) below the others' mean, a researcher decides while the annotator waits."),
+        ),
+        migrations.AddConstraint(
+            model_name='study',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('manifest_hash', ''), ('status', 'draft')), models.Q(models.Q(('status', 'draft'), _negated=True), models.Q(('manifest_hash', ''), _negated=True)), _connector='OR'), name='a_study_is_hashed_exactly_when_it_is_no_draft'),
         ),
         migrations.AddConstraint(
             model_name='study',
@@ -589,8 +626,20 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(fields=('study', 'item'), name='an_item_of_a_report_has_one_answer'),
         ),
         migrations.AddConstraint(
+            model_name='prolificstudy',
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('creation', ''), ('creation_until__isnull', True)), models.Q(models.Q(('creation', ''), _negated=True), ('creation_until__isnull', False), ('external_id__isnull', True)), _connector='OR'), name='a_creation_ends_and_creates_what_is_not_there_yet'),
+        ),
+        migrations.AddConstraint(
             model_name='personallink',
             constraint=models.UniqueConstraint(fields=('study', 'name'), name='a_name_has_one_personal_link_in_a_study'),
+        ),
+        migrations.AddConstraint(
+            model_name='paymentbatch',
+            constraint=models.CheckConstraint(condition=models.Q(('method__in', ['exit', 'approval', 'bonus', 'hand'])), name='a_batch_is_paid_by_a_known_method', violation_error_message='Choose one of these: paid by the recruiter for the exit, approval on Prolific, bonus on Prolific, by hand, from a CSV.'),
+        ),
+        migrations.AddConstraint(
+            model_name='paymentbatch',
+            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['prepared', 'paying', 'paid', 'cancelled'])), name='a_batch_is_in_a_known_state', violation_error_message='Choose one of these: Prepared, Paying, Paid, Cancelled.'),
         ),
         migrations.AddConstraint(
             model_name='paymentbatch',
@@ -602,11 +651,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='member',
-            constraint=models.UniqueConstraint(fields=('study', 'user'), name='somebody_has_one_role_in_a_study'),
+            constraint=models.CheckConstraint(condition=models.Q(('role__in', ['owner', 'analyst', 'payer'])), name='a_member_has_a_known_role', violation_error_message='Choose one of these: Owner, Analyst, Payer.'),
         ),
         migrations.AddConstraint(
             model_name='member',
-            constraint=models.CheckConstraint(condition=models.Q(('role__in', ['owner', 'analyst', 'payer'])), name='a_member_has_a_known_role'),
+            constraint=models.UniqueConstraint(fields=('study', 'user'), name='somebody_has_one_role_in_a_study'),
         ),
         migrations.AddConstraint(
             model_name='declinedoffer',
@@ -618,11 +667,35 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='allocation',
+            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['person', 'simulated', 'model'])), name='an_allocation_is_of_a_known_kind', violation_error_message='Choose one of these: people, simulated annotators, models.'),
+        ),
+        migrations.AddConstraint(
+            model_name='allocation',
             constraint=models.UniqueConstraint(fields=('study', 'arrival'), name='each_arrival_is_allocated_once'),
+        ),
+        migrations.AddConstraint(
+            model_name='accessrule',
+            constraint=models.CheckConstraint(condition=models.Q(('effect__in', ['allow', 'deny'])), name='an_access_rule_has_a_known_effect', violation_error_message='Choose one of these: only, nobody.'),
+        ),
+        migrations.AddConstraint(
+            model_name='accessrule',
+            constraint=models.CheckConstraint(condition=models.Q(('criterion__in', ['task', 'study', 'people'])), name='an_access_rule_has_a_known_criterion', violation_error_message='Choose one of these: who has met the task, who qualified in the study, who is on a list of ids.'),
+        ),
+        migrations.AddConstraint(
+            model_name='ledgerentry',
+            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['base', 'screen_out', 'top_up', 'partial', 'waiting', 'bonus'])), name='an_entry_is_of_a_known_kind', violation_error_message='Choose one of these: base reward, fixed reward for being screened out, top-up to the hourly rate, partial work, waiting for a decision, bonus.'),
         ),
         migrations.AddConstraint(
             model_name='ledgerentry',
             constraint=models.CheckConstraint(condition=models.Q(('cents__gt', 0)), name='an_entry_is_an_amount'),
+        ),
+        migrations.AddConstraint(
+            model_name='participation',
+            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['person', 'simulated', 'model'])), name='a_participation_is_of_a_known_kind', violation_error_message='Choose one of these: people, simulated annotators, models.'),
+        ),
+        migrations.AddConstraint(
+            model_name='participation',
+            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['arrived', 'working', 'waiting', 'between', 'completed', 'screened_out', 'returned', 'expired', 'refused', 'withdrawn', 'rejected'])), name='a_participation_has_a_known_status', violation_error_message='Choose one of these: has a seat, consent not given yet, at work, waits for a decision after the training step, between two parts, completed, screened out, paid, gave the place back, idle for longer than allowed, had done this task before, withdrew their answers, rejected on the platform.'),
         ),
         migrations.AddConstraint(
             model_name='participation',
@@ -639,10 +712,6 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='participation',
             constraint=models.CheckConstraint(condition=models.Q(models.Q(models.Q(('status__in', ('arrived', 'working', 'waiting', 'between')), models.Q(('in_analysis', True), ('status', 'completed')), _connector='OR'), ('seat_number__gt', 0), ('seat_number__isnull', False)), models.Q(models.Q(models.Q(('status__in', ('arrived', 'working', 'waiting', 'between')), _negated=True), models.Q(('in_analysis', True), ('status', 'completed'), _negated=True)), ('seat_number__isnull', True)), _connector='OR'), name='live_or_analysed_means_seated'),
-        ),
-        migrations.AddConstraint(
-            model_name='participation',
-            constraint=models.CheckConstraint(condition=models.Q(('status__in', ['arrived', 'working', 'waiting', 'between', 'completed', 'screened_out', 'returned', 'expired', 'refused', 'withdrawn', 'rejected'])), name='a_participation_has_a_known_status'),
         ),
         migrations.AddConstraint(
             model_name='answerspan',

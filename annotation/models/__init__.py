@@ -4,49 +4,47 @@ The sentences of the protocol that can be constraints are constraints here, unde
 them.
 """
 
+from annotation.models.allocation import Allocation, DeclinedOffer
 from annotation.models.answers import LONGEST_COUNTED_GAP, Activity, Answer, AnswerSpan, Turn
+from annotation.models.decision import Decision, ExitAnswers
+from annotation.models.eligibility import AccessRule, ListedWorker
+from annotation.models.kept import ConsentText, StudyEvent, StudyManifest
 from annotation.models.money import LedgerEntry, Payment, PaymentBatch
-from annotation.models.people import (
+from annotation.models.participation import (
     ANALYSED,
+    AT_WORK_WITHIN,
     LIVE,
     MAY_RESUME,
-    Allocation,
-    Decision,
-    DeclinedOffer,
-    ExitAnswers,
-    Exposure,
-    KeyCheck,
     Participation,
     ParticipationQuerySet,
-    PersonalLink,
     Status,
     Tombstone,
-    Worker,
 )
 from annotation.models.recruiting import Panel, ProlificStudy, Submission, WebhookEvent
 from annotation.models.reporting import ReportAnswer
+from annotation.models.scenario import Scenario
 from annotation.models.study import (
-    AccessRule,
-    ConsentText,
+    SCALES,
     Kind,
     Member,
     Qualification,
     Role,
-    Scenario,
     Step,
     Study,
-    StudyEvent,
     StudyStatus,
     new_code,
     new_seed,
     new_token,
 )
+from annotation.models.worker import Exposure, KeyCheck, PersonalLink, Worker
 
 __all__ = [
     "ANALYSED",
+    "AT_WORK_WITHIN",
     "LIVE",
     "LONGEST_COUNTED_GAP",
     "MAY_RESUME",
+    "SCALES",
     "AccessRule",
     "Activity",
     "Allocation",
@@ -60,6 +58,7 @@ __all__ = [
     "KeyCheck",
     "Kind",
     "LedgerEntry",
+    "ListedWorker",
     "Member",
     "Panel",
     "Participation",
@@ -76,6 +75,7 @@ __all__ = [
     "Step",
     "Study",
     "StudyEvent",
+    "StudyManifest",
     "StudyStatus",
     "Submission",
     "Tombstone",

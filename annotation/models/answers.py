@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from annotation.models.study import Step
 from tasks.models import Example
+from tasks.models.choices import one_of
 from tasks.spans import QUESTION, Span
 from tasks.spans import GivenAnswer as GivenAnswer
 
@@ -35,6 +36,7 @@ class Turn(models.Model):
     class Meta:
         ordering = ["pk"]
         constraints = [
+            one_of("step", Step, "a_turn_belongs_to_a_known_step"),
             models.UniqueConstraint(
                 fields=["participation", "example"],
                 name="one_turn_per_participation_and_example",
@@ -42,9 +44,6 @@ class Turn(models.Model):
             models.UniqueConstraint(
                 fields=["participation", "step", "position"],
                 name="one_turn_per_position_of_a_step",
-            ),
-            models.CheckConstraint(
-                condition=Q(step__in=Step.values), name="a_turn_belongs_to_a_known_step"
             ),
         ]
         # For the latest turn of a participation, which every page asks for.

@@ -5,8 +5,18 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from annotation.models.people import Participation
+from annotation.models.participation import Participation
 from annotation.models.study import Study
+from tasks.models.choices import one_of
+
+
+class EntryKind(models.TextChoices):
+    BASE = "base", "base reward"
+    SCREEN_OUT = "screen_out", "fixed reward for being screened out"
+    TOP_UP = "top_up", "top-up to the hourly rate"
+    PARTIAL = "partial", "partial work"
+    WAITING = "waiting", "waiting for a decision"
+    BONUS = "bonus", "bonus"
 
 
 class LedgerEntry(models.Model):
@@ -16,13 +26,7 @@ class LedgerEntry(models.Model):
     earned stays earned.
     """
 
-    class Kind(models.TextChoices):
-        BASE = "base", "base reward"
-        SCREEN_OUT = "screen_out", "fixed reward for being screened out"
-        TOP_UP = "top_up", "top-up to the hourly rate"
-        PARTIAL = "partial", "partial work"
-        WAITING = "waiting", "waiting for a decision"
-        BONUS = "bonus", "bonus"
+    Kind = EntryKind
 
     participation = models.ForeignKey(
         Participation, on_delete=models.PROTECT, related_name="ledger"
@@ -44,7 +48,8 @@ class LedgerEntry(models.Model):
         ordering = ["pk"]
         verbose_name_plural = "ledger entries"
         constraints = [
-            models.CheckConstraint(condition=Q(cents__gt=0), name="an_entry_is_an_amount")
+            one_of("kind", EntryKind, "an_entry_is_of_a_known_kind"),
+            models.CheckConstraint(condition=Q(cents__gt=0), name="an_entry_is_an_amount"),
         ]
 
     def __str__(self) -> str:
@@ -56,6 +61,20 @@ class LedgerEntry(models.Model):
         return f"{self.cents // 100}.{self.cents % 100:02d}"
 
 
+class Method(models.TextChoices):
+    EXIT = "exit", "paid by the recruiter for the exit"
+    APPROVAL = "approval", "approval on Prolific"
+    BONUS = "bonus", "bonus on Prolific"
+    HAND = "hand", "by hand, from a CSV"
+
+
+class BatchState(models.TextChoices):
+    PREPARED = "prepared"
+    PAYING = "paying"
+    PAID = "paid"
+    CANCELLED = "cancelled"
+
+
 class PaymentBatch(models.Model):
     """Entries that are paid together, by one method. Its state only ever moves forward.
 
@@ -63,17 +82,8 @@ class PaymentBatch(models.Model):
     "paying" is stored before the recruiter is told to pay, so that a crash in the middle is seen.
     """
 
-    class Method(models.TextChoices):
-        EXIT = "exit", "paid by the recruiter for the exit"
-        APPROVAL = "approval", "approval on Prolific"
-        BONUS = "bonus", "bonus on Prolific"
-        HAND = "hand", "by hand, from a CSV"
-
-    class State(models.TextChoices):
-        PREPARED = "prepared"
-        PAYING = "paying"
-        PAID = "paid"
-        CANCELLED = "cancelled"
+    Method = Method
+    State = BatchState
 
     study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="payment_batches")
     method = models.CharField(max_length=8, choices=Method)
@@ -93,11 +103,13 @@ class PaymentBatch(models.Model):
         ordering = ["pk"]
         verbose_name_plural = "payment batches"
         constraints = [
+            one_of("method", Method, "a_batch_is_paid_by_a_known_method"),
+            one_of("state", BatchState, "a_batch_is_in_a_known_state"),
             models.CheckConstraint(
                 condition=Q(state="paid", paid_at__isnull=False)
                 | (~Q(state="paid") & Q(paid_at__isnull=True)),
                 name="a_batch_is_paid_at_a_time",
-            )
+            ),
         ]
 
     def __str__(self) -> str:

@@ -4,8 +4,10 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from annotation.models.people import Participation, Worker
-from annotation.models.study import Scenario, Study, new_code
+from annotation.models.participation import Participation
+from annotation.models.scenario import Scenario
+from annotation.models.study import Study, new_code
+from annotation.models.worker import Worker
 
 
 class Panel(models.Model):
@@ -62,7 +64,10 @@ class ProlificStudy(models.Model):
     qualified_group = models.CharField(max_length=40, blank=True)
     barred_group = models.CharField(max_length=40, blank=True)
     barred_count = models.PositiveIntegerField(default=0)
-    synced_at = models.DateTimeField(null=True)
+    # Who is creating it there at this moment, and until when that is believed: of two who press
+    # Publish at once only one goes on.
+    creation = models.CharField(max_length=32, blank=True)
+    creation_until = models.DateTimeField(null=True)
     # Why it is paused there, and whether Handful paused it: only then Handful starts it again.
     pause_reason = models.CharField(max_length=200, blank=True)
     paused_here = models.BooleanField(default=False)
@@ -75,6 +80,13 @@ class ProlificStudy(models.Model):
     class Meta:
         ordering = ["study", "part", "pk"]
         verbose_name_plural = "Prolific studies"
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(creation="", creation_until__isnull=True)
+                | ~Q(creation="") & Q(creation_until__isnull=False, external_id__isnull=True),
+                name="a_creation_ends_and_creates_what_is_not_there_yet",
+            )
+        ]
 
     def __str__(self) -> str:
         return self.name

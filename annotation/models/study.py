@@ -1,17 +1,18 @@
-"""Studies and their scenarios: what a researcher designs, and opening freezes."""
+"""Studies and their teams: what a researcher designs, and opening freezes."""
 
 import secrets
 from datetime import timedelta
 from decimal import Decimal
-from functools import cached_property, partial
+from functools import partial
 
 from django.conf import settings
+from django.core.exceptions import ObjectDoesNotExist
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
 from django.db.models import Q
-from django.utils import timezone
 
 from tasks.models import Task
+from tasks.models.choices import one_of
 
 DEFAULT_CONSENT = """\
 You are invited to take part in a study of how well people perform a language task after seeing a \
@@ -60,6 +61,14 @@ class Qualification(models.TextChoices):
     RESEARCHER = "researcher", "a researcher decides while the annotator waits"
 
 
+# What a threshold is measured in: its largest value, and how it is told.
+SCALES = {
+    Qualification.MINIMUM: (100, "0 to 100, such as 60"),
+    Qualification.POINTS_BELOW: (100, "0 to 100 points, such as 20"),
+    Qualification.SDS_BELOW: (10, "0 to 10 standard deviations, such as 2"),
+}
+
+
 class Role(models.TextChoices):
     """What somebody is in a study's team."""
 
@@ -77,12 +86,13 @@ RIGHTS = {
 }
 
 
-def money(default: Decimal) -> models.DecimalField:
+def money(help_text: str, default: Decimal = Decimal(0)) -> models.DecimalField:
     """An amount in the study's currency, never negative."""
     return models.DecimalField(
         max_digits=7,
         decimal_places=2,
         default=default,
+        help_text=help_text,
         validators=[MinValueValidator(Decimal(0))],
     )
 
@@ -107,6 +117,15 @@ class StudyQuerySet(models.QuerySet["Study"]):
         return self.annotate(role=role).filter(role__in=roles)
 
 
+class Order(models.TextChoices):
+    SHUFFLED_APART = "shuffled_apart", "shuffled, with examples of the same context kept apart"
+    CONTEXTS_TOGETHER = (
+        "contexts_together",
+        "contexts shuffled, with the examples of a context kept together",
+    )
+    FILE_ORDER = "file_order", "in file order"
+
+
 class Study(models.Model):
     """Tasks x shots, annotators per scenario, orders, pay and consent: what a researcher runs.
 
@@ -114,13 +133,7 @@ class Study(models.Model):
     JSON of everything that decides what annotators see, `manifest_hash` its SHA-256.
     """
 
-    class Order(models.TextChoices):
-        SHUFFLED_APART = "shuffled_apart", "shuffled, with examples of the same context kept apart"
-        CONTEXTS_TOGETHER = (
-            "contexts_together",
-            "contexts shuffled, with the examples of a context kept together",
-        )
-        FILE_ORDER = "file_order", "in file order"
+    Order = Order
 
     owner = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="studies"
@@ -128,6 +141,7 @@ class Study(models.Model):
     name = models.CharField(
         max_length=60,
         unique=True,
+        help_text="For links and files: small letters, digits, hyphens.",
         validators=[
             RegexValidator(
                 r"\A[a-z0-9][a-z0-9-]*\Z",
@@ -135,70 +149,128 @@ class Study(models.Model):
             )
         ],
     )
-    title = models.CharField(max_length=120)
+    title = models.CharField(max_length=120, help_text="What workers see.")
     status = models.CharField(max_length=8, choices=StudyStatus, default=StudyStatus.DRAFT)
     tasks = models.ManyToManyField(Task, related_name="studies")
-    shots = models.JSONField(default=list)
-    split_number = models.PositiveIntegerField(default=1, validators=[MinValueValidator(1)])
+    shots = models.JSONField(
+        default=list,
+        help_text="Numbers with blanks between them, such as 0 10 20 30. 0 has no training step.",
+    )
+    split_number = models.PositiveIntegerField(
+        "number of the training file", default=1, validators=[MinValueValidator(1)]
+    )
     annotators = models.PositiveIntegerField(
-        default=3, validators=[MinValueValidator(1), MaxValueValidator(1000)]
+        "annotators per scenario",
+        default=3,
+        validators=[MinValueValidator(1), MaxValueValidator(1000)],
     )
     training_order = models.CharField(max_length=20, choices=Order, default=Order.SHUFFLED_APART)
     annotation_order = models.CharField(max_length=20, choices=Order, default=Order.SHUFFLED_APART)
     tasks_per_worker = models.PositiveIntegerField(default=1, validators=[MinValueValidator(1)])
-    help_examples_at_zero_shots = models.BooleanField(default=False)
-    hourly_rate = money(default=Decimal("12.00"))
+    help_examples_at_zero_shots = models.BooleanField(
+        "show the help windows' examples at zero shots too", default=False
+    )
+    hourly_rate = money(
+        default=Decimal("12.00"),
+        help_text="Everybody earns at least this for the time worked, also when they end early."
+        " 0 for volunteers.",
+    )
     currency = models.CharField(
         max_length=3,
         default="USD",
         validators=[RegexValidator(r"\A[A-Z]{3}\Z", "Use a three-letter code, such as USD.")],
     )
     estimated_minutes = models.PositiveIntegerField(default=60, validators=[MinValueValidator(1)])
-    idle_limit_hours = models.PositiveIntegerField(default=48, validators=[MinValueValidator(1)])
-    base_reward = money(default=Decimal(0))
-    minimum_pay = money(default=Decimal(0))
+    idle_limit_hours = models.PositiveIntegerField(
+        "idle limit in hours",
+        default=48,
+        help_text="After that long without an answer the seat is free again.",
+        validators=[MinValueValidator(1)],
+    )
+    base_reward = money(help_text="Who completes earns at least this.")
+    minimum_pay = money(help_text="Who saw an example earns at least this.")
     # With the rate it is the cap of what one person earns: needed to open where the rate is paid.
     max_paid_hours = models.DecimalField(
+        "maximum paid hours per task",
         max_digits=5,
         decimal_places=1,
         null=True,
         blank=True,
+        help_text="The cap of what one person earns, waiting and top-ups included; workers are"
+        " told. Needed to open a study that pays by the hour.",
         validators=[MinValueValidator(Decimal("0.1"))],
     )
-    # Of all people together; needed to open a paid study. Raised later by design.raise_budget.
+    # Of all people together; needed to open a paid study. Raised later by lifecycle.raise_budget.
     # Null: a study of volunteers, or one that was opened before there were budgets.
     budget = models.DecimalField(
+        "budget of the study",
         max_digits=9,
         decimal_places=2,
         null=True,
         blank=True,
+        help_text="A place is given out only while everybody seated and one more can earn the cap"
+        " within it. Needed to open a paid study; fees of a platform come on top.",
         validators=[MinValueValidator(Decimal(0))],
     )
     idle_cutoff_seconds = models.PositiveIntegerField(
-        default=60, validators=[MinValueValidator(10), MaxValueValidator(600)]
+        "idle cut-off (seconds)",
+        default=60,
+        help_text="The longest gap between two signs of work that counts as work (the page gives"
+        " one every 20 seconds while it is used).",
+        validators=[MinValueValidator(10), MaxValueValidator(600)],
     )
-    consent_text = models.TextField(default=DEFAULT_CONSENT)
-    comprehension_questions = models.TextField(blank=True)
+    consent_text = models.TextField(
+        default=DEFAULT_CONSENT, help_text="Markdown. A changed text is a new version."
+    )
+    comprehension_questions = models.TextField(
+        blank=True,
+        help_text="Optional, asked before the first example: a question, then its options, each on"
+        " a line that begins with - or, for the right one, with *. A blank line between two"
+        " questions.",
+    )
     comprehension_attempts = models.PositiveIntegerField(
-        default=2, validators=[MinValueValidator(2), MaxValueValidator(10)]
+        "attempts at the questions",
+        default=2,
+        validators=[MinValueValidator(2), MaxValueValidator(10)],
     )
     qualification = models.CharField(
-        max_length=12, choices=Qualification, default=Qualification.NONE
+        "after the training step",
+        max_length=12,
+        choices=Qualification,
+        default=Qualification.NONE,
+        help_text="Declared before the study opens. Screening out is a paid exit.",
     )
     qualification_threshold = models.FloatField(
-        null=True, blank=True, validators=[MinValueValidator(0)]
+        "threshold of that rule",
+        null=True,
+        blank=True,
+        help_text="; ".join(f"{rule.label}: {words}" for rule, (_max, words) in SCALES.items()),
+        validators=[MinValueValidator(0)],
     )
     # So many people in a row screened out, and the study pauses; null: never.
     max_screen_outs_in_a_row = models.PositiveIntegerField(
-        default=5, null=True, blank=True, validators=[MinValueValidator(1)]
+        "pause after so many screened out in a row",
+        default=5,
+        null=True,
+        blank=True,
+        help_text="The study then pauses by itself until you look and reopen it. Empty: never.",
+        validators=[MinValueValidator(1)],
     )
     decision_minutes = models.PositiveIntegerField(
-        default=15, validators=[MinValueValidator(1), MaxValueValidator(240)]
+        "minutes that a worker waits for a decision at most",
+        default=15,
+        validators=[MinValueValidator(1), MaxValueValidator(240)],
     )
-    attention_checks = models.PositiveIntegerField(default=0)
-    exit_questionnaire = models.BooleanField(default=False)
-    computer_only = models.BooleanField(default=False)
-    seed = models.PositiveIntegerField(default=new_seed)
+    attention_checks = models.PositiveIntegerField(
+        "attention checks per worker",
+        default=0,
+        help_text="Taken from the task's file of checks; never in S1.",
+    )
+    exit_questionnaire = models.BooleanField("ask a few questions at the end", default=False)
+    computer_only = models.BooleanField("for computers only, not for phones", default=False)
+    seed = models.PositiveIntegerField(
+        default=new_seed, help_text="Decides ties between scenarios and the orders of examples."
+    )
     link_code = models.CharField(max_length=40, unique=True, default=new_code)
     # Outside the frozen design: switched while the study runs, each time logged.
     open_link_on = models.BooleanField("Anybody can start by the open link", default=True)
@@ -206,7 +278,6 @@ class Study(models.Model):
         "Several people may take part from one browser", default=False
     )
     simulated_link_code = models.CharField(max_length=40, unique=True, default=new_code)
-    manifest = models.TextField(blank=True)
     manifest_hash = models.CharField(max_length=64, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True, blank=True)
@@ -217,14 +288,14 @@ class Study(models.Model):
         ordering = ["-created_at"]
         verbose_name_plural = "studies"
         constraints = [
+            one_of("status", StudyStatus, "a_study_is_draft_open_paused_or_closed"),
+            one_of("training_order", Order, "a_study_trains_in_a_known_order"),
+            one_of("annotation_order", Order, "a_study_annotates_in_a_known_order"),
+            one_of("qualification", Qualification, "a_study_has_a_known_qualification_rule"),
             models.CheckConstraint(
                 condition=Q(status="draft", manifest_hash="")
                 | (~Q(status="draft") & ~Q(manifest_hash="")),
                 name="a_study_is_hashed_exactly_when_it_is_no_draft",
-            ),
-            models.CheckConstraint(
-                condition=Q(status__in=["draft", "open", "paused", "closed"]),
-                name="a_study_is_draft_open_paused_or_closed",
             ),
             models.CheckConstraint(
                 condition=Q(budget__isnull=True) | Q(budget__gte=0), name="a_budget_is_an_amount"
@@ -248,6 +319,14 @@ class Study(models.Model):
     def rights(self) -> frozenset[str]:
         """What the researcher may for whom this row was fetched (StudyQuerySet.of)."""
         return RIGHTS.get(getattr(self, "role", None), frozenset())
+
+    @property
+    def manifest(self) -> str:
+        """The canonical JSON of the frozen design, "" of a draft: one query."""
+        try:
+            return self.stored_manifest.text
+        except ObjectDoesNotExist:
+            return ""
 
     @property
     def is_draft(self) -> bool:
@@ -280,133 +359,11 @@ class Member(models.Model):
     class Meta:
         ordering = ["study", "pk"]
         constraints = [
+            one_of("role", Role, "a_member_has_a_known_role"),
             models.UniqueConstraint(
                 fields=["study", "user"], name="somebody_has_one_role_in_a_study"
-            ),
-            models.CheckConstraint(
-                condition=Q(role__in=Role.values), name="a_member_has_a_known_role"
             ),
         ]
 
     def __str__(self) -> str:
         return f"{self.user}, {self.role} of {self.study}"
-
-
-class ConsentText(models.Model):
-    """One version of the text that workers of a study consent to (Markdown); never changed."""
-
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="consent_texts")
-    version = models.PositiveIntegerField()
-    text = models.TextField()
-    since = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        ordering = ["study", "version"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["study", "version"], name="a_version_of_a_consent_text_is_one_text"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.study}, consent text {self.version}"
-
-
-class StudyEvent(models.Model):
-    """What was done to a study outside its frozen design: opened, paused, seats added, lists."""
-
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="events")
-    what = models.CharField(max_length=200)
-    by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
-    at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        ordering = ["at", "pk"]
-
-    def __str__(self) -> str:
-        return self.what
-
-
-class AccessRule(models.Model):
-    """Who may take part in a study besides its design: an entry of its allow or deny list.
-
-    It can be made and ended while the study is open; it is never changed, so that the list can be
-    told for any moment. `value` names a task or a study; `keys` holds the workers of a list of ids.
-    """
-
-    class Effect(models.TextChoices):
-        ALLOW = "allow", "only"
-        DENY = "deny", "nobody"
-
-    class Criterion(models.TextChoices):
-        TASK = "task", "who has met the task"
-        STUDY = "study", "who qualified in the study"
-        PEOPLE = "people", "who is on a list of ids"
-
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="access_rules")
-    effect = models.CharField(max_length=5, choices=Effect)
-    criterion = models.CharField(max_length=6, choices=Criterion)
-    value = models.CharField(max_length=100, blank=True)
-    keys = models.JSONField(default=list, blank=True)
-    created_at = models.DateTimeField(default=timezone.now)
-    made_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+"
-    )
-    ended_at = models.DateTimeField(null=True)
-    ended_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
-
-    class Meta:
-        ordering = ["created_at", "pk"]
-
-    def __str__(self) -> str:
-        about = self.value
-        if self.criterion == self.Criterion.PEOPLE:
-            number = f"{len(self.keys)} {'person' if len(self.keys) == 1 else 'people'}"
-            about = f"{number} of {about}" if about else number
-        return f"{self.get_effect_display()} {self.get_criterion_display()}: {about}"
-
-
-class Scenario(models.Model):
-    """One cell of a study: a task, shots, and the number of the training split."""
-
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="scenarios")
-    task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="scenarios")
-    shots = models.PositiveIntegerField()
-    split_number = models.PositiveIntegerField(null=True)
-    seats = models.PositiveIntegerField()
-    # Who does not consent leaves nothing but this count.
-    declined = models.PositiveIntegerField(default=0)
-
-    class Meta:
-        ordering = ["study", "task__name", "shots"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["study", "task", "shots"], name="one_scenario_per_study_task_and_shots"
-            ),
-            models.CheckConstraint(
-                condition=Q(shots=0, split_number__isnull=True)
-                | Q(shots__gt=0, split_number__isnull=False, split_number__gt=0),
-                name="zero_shots_means_no_training_split",
-            ),
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.task.name}, {self.shots} shots"
-
-    @cached_property
-    def shows_help_examples(self) -> bool:
-        return self.shots > 0 or self.study.help_examples_at_zero_shots
-
-    @cached_property
-    def promise(self) -> tuple[Decimal, str, Decimal | None]:
-        """The hourly rate, its currency, and how many hours are paid at most, if that is said."""
-        return self.study.hourly_rate, self.study.currency, self.study.max_paid_hours
-
-    @cached_property
-    def idle_cutoff(self) -> timedelta:
-        """A gap between two signs of work counts at most so long."""
-        return timedelta(seconds=self.study.idle_cutoff_seconds)

@@ -30,6 +30,7 @@ from django.db.models.functions import Coalesce
 
 from annotation.models import (
     ANALYSED,
+    AT_WORK_WITHIN,
     LIVE,
     Decision,
     Kind,
@@ -45,7 +46,6 @@ from annotation.models import (
     StudyStatus,
     Turn,
 )
-from annotation.models.people import AT_WORK_WITHIN
 from annotation.money import ledger
 from annotation.monitoring import flags
 from annotation.wording import in_words
@@ -233,7 +233,7 @@ class Summary:
 
 def of_studies(studies: QuerySet[Study]) -> list[Summary]:
     """The overview, in four queries."""
-    studies = studies.defer("manifest", "consent_text", "comprehension_questions")
+    studies = studies.defer("consent_text", "comprehension_questions")
     seats = dict(
         Scenario.objects.filter(study__in=studies.values("pk"))
         .order_by()
@@ -330,7 +330,7 @@ def _with_training_size(study: Study) -> QuerySet[Scenario]:
         number=OuterRef("split_number"),
     ).annotate(size=Count("examples"))
     size = Coalesce(Subquery(sizes.values("size")[:1]), 0)
-    scenarios = study.scenarios.select_related("task").defer("task__report", "task__card_data")
+    scenarios = study.scenarios.select_related("task").defer("task__card_data")
     return scenarios.annotate(training_size=size)
 
 
@@ -445,7 +445,7 @@ def _with_place(active: ParticipationQuerySet) -> Iterable[Participation]:
     latest = Turn.objects.filter(participation=OuterRef("pk")).order_by("-pk")
     return (
         active.select_related("scenario__task")
-        .defer("checks", "scenario__task__report", "scenario__task__card_data")
+        .defer("checks", "scenario__task__card_data")
         .annotate(
             step=Subquery(latest.values("step")[:1]),
             position=Subquery(latest.values("position")[:1]),

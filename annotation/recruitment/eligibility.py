@@ -7,9 +7,18 @@ one of them allows.
 
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
-from annotation.models import AccessRule, Exposure, Participation, Status, Study, Worker
+from annotation.models import (
+    AccessRule,
+    Exposure,
+    ListedWorker,
+    Participation,
+    Status,
+    Study,
+    Worker,
+)
 from annotation.recruitment.doors import PERSONAL
 from annotation.recruitment.identities import worker_key
 from tasks.models import Task
@@ -23,7 +32,8 @@ class RuleError(ValueError):
 
 def admits(study: Study, key: str) -> bool:
     """May the worker of that key take part, by the lists as they are now?"""
-    rules = list(study.access_rules.filter(ended_at__isnull=True))
+    listed = ListedWorker.objects.filter(rule=OuterRef("pk"), key=key)
+    rules = list(study.access_rules.filter(ended_at__isnull=True).annotate(lists=Exists(listed)))
     if any(rule.effect == AccessRule.Effect.DENY and _meets(rule, key) for rule in rules):
         return False
     allowing = [rule for rule in rules if rule.effect == AccessRule.Effect.ALLOW]
@@ -31,11 +41,12 @@ def admits(study: Study, key: str) -> bool:
 
 
 def _meets(rule: AccessRule, key: str) -> bool:
+    """Is the entry about that worker? A list of ids says so by `lists`, which `admits` asks for."""
     if rule.criterion == AccessRule.Criterion.TASK:
         return Exposure.objects.filter(worker_key=key, task_name=rule.value).exists()
     if rule.criterion == AccessRule.Criterion.STUDY:
         return qualified_in(rule.value).filter(worker__key=key).exists()
-    return key in rule.keys
+    return rule.lists
 
 
 def qualified_in(study_name: str):
@@ -81,7 +92,10 @@ def add_rule(
         value = platform
     with transaction.atomic():
         rule = AccessRule.objects.create(
-            study=study, effect=effect, criterion=criterion, value=value, keys=keys, made_by=by
+            study=study, effect=effect, criterion=criterion, value=value, made_by=by
+        )
+        ListedWorker.objects.bulk_create(
+            [ListedWorker(rule=rule, key=key) for key in keys], batch_size=1000
         )
         study.events.create(what=f"list entry made: {rule}"[:200], by=by)
     return rule
@@ -112,7 +126,7 @@ def _keys(study: Study, text: str, chosen: str) -> list[str]:
 
 def known(rule: AccessRule) -> int:
     """How many people of a list have come to a study here already; the others may yet."""
-    return Worker.objects.filter(key__in=rule.keys).count()
+    return Worker.objects.filter(key__in=rule.listed.values("key")).count()
 
 
 def end_rule(study: Study, pk: int, by: AbstractBaseUser) -> None:

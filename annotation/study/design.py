@@ -15,7 +15,7 @@ from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 from django.db.models import Sum
 
-from annotation.models import Qualification, Scenario, Study
+from annotation.models import SCALES, Qualification, Scenario, Study
 from annotation.money import ledger
 from annotation.study import gates
 from tasks.models import Example, Split, Task
@@ -25,12 +25,6 @@ MOST = {
     "idle_limit_hours": 365 * 24,
     "estimated_minutes": 10_000,
     "max_screen_outs_in_a_row": 1000,
-}
-# What a threshold is measured in: its largest value, and how it is told.
-SCALES = {
-    Qualification.MINIMUM: (100, "0 to 100, such as 60"),
-    Qualification.POINTS_BELOW: (100, "0 to 100 points, such as 20"),
-    Qualification.SDS_BELOW: (10, "0 to 10 standard deviations, such as 2"),
 }
 SUGGESTED_TIMES = 3  # the estimate: what is suggested as the cap of one person
 

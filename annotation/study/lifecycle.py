@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F
 
-from annotation.models import Scenario, Study, StudyStatus
+from annotation.models import Scenario, Study, StudyManifest, StudyStatus
 from annotation.money import budget, ledger
 from annotation.study import consent_text
 from annotation.study.design import DesignError, check_design, missing
@@ -57,7 +57,7 @@ def change_status(study: Study, action: str, by: AbstractBaseUser | None = None)
         if action == "draft":
             if locked.allocations.exists() or locked.participations.exists():
                 raise DesignError("Somebody has taken a seat: the design stays frozen.")
-            locked.manifest = locked.manifest_hash = ""
+            locked.manifest_hash = ""
             locked.opened_at = None
             if (locked.qualification_threshold or 0) > 100:  # opened before it was bounded
                 locked.qualification_threshold = None
@@ -73,12 +73,14 @@ def change_status(study: Study, action: str, by: AbstractBaseUser | None = None)
             except ValidationError as error:
                 raise DesignError(" ".join(error.messages)) from None
             manifest = canonical(build_manifest(locked))
-            locked.manifest = manifest.decode()
+            StudyManifest.objects.create(study=locked, text=manifest.decode())
             locked.manifest_hash = hashlib.sha256(manifest).hexdigest()
             locked.opened_at = database_now()
             consent_text.freeze(locked)
         locked.status = target
         locked.save()
+        if action == "draft":  # the database lets go of a draft's manifest alone (guards.py)
+            StudyManifest.objects.filter(study=locked).delete()
         locked.events.create(what=f"{words}: {locked.status}", by=by, at=database_now())
     study.refresh_from_db()
 

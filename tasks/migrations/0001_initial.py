@@ -52,7 +52,6 @@ class Migration(migrations.Migration):
                 ('content_hash', models.CharField(max_length=64)),
                 ('card_data', models.JSONField()),
                 ('rechained', models.BooleanField(default=False)),
-                ('report', models.JSONField()),
                 ('imported_at', models.DateTimeField(auto_now_add=True)),
                 ('imported_by', models.ForeignKey(null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to=settings.AUTH_USER_MODEL)),
             ],
@@ -143,6 +142,13 @@ class Migration(migrations.Migration):
             field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='examples', to='tasks.split'),
         ),
         migrations.CreateModel(
+            name='TaskReport',
+            fields=[
+                ('task', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='data_report', serialize=False, to='tasks.task')),
+                ('content', models.JSONField()),
+            ],
+        ),
+        migrations.CreateModel(
             name='UnfinishedImport',
             fields=[
                 ('task', models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, primary_key=True, related_name='unfinished', serialize=False, to='tasks.task')),
@@ -184,6 +190,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='job',
+            constraint=models.CheckConstraint(condition=models.Q(('state__in', ['waiting', 'running', 'done', 'failed'])), name='a_job_is_in_a_known_state', violation_error_message='Choose one of these: Waiting, Running, Done, Failed.'),
+        ),
+        migrations.AddConstraint(
+            model_name='job',
             constraint=models.CheckConstraint(condition=models.Q(('done__lte', models.F('total')), ('total__gt', 0)), name='a_job_has_chunks_and_does_no_more_than_these'),
         ),
         migrations.AddConstraint(
@@ -217,6 +227,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='task',
             constraint=models.UniqueConstraint(fields=('name', 'content_hash'), name='changed_content_makes_a_new_version'),
+        ),
+        migrations.AddConstraint(
+            model_name='split',
+            constraint=models.CheckConstraint(condition=models.Q(('kind__in', ['train', 'test', 'check'])), name='a_split_is_of_a_known_kind', violation_error_message='Choose one of these: Train, Test, Check.'),
         ),
         migrations.AddConstraint(
             model_name='split',

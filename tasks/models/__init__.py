@@ -17,6 +17,7 @@ from tasks.models.task import (
     Task,
     TaskMember,
     TaskQuerySet,
+    TaskReport,
     UnfinishedImport,
 )
 from tasks.models.upload import TaskUpload
@@ -33,6 +34,7 @@ __all__ = [
     "Task",
     "TaskMember",
     "TaskQuerySet",
+    "TaskReport",
     "TaskUpload",
     "UnfinishedImport",
 ]

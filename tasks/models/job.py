@@ -4,6 +4,15 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
+from tasks.models.choices import one_of
+
+
+class JobState(models.TextChoices):
+    WAITING = "waiting"
+    RUNNING = "running"
+    DONE = "done"
+    FAILED = "failed"
+
 
 class Job(models.Model):
     """Work that takes longer than a request, as far as it is done; tasks/jobs.py runs it.
@@ -11,11 +20,7 @@ class Job(models.Model):
     The same work (kind, parameters, seed) is one row, whoever asks for it: `key`.
     """
 
-    class State(models.TextChoices):
-        WAITING = "waiting"
-        RUNNING = "running"
-        DONE = "done"
-        FAILED = "failed"
+    State = JobState
 
     kind = models.CharField(max_length=40)
     key = models.CharField(max_length=64, unique=True)
@@ -40,6 +45,7 @@ class Job(models.Model):
     class Meta:
         ordering = ["pk"]
         constraints = [
+            one_of("state", JobState, "a_job_is_in_a_known_state"),
             models.CheckConstraint(
                 condition=Q(total__gt=0, done__lte=models.F("total")),
                 name="a_job_has_chunks_and_does_no_more_than_these",

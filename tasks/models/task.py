@@ -4,12 +4,15 @@ A row here never changes after import. Changed content makes a new version of th
 every answer ever given still stands beside the example it was given for.
 """
 
+from typing import Any
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
 from tasks import frozen
 from tasks.cards import Card
+from tasks.models.choices import one_of
 
 
 class TaskQuerySet(models.QuerySet["Task"]):
@@ -21,6 +24,10 @@ class TaskQuerySet(models.QuerySet["Task"]):
             .values("version")[:1]
         )
         return self.filter(version=models.Subquery(newest)).order_by("name")
+
+    def with_reports(self) -> "TaskQuerySet":
+        """With their data reports, in the same query."""
+        return self.select_related("data_report")
 
 
 class TaskManager(models.Manager.from_queryset(TaskQuerySet)):  # type: ignore[misc]
@@ -39,7 +46,6 @@ class Task(models.Model):
     content_hash = models.CharField(max_length=64)
     card_data = models.JSONField()
     rechained = models.BooleanField(default=False)
-    report = models.JSONField()
     imported_at = models.DateTimeField(auto_now_add=True)
     # None: from the command line without --owner, or before tasks had teams.
     imported_by = models.ForeignKey(
@@ -67,6 +73,11 @@ class Task(models.Model):
         return frozen.card(self)
 
     @property
+    def report(self) -> dict[str, Any]:
+        """The data report, one query unless `data_report` was selected along."""
+        return self.data_report.content
+
+    @property
     def test_split(self) -> "Split":
         return self.splits.get(kind=Split.Kind.TEST)
 
@@ -89,6 +100,18 @@ class Task(models.Model):
         """The numbers of the training files of that size, ascending."""
         splits = self.splits.filter(kind=Split.Kind.TRAIN, shots=shots)
         return sorted(splits.values_list("number", flat=True))
+
+
+class TaskReport(models.Model):
+    """The data report of a task: large and read by few pages, so no part of the task's row."""
+
+    task = models.OneToOneField(
+        Task, on_delete=models.CASCADE, primary_key=True, related_name="data_report"
+    )
+    content = models.JSONField()
+
+    def __str__(self) -> str:
+        return f"data report of {self.task}"
 
 
 class UnfinishedImport(models.Model):
@@ -127,14 +150,17 @@ class TaskMember(models.Model):
         return f"{self.user}, team of {self.task_name}"
 
 
+class SplitKind(models.TextChoices):
+    TRAIN = "train"
+    TEST = "test"
+    # Attention checks: attached to a version, no part of its content, never in S1.
+    CHECK = "check"
+
+
 class Split(models.Model):
     """One published file of examples: a training file (shots, number) or the test file."""
 
-    class Kind(models.TextChoices):
-        TRAIN = "train"
-        TEST = "test"
-        # Attention checks: attached to a version, no part of its content, never in S1.
-        CHECK = "check"
+    Kind = SplitKind
 
     task = models.ForeignKey(Task, on_delete=models.CASCADE, related_name="splits")
     kind = models.CharField(max_length=5, choices=Kind)
@@ -145,6 +171,7 @@ class Split(models.Model):
     class Meta:
         ordering = ["task", "kind", "shots", "number"]
         constraints = [
+            one_of("kind", SplitKind, "a_split_is_of_a_known_kind"),
             models.UniqueConstraint(
                 fields=["task", "shots", "number"], name="one_training_split_per_shots_and_number"
             ),

@@ -10,7 +10,16 @@ from django.db.models.signals import post_migrate
 from django.urls import reverse
 
 from annotation import guards
-from annotation.models import Answer, AnswerSpan, Decision, Exposure, Study, Tombstone, Turn
+from annotation.models import (
+    Answer,
+    AnswerSpan,
+    Decision,
+    Exposure,
+    Study,
+    StudyManifest,
+    Tombstone,
+    Turn,
+)
 from annotation.money import ledger
 from annotation.study import lifecycle
 from tasks.models import Example
@@ -142,11 +151,12 @@ STANDS = {
     "gold": "UPDATE tasks_example SET gold = '[]'",
     "a text": "UPDATE tasks_example SET question = 'Which?'",
     "an example": "DELETE FROM tasks_example",
-    "a manifest": "UPDATE annotation_study SET manifest = '{}'",
+    "a manifest": "UPDATE annotation_studymanifest SET text = '{}'",
+    "that there is a manifest": "DELETE FROM annotation_studymanifest",
     "its hash": "UPDATE annotation_study SET manifest_hash = 'abc'",
     "a study": "DELETE FROM annotation_study",
     "back to draft, with seats taken": "UPDATE annotation_study"
-    " SET status = 'draft', manifest = '', manifest_hash = ''",
+    " SET status = 'draft', manifest_hash = ''",
     "a decision's outcome": "UPDATE annotation_decision SET outcome = NOT outcome",
     "a decision's reason": "UPDATE annotation_decision SET reason = 'another'",
     "a decision": "DELETE FROM annotation_decision",
@@ -158,11 +168,10 @@ STANDS = {
 @pytest.mark.parametrize("sql", STANDS.values(), ids=STANDS)
 def test_the_database_keeps_what_scores_rest_on(answered, researcher, sql):
     ledger.decide(answered, False, "no answer to the message", researcher)
-    before = [list(model.objects.values()) for model in (Example, Study, Decision, Exposure)]
+    kept = (Example, Study, StudyManifest, Decision, Exposure)
+    before = [list(model.objects.values()) for model in kept]
     refused(sql)
-    assert before == [
-        list(model.objects.values()) for model in (Example, Study, Decision, Exposure)
-    ]
+    assert before == [list(model.objects.values()) for model in kept]
 
 
 @pytest.mark.sqlite
@@ -202,7 +211,7 @@ def test_a_study_goes_back_to_draft_and_its_task_away_while_nobody_took_a_seat(r
     with pytest.raises(DatabaseError), transaction.atomic():
         Example.objects.all().delete()
     lifecycle.change_status(study, "draft")
-    assert study.manifest == ""
+    assert (study.manifest, StudyManifest.objects.count()) == ("", 0)
     Example.objects.all().delete()
     study.delete()
 

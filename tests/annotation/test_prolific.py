@@ -1,6 +1,7 @@
 """Prolific, spoken with over real HTTP: the fake answers, nothing of ours is replaced."""
 
 import time
+from datetime import timedelta
 from urllib.parse import urlsplit
 
 import pytest
@@ -114,6 +115,26 @@ def test_two_clicks_on_publish_create_one_study(fake, study, researcher):
     studies.create(draft, HOST, Overtaken())
     assert len(fake.studies()) == 1
     assert study.prolific_studies.get().status == "ACTIVE"
+
+
+def test_who_took_too_long_to_create_it_is_told_that_theirs_is_one_too_many(
+    fake, study, researcher, monkeypatch
+):
+    (draft,) = studies.plan(study, 0, researcher)
+    monkeypatch.setattr(studies, "LONGEST_CREATION", -timedelta(seconds=1))
+
+    class Overtaken(prolific_client.Client):
+        """While this one creates the study, the second click arrives after its time is up."""
+
+        def create_study(self, asked):
+            studies.create(study.prolific_studies.get(), HOST)
+            return super().create_study(asked)
+
+    with pytest.raises(studies.PlanError, match="one too many"):
+        studies.create(draft, HOST, Overtaken())
+    stored = study.prolific_studies.get()
+    assert (stored.status, stored.creation) == ("ACTIVE", "")
+    assert stored.external_id != draft.external_id
 
 
 def test_the_page_drafts_changes_and_publishes(payer, fake, study):

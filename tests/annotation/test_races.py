@@ -12,18 +12,30 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 from django.core.cache import caches
 from django.db import IntegrityError, connection, connections, transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.test import Client
 from django.urls import reverse
 
 from annotation import guards
-from annotation.models import Allocation, Answer, Exposure, Participation, Status, Study, Turn
+from annotation.models import (
+    Allocation,
+    Answer,
+    Exposure,
+    Participation,
+    ProlificStudy,
+    Status,
+    Study,
+    Turn,
+)
 from annotation.money import budget
 from annotation.pages.worker import start_limit
+from annotation.platforms.prolific import studies as prolific_studies
+from annotation.platforms.prolific.client import Client as Prolific
 from annotation.recruitment import seats as recruitment
 from annotation.steps import answering, training_step, withdrawal
 from annotation.study import design
@@ -605,3 +617,52 @@ def test_bonuses_at_once_without_the_lock_overspend(
     monkeypatch.setattr(budget, "reserved", together)
     bonuses_at_once(with_ten_left, researcher)
     assert budget.spent(with_ten_left) == 500 * THREADS
+
+
+# Two press Publish -------------------------------------------------------------------------------
+
+
+def publish_at_once(study, researcher) -> tuple[list[object], list[str]]:
+    """Everybody creates the same drafted study at the same moment; what came of it, what was made.
+
+    Each looks up what Prolific demands before it creates anything, which takes its time.
+    """
+    (draft,) = prolific_studies.plan(study, 0, researcher)
+    created = []
+
+    class Counting(Prolific):
+        def create_study(self, asked):
+            answer = super().create_study(asked)
+            created.append(answer["id"])
+            return answer
+
+    drafts = [ProlificStudy.objects.get(pk=draft.pk) for _click in range(THREADS)]
+    results = race(
+        [partial(prolific_studies.create, one, "http://testserver", Counting()) for one in drafts]
+    )
+    return results, created
+
+
+@pytest.fixture
+def on_prolific(researcher, fake):
+    return factories.make_study(
+        researcher, factories.make_task(), shots=[2], currency="GBP", hourly_rate=12
+    )
+
+
+def test_of_many_clicks_on_publish_at_once_one_creates_the_study(on_prolific, researcher):
+    results, created = publish_at_once(on_prolific, researcher)
+    assert len(created) == 1
+    refused = [one for one in results if isinstance(one, prolific_studies.PlanError)]
+    assert (results.count(None), len(refused)) == (1, THREADS - 1)
+    assert on_prolific.prolific_studies.get().external_id == created[0]
+
+
+def test_control_without_the_condition_it_is_created_several_times(
+    on_prolific, researcher, monkeypatch
+):
+    """It costs money there, once for each. What is stored is right all the same, by the name."""
+    monkeypatch.setattr(prolific_studies, "free_to_create", lambda now: Q())
+    _results, created = publish_at_once(on_prolific, researcher)
+    assert len(created) > 1
+    assert on_prolific.prolific_studies.get().external_id in created

@@ -92,5 +92,5 @@ def test_who_counts_is_said_once():
     pair = re.compile(rf"{completed},\s*\w*in_analysis=True|in_analysis=True,\s*\w*{completed}")
     product = {path: text for path, text in sources().items() if not path.startswith("tests/")}
     assert [path for path, text in product.items() if pair.search(text)] == [
-        "annotation/models/people.py"
+        "annotation/models/participation.py"
     ]

@@ -12,8 +12,27 @@ from django.urls import reverse
 
 from annotation.models import Study
 from annotation.money.amounts import read_amount
-from annotation.study import design, lifecycle
+from annotation.study import design, design_file, lifecycle
+from annotation.study.design_file import DesignFile
 from tasks.models import Task
+
+# Option -> field of the study; amounts and the consent text are read first.
+FLAGS = {
+    "name": "name",
+    "title": "title",
+    "shots": "shots",
+    "annotators": "annotators",
+    "split": "split_number",
+    "training_order": "training_order",
+    "annotation_order": "annotation_order",
+    "seed": "seed",
+    "tasks_per_worker": "tasks_per_worker",
+    "help_examples_at_zero_shots": "help_examples_at_zero_shots",
+    "currency": "currency",
+    "minutes": "estimated_minutes",
+    "idle_limit_hours": "idle_limit_hours",
+}
+AMOUNTS = ("hourly_rate", "max_paid_hours", "budget")
 
 
 class Command(BaseCommand):
@@ -21,61 +40,45 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         orders = Study.Order.values
-        parser.add_argument("name", help="small letters, digits, hyphens")
-        parser.add_argument("--tasks", nargs="+", required=True, help="names, or NAME@VERSION")
-        parser.add_argument("--shots", nargs="+", type=int, required=True)
-        parser.add_argument("--annotators", type=int, default=3, help="per scenario (3)")
-        parser.add_argument("--split", type=int, default=1, help="number of the training file (1)")
+        parser.add_argument("name", nargs="?", help="small letters, digits, hyphens")
+        parser.add_argument(
+            "--design",
+            type=Path,
+            help="a TOML file of the whole design, with the keys of the manifest; flags go before"
+            " it",
+        )
+        parser.add_argument("--tasks", nargs="+", help="names, or NAME@VERSION")
+        parser.add_argument("--shots", nargs="+", type=int)
+        parser.add_argument("--annotators", type=int, help="per scenario (3)")
+        parser.add_argument("--split", type=int, help="number of the training file (1)")
         parser.add_argument("--title", help="what workers see (the name)")
         parser.add_argument("--owner", help="user name of the researcher (the only one)")
-        parser.add_argument("--training-order", choices=orders, default=orders[0])
-        parser.add_argument("--annotation-order", choices=orders, default=orders[0])
+        parser.add_argument("--training-order", choices=orders)
+        parser.add_argument("--annotation-order", choices=orders)
         parser.add_argument("--seed", type=int, help="of orders and ties (random)")
-        parser.add_argument("--tasks-per-worker", type=int, default=1)
-        parser.add_argument("--help-examples-at-zero-shots", action="store_true")
-        parser.add_argument("--hourly-rate", default="12.00")
-        parser.add_argument("--currency", default="USD")
+        parser.add_argument("--tasks-per-worker", type=int, help="(1)")
+        parser.add_argument("--help-examples-at-zero-shots", action="store_true", default=None)
+        parser.add_argument("--hourly-rate", help="(12.00)")
+        parser.add_argument("--currency", help="(USD)")
         parser.add_argument("--max-paid-hours", help="per task (three times the estimate)")
         parser.add_argument(
             "--budget", help="of the study (the cap for its seats and a fifth more)"
         )
-        parser.add_argument(
-            "--minutes", type=int, default=60, help="estimate that workers see (60)"
-        )
-        parser.add_argument("--idle-limit-hours", type=int, default=48)
+        parser.add_argument("--minutes", type=int, help="estimate that workers see (60)")
+        parser.add_argument("--idle-limit-hours", type=int, help="(48)")
         parser.add_argument("--consent-file", type=Path, help="UTF-8 text that workers consent to")
         parser.add_argument("--open", action="store_true", help="open it at once")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        study = Study(
-            owner=self._owner(options["owner"]),
-            name=options["name"],
-            title=options["title"] or options["name"],
-            shots=options["shots"],
-            annotators=options["annotators"],
-            split_number=options["split"],
-            training_order=options["training_order"],
-            annotation_order=options["annotation_order"],
-            tasks_per_worker=options["tasks_per_worker"],
-            help_examples_at_zero_shots=options["help_examples_at_zero_shots"],
-            hourly_rate=self._amount(options, "hourly_rate"),
-            max_paid_hours=self._amount(options, "max_paid_hours"),
-            budget=self._amount(options, "budget"),
-            currency=options["currency"],
-            estimated_minutes=options["minutes"],
-            idle_limit_hours=options["idle_limit_hours"],
-        )
-        if options["seed"] is not None:
-            study.seed = options["seed"]
-        if options["consent_file"]:
-            study.consent_text = self._text(options["consent_file"])
-        tasks = [self._task(name) for name in options["tasks"]]
-        design.suggest_limits(study, tasks)
-        try:
-            design.save_draft(study, tasks)
-        except ValidationError as error:
-            lines = [f"{f}: {m}" for f, all_of in error.message_dict.items() for m in all_of]
-            raise CommandError("The study was not made.\n" + "\n".join(lines)) from None
+        read = self._design_file(options["design"])
+        fields = (read.fields if read else {}) | self._flags(options)
+        names = options["tasks"] or (read.tasks if read else [])
+        for field, flag in (("name", "NAME"), ("shots", "--shots")):
+            if field not in fields:
+                raise CommandError(f"Say {flag}, or write {field} in a file for --design.")
+        study = Study(owner=self._owner(options["owner"]), **{"title": fields["name"], **fields})
+        tasks = [self._task(name) for name in names]
+        self._save(study, tasks, read)
         if options["open"]:
             try:
                 lifecycle.change_status(study, "open")
@@ -86,6 +89,33 @@ class Command(BaseCommand):
         )
         self.stdout.write(f"Annotators: {reverse('landing', args=[study.link_code])}")
         self.stdout.write(f"Dashboard:  {reverse('study', args=[study.name])}")
+
+    def _design_file(self, path: Path | None) -> DesignFile | None:
+        try:
+            return design_file.read(path) if path else None
+        except design_file.DesignFileError as error:
+            raise CommandError(str(error)) from None
+
+    def _flags(self, options: dict[str, Any]) -> dict[str, Any]:
+        """The fields of the study that flags set."""
+        fields = {field: options[option] for option, field in FLAGS.items()}
+        fields |= {name: self._amount(options, name) for name in AMOUNTS}
+        if options["consent_file"]:
+            fields["consent_text"] = self._text(options["consent_file"])
+        return {field: value for field, value in fields.items() if value is not None}
+
+    def _save(self, study: Study, tasks: list[Task], read: DesignFile | None) -> None:
+        """Save the draft. An error says its field, or the file and the key that set it."""
+        design.suggest_limits(study, tasks)
+        try:
+            design.save_draft(study, tasks)
+        except ValidationError as error:
+            lines = [
+                f"{read.place_of(field) if read else field}: {message}"
+                for field, messages in error.message_dict.items()
+                for message in messages
+            ]
+            raise CommandError("The study was not made.\n" + "\n".join(lines)) from None
 
     def _owner(self, name: str | None):
         users = get_user_model().objects.filter(is_active=True)

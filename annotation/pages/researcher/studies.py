@@ -82,7 +82,7 @@ def study_page(request: HttpRequest, one: Study) -> dict:
     """What the page of a study shows, in a fixed number of queries."""
     participations = (
         one.participations.select_related("scenario__task")
-        .defer("training_order", "annotation_order", "checks", "scenario__task__report")
+        .defer("training_order", "annotation_order", "checks")
         .order_by("-arrived_at", "-pk")
     )
     page = Paginator(participations, progress.PER_PAGE).get_page(request.GET.get("page"))

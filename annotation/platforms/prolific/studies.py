@@ -7,8 +7,9 @@ studies that only this group may enter; each lasts less than a day.
 """
 
 import math
+import secrets
 from contextlib import suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -229,18 +230,23 @@ def create(draft: ProlificStudy, root: str, client: Client | None = None) -> Non
     """
     client = client or Client()
     if not draft.external_id:
-        _claim(draft)
+        creation = _claim(draft)
         try:
-            made = _create(draft, root, client)
+            created = _create(draft, root, client)
         except BaseException:
-            ProlificStudy.objects.filter(pk=draft.pk).update(status=NOT_CREATED, synced_at=None)
+            _release(draft, creation, status=NOT_CREATED)
             raise
-        draft.external_id, draft.synced_at = made["id"].lower(), None
-        draft.status = str(made.get("status") or "UNPUBLISHED")[:20]
-        draft.save(update_fields=["external_id", "status", "synced_at", "signing_keys"])
+        draft.external_id = created["id"].lower()
+        draft.status = str(created.get("status") or "UNPUBLISHED")[:20]
+        known = {name: getattr(draft, name) for name in ("external_id", "status", "signing_keys")}
+        if not _release(draft, creation, **known):
+            raise PlanError(
+                f"It took too long, and somebody else has created it meanwhile: delete the study"
+                f" {draft.external_id} on Prolific, which is one too many."
+            )
     if draft.status == "UNPUBLISHED":
-        made = client.transition(draft.external_id, "PUBLISH")
-        draft.status = str(made.get("status") or "ACTIVE")[:20]
+        published = client.transition(draft.external_id, "PUBLISH")
+        draft.status = str(published.get("status") or "ACTIVE")[:20]
         draft.save(update_fields=["status"])
 
 
@@ -278,13 +284,29 @@ def _least_hourly(client: Client, workspace: str, currency: str) -> int:
     return LEAST_HOURLY[currency]
 
 
-def _claim(draft: ProlificStudy) -> None:
-    """Of two who press Publish at once only one goes on: a study there costs money."""
-    now = database_now()
-    at_it = Q(status=CREATING, synced_at__gt=now - LONGEST_CREATION)
-    free = ProlificStudy.objects.filter(pk=draft.pk, external_id=None).exclude(at_it)
-    if not free.update(status=CREATING, synced_at=now):
+def _claim(draft: ProlificStudy) -> str:
+    """Of two who press Publish at once only one goes on: a study there costs money.
+
+    Returns the name of this creation, which holds for LONGEST_CREATION. Raises PlanError.
+    """
+    now, creation = database_now(), secrets.token_hex(16)
+    # A conditional update decides: of two at once the second finds the first one's claim.
+    free = ProlificStudy.objects.filter(free_to_create(now), pk=draft.pk, external_id=None)
+    claimed = free.update(status=CREATING, creation=creation, creation_until=now + LONGEST_CREATION)
+    if not claimed:
         raise PlanError("Somebody is creating it at this moment: look again in two minutes.")
+    return creation
+
+
+def free_to_create(now: datetime) -> Q:
+    """Nobody is creating it, or whoever was has not ended in time."""
+    return Q(creation_until=None) | Q(creation_until__lte=now)
+
+
+def _release(draft: ProlificStudy, creation: str, **fields: Any) -> bool:
+    """End this creation and store what came of it, unless another one has begun meanwhile."""
+    ours = ProlificStudy.objects.filter(pk=draft.pk, creation=creation)
+    return bool(ours.update(creation="", creation_until=None, **fields))
 
 
 def _groups(draft: ProlificStudy, client: Client, workspace: str) -> None:

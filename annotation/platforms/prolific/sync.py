@@ -181,12 +181,11 @@ def _sync_one(one: ProlificStudy, client: Client, done: Synced) -> Found:
     _note_what_costs(one, rows)
     before, there = status_of(one.status), client.study(one.external_id)
     one.status = str(there["status"])[:20]
-    one.synced_at = timezone.now()
     if one.signed:
         one.signing_keys = client.signing_keys()
     one.save(
         update_fields=[
-            "status", "synced_at", "signing_keys", "returns_open", "returns_until",
+            "status", "signing_keys", "returns_open", "returns_until",
             "approved_unknown",
         ]
     )  # fmt: skip

@@ -6,11 +6,10 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.db.models import IntegerField, QuerySet
 
-from annotation.models import Qualification, Study
+from annotation.models import Study
 from annotation.money.amounts import AmountField
 from annotation.pages.fields import WholeNumberField
 from annotation.study import design
-from annotation.study.design import SCALES
 from tasks.models import Task
 
 
@@ -21,7 +20,7 @@ def task_label(task: Task) -> str:
 
 
 class StudyForm(forms.ModelForm):
-    """Everything that opening freezes.
+    """Everything that opening freezes; the model says how its fields are called and explained.
 
     `version` says which draft the page was made from, so that a second tab or a second owner
     cannot write over what the first has saved.
@@ -30,9 +29,7 @@ class StudyForm(forms.ModelForm):
     tasks = forms.ModelMultipleChoiceField(
         Task.objects.none(), widget=forms.CheckboxSelectMultiple, required=False
     )
-    shots = forms.CharField(
-        help_text="Numbers with blanks between them, such as 0 10 20 30. 0 has no training step."
-    )
+    shots = forms.CharField(help_text=Study._meta.get_field("shots").help_text)
     version = forms.CharField(widget=forms.HiddenInput, required=False)
 
     class Meta:
@@ -44,52 +41,6 @@ class StudyForm(forms.ModelForm):
             field.name: WholeNumberField
             for field in Study._meta.fields
             if isinstance(field, IntegerField) and field.name in design.FORM_FIELDS
-        }
-        labels = {
-            "split_number": "Number of the training file",
-            "annotators": "Annotators per scenario",
-            "tasks_per_worker": "Tasks per worker",
-            "help_examples_at_zero_shots": "Show the help windows' examples at zero shots too",
-            "estimated_minutes": "Estimated minutes",
-            "idle_limit_hours": "Idle limit in hours",
-            "idle_cutoff_seconds": "Longest gap that counts as work, in seconds",
-            "max_paid_hours": "Most paid hours per task",
-            "budget": "Budget of the study",
-            "max_screen_outs_in_a_row": "Pause after so many screened out in a row",
-            "computer_only": "For computers only, not for phones",
-            "comprehension_attempts": "Attempts at the questions",
-            "qualification": "After the training step",
-            "qualification_threshold": "Threshold of that rule",
-            "decision_minutes": "Minutes that a worker waits for a decision at most",
-            "attention_checks": "Attention checks per worker",
-            "exit_questionnaire": "Ask a few questions at the end",
-        }
-        help_texts = {
-            "name": "For links and files: small letters, digits, hyphens.",
-            "title": "What workers see.",
-            "idle_limit_hours": "After that long without an answer the seat is free again.",
-            "hourly_rate": "Everybody earns at least this for the time worked, also when they end"
-            " early. 0 for volunteers.",
-            "base_reward": "Who completes earns at least this.",
-            "minimum_pay": "Who saw an example earns at least this.",
-            "max_paid_hours": "The cap of what one person earns, waiting and top-ups included;"
-            " workers are told. Needed to open a study that pays by the hour.",
-            "budget": "A place is given out only while everybody seated and one more can earn the"
-            " cap within it. Needed to open a paid study; fees of a platform come on top.",
-            "idle_cutoff_seconds": "Between two signs of work (the page gives one every 20 seconds"
-            " while it is used).",
-            "comprehension_questions": "Optional, asked before the first example: a question, then"
-            " its options, each on a line that begins with - or, for the right one, with *. A"
-            " blank line between two questions.",
-            "qualification": "Declared before the study opens. Screening out is a paid exit.",
-            "qualification_threshold": "; ".join(
-                f"{Qualification(rule).label}: {words}" for rule, (_most, words) in SCALES.items()
-            ),
-            "max_screen_outs_in_a_row": "The study then pauses by itself until you look and reopen"
-            " it. Empty: never.",
-            "attention_checks": "Taken from the task's file of checks; never in S1.",
-            "consent_text": "Markdown. A changed text is a new version.",
-            "seed": "Decides ties between scenarios and the orders of examples.",
         }
 
     def __init__(self, *args: Any, **kwargs: Any):

@@ -1,98 +1,28 @@
-"""Workers and their participations: who takes part, on which seat, and what was decided."""
+"""Participations: one worker in one scenario, on which seat, and how far."""
 
 import itertools
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
 from annotation.models.answers import LONGEST_COUNTED_GAP, Turn
-from annotation.models.study import Kind, Scenario, Step, Study, new_code, new_token
+from annotation.models.scenario import Scenario
+from annotation.models.study import Kind, Step, Study, new_token
+from annotation.models.worker import Worker
 from tasks import frozen
 from tasks.clock import database_now
+from tasks.models.choices import one_of
 
 if TYPE_CHECKING:
     from annotation.models.recruiting import Submission
 
 # A seat is held so long for somebody who reads the consent text.
 HELD_UNTIL_CONSENT = timedelta(minutes=10)
-# A declined scenario is the only one that its worker is offered for so long.
-OFFERED_AGAIN_FOR = timedelta(days=1)
 # Somebody without a sign of work for longer than this is not at work now.
 AT_WORK_WITHIN = timedelta(minutes=10)
-
-
-class PersonalLink(models.Model):
-    """A one-time link with a name of the researcher's choice: its holder is one worker."""
-
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="personal_links")
-    name = models.CharField(max_length=200)
-    code = models.CharField(max_length=40, unique=True, default=new_code)
-    created_at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        ordering = ["pk"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["study", "name"], name="a_name_has_one_personal_link_in_a_study"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class Worker(models.Model):
-    """Somebody (or something) that answers. `key` is a keyed hash of recruiter and id."""
-
-    key = models.CharField(max_length=64, unique=True)
-    recruiter = models.CharField(max_length=80)
-    kind = models.CharField(max_length=10, choices=Kind)
-    created_at = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        constraints = [
-            models.CheckConstraint(
-                condition=Q(kind__in=Kind.values), name="a_worker_is_of_a_known_kind"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.key[:8]}"
-
-
-class KeyCheck(models.Model):
-    """By what a key is recognised that ids are hashed or encrypted under (key_check.py)."""
-
-    name = models.CharField(max_length=20, unique=True)
-    value = models.CharField(max_length=64)
-
-    def __str__(self) -> str:
-        return self.name
-
-
-class Exposure(models.Model):
-    """This worker has seen an example of this task: at most once, in any version, for ever.
-
-    No foreign key: the row must outlive the worker, the study and every purge.
-    """
-
-    worker_key = models.CharField(max_length=64)
-    task_name = models.CharField(max_length=40)
-    since = models.DateTimeField(auto_now_add=True)
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["worker_key", "task_name"], name="a_worker_takes_part_once_per_task"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.worker_key[:8]} {self.task_name}"
 
 
 class Status(models.TextChoices):
@@ -243,6 +173,8 @@ class Participation(models.Model):
     class Meta:
         ordering = ["study", "scenario", "pk"]
         constraints = [
+            one_of("kind", Kind, "a_participation_is_of_a_known_kind"),
+            one_of("status", Status, "a_participation_has_a_known_status"),
             models.UniqueConstraint(
                 fields=["scenario", "kind", "seat_number"], name="a_seat_is_taken_once"
             ),
@@ -266,24 +198,6 @@ class Participation(models.Model):
                     seat_number__isnull=True,
                 ),
                 name="live_or_analysed_means_seated",
-            ),
-            models.CheckConstraint(
-                condition=Q(
-                    status__in=[
-                        "arrived",
-                        "working",
-                        "waiting",
-                        "between",
-                        "completed",
-                        "screened_out",
-                        "returned",
-                        "expired",
-                        "refused",
-                        "withdrawn",
-                        "rejected",
-                    ]
-                ),
-                name="a_participation_has_a_known_status",
             ),
         ]
 
@@ -370,123 +284,3 @@ class Tombstone(models.Model):
 
     def __str__(self) -> str:
         return f"tombstone of {self.participation_id}"
-
-
-class Allocation(models.Model):
-    """Why a scenario was chosen for an arrival: which could be joined, and how full they were.
-
-    `arrival` counts the choices made in the study, for all kinds. With the study's seed it decides
-    ties, so that every choice can be made again from this row.
-    """
-
-    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="allocations")
-    arrival = models.PositiveIntegerField()
-    kind = models.CharField(max_length=10, choices=Kind)
-    # [[key of the scenario, seats taken, seats], ...] of those that could be joined.
-    candidates = models.JSONField()
-    scenario = models.ForeignKey(Scenario, on_delete=models.PROTECT, related_name="allocations")
-    at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        ordering = ["study", "arrival"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["study", "arrival"], name="each_arrival_is_allocated_once"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.study} arrival {self.arrival}"
-
-
-class DeclinedOfferQuerySet(models.QuerySet["DeclinedOffer"]):
-    def fresh(self, now: datetime) -> "DeclinedOfferQuerySet":
-        """Those that are younger than a day: older ones count no more, and are swept."""
-        return self.filter(declined_at__gt=now - OFFERED_AGAIN_FOR)
-
-
-class DeclinedOffer(models.Model):
-    """The scenario that somebody declined to take part in: for a day they are offered no other.
-
-    All that is kept of them is the keyed hash, and the count in the scenario.
-    """
-
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="+")
-    scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="+")
-    worker_key = models.CharField(max_length=64)
-    declined_at = models.DateTimeField()
-
-    objects = DeclinedOfferQuerySet.as_manager()
-
-    class Meta:
-        constraints = [
-            models.UniqueConstraint(
-                fields=["study", "worker_key"], name="a_worker_has_one_declined_offer_in_a_study"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.worker_key[:8]} declined {self.scenario}"
-
-
-class Decision(models.Model):
-    """Something was decided about a participation, by somebody or by the design's rule, and why.
-
-    Facts of which none follows from another: in the analysis or not, paid or not, qualified after
-    the training step or not, and that unusually high entries of the ledger may be paid (always
-    yes, and for what was entered before it).
-    """
-
-    class About(models.TextChoices):
-        ANALYSIS = "analysis", "in the analysis"
-        PAY = "pay", "paid"
-        QUALIFICATION = "qualification", "qualified"
-        RELEASE = "release", "released for payment"
-
-    participation = models.ForeignKey(
-        Participation, on_delete=models.PROTECT, related_name="decisions"
-    )
-    about = models.CharField(max_length=13, choices=About)
-    outcome = models.BooleanField()
-    reason = models.TextField()
-    by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
-    at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        ordering = ["at", "pk"]
-        constraints = [
-            models.CheckConstraint(condition=~Q(reason=""), name="a_decision_has_a_reason")
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.participation} {'' if self.outcome else 'not '}{self.get_about_display()}"
-
-
-class ExitAnswers(models.Model):
-    """What a worker told at the end, if they wanted to; erased when they withdraw."""
-
-    class SeenBefore(models.TextChoices):
-        NO = "no", "No"
-        YES = "yes", "Yes"
-        UNSURE = "unsure", "Not sure"
-
-    participation = models.OneToOneField(
-        Participation, on_delete=models.PROTECT, related_name="exit_answers"
-    )
-    seen_before = models.CharField(
-        "Had you seen these texts or this task before?",
-        max_length=6,
-        choices=SeenBefore,
-        blank=True,
-    )
-    ai_used = models.CharField(
-        "Did you use an AI tool, such as a chatbot?", max_length=6, choices=SeenBefore, blank=True
-    )
-    tools = models.TextField("Which tools or people helped you, if any?", blank=True)
-    comments = models.TextField("Is there anything that you want to tell us?", blank=True)
-    at = models.DateTimeField(default=timezone.now)
-
-    def __str__(self) -> str:
-        return f"exit answers of {self.participation}"

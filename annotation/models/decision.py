@@ -1,0 +1,87 @@
+"""What was decided about a participation, and what its worker told at the end."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils import timezone
+
+from annotation.models.participation import Participation
+from tasks.models.choices import one_of
+
+
+class About(models.TextChoices):
+    ANALYSIS = "analysis", "in the analysis"
+    PAY = "pay", "paid"
+    QUALIFICATION = "qualification", "qualified"
+    RELEASE = "release", "released for payment"
+
+
+class Decision(models.Model):
+    """Something was decided about a participation, by somebody or by the design's rule, and why.
+
+    Facts of which none follows from another: in the analysis or not, paid or not, qualified after
+    the training step or not, and that unusually high entries of the ledger may be paid (always
+    yes, and for what was entered before it).
+    """
+
+    About = About
+
+    participation = models.ForeignKey(
+        Participation, on_delete=models.PROTECT, related_name="decisions"
+    )
+    about = models.CharField(max_length=13, choices=About)
+    outcome = models.BooleanField()
+    reason = models.TextField()
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["at", "pk"]
+        constraints = [
+            one_of("about", About, "a_decision_is_about_something_known"),
+            models.CheckConstraint(condition=~Q(reason=""), name="a_decision_has_a_reason"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.participation} {'' if self.outcome else 'not '}{self.get_about_display()}"
+
+
+class SeenBefore(models.TextChoices):
+    NO = "no", "No"
+    YES = "yes", "Yes"
+    UNSURE = "unsure", "Not sure"
+
+
+class ExitAnswers(models.Model):
+    """What a worker told at the end, if they wanted to; erased when they withdraw."""
+
+    SeenBefore = SeenBefore
+
+    participation = models.OneToOneField(
+        Participation, on_delete=models.PROTECT, related_name="exit_answers"
+    )
+    seen_before = models.CharField(
+        "Had you seen these texts or this task before?",
+        max_length=6,
+        choices=SeenBefore,
+        blank=True,
+    )
+    ai_used = models.CharField(
+        "Did you use an AI tool, such as a chatbot?", max_length=6, choices=SeenBefore, blank=True
+    )
+    tools = models.TextField("Which tools or people helped you, if any?", blank=True)
+    comments = models.TextField("Is there anything that you want to tell us?", blank=True)
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        constraints = [
+            one_of(
+                "seen_before", SeenBefore, "seen_before_is_yes_no_unsure_or_empty", or_empty=True
+            ),
+            one_of("ai_used", SeenBefore, "ai_used_is_known_or_empty", or_empty=True),
+        ]
+
+    def __str__(self) -> str:
+        return f"exit answers of {self.participation}"

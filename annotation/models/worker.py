@@ -1,0 +1,75 @@
+"""Workers: who takes part, by keyed hashes alone, and which tasks they have met."""
+
+from django.db import models
+from django.utils import timezone
+
+from annotation.models.study import Kind, Study, new_code
+from tasks.models.choices import one_of
+
+
+class PersonalLink(models.Model):
+    """A one-time link with a name of the researcher's choice: its holder is one worker."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="personal_links")
+    name = models.CharField(max_length=200)
+    code = models.CharField(max_length=40, unique=True, default=new_code)
+    created_at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "name"], name="a_name_has_one_personal_link_in_a_study"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Worker(models.Model):
+    """Somebody (or something) that answers. `key` is a keyed hash of recruiter and id."""
+
+    key = models.CharField(max_length=64, unique=True)
+    recruiter = models.CharField(max_length=80)
+    kind = models.CharField(max_length=10, choices=Kind)
+    created_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            one_of("kind", Kind, "a_worker_is_of_a_known_kind"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.key[:8]}"
+
+
+class KeyCheck(models.Model):
+    """By what a key is recognised that ids are hashed or encrypted under (key_check.py)."""
+
+    name = models.CharField(max_length=20, unique=True)
+    value = models.CharField(max_length=64)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Exposure(models.Model):
+    """This worker has seen an example of this task: at most once, in any version, for ever.
+
+    No foreign key: the row must outlive the worker, the study and every purge.
+    """
+
+    worker_key = models.CharField(max_length=64)
+    task_name = models.CharField(max_length=40)
+    since = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["worker_key", "task_name"], name="a_worker_takes_part_once_per_task"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.worker_key[:8]} {self.task_name}"

@@ -1,0 +1,137 @@
+"""A whole design as a TOML file: the keys of the manifest that a researcher decides.
+
+`tasks` are names ("MNLI", or "MNLI@2" for a version) or tables with `name` and `version`, as in the
+manifest. `shots`, `annotators` and `split_number` stand for its scenarios, which follow from them.
+An empty text leaves open what may be empty in the form.
+"""
+
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.db import models
+
+from annotation.models import Study
+from annotation.money.amounts import read_amount
+
+# Key of the file (and of the manifest, but for the three above) -> field of the study.
+FIELDS = {
+    **{
+        name: name
+        for name in (
+            "name", "title", "shots", "annotators", "split_number", "training_order",
+            "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
+            "hourly_rate", "currency", "estimated_minutes", "idle_limit_hours",
+            "comprehension_questions", "comprehension_attempts", "max_screen_outs_in_a_row",
+            "attention_checks", "exit_questionnaire", "computer_only", "consent_text",
+        )
+    },
+    "pay.base_reward": "base_reward",
+    "pay.minimum_pay": "minimum_pay",
+    "pay.max_paid_hours": "max_paid_hours",
+    "pay.budget": "budget",
+    "pay.idle_cutoff_seconds": "idle_cutoff_seconds",
+    "qualification.rule": "qualification",
+    "qualification.threshold": "qualification_threshold",
+    "qualification.decision_minutes": "decision_minutes",
+}  # fmt: skip
+TABLES = ("pay", "qualification")
+# What each kind of field is written as, and how that is said; bool is an int to Python.
+WRITTEN: dict[type[models.Field], tuple[tuple[type, ...], str]] = {
+    models.BooleanField: ((bool,), "true or false"),
+    models.IntegerField: ((int,), "a whole number"),
+    models.FloatField: ((int, float), "a number"),
+    models.DecimalField: ((str, int, float), 'an amount, such as "12.00"'),
+    models.JSONField: ((list,), "a list of whole numbers"),
+    models.CharField: ((str,), "a text"),
+    models.TextField: ((str,), "a text"),
+}
+
+
+class DesignFileError(ValueError):
+    """What is wrong with the file, its name and the key included; for people."""
+
+
+@dataclass(frozen=True)
+class DesignFile:
+    """The fields of the study that a file sets, and the tasks that it names."""
+
+    path: Path
+    fields: dict[str, Any]
+    tasks: list[str]
+
+    def place_of(self, field: str) -> str:
+        """Where that field of the study stands: the file and the key."""
+        key = next((key for key, name in FIELDS.items() if name == field), field)
+        return f"{self.path}: {key}"
+
+
+def read(path: Path) -> DesignFile:
+    """Read and convert the file; the rules of the design are checked when it is saved.
+
+    Raises DesignFileError.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise DesignFileError(f"{path}: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise DesignFileError(f"{path}: this is no TOML: {error}") from None
+    fields, tasks = {}, []
+    for key, value in _keys(path, data):
+        if key == "tasks":
+            tasks = [_task(path, task) for task in _list(path, value)]
+        elif key in FIELDS:
+            fields[FIELDS[key]] = _value(path, key, value)
+        else:
+            known = ", ".join(["tasks", *FIELDS])
+            raise DesignFileError(f"{path}: {key}: there is no such key. Known: {known}.")
+    return DesignFile(path, fields, tasks)
+
+
+def _keys(path: Path, data: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Each key with its table's name before it, and its value."""
+    for key, value in data.items():
+        if key not in TABLES:
+            yield key, value
+        elif isinstance(value, dict):
+            yield from ((f"{key}.{inner}", held) for inner, held in value.items())
+        else:
+            raise DesignFileError(f"{path}: {key}: write a table, [{key}].")
+
+
+def _list(path: Path, value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise DesignFileError(f"{path}: tasks: write a list of names.")
+    return value
+
+
+def _task(path: Path, task: Any) -> str:
+    """NAME or NAME@VERSION."""
+    if isinstance(task, str):
+        return task
+    if isinstance(task, dict) and isinstance(task.get("name"), str):
+        unknown = sorted(set(task) - {"name", "version"})
+        if unknown:
+            raise DesignFileError(f"{path}: tasks.{unknown[0]}: there is no such key.")
+        return f"{task['name']}@{task['version']}" if "version" in task else task["name"]
+    raise DesignFileError(f"{path}: tasks: write names, such as MNLI or MNLI@2.")
+
+
+def _value(path: Path, key: str, value: Any) -> Any:
+    """The value as the field holds it."""
+    field = Study._meta.get_field(FIELDS[key])
+    if value == "" and field.null:  # TOML has no null
+        return None
+    types, words = next(held for kind, held in WRITTEN.items() if isinstance(field, kind))
+    right = isinstance(value, types) and (bool in types or not isinstance(value, bool))
+    if right and isinstance(field, models.DecimalField):
+        try:
+            return read_amount(str(value))
+        except ValueError:
+            right = False
+    if not right:
+        raise DesignFileError(f"{path}: {key}: write {words}.")
+    return value

@@ -1,0 +1,68 @@
+"""Every field with choices has a CHECK: the database itself refuses another value."""
+
+import pytest
+from django.apps import apps
+from django.db import IntegrityError, connection, models, transaction
+from django.db.models import Q
+
+from annotation import guards
+from annotation.models import (
+    AccessRule,
+    Allocation,
+    Decision,
+    ExitAnswers,
+    LedgerEntry,
+    Member,
+    PaymentBatch,
+)
+from tasks.models import Job
+from tests import factories
+
+FIELDS = {
+    f"{model.__name__}.{field.name}": (model, field.name)
+    for app in ("annotation", "tasks")
+    for model in apps.get_app_config(app).get_models()
+    for field in model._meta.local_fields
+    if field.choices
+}
+
+
+@pytest.fixture
+def rows(researcher, other_researcher):
+    """At least one row of every model that has a field with choices."""
+    study = factories.make_study(researcher, factories.make_task(), shots=[2])
+    participation = factories.seat(study.scenarios.get())
+    mine = {"participation": participation}
+    Member.objects.create(study=study, user=other_researcher, role="analyst")
+    AccessRule.objects.create(
+        study=study, effect="deny", criterion="task", value="toy-places", made_by=researcher
+    )
+    Allocation.objects.create(
+        study=study, arrival=1, kind="person", candidates=[], scenario=participation.scenario
+    )
+    Decision.objects.create(**mine, about="pay", outcome=True, reason="a test")
+    ExitAnswers.objects.create(**mine, seen_before="no", ai_used="")
+    LedgerEntry.objects.create(**mine, kind="bonus", cents=1, currency="USD", reason="a test")
+    PaymentBatch.objects.create(study=study, method="hand")
+    Job.objects.create(kind="bootstrap", key="k", parameters={}, total=1)
+    guards.lift(connection)  # it is the constraint that has to refuse
+
+
+def own_check(model: type[models.Model], field: str) -> str:
+    """The name of the constraint about this field alone."""
+    for constraint in model._meta.constraints:
+        if isinstance(constraint, models.CheckConstraint) and isinstance(constraint.condition, Q):
+            children = constraint.condition.children
+            if len(children) == 1 and children[0][0] == f"{field}__in":
+                return constraint.name
+    return "none"
+
+
+@pytest.mark.parametrize(("model", "field"), FIELDS.values(), ids=FIELDS)
+def test_the_database_refuses_a_value_that_is_no_choice(rows, model, field):
+    row = model.objects.all()[:1]
+    assert row, "add a row of this model to the fixture"
+    values = model.objects.filter(pk=row[0].pk)
+    with pytest.raises(IntegrityError, match=own_check(model, field)), transaction.atomic():
+        values.update(**{field: "?"})
+    values.update(**{field: getattr(row[0], field)})  # the control

@@ -1,0 +1,157 @@
+"""A whole design as a TOML file for `create_study --design`."""
+
+import json
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from annotation.models import Study
+from annotation.study import design, design_file
+from tests import factories
+
+# Every key, each with another value than the default.
+WHOLE = """
+name = "whole"
+title = "The whole design"
+tasks = ["toy-places"]
+shots = [0, 2]
+annotators = 4
+split_number = 2
+training_order = "file_order"
+annotation_order = "contexts_together"
+seed = 11
+tasks_per_worker = 1
+help_examples_at_zero_shots = true
+hourly_rate = "9.50"
+currency = "GBP"
+estimated_minutes = 20
+idle_limit_hours = 24
+comprehension_questions = "What is asked?\\n* places\\n- times"
+comprehension_attempts = 3
+max_screen_outs_in_a_row = 4
+attention_checks = 0
+exit_questionnaire = true
+computer_only = true
+consent_text = "Please take part."
+
+[pay]
+base_reward = "1.50"
+minimum_pay = 1
+max_paid_hours = 2.5
+budget = "500.00"
+idle_cutoff_seconds = 90
+
+[qualification]
+rule = "minimum"
+threshold = 60
+decision_minutes = 30
+"""
+
+
+@pytest.fixture
+def task(db):
+    return factories.make_task(splits=2)
+
+
+@pytest.fixture
+def create(researcher, task, tmp_path):
+    """Run the command on a file of that text."""
+
+    def run(text: str, *flags: str) -> None:
+        file = tmp_path / "design.toml"
+        file.write_text(text)
+        call_command("create_study", "--design", str(file), *flags)
+
+    return run
+
+
+def test_every_field_of_the_form_has_a_key():
+    assert {*design_file.FIELDS.values(), "tasks"} == set(design.FORM_FIELDS)
+
+
+def test_what_the_file_says_is_what_the_manifest_freezes(create):
+    create(WHOLE, "--open")
+    study = Study.objects.get()
+    manifest = json.loads(study.manifest)
+    assert [(s["shots"], s["split"], s["seats"]) for s in manifest["scenarios"]] == [
+        (0, None, 4),
+        (2, 2, 4),
+    ]
+    assert manifest["pay"].pop("cap") == "23.75"
+    assert manifest["pay"].pop("active_time") == "sum of min(gap, 90 s) between signs of work"
+    assert manifest["pay"] == {
+        "base_reward": "1.50", "minimum_pay": "1.00", "max_paid_hours": "2.5", "budget": "500.00",
+    }  # fmt: skip
+    rule = {name: manifest["qualification"][name] for name in ("rule", "threshold")}
+    assert rule == {"rule": "minimum", "threshold": 60.0}
+    assert manifest["qualification"]["decision_minutes"] == 30
+    plain = {
+        "title": "The whole design", "training_order": "file_order", "seed": 11,
+        "annotation_order": "contexts_together", "tasks_per_worker": 1, "hourly_rate": "9.50",
+        "help_examples_at_zero_shots": True, "currency": "GBP", "estimated_minutes": 20,
+        "idle_limit_hours": 24, "comprehension_attempts": 3, "max_screen_outs_in_a_row": 4,
+        "comprehension_questions": "What is asked?\n* places\n- times", "attention_checks": 0,
+        "exit_questionnaire": True, "computer_only": True, "consent_text": "Please take part.",
+    }  # fmt: skip
+    assert {name: manifest[name] for name in plain} == plain
+
+
+def test_tasks_stand_in_the_file_as_in_the_manifest_too(create, task):
+    tables = f'[[tasks]]\nname = "{task.name}"\nversion = {task.version}\n'
+    create(f'name = "tables"\nshots = [0]\n{tables}')
+    assert list(Study.objects.get().tasks.all()) == [task]
+
+
+def test_a_flag_goes_before_the_file(create):
+    create(WHOLE, "--annotators", "2", "--hourly-rate", "10")
+    study = Study.objects.get()
+    assert (study.annotators, study.hourly_rate, study.currency) == (2, 10, "GBP")
+
+
+def test_an_empty_text_leaves_open_what_may_be_empty(create):
+    create(WHOLE.replace("in_a_row = 4", 'in_a_row = ""'))
+    assert Study.objects.get().max_screen_outs_in_a_row is None
+
+
+@pytest.mark.parametrize(
+    ("line", "key", "reason"),
+    [
+        ("seats = 3", "seats", "there is no such key. Known: tasks, name"),
+        ("annotators = true", "annotators", "write a whole number"),
+        ("annotators = 2.5", "annotators", "write a whole number"),
+        ("annotators = 0", "annotators", "greater than or equal to 1"),
+        ('computer_only = "yes"', "computer_only", "write true or false"),
+        ("title = 7", "title", "write a text"),
+        ('shots = "0 2"', "shots", "write a list of whole numbers"),
+        ("shots = [3]", "shots", "no training file of 3"),
+        ('hourly_rate = "1e3"', "hourly_rate", "write an amount"),
+        ("hourly_rate = true", "hourly_rate", "write an amount"),
+        ("tasks = [7]", "tasks", "write names, such as MNLI"),
+        ('pay = "much"', "pay", r"write a table, \[pay\]"),
+        ("[pay]\ncap = 7", "pay.cap", "there is no such key"),
+        ("[pay]\nidle_cutoff_seconds = 5", "pay.idle_cutoff_seconds", "10"),
+        ('[qualification]\nrule = "luck"', "qualification.rule", "not a valid choice"),
+        ('[qualification]\nrule = "minimum"', "qualification.threshold", "needs a threshold"),
+    ],
+)
+def test_an_error_names_the_file_and_the_key(create, line, key, reason):
+    lines = {"name": '"pilot"', "tasks": '["toy-places"]', "shots": "[2]"}
+    lines.pop(line.split(" = ")[0], None)
+    text = "\n".join(f"{name} = {value}" for name, value in lines.items())
+    with pytest.raises(CommandError, match=rf"design\.toml: {key}: .*{reason}"):
+        create(f"{text}\n{line}\n")
+    assert not Study.objects.exists()
+
+
+@pytest.mark.parametrize("text", ["shots = [", "\x00"])
+def test_what_is_no_toml_is_said_so(create, text):
+    with pytest.raises(CommandError, match=r"design\.toml: this is no TOML"):
+        create(text)
+
+
+def test_without_a_name_or_shots_it_says_what_is_missing(create):
+    with pytest.raises(CommandError, match="Say NAME, or write name"):
+        create("shots = [2]")
+    with pytest.raises(CommandError, match="Say --shots, or write shots"):
+        create('name = "pilot"')
