@@ -41,6 +41,7 @@ lint: .venv/dev
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	git ls-files 'templates/*.html' | grep -v -e /_pieces.html -e /_layers.html | xargs $(BIN)/djade --check --target-version 5.2
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
 bench: .venv/dev  ## the load with its yardstick in the same run, then tables and files of a replication, the dashboard, and uploads beside annotators

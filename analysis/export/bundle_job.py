@@ -149,7 +149,7 @@ def _further(part: str, study: Study, job: Job) -> dict[str, str]:
     if part == "zip" and _archive(job).exists():
         return {}  # made by a process that was stopped before it could say so
     if not folder.is_dir():
-        raise jobs.JobError("The files made so far are not there any more. Prepare it anew.")
+        raise jobs.JobError("The files made so far are not there any more. Prepare it again.")
     if part == "verify":
         release.verify(folder)
     elif part == "zip":

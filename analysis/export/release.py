@@ -30,8 +30,10 @@ from tasks.csv_files import write_csv
 
 STYLES = {
     "pico.css": "vendor/pico-2.1.1.min.css",
-    "site.css": "css/site.css",
-    "researcher.css": "css/researcher.css",
+    **{
+        f"{name}.css": f"css/{name}.css"
+        for name in ("tokens", "base", "worker", "highlighter", "reveal", "researcher", "print")
+    },
 }
 # What people wrote: file -> columns.
 WRITTEN = {"decisions.csv": ["reason"], "questionnaire.csv": ["tools", "comments"]}

@@ -6,6 +6,8 @@
  * page tells how often and how long it was left, and that something was pasted, never what.
  */
 
+import { earnedInWords, timeInWords } from "./time-worked.js";
+
 const EVERY = 20_000; // milliseconds between two signs of work
 const USED = ["pointerdown", "pointermove", "keydown", "scroll", "touchstart", "input"];
 
@@ -46,10 +48,11 @@ async function ping() {
   if (!shown || !token) return;
   const sent = told;
   told = { blurs: 0, away_seconds: 0, pastes: 0 };
-  const body = new URLSearchParams({ turn: shown.dataset.key, csrfmiddlewaretoken: token, ...sent });
+  const body = new URLSearchParams({ turn: shown.dataset.key, csrfmiddlewaretoken: token });
+  for (const name in sent) body.set(name, String(sent[name]));
   try {
     const reply = await fetch(shown.dataset.ping, { method: "POST", body, keepalive: true });
-    if (!reply.ok) throw new Error(reply.status);
+    if (!reply.ok) throw new Error(`${reply.status}`);
   } catch {
     for (const name in sent) told[name] += sent[name];
   }
@@ -74,12 +77,10 @@ export function startClock(turn) {
 
 function showTime() {
   if (!clock) return;
-  const minutes = Math.floor(clock.seconds / 60);
-  write(clock.shown, minutes < 60 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`);
+  write(clock.shown, timeInWords(clock.seconds));
   if (!clock.earned) return;
   const { earned, most = Infinity } = clock.earned.dataset;
-  const cents = Math.floor((Number(earned) * Math.min(clock.seconds, Number(most))) / 36);
-  write(clock.earned, (cents / 100).toFixed(2));
+  write(clock.earned, earnedInWords(clock.seconds, Number(earned), Number(most)));
 }
 
 function write(element, text) {

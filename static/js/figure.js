@@ -1,14 +1,16 @@
-/* <vega-figure src="...json" label="...">: a Vega-Lite figure in the colours and the width of the
-   page. Without this script its own content stands there.
+/**
+ * <vega-figure src="...json" label="...">: a Vega-Lite figure in the colours and the width of the
+ * page. Without this script its own content stands there.
+ *
+ * Vega runs under `script-src 'self'; style-src 'self'`: expressions are interpreted (`ast`), and no
+ * style element is made (`defaultStyle`, `disableDefaultStyle`); researcher.css says what these would.
+ */
 
-   Vega runs under `script-src 'self'; style-src 'self'`: expressions are interpreted (`ast`), and no
-   style element is made (`defaultStyle`, `disableDefaultStyle`); site.css has what they would say. */
+import { fitted } from "./figure-size.js";
 
-const NARROWEST = 240; // px that a panel needs
-const AXIS = 62; // px left of a row for its axis, and right of it for half a label
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
-/** The chart's config in the colours of site.css, over that of the specification. */
+/** The chart's config in the colours of tokens.css, over that of the specification. */
 function inColoursOfThePage(config) {
   const token = getComputedStyle(document.documentElement);
   const of = (name) => token.getPropertyValue(`--${name}`).trim();
@@ -26,22 +28,6 @@ function inColoursOfThePage(config) {
     mark: { color: of("ink") },
     rule: { color: of("ink") },
     style: { annotator: { color: of("ink-soft") }, baseline: { color: of("ink-soft") } },
-  };
-}
-
-/** As many panels in a row as have room, at most those of the specification and of the data. */
-function fitted(specification, width) {
-  const rows = Object.values(specification.datasets)[0];
-  const panels = new Set(rows.map((row) => row[specification.facet.field])).size;
-  const room = Math.max(1, Math.floor((width - AXIS) / NARROWEST));
-  const columns = Math.min(specification.columns, panels, room);
-  const gaps = (columns - 1) * specification.spacing;
-  const wide = Math.min(480, Math.floor((width - AXIS - gaps) / columns));
-  return {
-    ...specification,
-    columns,
-    spec: { ...specification.spec, width: wide },
-    config: inColoursOfThePage(specification.config),
   };
 }
 
@@ -72,7 +58,7 @@ class VegaFigure extends HTMLElement {
     this.result?.finalize();
   }
 
-  /** Draw anew; one drawing at a time, the last wish wins. */
+  /** Draw again; one drawing at a time, the last wish wins. */
   async draw() {
     this.wanted = true;
     if (this.drawing || !this.specification) return;
@@ -81,7 +67,9 @@ class VegaFigure extends HTMLElement {
       this.wanted = false;
       this.drawnWidth = this.clientWidth;
       this.result?.finalize();
-      this.result = await vegaEmbed(this, fitted(this.specification, this.drawnWidth), {
+      const drawing = fitted(this.specification, this.drawnWidth);
+      drawing.config = inColoursOfThePage(drawing.config);
+      this.result = await vegaEmbed(this, drawing, {
         mode: "vega-lite",
         renderer: "svg",
         ast: true,

@@ -112,7 +112,7 @@ class SpanAnswer extends HTMLElement {
     this.querySelector("[data-pending-text]").textContent = how;
     // The bar lies over the half of the window where this word is not.
     const { top, bottom } = this.boxes[box].elements[focus].getBoundingClientRect();
-    this.querySelector("[data-pending]").classList.toggle("at-top", top + bottom > innerHeight);
+    this.querySelector("[data-pending]").classList.toggle("hl-at-top", top + bottom > innerHeight);
     this.announce(first === last ? how : `Selecting ${text}.`);
   }
 
@@ -331,10 +331,10 @@ class SpanAnswer extends HTMLElement {
     const pending = this.previewed ?? (this.pending && this.pendingSpan());
     const marks = this.spans.map((s, place) => ({
       ...s,
-      look: place === this.active ? "hl active" : "hl",
+      look: place === this.active ? "hl-chosen hl-active" : "hl-chosen",
     }));
     // First: a pending range covers the highlights beneath it.
-    paintMarks(this.boxes, pending ? [{ ...pending, look: "pend" }, ...marks] : marks);
+    paintMarks(this.boxes, pending ? [{ ...pending, look: "hl-pending" }, ...marks] : marks);
   }
 
   pendingSpan() {
@@ -343,7 +343,8 @@ class SpanAnswer extends HTMLElement {
 
   renderChips() {
     const list = this.querySelector("[data-chips]");
-    const focused = list.contains(document.activeElement) && document.activeElement.dataset;
+    const current = /** @type {HTMLElement} */ (document.activeElement);
+    const focused = list.contains(current) && current.dataset;
     const texts = this.spans.map((s) => this.textOf(s));
     list.replaceChildren(...texts.map((text, place) => makeChip(texts, place, this.active)));
     if (!focused) return;

@@ -46,8 +46,8 @@ export function paintMarks(boxes, marks) {
         token < 0 ? first <= after && after < last : first <= token && token <= last,
       );
       let look = mark?.look ?? "";
-      if (mark && token === mark.first) look += " starts";
-      if (mark && token === mark.last) look += " ends";
+      if (mark && token === mark.first) look += " hl-starts";
+      if (mark && token === mark.last) look += " hl-ends";
       if (piece.look === look) return;
       piece.look = look;
       piece.element.className = look;

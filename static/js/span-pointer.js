@@ -16,7 +16,7 @@ export function listenToPointer(answer, on) {
   let press = null;
 
   const end = () => {
-    answer.boxes.forEach(({ box }) => box.classList.remove("dragging"));
+    answer.boxes.forEach(({ box }) => box.classList.remove("hl-dragging"));
     press = null;
     answer.restoreTabStops();
   };
@@ -25,8 +25,9 @@ export function listenToPointer(answer, on) {
     const down = ({ isPrimary, button, clientX: x, clientY: y, pointerType, pointerId }) => {
       if (!isPrimary || button !== 0) return;
       answer.dropTabStops();
-      press = { number, x, y, touch: pointerType === "touch", id: pointerId, dragging: false };
-      press.caret = caretAt(box, x, y);
+      const caret = caretAt(box, x, y);
+      const touch = pointerType === "touch";
+      press = { number, x, y, caret, touch, id: pointerId, dragging: false };
     };
     on(box.box, "pointerdown", down, { capture: true });
     on(box.box, "mousedown", (event) => {
@@ -46,7 +47,7 @@ export function listenToPointer(answer, on) {
     if (!press || press.touch || event.pointerId !== press.id) return;
     if (!press.dragging && distance(press, event) <= DRAG) return;
     press.dragging = true;
-    answer.boxes[press.number].box.classList.add("dragging");
+    answer.boxes[press.number].box.classList.add("hl-dragging");
     answer.preview(covered(event));
   });
 
@@ -119,7 +120,7 @@ function caretAt(box, x, y) {
     [node, offset] = [caret?.startContainer, caret?.startOffset];
   }
   const piece = box.pieces.find(({ element }) => element === node?.parentElement);
-  if (piece) return piece.start + [...node.data.slice(0, offset)].length;
+  if (piece) return piece.start + [...node.textContent.slice(0, offset)].length;
   const token = tokenAt(box, cx, cy);
   if (token < 0) return y < (top + bottom) / 2 ? 0 : (box.tokens.at(-1)?.[1] ?? 0);
   const rect = box.elements[token].getBoundingClientRect();

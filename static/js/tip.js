@@ -1,57 +1,77 @@
 /**
- * What a word or a number means: opens on hover and on focus, closes on Escape.
+ * What a word or a number means, beside it on hover; Escape closes it.
  *
- *   <tip-word><button popovertarget="x" aria-describedby="x">SD</button>
- *   <span id="x" popover>Standard deviation ...</span></tip-word>
+ *   <tip-word for="x">SD</tip-word> ... <dd id="x">Standard deviation ...</dd>
+ *   <tip-word>75.0 ± 35.4 <span popover>Over 2 annotators ...</span></tip-word>
+ *   <tip-word><button aria-describedby="y">3</button><span id="y" popover>3 of 18 ...</span></tip-word>
  *
- * Anything else inside, such as words that the number belongs to, opens it on hover too.
+ * The heads of a table are for pointers alone: keyboards, fingers and screen readers have the list
+ * below the table, which a head shows its line of, and pass no tab stops. A button opens on focus too.
  * The text is a popover of the browser: above everything, never cut off by a table that scrolls.
- * Without JavaScript a click opens it; a browser without popovers shows it beside the word.
  */
 
 const GAP = 8; // pixels to the edge of the window
 
 class TipWord extends HTMLElement {
   connectedCallback() {
-    this.word = this.querySelector("button");
-    this.text = this.querySelector("[popover]");
-    if (!this.text?.showPopover) return;
+    this.button = this.querySelector("button");
+    this.text = /** @type {HTMLElement | null} */ (this.querySelector("[popover]"));
+    if (!("popover" in HTMLElement.prototype)) return;
     this.place = this.place.bind(this); // one function, so that it can be taken off again
     this.addEventListener("pointerenter", () => this.open());
     this.addEventListener("pointerleave", () => this.close());
-    this.word.addEventListener("focus", () => this.open());
-    this.word.addEventListener("blur", () => this.close());
+    if (!this.button) return;
+    this.button.addEventListener("focus", () => this.open());
+    this.button.addEventListener("blur", () => this.close());
     // The browser's own click would close what hovering has just opened.
-    this.word.addEventListener("click", (event) => {
+    this.button.addEventListener("click", (event) => {
       event.preventDefault();
       this.open();
-    });
-    this.text.addEventListener("toggle", (event) => {
-      const change = event.newState === "open" ? addEventListener : removeEventListener;
-      change("scroll", this.place, { capture: true, passive: true });
-      change("resize", this.place);
     });
   }
 
   disconnectedCallback() {
-    if (!this.place) return;
-    removeEventListener("scroll", this.place, { capture: true });
-    removeEventListener("resize", this.place);
+    this.follow(false);
+  }
+
+  /** The line of the list below the table, copied into a popover of its own. */
+  copied() {
+    const line = document.getElementById(this.getAttribute("for") ?? "");
+    if (!line) return null;
+    const text = document.createElement("span");
+    text.className = "tip-text";
+    text.popover = "auto";
+    text.textContent = line.textContent;
+    this.append(text);
+    return text;
   }
 
   open() {
+    this.text ??= this.copied();
+    if (!this.text) return;
     if (!this.text.matches(":popover-open")) this.text.showPopover();
+    this.follow(true);
     this.place();
   }
 
   close() {
-    const isRead = this.matches(":hover") || document.activeElement === this.word;
-    if (!isRead && this.text.matches(":popover-open")) this.text.hidePopover();
+    const isRead = this.matches(":hover") || (this.button && document.activeElement === this.button);
+    if (isRead) return;
+    if (this.text?.matches(":popover-open")) this.text.hidePopover();
+    this.follow(false);
+  }
+
+  /** Stays beside its word while the page scrolls or changes its size. @param {boolean} on */
+  follow(on) {
+    const change = on ? addEventListener : removeEventListener;
+    change("scroll", this.place, { capture: true, passive: true });
+    change("resize", this.place);
   }
 
   /** Under the word, or over it where there is no room; within the window. */
   place() {
-    const word = this.word.getBoundingClientRect();
+    if (!this.text) return;
+    const word = (this.button ?? this).getBoundingClientRect();
     const { clientWidth, clientHeight } = document.documentElement;
     const { style, offsetWidth, offsetHeight } = this.text;
     const fits = word.bottom + offsetHeight <= clientHeight;

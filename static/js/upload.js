@@ -4,11 +4,16 @@
  * Without this script the form does the same as an ordinary form.
  */
 
-const form = (event) => event.target.closest?.("form.import");
+/** @param {Event} event */
+function form(event) {
+  const target = /** @type {HTMLElement} */ (event.target);
+  return /** @type {HTMLFormElement | null} */ (target.closest?.("form.upload-form"));
+}
 
 document.addEventListener("change", (event) => {
-  if (!form(event) || event.target.type !== "file") return;
-  const bytes = [...event.target.files].reduce((sum, file) => sum + file.size, 0);
+  const field = /** @type {HTMLInputElement} */ (event.target);
+  if (!form(event) || field.type !== "file") return;
+  const bytes = [...field.files].reduce((sum, file) => sum + file.size, 0);
   const most = Number(form(event).dataset.mostBytes);
   const megabytes = Math.ceil(bytes / 1e6);
   say(form(event), bytes > most ? `These are ${megabytes} MB; at most ${most / 1e6} MB in all.` : "");
@@ -26,7 +31,7 @@ document.addEventListener("htmx:xhr:progress", (event) => {
   if (form(event) && total) form(event).querySelector("[data-sending] progress").value = loaded / total;
 });
 
-for (const failure of ["htmx:sendError", "htmx:responseError"]) {
+for (const failure of /** @type {const} */ (["htmx:sendError", "htmx:responseError"])) {
   document.addEventListener(failure, (event) => {
     if (!form(event)) return;
     form(event).querySelector("[data-sending]").hidden = true;
@@ -37,7 +42,7 @@ for (const failure of ["htmx:sendError", "htmx:responseError"]) {
 }
 
 document.addEventListener("htmx:afterSettle", () => {
-  document.querySelector("form.import [data-focus]")?.focus();
+  document.querySelector("form.upload-form [data-focus]")?.focus();
 });
 
 function say(where, words) {

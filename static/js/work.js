@@ -53,7 +53,7 @@ addEventListener("pageshow", (event) => {
 
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.repeat || !(event.ctrlKey || event.metaKey)) return;
-  const form = event.target.closest?.("form.answer") ?? turn()?.querySelector("form.answer");
+  const form = /** @type {HTMLElement} */ (event.target).closest?.("form.turn-form") ?? turn()?.querySelector("form.turn-form");
   if (!form) return;
   event.preventDefault();
   form.requestSubmit(form.querySelector("[data-submit]"));

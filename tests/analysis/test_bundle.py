@@ -259,7 +259,7 @@ def test_files_that_are_gone_are_said_and_it_can_be_made_anew(ada, study, one_by
     shutil.rmtree(var / "jobs")
     go_on(ada, study)
     page = shown(ada, study)
-    assert "not there any more. Prepare it anew." in page
+    assert "not there any more. Prepare it again." in page
     assert reverse("release_prepare", args=[study.name]) in page
     assert finish(ada, study).is_done
 
@@ -279,7 +279,7 @@ def test_there_is_none_where_verify_does_not_agree_and_the_page_says_why(ada, st
     finish(ada, study)
     page = shown(ada, study)
     assert "verify.py does not agree with the bundle" in page
-    assert "Prepare it anew" in page
+    assert "Prepare it again" in page
     assert ada.get(reverse("release_zip", args=[study.name])).status_code == 302
 
 

@@ -63,15 +63,15 @@ def stretches(box) -> list[tuple[str, int | None, bool]]:
     """A layered text as (text, how many highlighted it or None, in a gold text)."""
     found = [(box.text or "", None, False)]
     for run in box:
-        (text,) = run.find_class("t")
+        (text,) = run.find_class("layer-text")
         number = run.find("button")
-        found.append((text.text, int(number.text), "gold" in run.get("class").split()))
+        found.append((text.text, int(number.text), "layer-gold" in run.get("class").split()))
         found.append((run.tail or "", None, False))
     return [one for one in found if one[0]]
 
 
 def layers(page) -> list[list[tuple[str, int | None, bool]]]:
-    return [stretches(box) for box in page.find_class("layered")]
+    return [stretches(box) for box in page.find_class("turn-text")]
 
 
 def table(page, name: str) -> list[list[str]]:
@@ -84,7 +84,7 @@ def table(page, name: str) -> list[list[str]]:
 
 def facts(page) -> dict[str, str]:
     rows = page.xpath("//dl[@class='facts']/div")
-    return {row.find(".//button").text: row.find("dd").text for row in rows}
+    return {row.find(".//tip-word").text: row.find("dd").text for row in rows}
 
 
 def one_example(researcher, text: str, gold: Sequence[str], **card):
@@ -174,7 +174,7 @@ def test_distinct_answers_and_agreement_on_one_example(ada, researcher):
     both = ["Allawi", "Ekeus"]
     one, two, three = say(study, 0, both, ["Ekeus"], both)
     page = read(ada, study, example)
-    rows = table(page, "distinct")
+    rows = table(page, "table-distinct")
     assert [row[1:3] for row in rows] == [["2 of 3 (67 %)", "100.0"], ["1 of 3 (33 %)", "66.7"]]
     assert one.pseudonym in rows[0][3]
     assert three.pseudonym in rows[0][3]
@@ -196,8 +196,8 @@ def test_s1_by_shots_is_of_all_also_where_one_number_is_shown(ada, researcher):
     say(study, 0, ["Rio"], [], ["Rome"])
     (learnt,) = say(study, 2, ["Rio"])
     page = read(ada, study, example, shots=2)
-    assert table(page, "by-shots") == [["0", "3", "33.3", "57.7"], ["2", "1", "100.0", "–"]]
-    assert [row[0] for row in table(page, "lanes")] == ["Gold", learnt.pseudonym]
+    assert table(page, "table-numbers") == [["0", "3", "33.3", "57.7"], ["2", "1", "100.0", "–"]]
+    assert [row[0] for row in table(page, "table-lanes")] == ["Gold", learnt.pseudonym]
     assert facts(page)["Mean S1"] == "100.0 ± –"
     assert facts(page)["Pairwise S1"] == facts(page)["Disagreement, nominal"] == "–"
     assert layers(page)[0][1:4] == [("Rio", 1, True), (" & Rome, then left ", None, False),
@@ -217,7 +217,7 @@ def test_every_label_is_counted_the_unchosen_too(ada, researcher):
     say(study, 0, ["negative"], ["negative"])
     example = task.test_split.examples.get(position=1)
     page = read(ada, study, example)
-    assert [row[:3] for row in table(page, "distinct")] == [
+    assert [row[:3] for row in table(page, "table-distinct")] == [
         ["right: positive", "0 of 2 (0 %)", "100.0"],
         ["negative", "2 of 2 (100 %)", "0.0"],
     ]
@@ -225,7 +225,7 @@ def test_every_label_is_counted_the_unchosen_too(ada, researcher):
     assert facts(page)["Distinct answers"] == "1"
     # Over single labels all distances are the same.
     assert [name for name in facts(page) if "Disagreement" in name] == ["Disagreement, nominal"]
-    assert page.find_class("layered") == page.find_class("lane") == []
+    assert page.find_class("layer-run") == page.find_class("lane") == []
 
 
 def test_kinds_never_mix_and_who_does_not_count_stands_apart(ada, researcher):
@@ -235,7 +235,7 @@ def test_kinds_never_mix_and_who_does_not_count_stands_apart(ada, researcher):
     excluded.save()
     (simulated,) = say(study, 0, ["Ann"], kind=Kind.SIMULATED)
     page = read(ada, study, example)
-    lanes, apart = page.find_class("lanes")
+    lanes, apart = page.find_class("table-lanes")
     assert counted.pseudonym in lanes.text_content()
     assert excluded.pseudonym not in lanes.text_content()
     assert "excluded from the analysis" in apart.text_content()
@@ -245,7 +245,7 @@ def test_kinds_never_mix_and_who_does_not_count_stands_apart(ada, researcher):
     assert sum(number or 0 for _text, number, _gold in layers(page)[0]) == 1
     other = read(ada, study, example, kind="simulated")
     assert "simulated annotators (not people)" in other.text_content()
-    assert [row[0] for row in table(other, "lanes")] == ["Gold", simulated.pseudonym]
+    assert [row[0] for row in table(other, "table-lanes")] == ["Gold", simulated.pseudonym]
     for query in ({"kind": "none"}, {"shots": "1"}, {"shots": "x"}):
         assert ada.get(address(study, example), query).status_code == 404
 
@@ -256,10 +256,10 @@ def test_who_is_still_at_work_does_not_count(ada, researcher):
     factories.work_through(seat, limit=1)
     example = Answer.objects.get(turn__participation=seat).turn.example
     page = read(ada, study, example)
-    assert "Nobody who counts has answered it yet" in page.text_content()
+    assert "No annotator in the analysis has answered it yet" in page.text_content()
     assert facts(page) == {}
     assert not any(number for _text, number, _gold in layers(page)[0])
-    (gold, row) = table(page, "lanes")
+    (gold, row) = table(page, "table-lanes")
     assert (gold[0], row[0], row[-1]) == ("Gold", seat.pseudonym, "at work")
 
 
@@ -326,7 +326,7 @@ def test_published_texts_stay_whole_in_layers(ada, researcher, clues):
 def test_an_example_that_nobody_answered_says_so(ada, researcher):
     study, example = one_example(researcher, TEXT, ["Rio"])
     page = read(ada, study, example)
-    assert "Nobody who counts has answered it yet" in page.text_content()
+    assert "No annotator in the analysis has answered it yet" in page.text_content()
     assert ("Rio", 0, True) in layers(page)[0]
 
 

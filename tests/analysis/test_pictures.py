@@ -14,7 +14,7 @@ from tasks.models import Example
 from tests import factories
 from tests.annotation.test_no_gold_leaks import GOLDS, records
 
-# The ground of a right answer (--right of site.css).
+# The ground of a right answer (--right of tokens.css).
 GREEN = bytes.fromhex("dff3e3")
 NAMES = ("instructions", "question", "reveal")
 
@@ -203,7 +203,7 @@ def test_the_reveal_is_of_an_example_that_has_an_answer(study):
     shown = Example.objects.get(split__kind="train", split__shots=2, position=1)
     assert shown.gold
     assert "Training step, example 2 of 2" in html
-    assert 'class="mark right"' in html
+    assert 'class="reveal-mark reveal-right"' in html
 
 
 def test_help_examples_stand_where_annotators_had_them(researcher):

@@ -95,13 +95,16 @@ def rows(folder, name) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+STYLES = ["pico", "tokens", "base", "worker", "highlighter", "reveal", "researcher", "print"]
+
+
 def test_it_holds_what_it_promises(study, bundle):
     names = {path.relative_to(bundle).as_posix() for path in bundle.rglob("*") if path.is_file()}
     expected = {
         *COLUMNS, "manifest.json", "verify.py", "verify.txt", "README.md", "SHA256SUMS",
         "datapackage.json", "report.md", "report.html", "preregistration.md",
-        "preregistration.html", "style/pico.css", "style/site.css",
-        "style/researcher.css", "materials/consent.md", "seen/consent.html",
+        "preregistration.html", "materials/consent.md", "seen/consent.html",
+        *(f"style/{name}.css" for name in STYLES),
         *(f"figures/{name}.svg" for name in figure_data.NAMES),
         *(f"parquet/{name.removesuffix('.csv')}.parquet" for name in COLUMNS),
         *(

@@ -450,7 +450,7 @@ def test_what_is_far_above_the_others_waits_for_a_payers_word(ada, slow):
     assert (hold.usual, hold.earned) == (200, 1334)
     address = reverse("pay", args=[slow.name])
     page = ada.get(address).content.decode()
-    assert "Held: look before you pay" in page
+    assert "On hold: review before paying" in page
     assert str(hold.participation) in page
     ada.post(address, {"action": "prepare"})
     (batch,) = slow.payment_batches.all()

@@ -95,7 +95,7 @@ def test_only_a_completed_participation_can_be_excluded(study, researcher):
 def test_the_page_shows_every_answer_beside_the_gold(ada, study, seats):
     page = ada.get(reverse("participation", args=[study.name, seats[1].pseudonym]))
     shown = page.content.decode()
-    assert shown.count('class="answered"') == 4
+    assert shown.count('class="given-answer"') == 4
     assert "missed" in shown
     assert "S1 100.0" in shown
     assert "S1 0.0" in shown

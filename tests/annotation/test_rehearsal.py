@@ -96,7 +96,7 @@ def open_the_researchers_pages(chromium: Browser, stage: Rehearsal) -> None:
     gone = Participation.objects.filter(status="screened_out").first()
     for address, holds in {
         "/studies/rehearsal/": "screened out, paid",
-        "/studies/rehearsal/pay/": "Median wage",
+        "/studies/rehearsal/pay/": "Median hourly earnings",
         "/studies/rehearsal/recruiters/": "Submissions here",
         "/studies/rehearsal/lists/": "studies on Prolific drafted",
         f"/studies/{gone.study.name}/annotators/{gone.pseudonym}/": "not qualified",

@@ -85,7 +85,7 @@ def states(researcher, put):
         seat = consenting(researcher, labels=factories.LABELS)
         seats.consent(seat, agree=True)
         page.goto(f"/work/{seat.token}/")
-        page.locator("details.help summary").first.click()
+        page.locator("details.turn-help summary").first.click()
 
     def declined(page):
         seat = consenting(researcher)

@@ -28,7 +28,7 @@ def address(researcher) -> str:
 
 
 def numbers(page: Page):
-    return page.locator(".layered .run button")
+    return page.locator(".turn-text .layer-run button")
 
 
 def open_tip(page: Page):
@@ -54,7 +54,7 @@ def test_each_run_is_reached_by_keyboard_and_says_who(page, address):
 
 def test_hovering_the_words_says_the_same(page, address):
     signed_in(page, address)
-    page.locator(".layered .t", has_text="New York").first.hover()
+    page.locator(".turn-text .layer-text", has_text="New York").first.hover()
     expect(open_tip(page)).to_contain_text("9 of 18 (50 %)")
     expect(open_tip(page)).to_contain_text("Part of a gold text.")
     page.mouse.move(1, 1)
@@ -71,9 +71,9 @@ def test_without_javascript_a_click_says_it(open_browser, address):
 def test_levels_are_told_apart_without_colours(open_browser, address):
     page = open_browser(forced_colors="active")
     signed_in(page, address)
-    look = """run => { const style = getComputedStyle(run.querySelector(".t"));
+    look = """run => { const style = getComputedStyle(run.querySelector(".layer-text"));
         return [style.borderBottomWidth, style.borderTopStyle]; }"""
-    runs = page.locator(".layered .run")
+    runs = page.locator(".turn-text .layer-run")
     found = [tuple(runs.nth(index).evaluate(look)) for index in (0, 2, 4, 5)]
     assert found == [("1px", "none"), ("2px", "none"), ("2px", "dotted"), ("0px", "dotted")]
 

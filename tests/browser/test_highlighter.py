@@ -142,7 +142,7 @@ def test_no_answer_is_sent_as_the_empty_set(desk):
     one.page.locator("[name=no_answer]").check()
     one.reveal()
     assert one.stored == []
-    assert "there is no answer here" in one.page.locator(".verdict").inner_text()
+    assert "there is no answer here" in one.page.locator(".reveal-verdict").inner_text()
 
 
 # Keyboard ----------------------------------------------------------------------------------------
@@ -262,7 +262,9 @@ def test_the_question_can_be_highlighted_where_it_is_allowed(desk):
     one.word("places").dblclick()
     one.reveal()
     assert one.stored == ["places"]
-    assert one.page.locator(".question mark.right .t").inner_text() == "places"
+    assert (
+        one.page.locator(".turn-question mark.reveal-right .reveal-text").inner_text() == "places"
+    )
 
 
 def test_right_to_left_text_is_marked_by_keyboard_and_mouse(desk):

@@ -44,7 +44,7 @@ def test_from_the_link_to_the_completion_code_with_the_keyboard_only(page, resea
         enter(page, "Submit answer")
         if step == "training":
             page.wait_for_selector("[data-state=reveal]")
-            assert page.evaluate("document.activeElement.closest('.verdict') !== null")
+            assert page.evaluate("document.activeElement.closest('.reveal-verdict') !== null")
             enter(page, "Continue")
         page.wait_for_selector(f"span-answer[data-ready]:not([data-key='{key}']), .code")
     participation = Participation.objects.get()
@@ -175,7 +175,7 @@ def test_back_and_forward_never_bring_an_answered_question_to_life(desk, server)
     assert one.page.url.startswith(server + "/work/")
     one.ready()
     assert one.page.locator("[data-state=reveal]").is_visible()
-    assert one.page.locator("form.answer").count() == 0
+    assert one.page.locator("form.turn-form").count() == 0
 
 
 def test_the_second_of_two_tabs_is_shown_the_answer_of_the_first(desk):
@@ -187,7 +187,10 @@ def test_the_second_of_two_tabs_is_shown_the_answer_of_the_first(desk):
     other.submit()
     other.page.wait_for_selector("[data-state=reveal]")
     assert other.page.locator(".notice").inner_text() != ""
-    assert other.page.locator(".verdict").inner_text() == one.page.locator(".verdict").inner_text()
+    assert (
+        other.page.locator(".reveal-verdict").inner_text()
+        == one.page.locator(".reveal-verdict").inner_text()
+    )
     assert one.stored == ["Oslo"]
 
 
@@ -237,12 +240,12 @@ def test_without_javascript_a_typed_answer_is_stored_and_revealed(plain, put):
     assert plain.locator("[name=typed]").input_value() == "Laguna"
     assert Answer.objects.count() == 0
     send(plain, "Lago")
-    expect(plain.locator(".verdict")).to_contain_text("Right")
+    expect(plain.locator(".reveal-verdict")).to_contain_text("Right")
     plain.get_by_role("button", name="Continue").click()
     expect(plain.locator("[data-field=context]")).to_have_text("Home.")
     plain.locator("[name=no_answer]").check()
     send(plain)
-    expect(plain.locator(".verdict")).to_contain_text("Not right")
+    expect(plain.locator(".reveal-verdict")).to_contain_text("Not right")
     assert [answer.as_given().texts for answer in Answer.objects.order_by("pk")] == [["Lago"], []]
 
 
@@ -251,7 +254,7 @@ def test_without_javascript_a_label_is_stored(plain, put):
     plain.goto(f"/work/{seat.token}/")
     plain.get_by_label("positive").check()
     send(plain)
-    expect(plain.locator(".verdict")).to_contain_text("Right")
+    expect(plain.locator(".reveal-verdict")).to_contain_text("Right")
 
 
 # Typing instead of highlighting ------------------------------------------------------------------
@@ -290,28 +293,28 @@ def test_a_label_is_chosen_by_arrow_keys_or_by_its_number(labels):
     assert labels.page.get_by_label("positive").is_checked()
     labels.page.keyboard.press("Control+Enter")
     labels.page.wait_for_selector("[data-state=reveal]")
-    assert "Right" in labels.page.locator(".verdict").inner_text()
+    assert "Right" in labels.page.locator(".reveal-verdict").inner_text()
 
 
 @pytest.mark.journey
 def test_a_wrong_label_is_shown_beside_the_right_one(labels):
     labels.page.get_by_label("negative").check()
     labels.reveal()
-    verdict = labels.page.locator(".verdict").inner_text()
+    verdict = labels.page.locator(".reveal-verdict").inner_text()
     assert "Not right" in verdict
     assert "negative" in verdict
     assert "positive" in verdict
 
 
 def test_two_help_windows_stay_open_from_one_example_to_the_next(labels):
-    for summary in labels.page.locator("details.help summary").all():
+    for summary in labels.page.locator("details.turn-help summary").all():
         summary.focus()
         labels.page.keyboard.press("Enter")
-    assert labels.page.locator("details.help[open]").count() == 2
+    assert labels.page.locator("details.turn-help[open]").count() == 2
     labels.page.get_by_label("positive").check()
     labels.reveal()
     labels.go_on()
-    assert labels.page.locator("details.help[open]").count() == 2
+    assert labels.page.locator("details.turn-help[open]").count() == 2
     assert "The writer likes it." in labels.page.locator("#help").inner_text()
 
 
@@ -332,7 +335,7 @@ def test_after_each_swap_the_focus_is_on_the_news_and_the_page_at_its_top(desk):
 
 def test_the_page_always_says_which_step_how_many_and_how_long(desk):
     one = desk(TWO, "Rome.", gold=["Oslo"])
-    where = one.page.locator(".where")
+    where = one.page.locator(".turn-bar")
     assert "Training step" in where.inner_text()
     assert "0 of 2 done" in where.inner_text()
     assert "0 min" in where.inner_text()

@@ -78,7 +78,7 @@ def test_forty_gold_sets_are_stored_as_highlighted(page, put_published, name, hi
         if number < len(records) - 1:
             one.go_on()
     one.submit()
-    page.wait_for_selector(".code")
+    page.wait_for_selector("[data-copy-text]")
     answers = Answer.objects.filter(turn__participation=seat).select_related("turn__example")
     assert len(answers) == 40
     for answer in answers:
@@ -126,7 +126,7 @@ def test_the_longest_text_is_answered_by_keyboard_with_its_last_word(page, put_p
     (chosen,) = one.chips
     one.reveal()
     assert one.stored == [chosen]
-    assert "there is no answer here" in page.locator(".verdict").inner_text().lower()
+    assert "there is no answer here" in page.locator(".reveal-verdict").inner_text().lower()
 
 
 def test_a_double_click_takes_the_name_and_leaves_the_apostrophe(page, put_published):

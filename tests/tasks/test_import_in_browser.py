@@ -197,7 +197,7 @@ def test_an_upload_is_nobody_elses(ada, other_researcher):
     assert other.get(reverse("task_upload_preview", args=[upload.pk, 1])).status_code == 404
     for name in ("files", "run", "confirm", "discard"):
         assert other.post(reverse(f"task_upload_{name}", args=[upload.pk])).status_code == 404
-    assert "Begun before" not in other.get(reverse("task_import")).content.decode()
+    assert "Unfinished imports" not in other.get(reverse("task_import")).content.decode()
     assert TaskUpload.objects.exists()
 
 

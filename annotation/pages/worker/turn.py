@@ -160,6 +160,10 @@ class TurnPage:
         return str((self.hourly_rate * hours).quantize(Decimal("0.01"), ROUND_DOWN))
 
     @property
+    def step_name(self) -> str:
+        return "Training step" if self.step == "training" else "Annotation step"
+
+    @property
     def state(self) -> str:
         return "reveal" if self.reveal else "question"
 

@@ -1,0 +1,38 @@
+/** How a figure fills the width of its page. Run: node --test tests/js */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { fitted } from "../../static/js/figure-size.js";
+
+const figure = (panels, columns = 3) => ({
+  columns,
+  spacing: 20,
+  facet: { field: "task" },
+  datasets: { data: Array.from({ length: panels * 2 }, (_, row) => ({ task: row % panels })) },
+  spec: { mark: "line" },
+});
+
+test("panels share the width with their axis and the gaps between them", () => {
+  const { columns, spec } = fitted(figure(6), 1000);
+  assert.equal(columns, 3);
+  assert.equal(spec.width, Math.floor((1000 - 62 - 40) / 3));
+  assert.equal(spec.mark, "line");
+});
+
+test("a narrow page has one panel in a row, a wide one no wider panels than are of use", () => {
+  assert.equal(fitted(figure(6), 390).columns, 1);
+  assert.equal(fitted(figure(6), 100).columns, 1);
+  assert.equal(fitted(figure(1), 2000).spec.width, 480);
+});
+
+test("there are never more panels in a row than the data or the specification has", () => {
+  assert.equal(fitted(figure(2), 5000).columns, 2);
+  assert.equal(fitted(figure(6, 3), 5000).columns, 3);
+});
+
+test("the specification itself is left as it is", () => {
+  const given = figure(4);
+  fitted(given, 500);
+  assert.deepEqual(given, figure(4));
+});
