@@ -36,12 +36,13 @@ test-browser: .venv/dev .venv/chromium  ## all tests with a real Chromium, on Po
 test-clients: .venv/core .venv-clients/ready  ## other people's clients of Prolific, unchanged, against the stand-in
 	.venv-clients/bin/pytest -c tests/clients/pytest.ini tests/clients
 
-lint: .venv/dev
+lint: .venv/dev tests/js/node_modules/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	git ls-files 'templates/*.html' | grep -v -e /_pieces.html -e /_layers.html | xargs $(BIN)/djade --check --target-version 5.2
+	find templates -name '*.html' ! -name _pieces.html ! -name _layers.html | xargs $(BIN)/djade --check --target-version 5.2
+	tests/js/node_modules/.bin/tsc -p tests/js
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
 bench: .venv/dev  ## the load with its yardstick in the same run, then tables and files of a replication, the dashboard, and uploads beside annotators
@@ -66,6 +67,12 @@ bench-million: .venv/dev  ## a million answers, and a tenth: export, table, page
 .venv-clients/ready: tests/clients/requirements.txt
 	$(PYTHON) -m venv .venv-clients
 	.venv-clients/bin/pip install --quiet --disable-pip-version-check -r tests/clients/requirements.txt
+	@touch $@
+
+# The type checker of the browser code; nothing of it is served.
+tests/js/node_modules/ready: tests/js/package-lock.json
+	@command -v npm >/dev/null || { echo "Install Node.js 20 or newer with npm: the checks of the browser code need it"; exit 1; }
+	npm ci --prefix tests/js --no-audit --no-fund --silent
 	@touch $@
 
 # Debian's Chromium; where it cannot be installed from here, one line says what to do.

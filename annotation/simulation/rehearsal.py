@@ -311,7 +311,9 @@ class Rehearsal:
         _status, page = browser.send(f"/join/{self.study.link_code}/")
         (form,) = lxml.html.fromstring(page).forms
         status, page = browser.send(start, dict(form.form_values()))
-        self._expect(status == 403 and "does not let you in" in page, f"{what}, refused at Start")
+        self._expect(
+            status == 403 and "This link is not valid" in page, f"{what}, refused at Start"
+        )
 
     def leavers(self) -> None:
         """No consent, a return, a time-out, a late return, failed questions, a withdrawal."""

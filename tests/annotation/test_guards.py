@@ -227,10 +227,11 @@ def test_an_answer_is_never_stored_as_submitted_before_its_example_was_shown(ans
 
 
 def test_a_server_that_lacks_a_guard_says_so_on_the_dashboard_and_in_its_log(ada, caplog):
-    assert "refuses changes" not in ada.get(reverse("studies")).content.decode()
+    assert "no longer protects" not in ada.get(reverse("studies")).content.decode()
     guards.lift(connection)
     page = ada.get(reverse("studies")).content.decode()
     assert page.count('role="alert"') == 1
+    assert "no longer protects" in page
     assert "annotation_answer_no_update" in page
     guards.say_what_is_missing()
     assert "annotation_answer_no_update is missing" in caplog.text

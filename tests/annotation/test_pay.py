@@ -294,7 +294,7 @@ def test_wages_are_per_hour_of_active_time_and_the_page_warns_below_the_rate(
     assert wage.per_active_hour == pytest.approx(total * 3)
     client.force_login(researcher)
     page = client.get(reverse("pay", args=[study.name])).content.decode()
-    assert "under the promised rate" in page
+    assert "below the promised rate" in page
 
 
 def test_a_batch_by_hand_holds_names_and_each_entry_is_in_one_batch(client, researcher, study):
