@@ -20,6 +20,7 @@ def main() -> None:
     from django.core.management import call_command
     from django.db import connections
 
+    from analysis.export.columns import COLUMNS
     from analysis.export.files import snapshot
     from analysis.export.rows import answers_rows
     from tests import factories
@@ -34,7 +35,8 @@ def main() -> None:
         connections.close_all()
 
     def answered() -> int:
-        return sum(row[-5] != "" for row in answers_rows(study))
+        at = list(COLUMNS["answers.csv"]).index("submitted_at")
+        return sum(row[at] != "" for row in answers_rows(study))
 
     with snapshot():
         before = answered()
