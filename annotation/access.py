@@ -140,9 +140,9 @@ def participation_of(token: str) -> Participation:
 
 
 REFUSALS = {
-    "read": "Its answers and results are for owners and analysts.",
-    "pay": "Money and identities are for its owners and payers.",
-    "own": "Only its owners may do this.",
+    "read": "Answers and results are visible to owners and analysts only.",
+    "pay": "Pay and identities are visible to owners and payers only.",
+    "own": "Only owners may do this.",
 }
 
 

@@ -38,8 +38,8 @@ ASKED = {
     "tasks_split",
 }
 NO_WAY_BACK = (
-    "Migrations go forwards only, so nothing was changed: the way back is the backup made before"
-    " the upgrade (docs/operating.md)."
+    "Migrations cannot be reversed, so nothing was changed: restore the backup made"
+    " before the upgrade (docs/operating.md)."
 )
 
 
@@ -310,7 +310,7 @@ def say_what_is_missing() -> None:
         for name in missing(connection):
             log.error("%s", _sentence(name))
     except DatabaseError as error:
-        log.error("The database did not answer at start: %s", str(error).strip())
+        log.error("The database did not respond at start: %s", str(error).strip())
     finally:
         connection.close()
 

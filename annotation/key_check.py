@@ -42,7 +42,7 @@ def wrong() -> str:
     if not names:
         return ""
     return (
-        f"{' and '.join(names)}: not the key that this database's ids were stored under. Restore"
+        f"{' and '.join(names)}: not the key with which this database's ids were stored. Restore"
         " it (a variable, or a file in var/) from the backup that the database is from. If it is"
         " lost for good, `manage.py accept_keys` says what that means."
     )

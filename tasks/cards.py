@@ -133,7 +133,7 @@ def load_card(path: Path) -> Card:
     with path.open("rb") as file:
         content = file.read(MAX_BYTES + 1)
     if len(content) > MAX_BYTES:
-        raise CardError(f"{path.name}: larger than {MAX_BYTES // 1000} kB, which no card needs")
+        raise CardError(f"{path.name}: larger than {MAX_BYTES // 1000} kB, the limit for a card")
     try:
         data = tomllib.loads(content.decode("utf-8"))
     except UnicodeDecodeError as error:
@@ -205,7 +205,7 @@ def _only(
 
 def _text(value: Any, where: str) -> None:
     if not isinstance(value, str) or not value.strip():
-        raise CardError(f"{where}: expected a text that is not empty")
+        raise CardError(f"{where}: expected a non-empty text")
     if "\0" in value:
         raise CardError(f"{where}: U+0000 cannot be stored")
 

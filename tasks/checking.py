@@ -40,7 +40,7 @@ def run(what: str, *, waits: bool = False, **request: Any) -> dict[str, Any]:
     `waits` for it.
     """
     if not one_at_a_time.acquire(timeout=PATIENCE if waits else 0):
-        raise Busy("Another upload is being checked at this moment. Send it again, please.")
+        raise Busy("Another upload is being checked at the moment. Please send yours again.")
     try:
         done = subprocess.run(
             [*COMMAND, str(SECONDS), str(MEMORY)],

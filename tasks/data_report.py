@@ -199,7 +199,9 @@ def lines(report: dict[str, Any]) -> list[str]:
         names = ", ".join(report["labels_not_in_question"])
         made.append(f"The data's question does not spell these labels so: {names}")
     for number, smaller, larger in report["not_nested"]:
-        made.append(f"Training file {number} of {smaller} is no part of file {number} of {larger}")
+        made.append(
+            f"Training file {number} of {smaller} is not contained in file {number} of {larger}"
+        )
     if report["renumbering"]:
         chains = "; ".join(
             " in ".join(f"{number} of {size}" for size, number in chain.items())
@@ -207,7 +209,7 @@ def lines(report: dict[str, Any]) -> list[str]:
         )
         made.append(f"Nested after renumbering (--rechain applies it): {chains}")
     made.append(f"Trivial baseline, {report['baseline_name']}: {report['baseline']:.2f}")
-    made.append(f"Ceiling that highlighting can reach: {report['ceiling']:.2f}")
+    made.append(f"Ceiling by highlighting: {report['ceiling']:.2f}")
     return made
 
 

@@ -198,7 +198,7 @@ def json_object(
         found: dict[str, Any] = {}
         for key, value in items:
             if key in found:
-                raise FormatError(file, line, key[:100], "the field is there twice")
+                raise FormatError(file, line, key[:100], "the field appears twice")
             found[key] = value
         return found
 
@@ -235,7 +235,7 @@ def storable_text(value: Any, file: str, line: int, field: str) -> str:
         raise FormatError(file, line, field, "contains U+0000, which a database cannot store")
     if any("\ud800" <= character <= "\udfff" for character in value):
         raise FormatError(
-            file, line, field, "contains half of a surrogate pair, which is no character"
+            file, line, field, "contains an unpaired surrogate, which is not a valid character"
         )
     return value
 
@@ -262,7 +262,7 @@ def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
         refuse("context", f"expected {len(card.segments)} text(s): {', '.join(card.segments)}")
     for segment in segments:
         if not text(segment, "context").strip():
-            refuse("context", "expected a text that is not empty")
+            refuse("context", "expected a non-empty text")
     question = text(data["question"], "question")
     answer = data["answer"]
     if not isinstance(answer, list):
@@ -302,12 +302,12 @@ def _gold(
             if type(start) is not int or start < 0:
                 refuse("answer_start", "expected a whole number of at least 0")
             if not text(one["text"], "answer"):
-                refuse("answer", "expected a text that is not empty")
+                refuse("answer", "expected a non-empty text")
             if segments[0][start : start + len(one["text"])] != one["text"]:
                 refuse("answer_start", f"the text at {start} is not {one['text'][:60]!r}")
             starts.append(start)
         return tuple(one["text"] for one in answer), tuple(starts)
     for one in answer:
         if not text(one, "answer"):
-            refuse("answer", 'expected texts that are not empty, or [""] alone for no answer')
+            refuse("answer", 'expected non-empty texts, or [""] alone for no answer')
     return tuple(answer), None

@@ -166,8 +166,8 @@ def _run_chunk(job: Job) -> bool:
     try:
         if job.attempts > MAX_ATTEMPTS:
             raise JobError(
-                f"Part {job.done + 1} was begun {MAX_ATTEMPTS} times and never ended: its process"
-                " was stopped each time, or it takes too long. Look at the memory of the server,"
+                f"Part {job.done + 1} was begun {MAX_ATTEMPTS} times and never finished: its"
+                " process was stopped each time, or it takes too long. Check the server's memory,"
                 " then try again."
             )
         with _renewed(job, claim, kind.limit):
@@ -270,6 +270,6 @@ def _sentence(error: Exception) -> str:
     if disk.is_full(error):
         return disk.sentence()
     return (
-        f"Something went wrong that was not foreseen ({type(error).__name__}). Try again; if it"
-        " fails again, the server's log says where."
+        f"An unexpected error occurred ({type(error).__name__}). Try again; if it happens"
+        " again, see the server's log."
     )

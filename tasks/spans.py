@@ -197,12 +197,12 @@ def read_spans(
 
 
 def _unreadable() -> AnswerError:
-    return AnswerError("bad_payload", "The answer could not be read. Reload the page, please.")
+    return AnswerError("bad_payload", "The answer could not be read. Please reload the page.")
 
 
 def _json(payload: str) -> Any:
     if len(payload) > LONGEST_PAYLOAD:
-        raise AnswerError("too_long", "The answer is too long to be read.")
+        raise AnswerError("too_long", "The answer is too long.")
     try:
         return json.loads(payload, object_pairs_hook=_each_key_once)
     except (ValueError, RecursionError):
@@ -212,7 +212,7 @@ def _json(payload: str) -> Any:
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a key stands there twice")
+        raise ValueError("a key appears twice")
     return found
 
 
@@ -226,13 +226,13 @@ def _span(given: Any, segments: Sequence[str], question: str | None) -> Span:
     elif given.get("field") == "context" and set(given) == {"field", "index", "start", "end"}:
         segment = given["index"]
         if type(segment) is not int or not 0 <= segment < len(segments):
-            raise AnswerError("bad_field", "A highlight stands in a text that is not there.")
+            raise AnswerError("bad_field", "A highlight refers to a text that does not exist.")
         text = segments[segment]
     else:
-        raise AnswerError("bad_field", "A highlight stands in a text that is not there.")
+        raise AnswerError("bad_field", "A highlight refers to a text that does not exist.")
     start, end = given["start"], given["end"]
     if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
-        raise AnswerError("bad_offsets", "A highlight lies outside of its text.")
+        raise AnswerError("bad_offsets", "A highlight lies outside its text.")
     if not on_boundaries(text, start, end):
         raise AnswerError("not_on_words", "A highlight does not begin and end with whole words.")
     return Span(segment, start, end, text[start:end])
@@ -245,7 +245,7 @@ def _checked(
     if no_answer and spans:
         raise AnswerError("both", "Choose either highlights or “no answer”, not both.")
     if no_answer and not no_answer_possible:
-        raise AnswerError("no_answer_impossible", "In this task there is always an answer.")
+        raise AnswerError("no_answer_impossible", "Every example of this task has an answer.")
     if not no_answer and not spans:
         choice = ", or choose “no answer”" if no_answer_possible else ""
         raise AnswerError("nothing_chosen", f"Highlight or type at least one answer{choice}.")
@@ -280,7 +280,7 @@ def read_typed(
     counts once. Raises AnswerError.
     """
     if len(typed) > LONGEST_PAYLOAD:
-        raise AnswerError("too_long", "The answer is too long to be read.")
+        raise AnswerError("too_long", "The answer is too long.")
     _refuse_broken(typed)
     # Not splitlines(): it also cuts at signs that no text field makes and a text may contain.
     trimmed = map(_trimmed, re.split(r"\r\n|\r|\n", typed))
@@ -318,7 +318,7 @@ def _trimmed(line: str) -> str:
 def _refuse_broken(text: str) -> None:
     """Half a surrogate pair cannot be sent back, U+0000 not be stored: neither is in any text."""
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise AnswerError("bad_characters", "The answer contains a sign that is no character.")
+        raise AnswerError("bad_characters", "The answer contains an invalid character.")
 
 
 def _quoted(text: str) -> str:
@@ -331,8 +331,9 @@ def _not_found(line: str, texts: Sequence[str]) -> AnswerError:
     if meant:
         return AnswerError(
             "not_in_text",
-            f"{_quoted(line)} is not in the text exactly so. Did you mean {_quoted(meant)}? "
-            "Capitals, accents, apostrophes, dashes and spaces must be the same.",
+            f"{_quoted(line)} does not occur in the text exactly as typed. Did you mean"
+            f" {_quoted(meant)}? "
+            "Capital letters, accents, apostrophes, dashes and spaces must match.",
         )
     around = next((_around(line, text) for text in texts if line in text), "")
     if around:
@@ -342,7 +343,7 @@ def _not_found(line: str, texts: Sequence[str]) -> AnswerError:
         )
     return AnswerError(
         "not_in_text",
-        f"{_quoted(line)} is not in the text. Copy the answer exactly as it stands there.",
+        f"{_quoted(line)} is not in the text. Copy the answer exactly as it appears there.",
     )
 
 

@@ -34,7 +34,7 @@ SMALL = 3_000_000  # bytes that are checked, or imported, in about a second
 DIRECTORY = 1_000_000  # bytes that the table of contents of a ZIP may have
 MAX_FILES = 500  # of an upload, or in a ZIP; a task of CLUES has 16
 KEPT = timedelta(days=1)
-TOO_LARGE = "The files are larger than 200 MB in all. Handful takes tasks up to that size."
+TOO_LARGE = "The files are larger than 200 MB in total, the limit for a task."
 MAX_SAID = 20  # files that are not taken, each with its sentence
 View = TypeVar("View", bound=Callable[..., Any])
 CHECK, IMPORT = "check_upload", "import_upload"
@@ -110,7 +110,7 @@ def add(upload: TaskUpload, files: Iterable[UploadedFile]) -> None:
                     refused.append(str(error))
     finally:
         more = len(refused) - MAX_SAID
-        last = [f"{more} more files: not taken."] if more > 0 else []
+        last = [f"{more} more files: not accepted."] if more > 0 else []
         upload.refused = refused[:MAX_SAID] + last
         _changed(upload)
 
@@ -140,13 +140,14 @@ def _store(
         return
     if not (FILE_NAME.fullmatch(name) or name == "task.toml") or not _is_plain(name):
         raise UploadError(
-            f"{name}: not taken, unknown file name; expected <task>_train_<shots>_<number>.jsonl,"
+            f"{name}: not accepted: unknown file name; expected"
+            " <task>_train_<shots>_<number>.jsonl,"
             " <task>_test.jsonl, task.toml, or one ZIP of these."
         )
     if name in taken:
-        raise UploadError(f"{name}: there are two files of this name; the first was taken.")
+        raise UploadError(f"{name}: there are two files of this name; the first was used.")
     if name not in sizes and len(sizes) >= MAX_FILES:
-        raise UploadError(f"{name}: not taken; an upload holds at most {MAX_FILES} files.")
+        raise UploadError(f"{name}: not accepted; an upload contains at most {MAX_FILES} files.")
     place = folder_of(upload) / name
     before = sum(sizes.values()) - sizes.get(name, 0)
     left = MAX_BYTES - before
@@ -156,7 +157,7 @@ def _store(
             for chunk in content:
                 left -= len(chunk)
                 if left < 0:
-                    raise UploadError(f"{name}: not taken. {TOO_LARGE}")
+                    raise UploadError(f"{name}: not accepted. {TOO_LARGE}")
                 file.write(chunk)
         part.replace(place)
     finally:
@@ -180,21 +181,23 @@ def _parts(file: UploadedFile) -> Iterator[tuple[str, Iterable[bytes]]]:
         yield name, file.chunks()
         return
     if _has_long_directory(file):
-        raise UploadError(f"{name}: not taken; it holds too many files, or is a ZIP64.")
+        raise UploadError(f"{name}: not accepted; it contains too many files, or is a ZIP64.")
     try:
         archive = zipfile.ZipFile(file)
     except (zipfile.BadZipFile, *BROKEN) as error:
-        raise UploadError(f"{name}: cannot be unpacked ({error}); make it anew.") from None
+        raise UploadError(f"{name}: cannot be unpacked ({error}); create it again.") from None
     with archive:
         # All names are looked at before the first byte is unpacked.
         if len(archive.infolist()) > MAX_FILES:
             raise UploadError(
-                f"{name}: not taken; it holds {len(archive.infolist()):,} files, and at most"
-                f" {MAX_FILES} are taken."
+                f"{name}: not accepted; it contains {len(archive.infolist()):,} files, and at most"
+                f" {MAX_FILES} are accepted."
             )
         members = [one for one in archive.infolist() if _is_wanted(one, name)]
         if sum(one.file_size for one in members) > MAX_BYTES:
-            raise UploadError(f"{name}: not taken; it would unpack to more than that. {TOO_LARGE}")
+            raise UploadError(
+                f"{name}: not accepted; its contents are larger than the limit. {TOO_LARGE}"
+            )
         for one in members:
             yield PurePosixPath(one.filename).name, _content(archive, one)
 
@@ -224,7 +227,7 @@ def _content(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> Iterator[byte
                 yield chunk
     except (zipfile.BadZipFile, *BROKEN) as error:
         raise UploadError(
-            f"{member.filename}: cannot be unpacked ({error}); make the ZIP anew."
+            f"{member.filename}: cannot be unpacked ({error}); create the ZIP again."
         ) from None
 
 
@@ -251,7 +254,7 @@ def _own_card(upload: TaskUpload) -> Path | None:
     own = folder_of(upload) / "task.toml"
     if upload.card_name and own.exists():
         raise CardError(
-            f"task.toml: you chose the card of {upload.card_name} as well; take one of them away"
+            f"task.toml: you chose the card of {upload.card_name} as well; remove one of them"
         )
     if upload.card_name:
         return None
@@ -324,7 +327,9 @@ def _upload_of(job: Job) -> TaskUpload:
         pk=job.parameters["upload"], revision=job.parameters["revision"]
     ).first()
     if upload is None:
-        raise jobs.JobError("The files were changed or discarded meanwhile. Look at the new ones.")
+        raise jobs.JobError(
+            "The files were changed or discarded in the meantime. Please check the current ones."
+        )
     return upload
 
 
@@ -402,7 +407,7 @@ def _import(job: Job, number: int) -> dict[str, Any]:
     except FormatError as error:
         raise jobs.JobError(f"Nothing was imported: {error}") from None
     if content_hash(card, files) != job.parameters["hash"]:
-        raise jobs.JobError("The files are not those that were checked. Nothing was imported.")
+        raise jobs.JobError("The files differ from those that were checked. Nothing was imported.")
     try:
         done = import_task(
             card, data_report.rechained(files) if rechain else files, rechain, upload.owner

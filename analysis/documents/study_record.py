@@ -43,7 +43,7 @@ PLATFORMS = {
 }
 # Sentences of the log (StudyEvent.what).
 NAMES_NOBODY = re.compile(
-    r"(Pause|Reopen|Close for good|Paused by itself): |budget raised from "
+    r"(Pause|Reopen|Close for good|Paused automatically): |budget raised from "
     r"|\d+ seats? added to |list entry (made|ended): "
     r"|\d+ stud(y|ies) on Prolific drafted|rejected on Prolific \([^)]*\): A-[A-Z2-9]{5}$"
 )

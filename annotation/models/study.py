@@ -145,7 +145,7 @@ class Study(models.Model):
         validators=[
             RegexValidator(
                 r"\A[a-z0-9][a-z0-9-]*\Z",
-                "Use small letters, digits and hyphens, such as mnli-pilot.",
+                "Use lower-case letters, digits and hyphens, such as mnli-pilot.",
             )
         ],
     )
@@ -273,7 +273,7 @@ class Study(models.Model):
     )
     link_code = models.CharField(max_length=40, unique=True, default=new_code)
     # Outside the frozen design: switched while the study runs, each time logged.
-    open_link_on = models.BooleanField("Anybody can start by the open link", default=True)
+    open_link_on = models.BooleanField("Anybody can join by the open link", default=True)
     shared_computers = models.BooleanField(
         "Several people may take part from one browser", default=False
     )

@@ -33,7 +33,7 @@ PERMISSION = "annotation.spend"
 # What the log says when a study begins to give out seats (design.TRANSITIONS), and when it stops
 # by itself.
 OPENINGS = ("Open: open", "Reopen: open")
-PAUSED = "Paused by itself: "
+PAUSED = "Paused automatically: "
 
 
 class BudgetError(ValueError):
@@ -47,8 +47,8 @@ def check_may_spend(user: AbstractBaseUser | None) -> None:
     """Raise PermissionDenied for an account that may not spend; None is the command line."""
     if user is not None and not user.has_perm(PERMISSION):
         raise PermissionDenied(
-            "Your account may not spend money. Somebody who looks after this server can give it"
-            " the permission “May spend” in the admin."
+            "Your account may not spend money. An administrator of this server can grant it the"
+            " permission “May spend”."
         )
 
 
@@ -59,8 +59,8 @@ def check_limit(study: Study, user: AbstractBaseUser | None) -> None:
     if above and user is not None and not user.has_perm(PERMISSION):
         raise PermissionDenied(
             f"The budget, {study.budget} {study.currency}, is above {limit} {study.currency}, the"
-            " limit of a study. Somebody with the permission “May spend” has to open the study, or"
-            " to raise its budget."
+            " limit of a study. Somebody with the permission “May spend” has to open the study or"
+            " raise its budget."
         )
 
 
@@ -188,8 +188,9 @@ def give_bonus(
             left = ledger.cents(study.budget) - spent(study) - reserved(study)
             if left < 0:
                 raise BudgetError(
-                    "The study's budget has no room for this bonus beside what people at work may"
-                    f" still earn: it lacks {ledger.in_currency(-left)} {study.currency}. Raise the"
+                    "The study's budget cannot cover this bonus in addition to what annotators at"
+                    " work may still earn: it is short of {ledger.in_currency(-left)}"
+                    " {study.currency}. Raise the"
                     " budget first (Lists, seats and log)."
                 )
         watch(study.pk)
@@ -218,13 +219,13 @@ def check_publication(study: Study, rewards: int) -> None:
     most = ledger.cap(study)
     if most is not None and rewards > most:
         raise BudgetError(
-            f"The reward, {ledger.in_currency(rewards)} {study.currency}, is above what the study"
-            f" pays one person at most, {ledger.in_currency(most)} {study.currency}."
+            f"The reward, {ledger.in_currency(rewards)} {study.currency}, is above the maximum"
+            f" that the study pays one person, {ledger.in_currency(most)} {study.currency}."
         )
     promised = _promised(study)
     if study.budget is not None and promised > ledger.cents(study.budget):
         raise BudgetError(
-            f"The places of this study on Prolific come to {ledger.in_currency(promised)}"
+            f"The places of this study on Prolific amount to {ledger.in_currency(promised)}"
             f" {study.currency} in rewards, above the study's budget, {study.budget}"
             f" {study.currency}: ask for fewer places in its drafts, or raise the budget first"
             " (Lists, seats and log)."

@@ -101,7 +101,7 @@ def release(participation: Participation, reason: str, by: AbstractBaseUser) -> 
     What is entered later is judged anew. Raises ValueError without a reason.
     """
     if not reason.strip() or "\0" in reason:
-        raise ValueError("Write the reason: it is kept with the decision.")
+        raise ValueError("Give a reason: it is stored with the decision.")
     with transaction.atomic():
         one = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
         if any(hold.participation.pk == one.pk for hold in holds(one.study)):

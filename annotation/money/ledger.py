@@ -226,7 +226,7 @@ def decide(participation: Participation, is_paid: bool, reason: str, by: Abstrac
     Whether it counts in the analysis is another fact. Raises ValueError without a reason.
     """
     if not reason.strip() or "\0" in reason:
-        raise ValueError("Write the reason: it is kept with the decision.")
+        raise ValueError("Give a reason: it is stored with the decision.")
     with transaction.atomic():
         one = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
         if one.is_paid == is_paid:
@@ -249,12 +249,12 @@ def add_bonus(participation: Participation, amount: int, reason: str, by) -> Led
     Raises ValueError without amount or reason, and for a robot.
     """
     if participation.kind != WorkerKind.PERSON:
-        raise ValueError("Only people are paid: this annotator is none.")
+        raise ValueError("Only people are paid, and this annotator is simulated.")
     if amount <= 0 or not reason.strip():
-        raise ValueError("A bonus is an amount above zero, with its reason.")
+        raise ValueError("A bonus needs an amount above zero and a reason.")
     reason = reason.strip()[:200]
     if "\0" in reason:
-        raise ValueError("The reason contains a sign that is no character.")
+        raise ValueError("The reason contains an invalid character.")
     with transaction.atomic():
         # Two clicks: one at a time, and the second finds what the first has entered.
         Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
@@ -262,7 +262,7 @@ def add_bonus(participation: Participation, amount: int, reason: str, by) -> Led
         same = participation.ledger.filter(kind=Kind.BONUS, cents=amount, reason=reason, by=by)
         if same.filter(at__gte=lately).exists():
             raise ValueError(
-                "This bonus was entered a moment ago. If it is meant twice, give another reason."
+                "This bonus was entered a moment ago. To give it twice, enter a different reason."
             )
         return LedgerEntry.objects.create(
             participation=participation,

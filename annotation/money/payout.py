@@ -39,7 +39,7 @@ Method, State, Kind = PaymentBatch.Method, PaymentBatch.State, LedgerEntry.Kind
 SETTLING = timedelta(hours=1)
 LOST = "cannot be decrypted: IDENTITY_KEY was lost"  # in place of an id
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-SOMEBODY_ELSE = "Somebody else is paying this batch at this moment."
+SOMEBODY_ELSE = "Somebody else is paying this batch at the moment."
 APPROVABLE = {"ACTIVE", "AWAITING_REVIEW", "APPROVED", ""}
 # Of what waits to be approved: these are, or can be. Others were returned, rejected, timed out.
 TO_APPROVE = {"RESERVED", "ACTIVE", "PROCESSING", "AWAITING_REVIEW"}
@@ -283,8 +283,8 @@ def _references(
 def _cannot_be_found(lost: list[Submission]) -> str:
     names = ", ".join(str(one.participation) for one in lost[:10])
     return (
-        f"{len(lost)} ({names}) cannot be found on Prolific: IDENTITY_KEY is not the one that their"
-        " ids were stored under. Look for them on Prolific itself."
+        f"{len(lost)} ({names}) cannot be found on Prolific: IDENTITY_KEY is not the one with"
+        " which their ids were stored. Look for them on Prolific itself."
     )
 
 
@@ -344,7 +344,7 @@ def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
         )
     if database_now() - batch.paying_since < SETTLING:
         raise PaymentError(
-            f"Batch {batch.pk} was being paid when something broke off. Prolific shows none of its"
+            f"Batch {batch.pk} was being paid when the connection broke. Prolific shows none of its"
             " bonuses yet; it may take a while. Ask again in an hour: nobody is paid twice."
         )
     # Nothing arrived in all that time: the request was lost. Set it up anew, under a new id; but
@@ -415,7 +415,7 @@ def _by_submission(batch: PaymentBatch) -> list[tuple[Submission, int]]:
             )
         if submission is None or not submission.person:
             raise PaymentError(
-                f"{entry.participation} cannot be paid: who it is was deleted or is not known."
+                f"{entry.participation} cannot be paid: the identity was deleted or is unknown."
             )
         found[submission.pk] = submission
         sums[submission.pk] += entry.cents
@@ -434,7 +434,7 @@ def bonus_lines(batch: PaymentBatch) -> list[tuple[str, str]]:
         except identities.LostKey as error:
             raise PaymentError(
                 f"{submission.participation} cannot be paid on Prolific. {error} Cancel this batch"
-                " and prepare a payment again: theirs is then to be paid by hand."
+                " and prepare a payment again: theirs will then be paid by hand."
             ) from None
     return [(person, ledger.in_currency(cents)) for person, cents in sums.items()]
 
@@ -502,7 +502,7 @@ def pay_all(study: Study, by: AbstractBaseUser | None, client: Client | None = N
     for hold in holds.holds(study):
         amount = f"{ledger.in_currency(hold.waiting)} {study.currency}"
         said.append(
-            f"{amount} of {hold.participation}: HELD, NOT PAID. It is far above what is usual: look"
-            " at it on the page Pay."
+            f"{amount} of {hold.participation}: HELD, NOT PAID. It is unusually high: review it on"
+            " the page Pay."
         )
     return said

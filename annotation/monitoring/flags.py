@@ -27,12 +27,12 @@ OTHERS = 5
 # Name of each flag -> what it is called where they are counted.
 FLAGS = {
     "too_fast": "too fast",
-    "fast_person": "much faster than the others",
-    "one_answer": "one answer nearly always",
-    "run": "one answer many times in a row",
+    "fast_person": "much faster than others",
+    "one_answer": "nearly always the same answer",
+    "run": "same answer many times in a row",
     "absence": "long absence",
-    "paste": "pasted",
-    "blur": "often left the page",
+    "paste": "pasted text",
+    "blur": "page often left",
     "checks": "failed attention checks",
     "shared_browser": "shared browser",
 }
@@ -44,7 +44,7 @@ def flags(
     """Name of each flag -> what was seen; `others` are the others' medians (s) in the group."""
     said = {}
     if found.n and found.too_fast >= SHARE_TOO_FAST * found.n and found.too_fast:
-        said["too_fast"] = f"{found.too_fast} of {found.n} answers were too fast to be read"
+        said["too_fast"] = f"{found.too_fast} of {found.n} answers were too fast to have been read"
     if is_fast_person(found.median_seconds, others):
         said["fast_person"] = (
             f"median {found.median_seconds:.1f} s, more than {FAST_PERSON_SDS} SDs (of logarithms)"
@@ -58,17 +58,17 @@ def flags(
     if found.longest_absence > ABSENCE:
         said["absence"] = f"away for {found.longest_absence / 60:.0f} minutes at once"
     if found.pastes:
-        said["paste"] = f"something was pasted {found.pastes} times"
+        said["paste"] = f"text was pasted {found.pastes} times"
     if found.blurs > BLURS_PER_ANSWER * found.n:
         said["blur"] = (
             f"the page was left {found.blurs} times,"
-            f" for {found.away_seconds / 60:.0f} minutes in all"
+            f" for {found.away_seconds / 60:.0f} minutes in total"
         )
     if found.checks_passed < found.checks:
         missed = found.checks - found.checks_passed
         said["checks"] = f"{missed} of {found.checks} attention checks failed"
     if shares_browser:
-        said["shared_browser"] = "the same browser came under another id too"
+        said["shared_browser"] = "the same browser was also used under another id"
     return said
 
 

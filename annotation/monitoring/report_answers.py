@@ -62,9 +62,9 @@ def save(
         stale = [i for i in changed if _mark(stored.get(i, "")) != before.get(i, "")]
         if stale:
             raise StaleAnswers(
-                "Answered in another tab, or by another owner, after this page was opened: "
+                "Answered in another tab or by another owner after this page was opened: "
                 + "; ".join(f"item {i}, now “{stored.get(i, '')[:300]}”" for i in stale)
-                + ". Saving again replaces that."
+                + ". Saving again overwrites this."
             )
         for item, text in changed.items():
             if not text:

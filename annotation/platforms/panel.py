@@ -58,7 +58,7 @@ PRESETS = {
 def check(panel: Panel) -> None:
     """Raise ValidationError, with the reason at each field, for a panel that cannot work."""
     errors = {
-        field: "It contains a sign that is no character."
+        field: "It contains an invalid character."
         for field in ("name", *CODES, *URLS)
         if "\0" in getattr(panel, field)
     }

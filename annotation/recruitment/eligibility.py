@@ -79,7 +79,7 @@ def add_rule(
     """
     value, keys = value.strip(), []
     if "\0" in value:
-        raise RuleError("The entry contains a sign that is no character.")
+        raise RuleError("The entry contains an invalid character.")
     if effect not in AccessRule.Effect.values or criterion not in AccessRule.Criterion.values:
         raise RuleError("Choose whom the entry is about, and whether they may take part.")
     if criterion == AccessRule.Criterion.TASK and not Task.objects.filter(name=value).exists():

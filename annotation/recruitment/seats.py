@@ -413,7 +413,7 @@ def free_by_hand(participation: Participation, reason: str, by: AbstractBaseUser
     """
     reason = reason.strip()
     if not reason or "\0" in reason:
-        raise ValueError("Write the reason: it is kept in the log.")
+        raise ValueError("Give a reason: it is stored in the log.")
     with transaction.atomic():
         Study.objects.locked().get(pk=participation.study_id)
         if not release_seat(participation, Status.EXPIRED):

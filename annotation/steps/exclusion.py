@@ -26,7 +26,7 @@ def decide(
     """
     reason = reason.strip()
     if not reason or "\0" in reason:
-        raise ExclusionError("Write the reason: it is kept with the decision.")
+        raise ExclusionError("Give a reason: it is stored with the decision.")
     with transaction.atomic():
         # Seats are given out under the study's lock: taking one back must wait for its turn.
         Study.objects.locked().get(pk=participation.study_id)

@@ -134,7 +134,7 @@ def decide(token: str, passes: bool, reason: str, by=None) -> Participation:
     ValueError for a reason that cannot be stored.
     """
     if "\0" in reason:
-        raise ValueError("The reason contains a sign that is no character.")
+        raise ValueError("The reason contains an invalid character.")
     with transaction.atomic():
         participation = lock(token)
         if participation.status != Status.WAITING:

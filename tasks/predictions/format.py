@@ -69,7 +69,7 @@ def parse(data: bytes, filename: str, ids: Collection[str]) -> dict[str, Predict
         identity = example_id(found["id"], filename, line)
         if identity not in known:
             raise FormatError(
-                filename, line, "id", f"{identity!r} is the id of no test example of this task"
+                filename, line, "id", f"{identity!r} is not the id of a test example of this task"
             )
         if identity in predicted:
             raise FormatError(
@@ -104,7 +104,7 @@ def _texts(value: object, filename: str, line: int) -> list[str]:
         if not storable_text(text, filename, line, "predicted"):
             raise FormatError(
                 filename, line, "predicted",
-                'expected texts that are not empty, or [""] alone for no answer',
+                'expected non-empty texts, or [""] alone for no answer',
             )  # fmt: skip
     return value
 
@@ -120,10 +120,10 @@ def disobedient(card: Card, predicted: Collection[Predicted], filename: str) -> 
     if labels:
         wanted = f"Its labels are: {', '.join(label.name for label in card.labels)}"
         rules = [
-            (lambda texts: texts - labels, f"are no label of this task: {{named}}. {wanted}"),
+            (lambda texts: texts - labels, f"are not labels of this task: {{named}}. {wanted}"),
             (
                 lambda texts: not texts,
-                f"are no answer, which this task does not have. {wanted}",
+                f"are “no answer”, which this task does not allow. {wanted}",
             ),
             (
                 lambda texts: len(texts) > 1 and texts <= labels,
@@ -132,7 +132,9 @@ def disobedient(card: Card, predicted: Collection[Predicted], filename: str) -> 
         ]
     else:
         if not card.no_answer:
-            rules.append((lambda texts: not texts, "are no answer, which this task does not have"))
+            rules.append(
+                (lambda texts: not texts, "are “no answer”, which this task does not allow")
+            )
         if card.max_spans is not None:
             most, texts = card.max_spans, "text" if card.max_spans == 1 else "texts"
             several = f"have more than {most} {texts}: {{named}}. This task takes {most} at most"

@@ -123,7 +123,10 @@ def store(
     except IntegrityError:
         # The check above passed, so somebody stored the same model or place since.
         raise PredictionsError(
-            ["Somebody uploaded the same at this very moment: look at the list, then try again."]
+            [
+                "Somebody else uploaded the same predictions at the same time: check the list,"
+                " then try again."
+            ]
         ) from None
 
 
@@ -157,7 +160,12 @@ def _misplaced(uploads: Sequence[PredictionUpload]) -> dict[int, str]:
             continue
         place = (upload.task.pk, upload.shots, upload.split_number)
         if place in first:
-            same = FormatError(upload.filename, None, None, f"is of the same as {first[place]}")
+            same = FormatError(
+                upload.filename,
+                None,
+                None,
+                f"covers the same task, shots and split as {first[place]}",
+            )
             problems[number] = str(same)
         else:
             first[place] = upload.filename
@@ -248,7 +256,7 @@ def _model(name: str, by: AbstractBaseUser, details: dict[str, Any]) -> Language
     )
     if model.uploaded_by_id != by.pk:
         raise ValidationError(
-            {"name": f"{name} is a model that somebody else uploaded: choose another name."}
+            {"name": f"{name} is a model of another researcher: choose another name."}
         )
     new = {key: details[key] for key in DETAILS if details.get(key)}
     if model.pk is None or new:

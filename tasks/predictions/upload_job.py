@@ -99,7 +99,9 @@ def _upload(job: Job, number: int) -> PredictionUpload:
     except FileNotFoundError:
         data = None
     if task is None or data is None:
-        raise jobs.JobError(f"{file['filename']} or its task is not there any more. Upload again.")
+        raise jobs.JobError(
+            f"{file['filename']} or its task no longer exists. Upload the files again."
+        )
     return PredictionUpload(file["filename"], data, task, file["shots"], file["split_number"])
 
 
@@ -122,7 +124,7 @@ def _store(job: Job) -> dict[str, Any]:
     remarks = [said.get(str(number)) for number in range(len(files))]
     if not _is_stored(job):
         if job.owner is None:
-            raise jobs.JobError("Whoever uploaded this has no account any more.")
+            raise jobs.JobError("The account that uploaded this no longer exists.")
         uploads = [_upload(job, number) for number in range(len(files))]
         found = [Scored(_scored(job, number), one) for number, one in enumerate(remarks)]
         prediction_store.store(name, uploads, found, job.owner, job.parameters["details"])

@@ -251,7 +251,7 @@ def test_a_study_pauses_by_itself_when_its_budget_is_reached(ada, researcher, ta
     assert study.status == "paused"
     said = study.events.last()
     assert said.by is None
-    assert said.what.startswith("Paused by itself: of the budget of 12.00 USD, 10.00 is earned")
+    assert said.what.startswith("Paused automatically: of the budget of 12.00 USD, 10.00 is earned")
     assert said.what in ada.get(reverse("study", args=[study.name])).content.decode()
     reopen = reverse("study_status", args=[study.name])
     reply = ada.post(reopen, {"action": "reopen"})
@@ -300,7 +300,7 @@ def test_a_study_pauses_after_so_many_screened_out_in_a_row_and_counts_anew(ada,
     study.refresh_from_db()
     assert study.status == "paused"
     page = ada.get(reverse("study", args=[study.name])).content.decode()
-    assert "Paused by itself: 2 people in a row were screened out" in page
+    assert "Paused automatically: 2 people in a row were screened out" in page
     ada.post(reverse("study_status", args=[study.name]), {"action": "reopen"})
     is_screened_out(study)
     study.refresh_from_db()
@@ -408,7 +408,7 @@ def test_a_budget_above_the_limit_is_opened_and_raised_by_who_may_spend(
 @pytest.mark.parametrize(
     ("fields", "reason"),
     [
-        ({"reward_cents": 601}, "above what the study pays one person at most, 6.00 USD"),
+        ({"reward_cents": 601}, "above the maximum that the study pays one person, 6.00 USD"),
         ({"reward_cents": 600, "places": 3}, "above the study&#x27;s budget, 12.00 USD"),
     ],
 )
@@ -429,7 +429,7 @@ def test_the_command_line_may_spend():
 
 
 def test_who_may_not_spend_is_told_whom_to_ask(researcher):
-    with pytest.raises(PermissionDenied, match="looks after this server"):
+    with pytest.raises(PermissionDenied, match="An administrator of this server"):
         budget.check_may_spend(researcher)
 
 

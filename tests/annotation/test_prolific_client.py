@@ -187,7 +187,7 @@ def test_one_odd_row_holds_up_nobody_else(fake, study, published, odd, ada, fiel
         with pytest.raises(CommandError, match="run it again"):
             call_command("sync_prolific", study.name)
         said = ada.post(reverse("prolific_sync", args=[study.name]), follow=True)
-        assert "Not brought over" in said.content.decode()
+        assert "Not synced" in said.content.decode()
     prepared = ada.post(reverse("pay", args=[study.name]), {"action": "prepare"})
     assert prepared.status_code == 302
 

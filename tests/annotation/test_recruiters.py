@@ -263,7 +263,7 @@ def deny(ada, study, ids: str, platform: str):
 def test_a_list_of_ids_keeps_hashes_only_and_can_be_ended(ada, study, panel):
     arrive(panel, "participantId=somebody")
     page = deny(ada, study, "P-1\nsomebody", "panel:Connect").content.decode()
-    assert "2 on the list; 1 of them have been here before." in page
+    assert "2 on the list; 1 of them have already been here." in page
     assert "2 people of panel:Connect" in page
     made = study.access_rules.get()
     listed = list(made.listed.values_list("key", flat=True))

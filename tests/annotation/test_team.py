@@ -196,7 +196,7 @@ def test_each_role_may_do_what_it_is_for(client, world, name, rest, fields, allo
 def test_a_refusal_says_why_in_a_sentence(client, world):
     client.force_login(world.people["bob"])
     reply = client.get(reverse("pay", args=["story"]))
-    assert "Your role in this study is analyst. Money and identities" in reply.content.decode()
+    assert "Your role in this study is analyst. Pay and identities" in reply.content.decode()
     client.force_login(world.people["carol"])
     reply = client.get(reverse("api_analysis", args=["story"]))
     assert "owners and analysts" in reply.json()["detail"]
@@ -346,7 +346,7 @@ REFUSED = [
     ({"action": "change", "member": "999999", "role": "payer"}, "not in the team"),
     ({"action": "change", "member": "x", "role": "payer"}, "not in the team"),
     ({"action": "remove", "member": ""}, "not in the team"),
-    ({"action": "fly"}, "no such action"),
+    ({"action": "fly"}, "This action does not exist"),
 ]
 
 

@@ -77,7 +77,7 @@ def test_an_upload_that_is_refused_says_why_where_it_was_made(ada, tmp_path):
     ada.goto("/tasks/import/")
     ada.get_by_label("Files", exact=True).set_input_files(notes)
     ada.get_by_role("button", name="Upload and check").click()
-    problem = ada.get_by_role("alert").filter(has_text="notes.txt: not taken")
+    problem = ada.get_by_role("alert").filter(has_text="notes.txt: not accepted")
     expect(problem).to_be_focused()
 
 

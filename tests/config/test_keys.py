@@ -128,7 +128,7 @@ def test_a_server_does_not_start_with_keys_that_do_not_fit_its_data(tmp_path, mi
     (var / "worker_key.txt").unlink()  # as after restoring the database alone
     reply = process(var, *start)
     assert reply.returncode != 0
-    assert "WORKER_KEY: not the key that this database's ids were stored under" in reply.stderr
+    assert "WORKER_KEY: not the key with which this database's ids were stored" in reply.stderr
     # Lost for good: taken, once somebody has read what it means.
     process(var, "manage.py", "accept_keys", "--yes")
     assert process(var, *start).returncode == 0
@@ -156,7 +156,7 @@ def test_a_server_says_at_its_start_which_guard_is_missing(tmp_path, migrated, s
 )  # fmt: skip
 def test_a_command_that_uses_keys_or_moves_money_refuses_another_key(settings, command, name):
     setattr(settings, name, "another key, and as long as a key has to be")
-    with pytest.raises(CommandError, match=f"{name}: not the key that this database's ids"):
+    with pytest.raises(CommandError, match=f"{name}: not the key with which this database's ids"):
         call_command(*command)
 
 

@@ -42,7 +42,7 @@ def problem(page) -> str:
 @pytest.mark.parametrize(
     ("name", "content", "sentence"),
     [
-        ("toy_test.jsonl", KEYS, "toy_test.jsonl, line 1, field k0: the field is there twice"),
+        ("toy_test.jsonl", KEYS, "toy_test.jsonl, line 1, field k0: the field appears twice"),
         (
             "toy_test.jsonl",
             line() + line(id="2", answer=[f"Oslo {n}" for n in range(2_000)]),
@@ -81,7 +81,7 @@ def test_an_upload_holds_at_most_500_files(ada, monkeypatch):
     page = send(ada, GOOD)
     page = act_files(ada, page, {"toy_train_1_2.jsonl": line()})
     (said,) = page.context["not_taken"]
-    assert said == "toy_train_1_2.jsonl: not taken; an upload holds at most 3 files."
+    assert said == "toy_train_1_2.jsonl: not accepted; an upload contains at most 3 files."
 
 
 def test_a_link_in_a_zip_is_named(ada):
@@ -124,7 +124,7 @@ def sent_checks(ada, task, content: str):
 
 def test_attention_checks_are_read_under_the_same_limits(ada, researcher, one_second):
     task = factories.make_task(by=researcher)
-    assert "field k0: the field is there twice" in text(sent_checks(ada, task, KEYS))
+    assert "field k0: the field appears twice" in text(sent_checks(ada, task, KEYS))
     many = line(answer=["Oslo"] * 201)
     assert "line 1, field answer: expected at most 200 answers" in text(
         sent_checks(ada, task, many)
@@ -147,7 +147,7 @@ def test_predictions_are_read_under_the_same_limits(ada):
     many = json.dumps(first | {"predicted": ["x"] * 1001}).encode() + b"\n"
     reply = sent_predictions(ada, task, many)
     assert "line 1, field predicted: expected at most 1,000 texts, found 1,001" in text(reply)
-    assert "field k0: the field is there twice" in text(
+    assert "field k0: the field appears twice" in text(
         ada.get(follow(ada, sent_predictions(ada, task, KEYS.encode())))
     )
     assert not PredictionFile.objects.exists()
@@ -206,7 +206,7 @@ def test_attention_checks_are_asked_for_again_while_another_upload_is_checked(
     monkeypatch.setattr(checking, "PATIENCE", 0)
     reply = sent_checks(ada, factories.make_task(by=researcher), line())
     assert reply.status_code == 503
-    assert "Another upload is being checked at this moment" in text(reply)
+    assert "Another upload is being checked at the moment" in text(reply)
 
 
 def test_small_predictions_wait_as_a_job_while_another_upload_is_checked(ada, busy, monkeypatch):

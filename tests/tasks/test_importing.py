@@ -222,9 +222,9 @@ BAD = {
     "invalid UTF-8": (b'{"id": "\xff"}\n', "line 1: not valid UTF-8"),
     "byte order mark": (b"\xef\xbb\xbf" + line().encode(), "line 1: begins with a byte order mark"),
     "U+0000": (line(context="a\0b"), "field context: contains U+0000"),
-    "half a surrogate": (line(context="\ud83d"), "field context: contains half of a surrogate"),
+    "half a surrogate": (line(context="\ud83d"), "field context: contains an unpaired surrogate"),
     "NaN": ('{"id": NaN}\n', "NaN is not valid JSON"),
-    "field twice": ('{"id": "1", "id": "2"}\n', "field id: the field is there twice"),
+    "field twice": ('{"id": "1", "id": "2"}\n', "field id: the field appears twice"),
     "too deep": ("[" * 100_000 + "\n", "line 1: not valid JSON"),
     "too long a line": ("x" * 1_000_001, "line 1: the line is longer than"),
     "wrong offset": (

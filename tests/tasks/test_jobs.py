@@ -155,7 +155,7 @@ def test_a_chunk_that_kills_its_process_each_time_fails_at_last(db, ran):
     Job.objects.filter(pk=job.pk).update(claimed_until=timezone.now() - timedelta(seconds=1))
     jobs.advance(job)
     assert job.has_failed
-    assert "Part 1 was begun 3 times and never ended" in job.error
+    assert "Part 1 was begun 3 times and never finished" in job.error
     assert ran == []
     jobs.retry(job)
     jobs.advance(job)

@@ -88,7 +88,7 @@ def test_a_large_upload_against_the_card_is_refused_whole(ada):
     send(ada, files(task, 1, 2, n2=wrong))
     while not go_on(ada).is_done:
         pass
-    assert "4 of 4 predictions are no label of this task: &#x27;Positive&#x27;" in shown(ada)
+    assert "4 of 4 predictions are not labels of this task: &#x27;Positive&#x27;" in shown(ada)
     assert not LanguageModel.objects.exists()
 
 
@@ -129,8 +129,8 @@ def test_what_can_be_seen_at_once_is_said_at_the_form(ada, researcher, other_res
     factories.predict(other_researcher, "theirs", task, 2, 1)
     for name, sent, reason in (
         ("toy", files(task, 1), "already"),
-        ("theirs", files(task, 2), "somebody else uploaded"),
-        ("toy", files(task, 2, 2), "is of the same as"),
+        ("theirs", files(task, 2), "is a model of another researcher"),
+        ("toy", files(task, 2, 2), "covers the same task, shots and split as"),
         ("toy", files(task, 9), "has no training file"),
     ):
         reply = send(ada, sent, name)
@@ -167,7 +167,7 @@ def test_files_that_are_gone_are_said(ada, task, var):
     for path in (var / "jobs").rglob("*.jsonl"):
         path.unlink()
     go_on(ada)
-    assert "or its task is not there any more. Upload again." in shown(ada)
+    assert "or its task no longer exists. Upload the files again." in shown(ada)
 
 
 def test_to_others_it_is_not_there(ada, client, other_researcher, task):

@@ -48,7 +48,7 @@ def test_ids_may_be_numbers_as_in_the_published_files():
 
 
 BAD = {
-    "unknown id": (line("c"), "line 1, field id: 'c' is the id of no test example"),
+    "unknown id": (line("c"), "line 1, field id: 'c' is not the id of a test example"),
     "id twice": (line() + line("b") + line(), "line 3, field id: 'a' is already the id of line 1"),
     "missing id": (line("b"), "field id: 1 of the 2 test examples have no prediction: 'a'"),
     "empty file": ("", "field id: 2 of the 2 test examples have no prediction: 'a', 'b'"),
@@ -56,14 +56,17 @@ BAD = {
     "null": ('{"id": "a", "predicted": null}\n', "field predicted: expected a list of texts"),
     "a number in the list": (line(predicted=[1]), "field predicted: expected a text, found int"),
     "a list in the list": (line(predicted=[["x"]]), "field predicted: expected a text, found list"),
-    "empty among texts": (line(predicted=["x", ""]), "field predicted: expected texts that are"),
-    "empty twice": (line(predicted=["", ""]), "field predicted: expected texts that are not empty"),
+    "empty among texts": (line(predicted=["x", ""]), "field predicted: expected non-empty texts"),
+    "empty twice": (line(predicted=["", ""]), "field predicted: expected non-empty texts"),
     "U+0000": (line(predicted=["a\0"]), "field predicted: contains U+0000"),
-    "half a surrogate": (line(predicted=["\ud83d"]), "field predicted: contains half of a surroga"),
+    "half a surrogate": (
+        line(predicted=["\ud83d"]),
+        "field predicted: contains an unpaired surroga",
+    ),
     "id is a boolean": (line(True), "field id: expected a text, found bool"),
     "no field predicted": ('{"id": "a"}\n', "line 1, field predicted: the field is missing"),
     "another field": (line(score=1), "field score: unknown field; expected id, predicted"),
-    "field twice": ('{"id": "a", "id": "b", "predicted": []}\n', "field id: the field is there"),
+    "field twice": ('{"id": "a", "id": "b", "predicted": []}\n', "field id: the field appears"),
     "bad JSON": (line() + '{"id":\n', "line 2: not valid JSON"),
     "NaN": ('{"id": NaN}\n', "line 1: NaN is not valid JSON"),
     "not an object": ("[]\n", "line 1: expected a JSON object"),
@@ -180,7 +183,9 @@ def test_zero_shots_has_one_run_and_no_split(researcher, task):
 
 
 def test_two_files_of_the_same_are_refused_together(researcher, task):
-    with pytest.raises(PredictionsError, match=r"b\.jsonl: is of the same as a\.jsonl"):
+    with pytest.raises(
+        PredictionsError, match=r"b\.jsonl: covers the same task, shots and split as a\.jsonl"
+    ):
         add("toy", [upload(task, name="a.jsonl"), upload(task, name="b.jsonl")], researcher)
 
 
@@ -252,12 +257,12 @@ def labels(db) -> Task:
     [
         (
             [["Positive"]],
-            ["line 1, field predicted: 6 of 6 predictions are no label of this task: 'Positive'."
+            ["line 1, field predicted: 6 of 6 predictions are not labels of this task: 'Positive'."
              " Its labels are: positive, negative"],
         ),
         (
             [["positive"], [" negative"], ["contraction"]],
-            ["line 2, field predicted: 4 of 6 predictions are no label of this task: ' negative';"
+            ["line 2, field predicted: 4 of 6 predictions are not labels of this task: ' negative';"
              " 'contraction'. Its labels are: positive, negative"],
         ),
         (
@@ -267,10 +272,10 @@ def labels(db) -> Task:
         ),
         (
             [["positive"], [], ["negative", "x"]],
-            ["line 3, field predicted: 2 of 6 predictions are no label of this task: 'negative',"
+            ["line 3, field predicted: 2 of 6 predictions are not labels of this task: 'negative',"
              " 'x'. Its labels are: positive, negative",
-             "line 2, field predicted: 2 of 6 predictions are no answer, which this task does not"
-             " have. Its labels are: positive, negative"],
+             "line 2, field predicted: 2 of 6 predictions are “no answer”, which this task does"
+             " not allow. Its labels are: positive, negative"],
         ),
     ],
 )  # fmt: skip
@@ -291,8 +296,8 @@ def test_a_span_task_takes_no_more_texts_than_its_card_and_no_empty_answer(resea
     with pytest.raises(PredictionsError) as refused:
         add("toy", [upload(task, name="bad.jsonl", data=data)], researcher)
     assert refused.value.problems == [
-        "bad.jsonl, line 3, field predicted: 1 of 6 predictions are no answer, which this task does"
-        " not have",
+        "bad.jsonl, line 3, field predicted: 1 of 6 predictions are “no answer”, which this task"
+        " does not allow",
         "bad.jsonl, line 4, field predicted: 1 of 6 predictions have more than 1 text: 'home',"
         " 'bed'. This task takes 1 at most",
     ]
@@ -304,7 +309,7 @@ def test_the_form_and_the_command_list_the_labels_and_store_nothing(ada, labels,
     reply = send(ada, ("toy-labels_2_1.jsonl", data))
     assert reply.status_code == 422
     page = reply.content.decode()
-    assert "6 of 6 predictions are no label of this task: &#x27;&lt;b&gt;&#x27;" in page
+    assert "6 of 6 predictions are not labels of this task: &#x27;&lt;b&gt;&#x27;" in page
     assert "Its labels are: positive, negative" in page
     (tmp_path / "toy-labels_2_1.jsonl").write_bytes(data)
     with pytest.raises(CommandError, match="6 of 6 .* Its labels are: positive, negative"):

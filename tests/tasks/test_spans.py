@@ -161,7 +161,7 @@ def test_typed_lines_are_found_in_the_text():
         ("ag", "not_on_words", "only a part of “Lago”"),
         ("the cat\ncat", "overlap", "“cat” and “the cat” overlap in the text"),
         ("", "nothing_chosen", "Highlight or type at least one answer"),
-        ("a\0b", "bad_characters", "a sign that is no character"),
+        ("a\0b", "bad_characters", "contains an invalid character"),
     ],
 )
 def test_a_typed_line_that_does_not_fit_is_quoted_with_a_hint(typed, code, hint):

@@ -16,18 +16,18 @@ Call this again with --yes if that is what you want."""
 
 
 class Command(BaseCommand):
-    help = "Note the keys of now as the right ones, after those of before were lost."
+    help = "Accept the current keys, after the previous ones were lost."
     requires_system_checks: list[str] = []
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--yes", action="store_true", help="I have read what it means")
+        parser.add_argument("--yes", action="store_true", help="I have read the consequences")
 
     def handle(self, *args: Any, **options: Any) -> None:
         sentence = key_check.wrong()
         if not sentence:
-            self.stdout.write("The keys fit the data: there is nothing to accept.")
+            self.stdout.write("The keys match the data: there is nothing to accept.")
         elif not options["yes"]:
             self.stdout.write(f"{sentence}\n{MEANS}")
         else:
             key_check.accept(*key_check.NAMES)
-            self.stdout.write("The keys of now are the right ones from now on.")
+            self.stdout.write("The current keys were accepted.")

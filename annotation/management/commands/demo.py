@@ -92,7 +92,7 @@ class Command(BaseCommand):
             seed=1, stdout=self._quiet(),
         )  # fmt: skip
         study = Study.objects.get(name="demo")
-        self.stdout.write(f"{free_seats(study)} simulated annotators are at work ...")
+        self.stdout.write(f"{free_seats(study)} simulated annotators are working ...")
         call_command("simulate_workers", "demo", policy="noisy:0.85", seed=1, stdout=self._quiet())
         return study
 

@@ -13,11 +13,14 @@ from annotation.platforms.prolific.sync import sync
 
 
 class Command(BaseCommand):
-    help = "Settle, approve and pay bonuses. Safe to run again: nobody is paid twice."
+    help = (
+        "Settle earnings, approve submissions and pay bonuses. Safe to run again: nobody is"
+        " paid twice."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study")
-        parser.add_argument("--dry-run", action="store_true", help="say what is due, pay nothing")
+        parser.add_argument("--dry-run", action="store_true", help="show what is due, pay nothing")
 
     def handle(self, *args: Any, **options: Any) -> None:
         key_check.require_for_command()

@@ -23,8 +23,8 @@ ESTIMATE = 3  # minutes: the documented least for the longest time is 12
 
 class Command(BaseCommand):
     help = (
-        "Settle on Prolific itself what the documents leave open. Reads, creates one draft that is"
-        " never published, and deletes it. Costs nothing."
+        "Check Prolific's behaviour where its documentation is silent: reads, creates one draft"
+        " that is never published, and deletes it. Costs nothing."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -32,10 +32,10 @@ class Command(BaseCommand):
             "--address",
             help="an address with prolific_token, copied from the browser of a test participant",
         )
-        parser.add_argument("--study", help="id of a study there: what return requests became")
         parser.add_argument(
-            "--read-only", action="store_true", help="create no draft; say only what can be read"
+            "--study", help="id of a study there, to see the outcome of return requests"
         )
+        parser.add_argument("--read-only", action="store_true", help="create no draft; only read")
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

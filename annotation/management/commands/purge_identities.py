@@ -11,7 +11,7 @@ from annotation.recruitment import identities
 
 
 class Command(BaseCommand):
-    help = "Delete the ids of a study's workers. The keyed hash that bars them stays for ever."
+    help = "Delete the ids of a study's annotators. The keyed hash that excludes them is kept."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study")

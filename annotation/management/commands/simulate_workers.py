@@ -16,13 +16,13 @@ from annotation.simulation.robots import POLICIES, InProcess, Knowledge, OverHTT
 
 
 class Command(BaseCommand):
-    help = "Robots walk the same pages and forms as people, on simulated seats of their own."
+    help = "Simulated annotators use the same pages and forms as people, on seats of their own."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", help="name of an open study")
         parser.add_argument("--policy", default="noisy:0.8", help=" | ".join(POLICIES))
         parser.add_argument("--seed", type=int, default=0)
-        parser.add_argument("--url", help="walk over HTTP, such as http://127.0.0.1:8000")
+        parser.add_argument("--url", help="work over HTTP, such as http://127.0.0.1:8000")
         parser.add_argument("--number", type=int, help="how many annotators (all free seats)")
         parser.add_argument("--processes", type=int, default=2)
 

@@ -20,7 +20,8 @@ class Command(BaseCommand):
         parser.add_argument(
             "--replace-secret",
             action="store_true",
-            help="make a new secret: every other program of the workspace then goes deaf",
+            help="create a new secret: other programs of the workspace then receive no valid"
+            " events",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -32,7 +33,9 @@ class Command(BaseCommand):
             # The workspace has one secret for all of its programs: the one that is there stays.
             secret = "" if options["replace_secret"] else client.secret(workspace)
             if secret:
-                self.stderr.write("The workspace's own secret is used, as others may rely on it.")
+                self.stderr.write(
+                    "The workspace's existing secret is used, as other programs may rely on it."
+                )
             else:
                 secret = client.replace_secret(workspace)
             if client.is_subscribed(workspace, EVENT, target):

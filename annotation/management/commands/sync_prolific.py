@@ -14,14 +14,16 @@ from annotation.platforms.prolific.webhook import handle_events
 
 class Command(BaseCommand):
     help = (
-        "Deal with the events that Prolific sent, take over statuses, free seats, confirm arrivals,"
-        " add missing places, pause and start, bar who may not come."
+        "Sync with Prolific: process events, update statuses, free seats, confirm arrivals, add"
+        " missing places, pause and start studies, update blocklists."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("study", nargs="*", help="names; without: all studies on Prolific")
         parser.add_argument(
-            "--events", action="store_true", help="only what webhooks told of: fit for each minute"
+            "--events",
+            action="store_true",
+            help="only what webhooks reported: suitable for every minute",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -36,7 +38,7 @@ class Command(BaseCommand):
         for study in () if options["events"] else studies:
             failed |= self._run(study, lambda study=study: sync(study, Client(patient=True)))
         if failed:
-            raise CommandError("Not everything could be brought over; run it again.")
+            raise CommandError("Not everything could be synced; run it again.")
 
     def _run(self, what: object, work: Any) -> bool:
         """Do it, say what was done and what not; whether something could not be done."""

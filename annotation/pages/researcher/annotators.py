@@ -94,7 +94,7 @@ def review(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
     try:
         if request.POST.get("action") == "return":
             prolific_review.ask_to_return(one, message)
-            messages.success(request, "Prolific asks them to return it; whether they do is theirs.")
+            messages.success(request, "Prolific asks them to return it; they may or may not do so.")
         else:
             category = request.POST.get("category", "")
             prolific_review.reject(one, message, category, request.user)

@@ -43,7 +43,7 @@ def _act(request: HttpRequest, study: Study) -> str:
     if action == "prepare":
         if study.prolific_studies.exclude(external_id=None).exists():
             for problem in sync(study).problems[:10]:
-                messages.warning(request, f"Not brought over from Prolific: {problem}")
+                messages.warning(request, f"Sync with Prolific failed: {problem}")
         made = payout.prepare(study, request.user)
         return f"{len(made)} batches were prepared." if made else "Nothing new is due."
     if action == "release":
@@ -62,7 +62,7 @@ def _act(request: HttpRequest, study: Study) -> str:
     if action == "cancel":
         payout.cancel(batch)
         return f"Batch {batch.pk} is cancelled."
-    raise payout.PaymentError("There is no such action.")
+    raise payout.PaymentError("This action does not exist.")
 
 
 def _page(request: HttpRequest, study: Study, problem: str = "", status: int = 200) -> HttpResponse:

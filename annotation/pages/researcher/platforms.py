@@ -152,7 +152,7 @@ def prolific_study(request: HttpRequest, name: str, pk: int) -> HttpResponse:
             if not draft.external_id or draft.status != "PAUSED":
                 raise studies.PlanError(f"{draft.name} is not paused on Prolific.")
             start(draft, Client())
-            messages.success(request, f"{draft.name} is started again on Prolific.")
+            messages.success(request, f"{draft.name} was restarted on Prolific.")
         else:
             try:
                 fields = _draft_fields(request)
@@ -195,5 +195,5 @@ def prolific_sync(request: HttpRequest, name: str) -> HttpResponse:
         return _page(request, study, status=409, problem=str(error))
     messages.success(request, f"{done}.")
     for problem in done.problems[:10]:
-        messages.warning(request, f"Not brought over: {problem}")
+        messages.warning(request, f"Not synced: {problem}")
     return redirect("recruiters", study.name)

@@ -141,7 +141,7 @@ def task_upload_files(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Add or replace files, take one away, or choose another card; then all is read again."""
     upload = upload_of(request, pk)
     if not _may_change(upload):
-        messages.error(request, "It is being imported: its files cannot be changed any more.")
+        messages.error(request, "It is being imported: its files can no longer be changed.")
         return go_to(request, _address(upload))
     problem = _amiss(request)
     card, files = request.POST.get("card", ""), request.FILES.getlist("files")
@@ -193,7 +193,7 @@ def _imported(request: HttpRequest, upload: TaskUpload) -> HttpResponse | None:
         return None
     done = job.result[0]
     uploads.drop(upload)
-    said = "is imported" if done["created"] else "was there already, with this very content"
+    said = "is imported" if done["created"] else "already existed with identical content"
     messages.success(request, f"{done['name']} v{done['version']} {said}.")
     return go_to(request, reverse("task", args=[done["name"], done["version"]]))
 
@@ -202,7 +202,7 @@ def _imported(request: HttpRequest, upload: TaskUpload) -> HttpResponse | None:
 @require_POST
 def task_upload_discard(request: HttpRequest, pk: UUID) -> HttpResponse:
     uploads.drop(upload_of(request, pk))
-    messages.success(request, "The upload was discarded; nothing of it was imported.")
+    messages.success(request, "The upload was discarded; nothing was imported.")
     return redirect("tasks")
 
 

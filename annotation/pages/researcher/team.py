@@ -48,4 +48,4 @@ def _act(request: HttpRequest, study: Study) -> None:
         case "remove":
             members.remove(study, pk, request.user)
         case _:
-            raise members.TeamError("There is no such action.")
+            raise members.TeamError("This action does not exist.")

@@ -24,7 +24,7 @@ def tell(command: BaseCommand, result: ImportResult) -> None:
 
 
 def add_owner(parser: ArgumentParser) -> None:
-    parser.add_argument("--owner", default="", help="user name of the researcher whose it is")
+    parser.add_argument("--owner", default="", help="user name of the owner")
 
 
 def account(name: str) -> AbstractBaseUser | None:

@@ -20,8 +20,8 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("model", help="letters, digits, dots, hyphens, underscores")
         parser.add_argument("folder", type=Path)
-        parser.add_argument("--title", default="", help="what it is, in words")
-        parser.add_argument("--link", default="", help="its paper or code")
+        parser.add_argument("--title", default="", help="description")
+        parser.add_argument("--link", default="", help="URL of its paper or code")
         parser.add_argument("--parameters", type=int, help="how many it has")
         parser.add_argument("--by", help="user name of the researcher (the only one)")
 
@@ -66,7 +66,7 @@ class Command(BaseCommand):
             raise CommandError(
                 f"There is no researcher {name!r}."
                 if name
-                else "Say who uploads: --by USERNAME"
+                else "Name the researcher who uploads: --by USERNAME"
                 if users.exists()
                 else "There is no researcher yet: python manage.py createsuperuser"
             )

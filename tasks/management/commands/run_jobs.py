@@ -13,8 +13,8 @@ from tasks.models import Job
 
 class Command(BaseCommand):
     help = (
-        "Run all jobs that wait until none does, then stop. What is at work elsewhere stays; what a"
-        " killed process was at is taken up again within half a minute."
+        "Run all waiting jobs, then stop. Jobs that run elsewhere are left alone; a job whose"
+        " process was killed is resumed within half a minute."
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
