@@ -14,9 +14,9 @@ def proxies_are_counted(**_options: Any) -> list[Warning]:
         return []
     return [
         Warning(
-            "HTTPS=1 is for a server behind a proxy, but TRUSTED_PROXIES is 0.",
-            hint="Set TRUSTED_PROXIES=1 (or the number of proxies): else whoever tries passwords"
-            " locks everybody out, as all clients have the proxy's address.",
+            "HTTPS=1 is meant for a server behind a proxy, but TRUSTED_PROXIES is 0.",
+            hint="Set TRUSTED_PROXIES=1 (or the number of proxies): otherwise anybody who tries"
+            " passwords locks everybody out, as all clients share the proxy's address.",
             id="config.W001",
         )
     ]

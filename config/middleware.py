@@ -52,9 +52,9 @@ def refuse_odd_requests(get_response: Answer) -> Answer:
         if "%00" in request.META.get("QUERY_STRING", "") or any(
             "\0" in text for cookie in request.COOKIES.items() for text in cookie
         ):
-            return _refused(request, 400, "The address or a cookie has a sign that is none.")
+            return _refused(request, 400, "The address or a cookie contains an invalid character.")
         if not _is_utf_8(request.content_params.get("charset", "utf-8")):
-            return _refused(request, 415, "Handful reads UTF-8 only: send the request in UTF-8.")
+            return _refused(request, 415, "Only UTF-8 is accepted: send the request in UTF-8.")
         name = _basic_name(request)
         if "\0" in name or len(name) > LONGEST_NAME:
             return JsonResponse(
@@ -98,18 +98,21 @@ def limit_bodies(get_response: Answer) -> Answer:
     ) -> HttpResponse | None:
         announced = request.META.get("CONTENT_LENGTH") or "0"
         if not (announced.isascii() and announced.isdecimal() and len(announced) <= LONGEST_LENGTH):
-            return _refused(request, 400, "Nothing was taken: Content-Length is not a number.")
+            return _refused(request, 400, "Nothing was accepted: Content-Length is not a number.")
         length = int(announced)
         if length <= settings.MAX_FORM:
             return None
         takes = getattr(view, "max_body", 0)
         if takes and not request.user.is_authenticated:
-            return _refused(request, 413, "Nothing was taken: sign in first, then send the files.")
+            return _refused(
+                request, 413, "Nothing was accepted: sign in first, then send the files."
+            )
         most = max(takes, settings.MAX_FORM)
         if length > most:
             return _refused(
                 request, 413,
-                f"Nothing was taken: this address takes at most {most // 1_000_000} MB in all.",
+                f"Nothing was accepted: this address accepts at most {most // 1_000_000} MB in"
+                " total.",
             )  # fmt: skip
         try:
             request.POST  # noqa: B018
@@ -121,7 +124,7 @@ def limit_bodies(get_response: Answer) -> Answer:
             for handler in request.upload_handlers:
                 with contextlib.suppress(OSError):  # closing it finds no room either
                     handler.upload_interrupted()
-            return _refused(request, 507, f"Nothing was taken. {disk.sentence()}")
+            return _refused(request, 507, f"Nothing was accepted. {disk.sentence()}")
         return None
 
     def answer(request: HttpRequest) -> HttpResponseBase:

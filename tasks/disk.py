@@ -33,4 +33,4 @@ def sentence() -> str:
     """That the disk is full, how much is left, and what to do."""
     folder = Path(settings.VAR_DIR)
     free = shutil.disk_usage(folder).free // 1_000_000 if folder.exists() else 0
-    return f"The disk of var/ is full ({free} MB free). Make room on it, then try again."
+    return f"The disk of var/ is full ({free} MB free). Free some space, then try again."

@@ -40,7 +40,7 @@ PRESETS = {
         "assignmentId",
         "https://connect.cloudresearch.com/participant/project/PROJECT/complete",
         "Put your project's id in place of PROJECT. Connect's redirect is for completed work only:"
-        " who is screened out gets a code, and is paid as a partial complete.",
+        " people who are screened out get a code and are paid as partial completes.",
     ),
     "sona": Preset(
         "SONA",
@@ -65,11 +65,11 @@ def check(panel: Panel) -> None:
     for field in ("id_parameter", "submission_parameter"):
         name = getattr(panel, field)
         if (name or field == "id_parameter") and not re.fullmatch(r"[A-Za-z0-9_.-]{1,60}", name):
-            errors[field] = "Write the parameter's name alone, such as participantId."
+            errors[field] = "Enter the name of the parameter only, such as participantId."
     codes = [getattr(panel, field) for field in CODES if getattr(panel, field)]
     for field in CODES[1:]:
         if codes.count(getattr(panel, field)) > 1:
-            errors[field] = "Each way to end needs a code of its own: a platform pays by the code."
+            errors[field] = "Each outcome needs its own code: a platform pays by the code."
     for field in URLS:
         template = getattr(panel, field)
         if not template:
@@ -78,13 +78,13 @@ def check(panel: Panel) -> None:
         for placeholder in PLACEHOLDERS:
             bare = bare.replace(placeholder, "")
         if not re.match(r"https?://[^\s/]+", template):
-            errors[field] = "Write a whole address that begins with https://"
+            errors[field] = "Enter a complete address that begins with https://"
         elif HOST_OF_THEIRS.match(template):
-            errors[field] = "Placeholders can stand only after the host: who answers is not theirs."
+            errors[field] = "Placeholders can only appear after the host."
         elif "{" in bare or "}" in bare:
-            errors[field] = f"Only {', '.join(PLACEHOLDERS)} can stand in braces."
+            errors[field] = f"Only {', '.join(PLACEHOLDERS)} can appear in braces."
         elif re.search(r"\b(PROJECT|SCHOOL|TOKEN)\b", template):
-            errors[field] = "Put your own values in place of the words in capitals."
+            errors[field] = "Replace the words in capitals by your own values."
     if errors:
         raise ValidationError(errors)
 
@@ -113,7 +113,8 @@ class PanelDoor:
             )
         if not all(re.fullmatch(SAFE_ID, one) for one in (person, submission)):
             raise NotAdmitted(
-                "The id in the address holds a sign that no id has, or is too long: please open the"
+                "The id in the address contains an invalid character or is too long: please open"
+                " the"
                 f" study from {self.panel.name} again."
             )
         return Identity(person, submission)

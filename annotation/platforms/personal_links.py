@@ -42,15 +42,15 @@ def make(study: Study, text: str) -> list[PersonalLink]:
     """
     names = [line.strip() for line in text.splitlines() if line.strip()]
     if not names:
-        raise LinkError("Write one name on each line: of people, or 1, 2, 3.")
+        raise LinkError("Enter one name per line: of people, or 1, 2, 3.")
     if len(names) > MOST:
         raise LinkError(f"At most {MOST} links can be made at once; these are {len(names)}.")
     taken = set(study.personal_links.values_list("name", flat=True))
     for number, name in enumerate(names, start=1):
         if len(name) > LONGEST_NAME or "\0" in name:
-            raise LinkError(f"Name {number} is longer than {LONGEST_NAME} characters or broken.")
+            raise LinkError(f"Name {number} is longer than {LONGEST_NAME} characters or invalid.")
         if name in taken:
-            raise LinkError(f"Name {number}, “{name}”, is there already: names must differ.")
+            raise LinkError(f"Name {number}, “{name}”, already exists: names must differ.")
         taken.add(name)
     with transaction.atomic():
         return PersonalLink.objects.bulk_create(

@@ -81,7 +81,7 @@ def add_rule(
     if "\0" in value:
         raise RuleError("The entry contains an invalid character.")
     if effect not in AccessRule.Effect.values or criterion not in AccessRule.Criterion.values:
-        raise RuleError("Choose whom the entry is about, and whether they may take part.")
+        raise RuleError("Choose to whom the entry applies, and whether they may take part.")
     if criterion == AccessRule.Criterion.TASK and not Task.objects.filter(name=value).exists():
         raise RuleError(f"There is no task {value or 'without a name'} here.")
     of_study = criterion == AccessRule.Criterion.STUDY
@@ -105,7 +105,7 @@ def _keys(study: Study, text: str, chosen: str) -> list[str]:
     """The keyed hashes of the ids in that text, each once. Raises RuleError."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if not lines or len(lines) > MAX_PEOPLE:
-        raise RuleError(f"Write 1 to {MAX_PEOPLE} ids, one on each line.")
+        raise RuleError(f"Enter 1 to {MAX_PEOPLE} ids, one per line.")
     names = [name for name, _words in platforms(study)]
     codes = dict(study.personal_links.values_list("name", "code"))
     keys = {}
@@ -114,7 +114,7 @@ def _keys(study: Study, text: str, chosen: str) -> list[str]:
         named = [name for name in names if line.startswith(f"{name} ")]
         platform = chosen if chosen in names else max(named, key=len, default="")
         if not platform:
-            raise RuleError(f"Line {number}: choose the platform that the ids are from.")
+            raise RuleError(f"Line {number}: choose the platform of the ids.")
         identity = line if chosen in names else line.removeprefix(f"{platform} ").strip()
         if platform == PERSONAL:
             if identity not in codes:

@@ -51,32 +51,32 @@ class RecruitmentError(Exception):
 
 
 NO_SEAT = {
-    "busy": "Many people are starting at this very moment. Please try again in a minute: nothing is"
-    " lost by waiting.",
+    "busy": "Many people are starting at the moment. Please try again in a minute: nothing is lost"
+    " by waiting.",
     "link_off": "This link is switched off. If you were invited, please use the link that was sent"
     " to you.",
-    "elsewhere": "Somebody with this id has begun already. If it was you, go on in the browser in"
-    " which you began, or open the personal link that you were shown there. Where this is a further"
-    " part, the personal link leads on a few minutes from now.",
-    "browser": "Somebody has taken part in this study from this browser already, and each person"
-    " can do so once. If you share a computer, please tell who invited you.",
+    "elsewhere": "Somebody with this id has already started. If it was you, continue in the"
+    " browser in which you started, or open the personal link that you were shown there. If this"
+    " is a further part, the personal link will work in a few minutes.",
+    "browser": "Somebody has already taken part in this study from this browser, and each person"
+    " can do so only once. If you share a computer, please tell the people who invited you.",
     "full": "All places in this study are taken at the moment. Thank you for your interest.",
-    "budget": "The budget of this study is taken at the moment, so it gives out no more places now."
-    " Thank you for your interest.",
+    "budget": "The budget of this study is fully committed at the moment, so no more places are"
+    " available. Thank you for your interest.",
     "closed": "This study is closed. Thank you for your interest.",
     "paused": "This study is paused. Please try again later with the same link.",
     "draft": "This study is not open yet. Please try again later with the same link.",
     "done": "You have already taken part in this study. Thank you!",
-    "not_eligible": "This study is open to certain people only, and you are not among them. Thank"
+    "not_eligible": "This study is open to certain people only, and you are not eligible. Thank"
     " you for your interest.",
-    "not_invited": "This is a later part of a study that you have not begun. Thank you for your"
+    "not_invited": "This is a later part of a study that you have not started. Thank you for your"
     " interest.",
-    "device": "This study asks for a computer: highlighting words on a small screen would be"
-    " tedious. You can come again with the same link on one.",
+    "device": "This study requires a desktop or laptop computer: highlighting words on a small"
+    " screen would be tedious. Please open the same link on a computer.",
     "rejected": "Your submission to this study was rejected on the platform that you came from, so"
-    " you cannot go on with it.",
-    "taken": "Your place was given to somebody else in the meantime, so you cannot go on with this"
-    " task. Your answers so far are kept.",
+    " you cannot continue.",
+    "taken": "Your place was given to somebody else in the meantime, so you cannot continue with"
+    " this task. Your answers so far are kept.",
 }
 
 
@@ -362,7 +362,7 @@ def resume(participation: Participation) -> Participation:
         if not eligibility.admits(study, participation.worker.key):
             raise RecruitmentError("not_eligible")
         if study.participations.live().filter(worker=participation.worker_id).exists():
-            raise RecruitmentError("done", "You are at work on another task of this study.")
+            raise RecruitmentError("done", "You are working on another task of this study.")
         if not participation.turns_begun() and (
             _tasks_begun(study, participation.worker.key) >= study.tasks_per_worker
         ):
@@ -417,7 +417,7 @@ def free_by_hand(participation: Participation, reason: str, by: AbstractBaseUser
     with transaction.atomic():
         Study.objects.locked().get(pk=participation.study_id)
         if not release_seat(participation, Status.EXPIRED):
-            raise ValueError("This annotator holds no seat that could be freed.")
+            raise ValueError("This annotator has no seat that could be freed.")
         what = f"{freed(participation)}{reason}"
         participation.study.events.create(what=what[:200], by=by)
 

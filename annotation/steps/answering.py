@@ -25,8 +25,8 @@ class Conflict(Exception):
     ALREADY_REVEALED = "You have already answered this example: your first answer counts."
     ALREADY_RECORDED = "Your answer to this example is already recorded: your first answer counts."
     GIVEN_UP = (
-        "Your last answer was not stored: your place had been given up before it came. Go on, and"
-        " you find that example again."
+        "Your last answer was not stored: your place had been released before it arrived."
+        " Continue, and you will see that example again."
     )
     NOT_CURRENT = "This is not the example that you are working on now. Here is the current one."
 

@@ -36,7 +36,9 @@ def import_checks(task: Task, path: Path) -> Split:
         raise FormatError(path.name, None, None, f"{task} has attention checks already")
     for number, record in enumerate(records, start=1):
         if not record.gold and not task.card.no_answer:
-            raise FormatError(path.name, number, "answer", "a check says what to answer")
+            raise FormatError(
+                path.name, number, "answer", "an attention check must state its answer"
+            )
     with transaction.atomic():
         split = Split.objects.create(task=task, kind=Split.Kind.CHECK, filename=path.name)
         Example.objects.bulk_create(examples_of(split, records))

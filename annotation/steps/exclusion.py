@@ -38,7 +38,8 @@ def decide(
         seat = free_seat(one.scenario, one.kind) if in_analysis else None
         if in_analysis and seat is None:
             raise ExclusionError(
-                "Its seat was given to somebody else: exclude another one of the scenario first."
+                "Its seat was given to somebody else: exclude another annotator of the scenario"
+                " first."
             )
         one.in_analysis, one.seat_number = in_analysis, seat
         one.save(update_fields=["in_analysis", "seat_number"])

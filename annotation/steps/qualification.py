@@ -50,13 +50,13 @@ def verdict(rule: str, threshold: float | None, own: float, others: Sequence[flo
     The threshold is in points, or in standard deviations (ddof 1) of the others.
     """
     if rule == Qualification.MINIMUM:
-        words = f"training S1 {own:.1f}, at least {threshold:g} is asked for"
+        words = f"training S1 {own:.1f}, at least {threshold:g} is required"
         return Verdict(own >= (threshold or 0) - ROUNDING, words)
     if rule not in OTHERS_NEEDED:
-        return Verdict(True, "the study screens nobody out")
+        return Verdict(True, "this study screens nobody out")
     needed = OTHERS_NEEDED[Qualification(rule)]
     if len(others) < needed:
-        words = f"training S1 {own:.1f}; {len(others)} others so far, {needed} are needed to judge"
+        words = f"training S1 {own:.1f}; {len(others)} others so far, {needed} are needed"
         return Verdict(True, words, provisional=True)
     mean = statistics.mean(others)
     below = mean - own
@@ -100,7 +100,7 @@ def judge(participation: Participation) -> Verdict:
     study = participation.study
     means = training_means(study)
     if participation.pk not in means:
-        return Verdict(True, "no finished training step to judge by")
+        return Verdict(True, "no completed training step")
     own = means.pop(participation.pk)
     others = [mean for scenario, kind, mean in means.values() if (scenario, kind) == own[:2]]
     return verdict(study.qualification, study.qualification_threshold, own[2], others)
@@ -164,7 +164,7 @@ def move_on(token: str) -> Participation:
     if participation.status != Status.WAITING or until > database_now():
         return participation
     minutes = participation.study.decision_minutes
-    return decide(token, True, f"nobody decided within {minutes} minutes")
+    return decide(token, True, f"no decision within {minutes} minutes")
 
 
 def screen_out(participation: Participation, reason: str, by=None) -> None:
@@ -219,5 +219,5 @@ def flagged_again(study: Study) -> dict[int, str]:
         ]
         now = verdict(study.qualification, study.qualification_threshold, own, others)
         if not now.passes:
-            found[pk] = f"would be screened out by now: {now.reason}"
+            found[pk] = f"would now be screened out: {now.reason}"
     return found

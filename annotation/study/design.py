@@ -86,7 +86,7 @@ def check_design(study: Study, tasks: Sequence[Task]) -> None:
         refuse("tasks", "Choose at least one task.")
     names = [task.name for task in tasks]
     for name in sorted({name for name in names if names.count(name) > 1}):
-        refuse("tasks", f"{name} is chosen twice: a study holds one version of a task.")
+        refuse("tasks", f"{name} is chosen twice: a study can contain one version of a task.")
     _check_shots(study, tasks, refuse)
     if tasks and (study.tasks_per_worker or 0) > len(tasks):
         refuse("tasks_per_worker", f"The study has only {len(tasks)} task(s).")
@@ -94,7 +94,7 @@ def check_design(study: Study, tasks: Sequence[Task]) -> None:
         if (getattr(study, field) or 0) > most:
             refuse(field, f"At most {most}.")
     if "\0" in study.consent_text or not study.consent_text.strip():
-        refuse("consent_text", "Write what workers consent to.")
+        refuse("consent_text", "Write the consent text.")
     _check_gates(study, tasks, refuse)
     if errors:
         errors.pop(NON_FIELD_ERRORS, None)
@@ -104,26 +104,26 @@ def check_design(study: Study, tasks: Sequence[Task]) -> None:
 def _check_shots(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
     shots = study.shots
     if not isinstance(shots, list) or not shots:
-        refuse("shots", "Choose at least one number of shots; 0 is without a training step.")
+        refuse("shots", "Choose at least one number of shots; at 0 there is no training step.")
         return
     if any(type(number) is not int or number < 0 for number in shots):
         refuse("shots", "Shots are whole numbers of at least 0.")
         return
     if len(set(shots)) < len(shots):
-        refuse("shots", "A number of shots is there twice.")
+        refuse("shots", "A number of shots appears twice.")
     for task in tasks:
         for number in shots:
             if not number:
                 continue
             if number not in task.training_sizes:
                 sizes = ", ".join(map(str, [0, *task.training_sizes]))
-                refuse("shots", f"{task.name} has no training file of {number}; it has {sizes}.")
+                refuse("shots", f"{task.name} has no training split of {number}; it has {sizes}.")
             elif study.split_number not in task.split_numbers(number):
                 numbers = ", ".join(map(str, task.split_numbers(number)))
                 refuse(
                     "split_number",
-                    f"{task.name} has no training file number {study.split_number} of {number}"
-                    f" shots; it has {numbers}.",
+                    f"{task.name} has no training split {study.split_number} at {number} shots; it"
+                    f" has {numbers}.",
                 )
 
 
@@ -149,7 +149,7 @@ def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
     elif threshold is not None and not threshold <= 100:
         refuse("qualification_threshold", "At most 100.")
     if study.qualification != Qualification.NONE and not any(study.shots or []):
-        refuse("qualification", "Without a training step there is nothing to judge by.")
+        refuse("qualification", "Without a training step, nobody can be screened out by score.")
     for task in tasks if study.attention_checks else []:
         found = Example.objects.filter(split__task=task, split__kind=Split.Kind.CHECK).count()
         if found < study.attention_checks:
@@ -188,20 +188,20 @@ def missing(study: Study) -> list[str]:
     found = []
     if study.hourly_rate and study.max_paid_hours is None:
         found.append(
-            "Set the most paid hours per task: the cap of what one person can earn. Suggested:"
+            "Set the maximum paid hours, which cap what one person can earn. Suggested:"
             f" {suggested_hours(study)}, {SUGGESTED_TIMES} times the estimate."
         )
     if study.is_paid and study.budget is None:
         seats = study.scenarios.aggregate(n=Sum("seats", default=0))["n"]
         found.append(
             f"Set the budget of the study. Suggested: {suggested_budget(study, seats)}"
-            f" {study.currency}, the cap for each of its {seats} seats and a fifth more."
+            f" {study.currency}, the cap for each of its {seats} seats plus 20 %."
         )
     if study.is_paid and study.budget is not None:
         most = ledger.cap(study)
         if most is not None and ledger.cents(study.budget) < most:
             found.append(
-                f"The budget, {study.budget} {study.currency}, has no room for one person, who may"
+                f"The budget, {study.budget} {study.currency}, does not cover one person, who may"
                 f" earn {ledger.in_currency(most)}."
             )
     return found
@@ -221,7 +221,7 @@ def save_draft(study: Study, tasks: Sequence[Task], made_from: str | None = None
             if not stored.is_draft:
                 raise DesignError(f"The study is {stored.status}: its design is frozen.")
             if made_from is not None and made_from != version(stored):
-                raise StaleDesign("The draft was changed meanwhile.")
+                raise StaleDesign("The draft was changed in the meantime.")
         study.shots = sorted(study.shots)
         study.save()
         study.tasks.set(tasks)

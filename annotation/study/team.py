@@ -26,14 +26,14 @@ def add(study: Study, username: str, role: str, by: AbstractBaseUser) -> Member:
         raise TeamError(
             f"There is no account {username!r}. Accounts are made in Django's admin."
             if username
-            else "Write the name with which they sign in."
+            else "Enter the name with which they sign in."
         )
     if user.pk == study.owner_id:
-        raise TeamError(f"{user} made this study and is its owner already.")
+        raise TeamError(f"{user} created this study and is already its owner.")
     with transaction.atomic():
         member, is_new = study.members.get_or_create(user=user, defaults={"role": role})
         if not is_new:
-            raise TeamError(f"{user} is in the team already: change the role in the list.")
+            raise TeamError(f"{user} is already in the team: change the role in the list.")
         study.events.create(what=f"{user} joined the team as {role}"[:200], by=by)
     return member
 
@@ -49,7 +49,7 @@ def change(study: Study, pk: int, role: str, by: AbstractBaseUser, was: str) -> 
         if was != member.role:
             raise TeamError(
                 f"{member.user} is {member.role} now: somebody changed it after this page was"
-                " opened. Choose again."
+                " opened. Please choose again."
             )
         if member.role == role:
             return
@@ -76,5 +76,5 @@ def _member(study: Study, pk: int) -> Member:
     members = study.members.select_for_update(of=("self",), no_key=True).select_related("user")
     member = members.filter(pk=pk).first()
     if member is None:
-        raise TeamError("They are not in the team (any more).")
+        raise TeamError("They are not (or no longer) in the team.")
     return member

@@ -69,7 +69,7 @@ def test_a_study_is_made_in_the_browser_with_its_scenarios(ada, task):
         ("shots", "0 two", "Write whole numbers"),
         ("shots", "0 0", "twice"),
         ("shots", "7", "has no training file of 7; it has 0, 2, 4"),
-        ("split_number", "4", "no training file number 4"),
+        ("split_number", "4", "no training split 4"),
         ("annotators", "0", "greater than or equal to 1"),
         ("tasks_per_worker", "2", "only 1 task"),
         ("hourly_rate", "-1", "greater than or equal to"),

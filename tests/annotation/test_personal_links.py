@@ -41,7 +41,7 @@ def test_a_link_is_made_for_each_name_and_can_be_had_as_csv(ada, study):
 @pytest.mark.parametrize(
     ("names", "reason"),
     [
-        (" \n", "Write one name"),
+        (" \n", "Enter one name"),
         ("Ida\nBo\nIda", "Name 3, “Ida”, is there already"),
         ("x" * 201, "Name 1 is longer"),
         ("\n".join(map(str, range(1001))), "At most 1000"),

@@ -68,7 +68,7 @@ def test_one_study_there_for_each_scenario_with_the_codes_set_up(fake, published
 
 
 def test_nothing_is_drafted_twice_nor_for_a_draft(study, published, researcher):
-    with pytest.raises(studies.PlanError, match="drafted already"):
+    with pytest.raises(studies.PlanError, match="already been drafted"):
         studies.plan(study, 0, researcher)
     other = factories.make_study(researcher, factories.make_task(name="t2"), status="draft")
     with pytest.raises(studies.PlanError, match="Open the study first"):

@@ -342,7 +342,7 @@ def test_part_two_in_another_browser_goes_on_by_the_personal_link(fake, study, r
     address = urlsplit(found["url"])
     reply = Client().post(f"{address.path}start/?{address.query}")
     assert (reply.status_code, seat.token in reply.content.decode()) == (409, False)
-    assert "the personal link leads on" in reply.content.decode()
+    assert "the personal link will work" in reply.content.decode()
     sync.verify(study, prolific_client.Client(), sync.Synced())
     seat.refresh_from_db()
     assert (seat.status, seat.part) == ("working", 2)
@@ -405,7 +405,7 @@ def test_who_is_confirmed_late_is_paid_what_was_held_back(fake, published):
     assert seat.decisions.filter(about="pay").count() == 1
     fake.mode(lists=True)
     assert look(fake, published, seat) == (True, True)
-    assert "confirms" in seat.decisions.last().reason
+    assert "confirmed" in seat.decisions.last().reason
     (batch,) = payout.prepare(published.study, None)
     assert batch.method == "approval"
 

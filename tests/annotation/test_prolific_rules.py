@@ -155,7 +155,7 @@ def test_without_paid_screen_outs_the_page_says_what_to_do_and_drafts_anew(
     assert [one.part for one in study.prolific_studies.all()] == [1, 2]
     for part in (1, 2):
         studies.create(study.prolific_studies.get(part=part), HOST)
-    with pytest.raises(studies.PlanError, match="drafted already"):
+    with pytest.raises(studies.PlanError, match="already been drafted"):
         studies.plan(study, 0, researcher)
 
 
@@ -178,7 +178,7 @@ def test_without_paid_screen_outs_a_reward_of_zero_is_paid_by_bonus(fake, study,
 def test_without_signed_addresses_the_refusal_says_which_tick_to_take_away(fake, study, researcher):
     (draft,) = studies.plan(study, 0, researcher)
     studies.change(draft, {"signed": True})
-    with pytest.raises(ProlificError, match="take that tick away"):
+    with pytest.raises(ProlificError, match="clear that checkbox"):
         studies.create(draft, HOST)
     studies.change(draft, {"signed": False})
     studies.create(draft, HOST)
@@ -310,7 +310,7 @@ def test_there_is_no_rejection_on_a_ground_that_prolific_does_not_list(
 def test_who_answered_everything_is_not_rejected_for_no_answers(fake, published, ada):
     seat = complete(fake, published)
     reply = reject(ada, seat, "NO_DATA")
-    assert "There are answers of theirs" in reply.content.decode()
+    assert "They have given answers" in reply.content.decode()
 
 
 def test_who_is_screened_out_is_never_rejected(fake, researcher, ada):
@@ -325,7 +325,7 @@ def test_who_is_screened_out_is_never_rejected(fake, researcher, ada):
     sync.sync(study)
     reply = reject(ada, seat, "LOW_EFFORT")
     assert reply.status_code == 422
-    assert "screened out is paid" in reply.content.decode()
+    assert "screened out are paid" in reply.content.decode()
 
 
 @pytest.mark.parametrize("how", ["return_submission", "time_out"])

@@ -174,7 +174,7 @@ def test_after_the_time_limit_the_page_goes_on_by_itself(client, waiting):
     client.post(reverse("wait", args=[waiting.token]))
     waiting.refresh_from_db()
     assert waiting.status == "working"
-    assert "nobody decided within 15 minutes" in waiting.decisions.get().reason
+    assert "no decision within 15 minutes" in waiting.decisions.get().reason
     assert waiting.latest_turn().step == Step.ANNOTATION
 
 

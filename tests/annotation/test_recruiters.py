@@ -164,11 +164,11 @@ def test_a_preview_with_the_placeholder_takes_no_seat(panel):
         ("id_parameter", "", "id parameter"),
         ("id_parameter", "a b", "parameter&#x27;s name alone"),
         ("completed_url", "connect.example.org", "begins with https"),
-        ("completed_url", "https://x.org/{who}", "can stand in braces"),
-        ("completed_url", "https://{id}/", "only after the host"),
-        ("other_url", "https://x.{id}.org/", "only after the host"),
-        ("completed_url", "https://x.org@{id}/", "only after the host"),
-        ("completed_url", "https://{code}?x=/", "only after the host"),
+        ("completed_url", "https://x.org/{who}", "can appear in braces"),
+        ("completed_url", "https://{id}/", "only appear after the host"),
+        ("other_url", "https://x.{id}.org/", "only appear after the host"),
+        ("completed_url", "https://x.org@{id}/", "only appear after the host"),
+        ("completed_url", "https://{code}?x=/", "only appear after the host"),
         ("completed_url", "https://x.org/PROJECT/complete", "words in capitals"),
         ("name", "", "name"),
     ],
@@ -206,7 +206,10 @@ def test_a_study_for_computers_sends_phones_away_and_stores_no_user_agent(client
     study.save()
     landing = reverse("landing", args=[study.link_code])
     start = reverse("start", args=[study.link_code])
-    assert "asks for a computer" in client.get(landing, HTTP_USER_AGENT=IPHONE).content.decode()
+    assert (
+        "requires a desktop or laptop computer"
+        in client.get(landing, HTTP_USER_AGENT=IPHONE).content.decode()
+    )
     assert client.post(start, HTTP_USER_AGENT=IPHONE).status_code == 409
     assert client.post(start, HTTP_USER_AGENT="Firefox").status_code == 302
 
@@ -333,8 +336,8 @@ def test_however_an_id_is_spelt_it_is_the_same_person(panel):
         ("task", "nothing", "no task nothing"),
         ("study", "nothing", "no study nothing"),
         ("people", "ida", "Line 1: choose the platform"),
-        ("people", "", "Write 1 to"),
-        ("planet", "x", "Choose whom"),
+        ("people", "", "Enter 1 to"),
+        ("planet", "x", "Choose to whom"),
     ],
 )
 def test_an_entry_that_means_nobody_is_refused(ada, study, criterion, value, reason):
@@ -400,7 +403,7 @@ def test_identities_are_purged_only_once_everybody_is_paid(researcher, study, pa
     seats.consent(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat)
-    with pytest.raises(CommandError, match="Not everybody is paid"):
+    with pytest.raises(CommandError, match="Not everybody has been paid"):
         call_command("purge_identities", study.name)
     (batch,) = payout.prepare(study, researcher)
     payout.mark_paid(batch)

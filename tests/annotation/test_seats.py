@@ -286,7 +286,7 @@ def test_one_browser_does_not_hold_two_seats_of_a_study(ada, study):
     (link,) = personal_links.make(study, "Ida")
     client = Client()
     seat = seat_of(start(link.code, client))
-    assert "from this browser already" in landing(study.link_code, client)
+    assert "already taken part in this study from this browser" in landing(study.link_code, client)
     assert start(study.link_code, client).status_code == 409
     assert start(link.code, client).url == reverse("work", args=[seat.token])
     ada.post(
@@ -364,7 +364,7 @@ def test_a_plain_id_shows_nobody_elses_link(study, sona):
     stranger = start(sona.code, Client(), query)
     assert stranger.status_code == 409
     assert token not in stranger.content.decode()
-    assert "begun already" in stranger.content.decode()
+    assert "already started" in stranger.content.decode()
     assert token in landing(sona.code, owner, query)
     assert start(sona.code, owner, query).url == reverse("work", args=[token])
 
@@ -439,7 +439,7 @@ def test_two_ways_to_end_need_two_codes(ada, study):
     fields = {"name": "C", "id_parameter": "who", "completed_code": "A", "turned_away_code": "A"}
     reply = ada.post(reverse("panel_new", args=[study.name]), fields)
     assert reply.status_code == 422
-    assert "a code of its own" in reply.content.decode()
+    assert "its own code" in reply.content.decode()
 
 
 def test_the_code_is_shown_where_the_id_cannot_be_read_any_more(study, settings, caplog):

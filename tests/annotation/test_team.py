@@ -340,12 +340,12 @@ def test_another_owner_may_everything_but_remove_who_made_it(client, world):
 
 REFUSED = [
     ({"action": "add", "username": "nobody", "role": "analyst"}, "no account"),
-    ({"action": "add", "username": "", "role": "analyst"}, "Write the name"),
-    ({"action": "add", "username": "bob", "role": "payer"}, "in the team already"),
+    ({"action": "add", "username": "", "role": "analyst"}, "Enter the name"),
+    ({"action": "add", "username": "bob", "role": "payer"}, "already in the team"),
     ({"action": "add", "username": "charlie", "role": "god"}, "Choose a role"),
-    ({"action": "change", "member": "999999", "role": "payer"}, "not in the team"),
-    ({"action": "change", "member": "x", "role": "payer"}, "not in the team"),
-    ({"action": "remove", "member": ""}, "not in the team"),
+    ({"action": "change", "member": "999999", "role": "payer"}, "no longer) in the team"),
+    ({"action": "change", "member": "x", "role": "payer"}, "no longer) in the team"),
+    ({"action": "remove", "member": ""}, "no longer) in the team"),
     ({"action": "fly"}, "This action does not exist"),
 ]
 

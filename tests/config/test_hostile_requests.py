@@ -133,7 +133,7 @@ def test_another_charset_than_utf_8_is_refused_in_a_sentence(client, db, charset
     kind = f"application/x-www-form-urlencoded; charset={charset}"
     reply = client.post(reverse("login"), b"username=ada", content_type=kind)
     assert reply.status_code == 415
-    assert "Handful reads UTF-8 only" in reply.content.decode()
+    assert "Only UTF-8 is accepted" in reply.content.decode()
 
 
 def test_a_name_that_nobody_can_have_is_an_ordinary_failure_to_sign_in(client, db):
@@ -188,7 +188,7 @@ def test_a_large_body_of_a_stranger_is_refused_before_it_is_read(route, values, 
     reply = large(Client(enforce_csrf_checks=True), filled(route, values), 190_000_000)
     assert reply.status_code in (413, 404)
     if reply.status_code == 413:
-        assert "Nothing was taken" in reply.content.decode()
+        assert "Nothing was accepted" in reply.content.decode()
 
 
 def test_who_is_signed_in_sends_large_bodies_where_files_are_taken_alone(ada, values):
@@ -200,7 +200,7 @@ def test_who_is_signed_in_sends_large_bodies_where_files_are_taken_alone(ada, va
 
 def test_a_script_gets_the_sentence_alone(client, db):
     reply = large(client, reverse("task_import"), 190_000_000, **{"HX-Request": "true"})
-    assert reply.content.decode() == "Nothing was taken: sign in first, then send the files."
+    assert reply.content.decode() == "Nothing was accepted: sign in first, then send the files."
 
 
 @pytest.mark.parametrize("length", ["abc", "-1", "1.5", "٣", "1_0", "+5", "9" * 5000])

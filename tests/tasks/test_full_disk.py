@@ -34,7 +34,7 @@ def test_a_part_of_a_job_that_finds_no_room_says_so_and_goes_on_when_there_is(
     jobs.advance(job)
     assert job.has_failed
     assert job.error.startswith(NAMED)
-    assert "MB free). Make room on it, then try again." in job.error
+    assert "MB free). Free some space, then try again." in job.error
     assert caplog.text == ""
     target[0] = str(tmp_path / "there")
     jobs.retry(job)

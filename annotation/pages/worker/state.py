@@ -16,20 +16,20 @@ from annotation.study.consent_text import as_html
 from annotation.wording import in_words
 
 GONE = {
-    Status.EXPIRED: "Nothing happened here for longer than this study allows, so your place was"
-    " given up. If it is still free you can go on where you stopped. You are paid for the time"
+    Status.EXPIRED: "You were inactive for longer than this study allows, so your place was"
+    " released. If it is still free, you can continue where you stopped. You are paid for the time"
     " that you worked.",
-    Status.RETURNED: "You have given your place back. If it is still free you can go on where you"
-    " stopped. You are paid for the time that you worked.",
+    Status.RETURNED: "You have returned your place. If it is still free, you can continue where"
+    " you stopped. You are paid for the time that you worked.",
     Status.REFUSED: training_step.ALREADY_DONE,
-    Status.WITHDRAWN: "You have withdrawn: all of your answers were erased. What you have earned so"
-    " far is not affected. If a platform sent you here, give the task back there.",
-    Status.REJECTED: "The platform that you came from shows your submission as rejected. You cannot"
-    " go on with this study, and this work is not paid. If you think that this is wrong, write to"
-    " the researcher there.",
-    Status.SCREENED_OUT: "Thank you for your work. This study asks for certain answers in its first"
-    " part, and your place goes to somebody else. That is no judgement of you, and you are paid for"
-    " the time that you worked.",
+    Status.WITHDRAWN: "You have withdrawn: all of your answers were erased. What you have earned"
+    " so far is not affected. If a platform sent you here, return the task there.",
+    Status.REJECTED: "The platform that you came from shows your submission as rejected. You"
+    " cannot continue with this study, and this work is not paid. If you think that this is wrong,"
+    " contact the researcher there.",
+    Status.SCREENED_OUT: "Thank you for your work. This study continues with some annotators only,"
+    " and your place goes to somebody else. This is no judgement of you, and you are paid for the"
+    " time that you worked.",
 }
 
 

@@ -226,7 +226,7 @@ def comprehend(request: HttpRequest, token: str) -> HttpResponse:
     participation = access.participation_of(token)
     if wrong and participation.status == Status.WORKING:
         numbers = ", ".join(map(str, wrong))
-        sentence = f"Please look again at question {numbers}, and at the instructions above."
+        sentence = f"Please check question {numbers} and the instructions above again."
         return _state(request, participation, error=sentence, status=422)
     return redirect("work", token)
 

@@ -47,7 +47,7 @@ class ProlificError(Exception):
 def status_of(text: object) -> str:
     """One spelling for every status, never longer than is stored. Raises ProlificError."""
     if not isinstance(text, str) or not text.strip():
-        raise ProlificError(f"Prolific gave a status that is none: {str(text)[:40]!r}")
+        raise ProlificError(f"Prolific returned an invalid status: {str(text)[:40]!r}")
     return text.strip().upper().replace(" ", "_").replace("-", "_")[:MAX_STATUS]
 
 
@@ -82,8 +82,8 @@ class Client:
             told = reply.json()
         except (ValueError, RecursionError):
             raise ProlificError(
-                f"Prolific answered {reply.status_code} to {method} {path}, but with something that"
-                f" is not JSON: {reply.text[:80]!r}",
+                f"Prolific answered {reply.status_code} to {method} {path}, but not with JSON:"
+                f" {reply.text[:80]!r}",
                 reply.status_code,
             ) from None
         if not isinstance(told, shape):
@@ -98,9 +98,7 @@ class Client:
         self, method: str, path: str, json: Any = None, parameters: Json | None = None
     ) -> requests.Response:
         if not _TURN.acquire(timeout=sum(self.timeout)):
-            raise ProlificError(
-                "Prolific is slow, and somebody else waits for it: try again.", unreachable=True
-            )
+            raise ProlificError("Prolific is slow at the moment: try again.", unreachable=True)
         root = settings.PROLIFIC_URL if path.startswith(".well-known/") else self.root
         try:
             reply = self.session.request(
@@ -215,12 +213,14 @@ class Client:
                 raise
             results = page.get("results")
             if not isinstance(results, list):
-                raise ProlificError(f"Prolific's list of submissions is none: {str(page)[:80]!r}")
+                raise ProlificError(
+                    f"Prolific's list of submissions is invalid: {str(page)[:80]!r}"
+                )
             yield from results
             path, parameters = _next_page(page), {}
             if not path:
                 return
-        raise ProlificError("Prolific's list of submissions leads round in a circle.")
+        raise ProlificError("Prolific's list of submissions is cyclic.")
 
     def submission(self, submission: str) -> Json:
         found = self._call("GET", f"submissions/{submission}/")
@@ -304,7 +304,7 @@ class Client:
         except (ValueError, RecursionError):
             told = None
         if not isinstance(told, dict):
-            raise ProlificError(f"Prolific's subscription is none: {reply.text[:80]!r}")
+            raise ProlificError(f"Prolific's subscription is invalid: {reply.text[:80]!r}")
         confirmation = {"secret": reply.headers.get("X-Hook-Secret", "")}
         self._send("POST", f"hooks/subscriptions/{_text(told, 'id')}/", confirmation)
 
@@ -313,7 +313,7 @@ def _rows(page: Json, path: str) -> list[Json]:
     """The rows of a list of Prolific's. Raises ProlificError."""
     rows = page.get("results")
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise ProlificError(f"Prolific's {path} holds no list: {str(page)[:80]!r}")
+        raise ProlificError(f"Prolific's {path} contains no list: {str(page)[:80]!r}")
     return rows
 
 

@@ -39,9 +39,7 @@ class ProlificDoor:
         # One spelling for each id, or a person who writes it otherwise would be somebody else.
         ids = {name: request.GET.get(name, "").lower() for name in PARAMETERS}
         if not all(ID.fullmatch(value) for value in ids.values()) or len({*ids.values()}) < 3:
-            raise NotAdmitted(
-                f"The address does not hold the ids that Prolific puts there. {AGAIN}"
-            )
+            raise NotAdmitted(f"The address does not contain the ids that Prolific adds. {AGAIN}")
         if ids["STUDY_ID"] != self.prolific_study.external_id:
             raise NotAdmitted(f"The address belongs to another study. {AGAIN}")
         if self.prolific_study.signed:
@@ -105,7 +103,7 @@ def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str
     if not _is_for(claims["aud"], f"{request.scheme}://{request.get_host()}"):
         raise NotAdmitted(f"The signature of this address is for another server. {AGAIN}")
     if not isinstance(claims.get("prolific"), dict):
-        raise NotAdmitted(f"The signature of this address says nothing. {AGAIN}")
+        raise NotAdmitted(f"The signature of this address is empty. {AGAIN}")
     return claims
 
 

@@ -50,7 +50,7 @@ def ask_to_return(participation: Participation, reason: str, client: Client | No
     """
     submission = _one(participation)
     if not reason.strip():
-        raise ReviewError("Write why: Prolific shows it to the participant.")
+        raise ReviewError("Give the reason: Prolific shows it to the participant.")
     client, reference = client or Client(), _reference(submission)
     client.ask_to_return(reference, reason.strip())
     sync_submission(reference, client)
@@ -70,9 +70,12 @@ def reject(
     submission = _one(participation)
     message = message.strip()
     if category not in CATEGORIES:
-        raise ReviewError("Choose the ground.")
+        raise ReviewError("Choose the reason.")
     if participation.status == Status.SCREENED_OUT:
-        raise ReviewError("Who is screened out is paid: Prolific allows no rejection for that.")
+        raise ReviewError(
+            "Annotators who are screened out are paid: Prolific does not allow a rejection for"
+            " that."
+        )
     if refused := _no_ground(participation, submission, category):
         raise ReviewError(refused)
     if len(message) < SHORTEST_MESSAGE:
@@ -81,7 +84,7 @@ def reject(
             f" {len(message)}."
         )
     if participation.ledger.filter(payment__isnull=False).exists():
-        raise ReviewError("It is being paid or is paid already.")
+        raise ReviewError("It is being paid or has already been paid.")
     client, reference = client or Client(), _reference(submission)
     client.reject(reference, message, category)
     participation.study.events.create(
@@ -97,14 +100,14 @@ def _no_ground(participation: Participation, submission: Submission, category: s
         needed = 1 if submission.prolific_study.minutes < SHORT_STUDY else 2
         if answered - passed < needed:
             return (
-                f"{answered - passed} attention checks were failed; Prolific asks for {needed} in a"
-                f" study of {submission.prolific_study.minutes} minutes."
+                f"{answered - passed} attention checks were failed; Prolific requires {needed}"
+                f" in a study of {submission.prolific_study.minutes} minutes."
             )
     elif category == "TOO_QUICKLY":
         return _not_too_fast(participation)
     answers = Answer.objects.filter(turn__participation=participation)
     if category == "NO_DATA" and answers.exists():
-        return "There are answers of theirs."
+        return "They have given answers."
     return ""
 
 
@@ -121,8 +124,8 @@ def _not_too_fast(participation: Participation) -> str:
         return "They have not completed: there is no time to compare."
     if len(others) < OTHERS_NEEDED:
         return (
-            f"{len(others)} others have completed this scenario; it takes {OTHERS_NEEDED} to say"
-            " what is exceptionally fast."
+            f"{len(others)} others have completed this scenario; {OTHERS_NEEDED} are needed to"
+            " determine what is exceptionally fast."
         )
     own = participation.worked_seconds
     mean, spread = statistics.mean(others), statistics.stdev(others)
@@ -131,7 +134,8 @@ def _not_too_fast(participation: Participation) -> str:
         return ""
     return (
         f"{own or 0:.0f} s of work; the others took {mean:.0f} s ± {spread:.0f} s, and Prolific"
-        f" calls exceptionally fast what is below {limit:.0f} s ({SDS_TOO_FAST} standard deviations"
+        f" regards as exceptionally fast what is below {limit:.0f} s ({SDS_TOO_FAST} standard"
+        " deviations"
         " below the mean)."
     )
 

@@ -46,10 +46,10 @@ AUTO_APPROVAL = timedelta(days=21)
 MAY_BE_LATE = timedelta(hours=1)
 
 REJECTED = "rejected on Prolific"
-NOT_CONFIRMED = "Prolific does not confirm that this submission is this person's"
+NOT_CONFIRMED = "Prolific does not confirm that this submission belongs to this person"
 NO_SEAT_FREE = "Handful paused it: no seat is free here"
-NO_ROOM = "Handful paused it: no room in the budget"
-NOT_OPEN = "Handful paused it: the study here gives out no seats"
+NO_ROOM = "Handful paused it: the budget is exhausted"
+NOT_OPEN = "Handful paused it: the study does not assign seats"
 
 
 @dataclass
@@ -69,7 +69,7 @@ class Synced:
     def __str__(self) -> str:
         return (
             f"{self.submissions} submissions, {self.changed} changed, {self.freed} seats freed,"
-            f" {self.places_added} places added, {self.barred} people barred,"
+            f" {self.places_added} places added, {self.barred} people blocked,"
             f" {self.paused} paused, {self.started} started, {self.not_confirmed} not confirmed"
         )
 
@@ -330,7 +330,7 @@ def _settle(one: Submission, is_confirmed: bool) -> None:
         if participation is None:
             return
         if is_confirmed:
-            _pay_again(participation, "Prolific confirms by now who it is")
+            _pay_again(participation, "Prolific has now confirmed who it is")
         else:
             ledger.decide(participation, False, NOT_CONFIRMED, None)
 
