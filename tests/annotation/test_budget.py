@@ -259,7 +259,9 @@ def test_a_study_pauses_by_itself_when_its_budget_is_reached(ada, researcher, ta
     assert "Raise the budget first" in reply.content.decode()
     ada.post(reverse("budget", args=[study.name]), {"amount": "15"})
     assert ada.post(reopen, {"action": "reopen"}).status_code == 302
-    assert "Paused by itself" not in ada.get(reverse("study", args=[study.name])).content.decode()
+    assert (
+        "Paused automatically" not in ada.get(reverse("study", args=[study.name])).content.decode()
+    )
 
 
 @pytest.mark.django_db(transaction=True)

@@ -229,7 +229,7 @@ def test_create_study_makes_and_opens_the_same_study(researcher, task, capsys):
         ({"shots": [7]}, "shots: toy-places has no training file of 7"),
         ({"annotators": 0}, "annotators: "),
         ({"owner": "nobody"}, "There is no researcher 'nobody'"),
-        ({"hourly_rate": "much"}, "--hourly-rate: 'much' is no amount"),
+        ({"hourly_rate": "much"}, "--hourly-rate: 'much' is not an amount"),
     ],
 )
 def test_create_study_names_the_field_that_is_wrong(researcher, task, changes, reason):

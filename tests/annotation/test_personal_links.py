@@ -42,7 +42,7 @@ def test_a_link_is_made_for_each_name_and_can_be_had_as_csv(ada, study):
     ("names", "reason"),
     [
         (" \n", "Enter one name"),
-        ("Ida\nBo\nIda", "Name 3, “Ida”, is there already"),
+        ("Ida\nBo\nIda", "Name 3, “Ida”, already exists"),
         ("x" * 201, "Name 1 is longer"),
         ("\n".join(map(str, range(1001))), "At most 1000"),
     ],

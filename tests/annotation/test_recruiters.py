@@ -398,7 +398,7 @@ def test_identities_are_purged_only_once_everybody_is_paid(researcher, study, pa
     (link,) = personal_links.make(study, "Ida")
     arrive(panel)
     seat = Participation.objects.get()
-    with pytest.raises(CommandError, match="still at work"):
+    with pytest.raises(CommandError, match="still working"):
         call_command("purge_identities", study.name)
     seats.consent(seat, agree=True)
     training_step.begin(seat.token)

@@ -474,7 +474,7 @@ def test_files_that_are_too_large_together_are_refused_one_by_one(ada, small_lim
     page = send(ada, GOOD | {"toy_test.jsonl": long, "toy_train_1_1.jsonl": long})
     (said,) = page.context["not_taken"]
     assert said.startswith("toy_train_1_1.jsonl: not accepted.")
-    assert "200 MB in all" in said
+    assert "200 MB in total" in said
     # The same file again takes the place of itself, and fits.
     page = settle(ada, act_files(ada, page, {"toy_test.jsonl": long}))
     assert page.context["not_taken"] == []

@@ -220,7 +220,7 @@ def test_a_name_or_detail_that_does_not_do_stores_nothing(researcher, task, name
 
 def test_somebody_elses_model_cannot_be_added_to(researcher, other_researcher, task):
     factories.predict(other_researcher, "toy", task, 2, 1)
-    with pytest.raises(ValidationError, match="somebody else"):
+    with pytest.raises(ValidationError, match="another researcher"):
         factories.predict(researcher, "toy", task, 2, 2)
 
 
@@ -497,7 +497,7 @@ def test_others_look_at_a_model_but_do_not_change_it(client, researcher, other_r
     for name, args in (("prediction_file_delete", [file.pk]), ("model_delete", [])):
         assert client.post(reverse(name, args=["toy", *args])).status_code == 404
     data = factories.prediction_lines(task)
-    assert "somebody else" in send(client, (f"{task.name}_2_2.jsonl", data)).content.decode()
+    assert "another researcher" in send(client, (f"{task.name}_2_2.jsonl", data)).content.decode()
     assert PredictionFile.objects.count() == 1
 
 
