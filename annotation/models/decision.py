@@ -72,7 +72,9 @@ class ExitAnswers(models.Model):
         "Did you use an AI tool, such as a chatbot?", max_length=6, choices=SeenBefore, blank=True
     )
     tools = models.TextField("Which tools or people helped you, if any?", blank=True)
-    comments = models.TextField("Is there anything that you want to tell us?", blank=True)
+    comments = models.TextField(
+        "Is there anything else that you would like to tell us?", blank=True
+    )
     at = models.DateTimeField(default=timezone.now)
 
     class Meta:

@@ -9,14 +9,14 @@ from tasks.models.choices import one_of
 
 
 class Effect(models.TextChoices):
-    ALLOW = "allow", "only"
-    DENY = "deny", "nobody"
+    ALLOW = "allow", "allow only"
+    DENY = "deny", "exclude"
 
 
 class Criterion(models.TextChoices):
-    TASK = "task", "who has met the task"
-    STUDY = "study", "who qualified in the study"
-    PEOPLE = "people", "who is on a list of ids"
+    TASK = "task", "workers who have seen the task"
+    STUDY = "study", "workers who qualified in the study"
+    PEOPLE = "people", "workers on a list of ids"
 
 
 class AccessRule(models.Model):

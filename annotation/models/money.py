@@ -62,7 +62,7 @@ class LedgerEntry(models.Model):
 
 
 class Method(models.TextChoices):
-    EXIT = "exit", "paid by the recruiter for the exit"
+    EXIT = "exit", "paid by the platform at exit"
     APPROVAL = "approval", "approval on Prolific"
     BONUS = "bonus", "bonus on Prolific"
     HAND = "hand", "by hand, from a CSV"

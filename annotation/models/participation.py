@@ -26,16 +26,16 @@ AT_WORK_WITHIN = timedelta(minutes=10)
 
 
 class Status(models.TextChoices):
-    ARRIVED = "arrived", "has a seat, consent not given yet"
+    ARRIVED = "arrived", "has a seat, not yet consented"
     WORKING = "working", "at work"
-    WAITING = "waiting", "waits for a decision after the training step"
+    WAITING = "waiting", "waiting for a decision after the training step"
     BETWEEN = "between", "between two parts"
     COMPLETED = "completed", "completed"
-    SCREENED_OUT = "screened_out", "screened out, paid"
-    RETURNED = "returned", "gave the place back"
-    EXPIRED = "expired", "idle for longer than allowed"
-    REFUSED = "refused", "had done this task before"
-    WITHDRAWN = "withdrawn", "withdrew their answers"
+    SCREENED_OUT = "screened_out", "screened out"
+    RETURNED = "returned", "returned the seat"
+    EXPIRED = "expired", "exceeded the idle limit"
+    REFUSED = "refused", "had already done this task"
+    WITHDRAWN = "withdrawn", "withdrew"
     REJECTED = "rejected", "rejected on the platform"
 
 

@@ -141,7 +141,7 @@ class Study(models.Model):
     name = models.CharField(
         max_length=60,
         unique=True,
-        help_text="For links and files: small letters, digits, hyphens.",
+        help_text="Used in links and files: lower-case letters, digits and hyphens.",
         validators=[
             RegexValidator(
                 r"\A[a-z0-9][a-z0-9-]*\Z",
@@ -149,15 +149,16 @@ class Study(models.Model):
             )
         ],
     )
-    title = models.CharField(max_length=120, help_text="What workers see.")
+    title = models.CharField(max_length=120, help_text="Shown to annotators.")
     status = models.CharField(max_length=8, choices=StudyStatus, default=StudyStatus.DRAFT)
     tasks = models.ManyToManyField(Task, related_name="studies")
     shots = models.JSONField(
         default=list,
-        help_text="Numbers with blanks between them, such as 0 10 20 30. 0 has no training step.",
+        help_text="Numbers separated by spaces, such as 0 10 20 30. At 0 there is no training"
+        " step.",
     )
     split_number = models.PositiveIntegerField(
-        "number of the training file", default=1, validators=[MinValueValidator(1)]
+        "number of the training split", default=1, validators=[MinValueValidator(1)]
     )
     annotators = models.PositiveIntegerField(
         "annotators per scenario",
@@ -168,11 +169,11 @@ class Study(models.Model):
     annotation_order = models.CharField(max_length=20, choices=Order, default=Order.SHUFFLED_APART)
     tasks_per_worker = models.PositiveIntegerField(default=1, validators=[MinValueValidator(1)])
     help_examples_at_zero_shots = models.BooleanField(
-        "show the help windows' examples at zero shots too", default=False
+        "show the examples of the help windows at zero shots", default=False
     )
     hourly_rate = money(
         default=Decimal("12.00"),
-        help_text="Everybody earns at least this for the time worked, also when they end early."
+        help_text="Everybody earns at least this rate for the time worked, even if they end early."
         " 0 for volunteers.",
     )
     currency = models.CharField(
@@ -182,22 +183,22 @@ class Study(models.Model):
     )
     estimated_minutes = models.PositiveIntegerField(default=60, validators=[MinValueValidator(1)])
     idle_limit_hours = models.PositiveIntegerField(
-        "idle limit in hours",
+        "idle limit (hours)",
         default=48,
-        help_text="After that long without an answer the seat is free again.",
+        help_text="After this time without an answer, the seat is released.",
         validators=[MinValueValidator(1)],
     )
-    base_reward = money(help_text="Who completes earns at least this.")
-    minimum_pay = money(help_text="Who saw an example earns at least this.")
+    base_reward = money(help_text="Minimum earnings of annotators who complete the study.")
+    minimum_pay = money(help_text="Minimum earnings of annotators who have seen an example.")
     # With the rate it is the cap of what one person earns: needed to open where the rate is paid.
     max_paid_hours = models.DecimalField(
-        "maximum paid hours per task",
+        "maximum paid hours",
         max_digits=5,
         decimal_places=1,
         null=True,
         blank=True,
-        help_text="The cap of what one person earns, waiting and top-ups included; workers are"
-        " told. Needed to open a study that pays by the hour.",
+        help_text="Caps the earnings of one person, including waiting time and top-ups; shown to"
+        " annotators. Required to open a study that pays by the hour.",
         validators=[MinValueValidator(Decimal("0.1"))],
     )
     # Of all people together; needed to open a paid study. Raised later by lifecycle.raise_budget.
@@ -208,8 +209,8 @@ class Study(models.Model):
         decimal_places=2,
         null=True,
         blank=True,
-        help_text="A place is given out only while everybody seated and one more can earn the cap"
-        " within it. Needed to open a paid study; fees of a platform come on top.",
+        help_text="A seat is assigned only while the budget covers the cap for everybody seated"
+        " and one more. Required to open a paid study; platform fees are extra.",
         validators=[MinValueValidator(Decimal(0))],
     )
     idle_cutoff_seconds = models.PositiveIntegerField(
@@ -220,16 +221,16 @@ class Study(models.Model):
         validators=[MinValueValidator(10), MaxValueValidator(600)],
     )
     consent_text = models.TextField(
-        default=DEFAULT_CONSENT, help_text="Markdown. A changed text is a new version."
+        default=DEFAULT_CONSENT, help_text="Markdown. Changing the text creates a new version."
     )
     comprehension_questions = models.TextField(
         blank=True,
-        help_text="Optional, asked before the first example: a question, then its options, each on"
-        " a line that begins with - or, for the right one, with *. A blank line between two"
-        " questions.",
+        help_text="Optional, asked before the first example: each question is followed by its"
+        " options, one per line, beginning with - or, for the correct one, with *. Separate"
+        " questions by a blank line.",
     )
     comprehension_attempts = models.PositiveIntegerField(
-        "attempts at the questions",
+        "attempts at the comprehension questions",
         default=2,
         validators=[MinValueValidator(2), MaxValueValidator(10)],
     )
@@ -238,10 +239,11 @@ class Study(models.Model):
         max_length=12,
         choices=Qualification,
         default=Qualification.NONE,
-        help_text="Declared before the study opens. Screening out is a paid exit.",
+        help_text="Declared before the study opens. Annotators who are screened out are paid for"
+        " their time.",
     )
     qualification_threshold = models.FloatField(
-        "threshold of that rule",
+        "threshold of this rule",
         null=True,
         blank=True,
         help_text="; ".join(f"{rule.label}: {words}" for rule, (_max, words) in SCALES.items()),
@@ -249,27 +251,27 @@ class Study(models.Model):
     )
     # So many people in a row screened out, and the study pauses; null: never.
     max_screen_outs_in_a_row = models.PositiveIntegerField(
-        "pause after so many screened out in a row",
+        "pause after this many screen-outs in a row",
         default=5,
         null=True,
         blank=True,
-        help_text="The study then pauses by itself until you look and reopen it. Empty: never.",
+        help_text="The study then pauses automatically until you reopen it. Empty: never.",
         validators=[MinValueValidator(1)],
     )
     decision_minutes = models.PositiveIntegerField(
-        "minutes that a worker waits for a decision at most",
+        "decision time limit (minutes)",
         default=15,
         validators=[MinValueValidator(1), MaxValueValidator(240)],
     )
     attention_checks = models.PositiveIntegerField(
-        "attention checks per worker",
+        "attention checks per annotator",
         default=0,
-        help_text="Taken from the task's file of checks; never in S1.",
+        help_text="Taken from the task's file of attention checks; excluded from S1.",
     )
     exit_questionnaire = models.BooleanField("ask a few questions at the end", default=False)
     computer_only = models.BooleanField("for computers only, not for phones", default=False)
     seed = models.PositiveIntegerField(
-        default=new_seed, help_text="Decides ties between scenarios and the orders of examples."
+        default=new_seed, help_text="Determines the order of examples and ties between scenarios."
     )
     link_code = models.CharField(max_length=40, unique=True, default=new_code)
     # Outside the frozen design: switched while the study runs, each time logged.

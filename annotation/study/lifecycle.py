@@ -47,7 +47,7 @@ def change_status(study: Study, action: str, by: AbstractBaseUser | None = None)
     above the limit of who may not spend.
     """
     if action not in TRANSITIONS:
-        raise DesignError("There is no such change.")
+        raise DesignError("This change does not exist.")
     sources, target, words = TRANSITIONS[action]
     with transaction.atomic():
         # Two clicks on Open, or a Start beside "Back to draft": one at a time.
@@ -56,7 +56,7 @@ def change_status(study: Study, action: str, by: AbstractBaseUser | None = None)
             raise DesignError(f"“{words}” is not possible: the study is {locked.status}.")
         if action == "draft":
             if locked.allocations.exists() or locked.participations.exists():
-                raise DesignError("Somebody has taken a seat: the design stays frozen.")
+                raise DesignError("Somebody has taken a seat: the design remains frozen.")
             locked.manifest_hash = ""
             locked.opened_at = None
             if (locked.qualification_threshold or 0) > 100:  # opened before it was bounded
@@ -114,7 +114,7 @@ def add_seats(scenario: Scenario, number: int, by: AbstractBaseUser) -> None:
         # Seats are given out under the study's lock.
         study = Study.objects.locked().get(pk=scenario.study_id)
         if study.status not in (StudyStatus.OPEN, StudyStatus.PAUSED):
-            raise DesignError(f"The study is {study.status}: its seats stay as they are.")
+            raise DesignError(f"The study is {study.status}: its seats cannot be changed.")
         if study.prolific_studies.exclude(external_id=None).exists():
             budget.check_may_spend(by)
         study.scenarios.filter(pk=scenario.pk).update(seats=F("seats") + number)
@@ -131,15 +131,17 @@ def raise_budget(study: Study, amount: Decimal, by: AbstractBaseUser) -> None:
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
         if locked.status not in (StudyStatus.OPEN, StudyStatus.PAUSED):
-            raise DesignError(f"The study is {locked.status}: its budget stays as it is.")
+            raise DesignError(f"The study is {locked.status}: its budget cannot be changed.")
         if ledger.cap(locked) is None:
             raise DesignError(
-                "This study was opened without a limit of what one person can earn: no budget can"
-                " be kept for it."
+                "This study was opened without a cap on what one person can earn, so it cannot"
+                " have a budget."
             )
         before = locked.budget
         if before is not None and amount <= before:
-            raise DesignError(f"The budget is {before} {locked.currency} already: write more.")
+            raise DesignError(
+                f"The budget is already {before} {locked.currency}: enter a larger amount."
+            )
         locked.budget = amount
         budget.check_limit(locked, by)
         locked.save(update_fields=["budget"])

@@ -335,7 +335,7 @@ def test_what_was_done_after_opening_is_a_deviation(researcher, study):
         "Pause: paused",
         "Reopen: open",
         "2 seats added to toy-places, 0 shots",
-        "list entry made: nobody who has met the task: toy-places",
+        "list entry made: exclude workers who have seen the task: toy-places",
         f"{one.pseudonym} excluded",
     ]
     assert researcher.username not in " ".join(lines)

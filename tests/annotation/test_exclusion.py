@@ -81,7 +81,7 @@ def test_a_scenario_never_has_more_analysed_annotators_than_seats(ada, study, se
 def test_a_decision_needs_a_reason(ada, study, seats, reason):
     reply = decide(ada, study, seats[1], "no", reason)
     assert reply.status_code == 422
-    assert "Write the reason" in reply.content.decode()
+    assert "Give a reason" in reply.content.decode()
     assert study.participations.analysed().count() == 2
 
 

@@ -108,7 +108,7 @@ def test_two_clicks_on_publish_create_one_study(fake, study, researcher):
         """While this one creates the study, the second click arrives."""
 
         def create_study(self, asked):
-            with pytest.raises(studies.PlanError, match="at this moment"):
+            with pytest.raises(studies.PlanError, match="at the moment"):
                 studies.create(study.prolific_studies.get(), HOST)
             return super().create_study(asked)
 

@@ -180,7 +180,7 @@ def test_who_is_rejected_gets_no_more_work_and_a_true_sentence(fake, study, publ
     assert (seat.status, seat.seat_number, seat.is_paid) == ("rejected", None, False)
     page = state(seat)
     assert "shows your submission as rejected" in page
-    assert "go on where you stopped" not in page
+    assert "continue where you stopped" not in page
     assert "paid for the time" not in page
     Client().post(reverse("resume", args=[seat.token]))
     seat.refresh_from_db()
@@ -238,7 +238,7 @@ def test_who_was_at_work_can_go_on_when_the_rejection_is_taken_back(fake, study,
     sync.sync(study)
     change_there(fake, session, "UNREJECT")
     sync.sync(study)
-    assert "go on where you stopped" in state(seat)
+    assert "continue where you stopped" in state(seat)
     Client().post(reverse("resume", args=[seat.token]))
     seat.refresh_from_db()
     assert (seat.status, seat.is_paid) == ("working", True)

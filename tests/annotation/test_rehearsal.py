@@ -95,7 +95,7 @@ def open_the_researchers_pages(chromium: Browser, stage: Rehearsal) -> None:
     page.wait_for_url("**/studies/")
     gone = Participation.objects.filter(status="screened_out").first()
     for address, holds in {
-        "/studies/rehearsal/": "screened out, paid",
+        "/studies/rehearsal/": "screened out",
         "/studies/rehearsal/pay/": "Median hourly earnings",
         "/studies/rehearsal/recruiters/": "Submissions here",
         "/studies/rehearsal/lists/": "studies on Prolific drafted",

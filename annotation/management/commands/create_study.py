@@ -36,7 +36,7 @@ AMOUNTS = ("hourly_rate", "max_paid_hours", "budget")
 
 
 class Command(BaseCommand):
-    help = "Design a study of imported tasks; --open freezes it and gives out seats."
+    help = "Design a study of imported tasks; --open freezes it and assigns seats."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         orders = Study.Order.values
@@ -50,8 +50,8 @@ class Command(BaseCommand):
         parser.add_argument("--tasks", nargs="+", help="names, or NAME@VERSION")
         parser.add_argument("--shots", nargs="+", type=int)
         parser.add_argument("--annotators", type=int, help="per scenario (3)")
-        parser.add_argument("--split", type=int, help="number of the training file (1)")
-        parser.add_argument("--title", help="what workers see (the name)")
+        parser.add_argument("--split", type=int, help="number of the training split (1)")
+        parser.add_argument("--title", help="title shown to annotators (the name)")
         parser.add_argument("--owner", help="user name of the researcher (the only one)")
         parser.add_argument("--training-order", choices=orders)
         parser.add_argument("--annotation-order", choices=orders)
@@ -61,12 +61,12 @@ class Command(BaseCommand):
         parser.add_argument("--hourly-rate", help="(12.00)")
         parser.add_argument("--currency", help="(USD)")
         parser.add_argument("--max-paid-hours", help="per task (three times the estimate)")
-        parser.add_argument(
-            "--budget", help="of the study (the cap for its seats and a fifth more)"
-        )
-        parser.add_argument("--minutes", type=int, help="estimate that workers see (60)")
+        parser.add_argument("--budget", help="of the study (the cap for each seat plus 20 %)")
+        parser.add_argument("--minutes", type=int, help="estimate shown to annotators (60)")
         parser.add_argument("--idle-limit-hours", type=int, help="(48)")
-        parser.add_argument("--consent-file", type=Path, help="UTF-8 text that workers consent to")
+        parser.add_argument(
+            "--consent-file", type=Path, help="UTF-8 text that annotators consent to"
+        )
         parser.add_argument("--open", action="store_true", help="open it at once")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -115,7 +115,7 @@ class Command(BaseCommand):
                 for field, messages in error.message_dict.items()
                 for message in messages
             ]
-            raise CommandError("The study was not made.\n" + "\n".join(lines)) from None
+            raise CommandError("The study was not created.\n" + "\n".join(lines)) from None
 
     def _owner(self, name: str | None):
         users = get_user_model().objects.filter(is_active=True)
@@ -126,7 +126,7 @@ class Command(BaseCommand):
             return owner
         if users.count() != 1:
             raise CommandError(
-                "Say whose study it is: --owner USERNAME"
+                "Name the owner of the study: --owner USERNAME"
                 if users.exists()
                 else "There is no researcher yet: python manage.py createsuperuser"
             )
@@ -149,7 +149,7 @@ class Command(BaseCommand):
             return None if text is None else read_amount(text)
         except ValueError:
             option = name.replace("_", "-")
-            raise CommandError(f"--{option}: {text!r} is no amount, such as 12.00.") from None
+            raise CommandError(f"--{option}: {text!r} is not an amount such as 12.00.") from None
 
     def _text(self, path: Path) -> str:
         try:

@@ -36,7 +36,7 @@ def lists(request: HttpRequest, name: str) -> HttpResponse:
     if rule.criterion == AccessRule.Criterion.PEOPLE:
         known = eligibility.known(rule)
         messages.success(
-            request, f"{rule.listed.count()} on the list; {known} of them have been here before."
+            request, f"{rule.listed.count()} on the list; {known} of them have already been here."
         )
     return redirect("lists", study.name)
 

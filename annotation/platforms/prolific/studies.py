@@ -84,7 +84,7 @@ def plan(study: Study, annotation_parts: int, by: AbstractBaseUser) -> list[Prol
     if study.currency not in LEAST_HOURLY:
         raise PlanError(
             f"Prolific pays in {' or '.join(LEAST_HOURLY)}, this study in {study.currency}: design"
-            " it anew in the currency of your workspace."
+            " a new one in the currency of your workspace."
         )
     if settings.PROLIFIC_TOKEN:
         # Where Prolific does not answer now, it is compared when the study is created.
@@ -95,7 +95,7 @@ def plan(study: Study, annotation_parts: int, by: AbstractBaseUser) -> list[Prol
         Study.objects.locked().get(pk=study.pk)
         drafts = study.prolific_studies.filter(external_id=None, status=NOT_CREATED)
         if study.prolific_studies.exclude(pk__in=drafts).exists():
-            raise PlanError("The studies on Prolific are drafted already, and created.")
+            raise PlanError("The studies on Prolific have already been drafted and created.")
         drafts.delete()
         made = []
         for scenario in study.scenarios.select_related("task"):
@@ -110,7 +110,7 @@ def check_currency(study: Study, currency: str) -> None:
     if study.currency != currency:
         raise PlanError(
             f"Your workspace on Prolific pays in {currency}, this study in {study.currency}: use a"
-            " workspace of that currency (PROLIFIC_WORKSPACE), or design the study anew in"
+            " workspace of that currency (PROLIFIC_WORKSPACE), or design a new study in"
             f" {currency}."
         )
 
@@ -158,7 +158,7 @@ def _draft(
     if minutes > LONGEST_ESTIMATE:
         raise PlanError(
             f"{name} would take {minutes} minutes, and Prolific allows less than a day for one"
-            f" sitting, with time to spare: {LONGEST_ESTIMATE} minutes. Draft it in (more) parts."
+            f" sitting, including a margin: {LONGEST_ESTIMATE} minutes. Draft it in (more) parts."
         )
     reward = max(_reward(study, minutes), 1)
     if part == 0:
@@ -182,13 +182,13 @@ def _draft(
 def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
     """Change what a draft will ask of Prolific. Raises PlanError; an existing study stays."""
     if draft.external_id:
-        raise PlanError("It exists on Prolific by now: change it there.")
+        raise PlanError("It already exists on Prolific: change it there.")
     for name, value in fields.items():
         setattr(draft, name, value)
     if not str(draft.name).strip() or len(draft.name) > 120 or "\0" in draft.name:
         raise PlanError("Give it a name of at most 120 characters.")
     if draft.minutes < 1 or draft.reward_cents < 1:
-        raise PlanError("Minutes and reward are above zero.")
+        raise PlanError("Minutes and reward must be above zero.")
     if draft.minutes > LONGEST_ESTIMATE:
         raise PlanError(
             f"At most {LONGEST_ESTIMATE} minutes: Prolific allows less than a day for one sitting."
@@ -213,12 +213,12 @@ def check_pay(draft: ProlificStudy, hourly: int) -> None:
             f" {in_currency(draft.reward_cents)}."
         )
     if draft.screen_out_cents >= draft.reward_cents:
-        raise PlanError("The reward for being screened out is smaller than the whole reward.")
+        raise PlanError("The screen-out reward must be smaller than the full reward.")
     least = LEAST_SCREEN_OUT.get(currency, 0)
     if 0 < draft.screen_out_cents < least:
         raise PlanError(
-            f"The reward for being screened out is at least {in_currency(least)} {currency} on"
-            " Prolific, or 0: then it goes by bonus."
+            f"The screen-out reward must be at least {in_currency(least)} {currency} on Prolific,"
+            " or 0: it is then paid as a bonus."
         )
 
 
@@ -267,11 +267,11 @@ def _create(draft: ProlificStudy, root: str, client: Client) -> dict[str, Any]:
         advice = ""
         if error.refused and draft.screen_out_cents and draft.part == 0:
             advice += (
-                " If your workspace has no paid screen-out: set that reward to 0 (it then goes by"
-                " bonus, and the place is asked back), or draft the study in parts."
+                " If your workspace has no paid screen-out: set that reward to 0 (it is then"
+                " paid as a bonus, and the place is requested back), or draft the study in parts."
             )
         if error.refused and draft.signed:
-            advice += " If it has no signed addresses: take that tick away."
+            advice += " If it has no signed addresses: clear that checkbox."
         if not advice:
             raise
         raise ProlificError(f"{error}{advice}", error.status, refused=True) from None
@@ -294,7 +294,7 @@ def _claim(draft: ProlificStudy) -> str:
     free = ProlificStudy.objects.filter(free_to_create(now), pk=draft.pk, external_id=None)
     claimed = free.update(status=CREATING, creation=creation, creation_until=now + LONGEST_CREATION)
     if not claimed:
-        raise PlanError("Somebody is creating it at this moment: look again in two minutes.")
+        raise PlanError("Somebody is creating it at the moment: check again in two minutes.")
     return creation
 
 
@@ -317,7 +317,7 @@ def _groups(draft: ProlificStudy, client: Client, workspace: str) -> None:
         family.filter(part__gte=1).update(qualified_group=group)
         draft.qualified_group = group
     if draft.part > 1 and not draft.qualified_group:
-        raise ProlificError("Create part 1 first: its group decides who may enter this one.")
+        raise ProlificError("Create part 1 first: its group determines who may enter this part.")
     if draft.part <= 1 and not draft.barred_group:
         known = draft.study.prolific_studies.exclude(barred_group="").first()
         group = known.barred_group if known else ""
@@ -367,7 +367,9 @@ def _screening(draft: ProlificStudy) -> list[str]:
     screens = draft.study.qualification != Qualification.NONE
     if draft.part > 1 or not screens or not (draft.part or draft.screen_out_cents):
         return []
-    return ["After the first part not everybody goes on; whoever does not is paid for that part."]
+    return [
+        "Not everybody continues after the first part; those who do not are paid for that part."
+    ]
 
 
 def _code(draft: ProlificStudy, outcome: str) -> dict[str, Any]:

@@ -53,7 +53,7 @@ class StudyForm(forms.ModelForm):
 
     # Headings of the page -> the fields below them.
     GROUPS: ClassVar[dict[str, list[str]]] = {
-        "What is asked": [
+        "Tasks and scenarios": [
             "name", "title", "tasks", "shots", "split_number", "annotators", "training_order",
             "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
         ],
@@ -61,12 +61,12 @@ class StudyForm(forms.ModelForm):
             "hourly_rate", "currency", "base_reward", "minimum_pay", "max_paid_hours", "budget",
             "estimated_minutes", "idle_limit_hours", "idle_cutoff_seconds",
         ],
-        "Who goes on": [
+        "Screening": [
             "computer_only", "comprehension_questions", "comprehension_attempts", "qualification",
             "qualification_threshold", "max_screen_outs_in_a_row", "decision_minutes",
             "attention_checks",
         ],
-        "Consent and the end": ["consent_text", "exit_questionnaire"],
+        "Consent and exit": ["consent_text", "exit_questionnaire"],
     }  # fmt: skip
 
     def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
@@ -92,7 +92,7 @@ class StudyForm(forms.ModelForm):
             suggested = design.suggested_budget(study, sum(s.seats for s in study.scenarios.all()))
         if suggested is not None and study.budget is None:
             self.initial["budget"] = suggested
-        said = "the cap for each seat and a fifth more" + (
+        said = "the cap for each seat plus 20 %" + (
             f", {suggested} {study.currency}" if suggested else ""
         )
         times = f"{design.SUGGESTED_TIMES} times the estimate"
@@ -102,9 +102,7 @@ class StudyForm(forms.ModelForm):
     def clean_shots(self) -> list[int]:
         words = self.cleaned_data["shots"].replace(",", " ").split()
         if not all(word.isascii() and word.isdigit() and len(word) < 6 for word in words):
-            raise ValidationError(
-                "Write whole numbers with blanks between them, such as 0 10 20 30."
-            )
+            raise ValidationError("Write whole numbers separated by spaces, such as 0 10 20 30.")
         return [int(word) for word in words]
 
     def _post_clean(self) -> None:
