@@ -46,7 +46,7 @@ def test_from_the_link_to_the_completion_code_with_the_keyboard_only(page, resea
             page.wait_for_selector("[data-state=reveal]")
             assert page.evaluate("document.activeElement.closest('.reveal-verdict') !== null")
             enter(page, "Continue")
-        page.wait_for_selector(f"span-answer[data-ready]:not([data-key='{key}']), .code")
+        page.wait_for_selector(f"span-answer[data-ready]:not([data-key='{key}']), [data-copy-text]")
     participation = Participation.objects.get()
     expect(page.locator("body")).to_contain_text(participation.completion_code)
     assert participation.status == Status.COMPLETED
