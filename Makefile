@@ -4,7 +4,7 @@ PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
 
-.PHONY: help demo test test-all suites test-postgres test-browser test-clients lint bench bench-million lock clean
+.PHONY: help demo test test-all suites test-postgres test-browser test-clients lint dictionary pictures bench bench-million lock clean
 
 help:  ## what each word after make does
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -44,6 +44,12 @@ lint: .venv/dev tests/js/node_modules/ready
 	find templates -name '*.html' ! -name _pieces.html ! -name _layers.html | xargs $(BIN)/djade --check --target-version 5.2
 	tests/js/node_modules/.bin/tsc -p tests/js
 	$(BIN)/python manage.py makemigrations --check --dry-run
+
+dictionary: .venv/core  ## docs/data-dictionary.md, from the columns of the exports
+	$(BIN)/python docs/dictionary.py
+
+pictures: .venv/dev .venv/chromium  ## the pictures in docs/, from the demo
+	$(BIN)/python docs/pictures.py
 
 bench: .venv/dev  ## the load with its yardstick in the same run, then tables and files of a replication, the dashboard, and uploads beside annotators
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/run.py

@@ -13,7 +13,7 @@ from tasks import frozen as tasks_frozen
 def scenario_of(participation: Participation) -> Scenario:
     """The scenario of that participation with its task, as a copy of its own.
 
-    Somebody has a seat in it, so it is frozen (DESIGN section 3, invariant 8). Its study is not.
+    Somebody has a seat in it, so it is frozen (docs/protocol.md#invariants). Its study is not.
     """
     return copy.copy(_scenario(participation.scenario_id))
 

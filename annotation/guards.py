@@ -1,4 +1,4 @@
-"""The database refuses to change what was answered (DESIGN section 3, invariants 2 and 8).
+"""The database refuses to change what was answered (docs/protocol.md#invariants).
 
 Turns, answers, their spans, the ledger, decisions and exposures are insert-only, examples never
 change, and the manifest of a study that is no draft stays. On SQLite and on PostgreSQL triggers

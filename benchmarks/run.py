@@ -27,7 +27,7 @@ sys.path.insert(0, str(ROOT))
 from benchmarks import load  # noqa: E402
 
 SHARED = Path(os.environ.get("HANDFUL_SHARED", ROOT.parent / "shared"))
-# As README's deployment section has it. Two workers, as on a machine of two cores.
+# As docs/operating.md#deploy has it. Two workers, as on a machine of two cores.
 SERVERS = {
     "granian": [
         "granian", "--interface", "wsgi", "--workers", "2", "--blocking-threads", "4",

@@ -1,7 +1,7 @@
 """What annotators wait for while others upload: hostile files being checked, and a large import.
 
-`python benchmarks/uploads.py` (`make bench` runs it last). First, behind the server of README's
-deployment section: an annotator's page, loaded again and again, before and while four researchers
+`python benchmarks/uploads.py` (`make bench` runs it last). First, behind the server of
+docs/operating.md: an annotator's page, loaded again and again, before and while four researchers
 upload files of tests/tasks/test_hostile_uploads.py's kind, each at once. Then, on SQLite: the
 longest that another writer waits while a task of 30 MB is imported.
 """

@@ -5,6 +5,7 @@ from django.contrib.auth import views as auth_views
 from django.contrib.messages.views import SuccessMessageMixin
 from django.urls import include, path, reverse_lazy
 
+from config.help import help_page
 from config.kept_forms import SignIn
 
 
@@ -20,5 +21,7 @@ urlpatterns = [
     path("sign-in/", SignIn.as_view(), name="login"),
     path("sign-out/", auth_views.LogoutView.as_view(), name="logout"),
     path("password/", PasswordChange.as_view(), name="password_change"),
+    path("help/", help_page, name="help_index"),
+    path("help/<path:address>", help_page, name="help"),
     path("admin/", admin.site.urls),
 ]

@@ -1,4 +1,4 @@
-"""The reveal: an answer beside the gold, compared by text (DESIGN section 4).
+"""The reveal: an answer beside the gold, compared by text (docs/protocol.md#the-reveal).
 
 Right: the text is gold, wherever it was highlighted. Missed: a gold text that was not chosen, shown
 where it stands. Extra: chosen, not gold. Partial: overlaps a place of a gold text but is another

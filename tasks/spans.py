@@ -1,4 +1,4 @@
-"""Tokens, spans and the reading of answers (HIGHLIGHTER sections 3 and 7).
+"""Tokens, spans and the reading of answers (docs/highlighter.md).
 
 Offsets are Unicode code points of the stored text, end exclusive: Python's own slices. The server
 cuts the text into tokens, the browser only says "from this token to that one", and what is stored

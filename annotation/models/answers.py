@@ -63,7 +63,7 @@ class Turn(models.Model):
             self._meta.get_field(name).set_cached_value(self, None)
 
     def active_until(self, moment: datetime, cutoff: timedelta) -> timedelta:
-        """Time worked on this example up to that moment (FACTS 3.7: the sum of min(gap, cut)).
+        """Time worked on this example up to that moment (docs/statistics.md#active-time).
 
         The marks are when it was shown, each sign of activity, the answer, and that moment.
         Where a page gives no sign at all (no JavaScript), a gap counts up to LONGEST_COUNTED_GAP.
@@ -106,7 +106,8 @@ class Activity(models.Model):
 class Answer(models.Model):
     """What was submitted for a turn: spans, a label, or the explicit "no answer". Insert-only.
 
-    S1 is stored with it (DESIGN section 4): answer and gold cannot change, so it cannot go stale.
+    S1 is stored with it: answer and gold cannot change, so it cannot go stale
+    (docs/protocol.md#scoring).
     """
 
     turn = models.OneToOneField(Turn, on_delete=models.PROTECT, primary_key=True)

@@ -52,7 +52,7 @@ class Step(models.TextChoices):
 
 
 class Qualification(models.TextChoices):
-    """The rule after the training step (FACTS 2.1: "very low compared to ... the group")."""
+    """The rule after the training step (docs/protocol.md#after-the-training-step)."""
 
     NONE = "none", "nobody is screened out"
     MINIMUM = "minimum", "a mean training S1 of at least the threshold"

@@ -1,7 +1,7 @@
 """What an annotator's behaviour looked like: signs that are worth a look, never acted on.
 
 Each sign is computed from what the exported CSVs hold too, so that anybody can compute it again.
-Thresholds are those of FACTS 3.7, or stand below with their reason.
+Thresholds: docs/statistics.md#quality-flags.
 """
 
 import math

@@ -24,7 +24,7 @@ SAFE_ID = r"[A-Za-z0-9_.:@-]{0,200}"
 
 @dataclass(frozen=True)
 class Preset:
-    """What a platform is known to send and to want (FACTS 1.3)."""
+    """What a platform is known to send and to want (docs/platforms.md#panels)."""
 
     title: str
     id_parameter: str

@@ -1,8 +1,9 @@
 """A study done in parts: which part a worker has come for, where it ends, and how it is left.
 
 Prolific allows less than a day for one submission and has no qualifications: the training step is
-then one study there, and the annotation step one or more others (FACTS 1.1). A worker who came by
-a link has no parts: `Participation.part` is 0.
+then one study there, and the annotation step one or more others
+(docs/prolific.md#what-prolific-allows). A worker who came by a link has no parts:
+`Participation.part` is 0.
 """
 
 from annotation.frozen import scenario_of

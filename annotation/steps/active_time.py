@@ -1,10 +1,10 @@
 """Signs of work: the page tells that somebody is there, the server counts by its own clock.
 
 A page pings while it is visible and was used lately. Each ping adds the time since the last sign of
-work, at most the study's cut-off (FACTS 3.7). Only who is at work is counted: the wait for a
-decision is paid by itself (annotation/money/ledger.py), and a break between two parts is no work.
-What the page tells beside that (it was left, for how long, something was pasted) is kept as counts
-only, and as the page's word, not as a fact.
+work, at most the study's cut-off (docs/statistics.md#active-time). Only who is at work is counted:
+the wait for a decision is paid by itself (annotation/money/ledger.py), and a break between two
+parts is no work. What the page tells beside that (it was left, for how long, something was pasted)
+is kept as counts only, and as the page's word, not as a fact.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The reply table of DESIGN section 2: what happens to an answer that arrives.
+"""The table of docs/protocol.md#replies: what happens to an answer that arrives.
 
 First stored answer wins; the same one again is a retry and gets the current state; another one is a
 conflict; a payload that does not fit stores nothing. Everything shown afterwards is read from what

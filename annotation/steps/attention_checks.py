@@ -1,7 +1,8 @@
 """Attention checks: marked examples among the test examples, which never count in S1.
 
 They come from a file of their own, in the published layout, attached to a version of a task. Each
-says plainly what to answer: it tests whether somebody reads, not whether they know (FACTS 1.1).
+says plainly what to answer: it tests whether somebody reads, not whether they know
+(docs/prolific.md#what-prolific-allows).
 """
 
 import random

@@ -1,7 +1,7 @@
 """Questions about the instructions, before the first example.
 
 Whoever does not get them right within the study's attempts is not rejected but paid for the time
-and screened out (FACTS 1.1: at least two attempts, never a ground for rejection).
+and screened out (docs/prolific.md#what-prolific-allows).
 
 The researcher writes them as text: a question, then its options, one on each line, the right one
 marked by an asterisk; a blank line between two questions.

@@ -1,8 +1,8 @@
 """The order in which a participation meets the examples of a step: seeded, and stored once made.
 
 The published NER files ask three questions about each sentence in a row, and no sentence has three
-empty answers, so neighbours give each other away (FACTS 5.5). The default keeps them apart.
-Nothing here may look at gold: an order derived from gold would show it.
+empty answers, so neighbours give each other away (docs/protocol.md#orders). The default keeps them
+apart. Nothing here may look at gold: an order derived from gold would show it.
 """
 
 import random

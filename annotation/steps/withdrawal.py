@@ -1,6 +1,6 @@
 """Withdrawing: the answers are erased, the seat is free again, a tombstone keeps the counts true.
 
-The only path that deletes answers (DESIGN section 3, invariant 2): the guards of the database let
+The only path that deletes answers (docs/protocol.md#invariants): the guards of the database let
 the rows of a participation go only where its tombstone stands. No score stays either: reasons of
 decisions tell some, and so do the results of jobs. That this worker has met the task is kept, as a
 keyed hash, so that nobody meets its examples twice; what was earned and what was decided, too.

@@ -169,7 +169,7 @@ def test_a_question_that_can_be_highlighted_is_a_layer_too(ada, researcher):
 
 
 def test_distinct_answers_and_agreement_on_one_example(ada, researcher):
-    """FACTS 6: {Ekeus, Allawi} twice and {Ekeus} once; pairwise S1 77.8."""
+    """{Ekeus, Allawi} twice and {Ekeus} once (docs/statistics.md#worked-examples)."""
     study, example = one_example(researcher, "Ekeus met Allawi.", ["Ekeus", "Allawi"])
     both = ["Allawi", "Ekeus"]
     one, two, three = say(study, 0, both, ["Ekeus"], both)

@@ -37,7 +37,7 @@ def answers(*seconds: float, pause: float = 1, **fields) -> list[Answered]:
 
 
 def test_too_fast_is_under_a_share_of_the_own_median():
-    """FACTS section 6: the limit is 1.32 s, .6 and .9 are under it."""
+    """docs/statistics.md#quality-flags: the limit is 1.32 s, .6 and .9 are under it."""
     found = signs.signs(answers(4.1, 5.0, 3.2, 6.7, 0.6, 4.4, 5.5, 0.9, 30))
     assert (found.median_seconds, found.too_fast) == (4.4, 2)
     assert flags.flags(found)["too_fast"].startswith("2 of 9")

@@ -49,7 +49,7 @@ def at(seconds: float) -> datetime:
 
 @pytest.mark.parametrize(("cut", "expected"), [(30, 84), (1000, 410)])
 def test_active_time_is_the_sum_of_gaps_up_to_the_cut(cut, expected):
-    """FACTS section 6: events at 0, 5, 9, 70, 75, 400, 410 s."""
+    """docs/statistics.md#active-time: events at 0, 5, 9, 70, 75, 400, 410 s."""
     turn = Turn(shown_at=START, worked_before=timedelta())
     turn.has_nothing_yet()
     seconds, last = 0.0, START
@@ -133,7 +133,7 @@ def test_no_more_is_shown_as_earned_than_is_paid_at_most(client, researcher, mon
 @pytest.mark.parametrize(
     ("seconds", "fields", "expected"),
     [
-        (900, {}, {"top_up": 300}),  # $3 in 900 s is $12 per hour (FACTS section 6)
+        (900, {}, {"top_up": 300}),  # $3 in 900 s is $12 per hour (docs/statistics.md)
         (1200, {"base_reward": 3}, {"base": 300, "top_up": 100}),
         (60, {"base_reward": 3}, {"base": 300}),
         (60, {"base_reward": 1, "minimum_pay": 2}, {"base": 100, "top_up": 100}),

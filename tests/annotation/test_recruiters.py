@@ -279,7 +279,7 @@ def test_a_list_of_ids_keeps_hashes_only_and_can_be_ended(ada, study, panel):
 
 
 def test_a_list_names_a_platform_whose_name_has_blanks(ada, study, panel, researcher):
-    """Review of security, finding 7: it read the first word as the platform, and met nobody."""
+    """It read the first word as the platform, and met nobody."""
     panel.name = "CloudResearch Connect"
     panel.save()
     page = ada.get(reverse("lists", args=[study.name])).content.decode()
@@ -303,7 +303,7 @@ def test_personal_links_are_listed_by_their_names(ada, study):
 
 @pytest.mark.parametrize("way", ["start", "resume"])
 def test_who_is_denied_meanwhile_does_not_come_back(ada, client, study, panel, way):
-    """Review of security, finding 7: whoever had expired came back by both ways."""
+    """Whoever had expired came back by both ways."""
     token = arrive(panel, client=client).url.split("/")[2]
     seat = Participation.objects.get(token=token)
     seats.consent(seat, agree=True)
@@ -321,7 +321,7 @@ def test_who_is_denied_meanwhile_does_not_come_back(ada, client, study, panel, w
 
 
 def test_however_an_id_is_spelt_it_is_the_same_person(panel):
-    """Review of security, finding 2: abab, ABAB and AbAb were three people."""
+    """Abab, ABAB and AbAb were three people."""
     assert arrive(panel, "participantId=abab1").status_code == 302
     for spelt in ("ABAB1", "AbAb1", "%20abab1%20"):
         assert arrive(panel, f"participantId={spelt}").status_code == 409

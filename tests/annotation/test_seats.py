@@ -1,7 +1,6 @@
 """Seats that were left, one client that wants them all, and ids that anybody can write.
 
-The reviews of security (findings 1, 3, 4, 9, 19, 25) and reliability (1, 9) have the reproductions;
-each of these failed before.
+Each of these attacks and accidents once worked.
 """
 
 import re
@@ -425,7 +424,7 @@ def test_an_expired_participation_is_handed_to_the_browser_that_began_it_alone(s
 
 
 def test_the_platform_pays_for_work_and_not_for_having_looked(study):
-    """Review of security, finding 23: the code of the paid screen-out was shown to anybody."""
+    """The code of the paid screen-out was shown to anybody."""
     panel = Panel.objects.create(
         study=study, name="C", id_parameter="who", other_code="PARTIAL", turned_away_code="NOTHING"
     )
@@ -443,7 +442,7 @@ def test_two_ways_to_end_need_two_codes(ada, study):
 
 
 def test_the_code_is_shown_where_the_id_cannot_be_read_any_more(study, settings, caplog):
-    """Review of security, finding 25: under a lost key the last page was a 500."""
+    """Under a lost key the last page was a 500."""
     template = "https://panel.example.org/?who={id}&cc={code}"
     panel = Panel.objects.create(
         study=study, name="C", id_parameter="who", completed_url=template, completed_code="DONE"

@@ -124,6 +124,7 @@ ALLOWED = [
 NOT_THERE = [("prolific_study", (1,), {"action": "publish"}, OWNERS)]
 # Addresses without a study: each researcher's own, and public ones.
 WITHOUT_A_STUDY = {
+    "help", "help_index",
     "home", "studies", "study_new", "tasks", "task", "planner", "models", "models_file", "model",
     "model_file", "model_delete", "prediction_file_delete", "model_upload", "model_upload_run",
     "prolific_webhook", "api_studies", "schema", "api_docs", "api_models",

@@ -1,56 +1,185 @@
-"""README says what the code does: columns, commands, files."""
+"""The documents say what the code does: links, anchors, commands, settings, columns, licences."""
 
+import ast
 import hashlib
 import re
+import runpy
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+from django.apps import apps
 from django.conf import settings
 from django.core.management import get_commands
+from markdown_it import MarkdownIt
 
-from analysis.export.columns import columns_markdown
-from annotation import models
-from tasks import models as task_models
+from config.help import anchors, pages
 from tests.config.test_hostile_requests import TAKE_FILES
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text()
+OURS = ("config", "tasks", "annotation", "analysis", "templates", "static", "tests", "benchmarks",
+        "deploy", "docs", ".ci")  # fmt: skip
+CODE = {".py", ".html", ".js", ".mjs", ".css", ".toml", ".service", ".conf", ".sh"}
+DOCUMENTS = sorted(
+    path
+    for pattern in ("*.md", *(f"{folder}/**/*.md" for folder in OURS))
+    for path in ROOT.glob(pattern)
+    if "LICENSE" not in path.name
+)
 OPERATING = (ROOT / "docs" / "operating.md").read_text()
 
 
-def test_the_columns_in_the_readme_are_those_of_the_exports():
-    section = README.split("<!-- columns:begin -->\n")[1].split("<!-- columns:end -->")[0]
-    assert section.strip() == columns_markdown().strip()
+def name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@cache
+def text(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+def code_files() -> Iterator[Path]:
+    for folder in OURS:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if path.suffix in CODE and "vendor" not in path.parts and path.name != "test_docs.py":
+                yield path
+
+
+def links(path: Path) -> Iterator[str]:
+    """The targets of all links and pictures of a document."""
+    for block in MarkdownIt("commonmark").enable("table").parse(text(path)):
+        for token in block.children or []:
+            target = token.attrGet("href") or token.attrGet("src")
+            if target:
+                yield str(target)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=name)
+def test_every_link_of_a_document_leads_somewhere(path):
+    for target in links(path):
+        if re.match(r"[a-z]+:", target):
+            continue
+        file, _hash, anchor = target.partition("#")
+        found = (path.parent / file).resolve() if file else path
+        assert found.exists(), target
+        assert found.is_relative_to(ROOT), target
+        if anchor:
+            assert anchor in anchors(text(found)), target
+
+
+def test_a_broken_anchor_would_be_noticed():
+    assert anchors("# One\n\n## S1, and more\n\n## One\n") == ["one", "s1-and-more", "one-1"]
+
+
+def test_every_document_that_the_code_cites_is_there_with_its_anchor():
+    cited = 0
+    for path in code_files():
+        for file, anchor in re.findall(r"\b(docs/[\w/-]+\.md)(?:#([\w-]+))?", text(path)):
+            cited += 1
+            assert (ROOT / file).exists(), f"{name(path)}: {file}"
+            if anchor:
+                assert anchor in anchors(text(ROOT / file)), f"{name(path)}: {file}#{anchor}"
+    assert cited > 20
+
+
+def test_no_comment_cites_a_document_that_is_not_in_the_repository():
+    elsewhere = re.compile(
+        r"\b(?:DESIGN|FACTS|HIGHLIGHTER|STYLE|HOUSE)(?:\.md\b|,? sections? |:? \d|'s \d|: )"
+        r"|\breview of (?:security|reliability|rigour|aesthetics|prolific)"
+    )
+    for path in [*code_files(), *DOCUMENTS]:
+        found = elsewhere.search(text(path))
+        assert not found, f"{name(path)}: {found and found[0]}"
+
+
+def test_every_file_that_a_document_names_is_there():
+    named = re.compile(
+        r"`((?:annotation|tasks|analysis|tests|static|deploy|benchmarks|config)/[\w./-]*)`"
+    )
+    for path in DOCUMENTS:
+        for file in named.findall(text(path)):
+            assert (ROOT / file).exists(), f"{name(path)}: {file}"
+
+
+def our_commands() -> set[str]:
+    ours = {config.name for config in apps.get_app_configs() if config.path.startswith(str(ROOT))}
+    ours = {app for app in ours if ".venv" not in apps.get_app_config(app.split(".")[0]).path}
+    return {command for command, app in get_commands().items() if app in ours}
+
+
+def test_every_command_of_ours_is_documented():
+    documented = set(re.findall(r"`(\w+)`", OPERATING.split("## Commands")[1].split("\n## ")[0]))
+    missing = our_commands() - documented
+    assert not missing
+    assert {"import_task", "run_jobs", "demo"} <= our_commands()
+
+
+def test_every_command_in_a_document_exists():
+    for path in DOCUMENTS:
+        for command in re.findall(r"(?:python |`)manage\.py (\w+)", text(path)):
+            assert command in {"help", *get_commands()}, f"{name(path)}: {command}"
+
+
+def settings_read() -> set[str]:
+    """The variables of the environment that config/settings.py reads, from its syntax."""
+    readers = {"env_bool", "env_int", "env_list", "env_amount", "secret", "get"}
+    found = set()
+    for node in ast.walk(ast.parse((ROOT / "config" / "settings.py").read_text())):
+        if not isinstance(node, ast.Call):
+            continue
+        function = node.func
+        called = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+        if called == "config":  # dj_database_url
+            found |= {k.value.value for k in node.keywords if k.arg == "env"}
+        elif called in readers and node.args and isinstance(node.args[0], ast.Constant):
+            found.add(node.args[0].value)
+    return found
+
+
+def test_every_setting_is_documented_and_no_other():
+    section = OPERATING.split("## Settings")[1].split("\n## ")[0]
+    documented = re.findall(r"^\| `(\w+)` \|", section, re.M)
+    assert sorted(documented) == sorted(settings_read())
+
+
+def test_the_data_dictionary_is_that_of_the_exports():
+    page = runpy.run_path(str(ROOT / "docs" / "dictionary.py"))["page"]
+    assert text(ROOT / "docs" / "data-dictionary.md") == page(), "run make dictionary"
+
+
+def test_the_readme_is_short():
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 130
+
+
+@pytest.mark.parametrize("page", pages())
+def test_every_page_of_help_opens(client, db, page):
+    reply = client.get(f"/help/{page}")
+    assert reply.status_code == 200
+    assert "<h1" in reply.content.decode()
+
+
+@pytest.mark.parametrize("page", pages())
+def test_every_link_on_a_page_of_help_leads_somewhere(client, db, page):
+    html = client.get(f"/help/{page}").content.decode()
+    article = html.split('<article class="help-page')[1].split("</article>")[0]
+    for target in re.findall(r'(?:href|src)="([^"]*)"', article):
+        if target.startswith("/"):
+            assert client.get(target.partition("#")[0]).status_code == 200, target
+        else:
+            assert target.startswith(("https://", "#")), target
 
 
 @pytest.mark.parametrize(
-    "command",
-    ["import_clues", "import_task", "create_study", "simulate_workers", "export_study",
-     "replicate_clues", "import_predictions", "fake_prolific", "demo",
-     "rehearse", "subscribe_prolific", "prolific_check", "sync_prolific", "pay_study",
-     "purge_identities", "import_checks", "run_jobs", "release_study"],
-)  # fmt: skip
-def test_every_command_of_ours_is_in_the_readme_or_behind_make(command):
-    assert command in get_commands()
-    assert command in README or command == "demo"
-
-
-def test_every_command_in_the_readme_exists():
-    for command in re.findall(r"python manage\.py (\w+)", README + OPERATING):
-        assert command in get_commands(), command
-
-
-def test_every_file_that_the_docs_name_is_there():
-    for text in (README, OPERATING, (ROOT / "docs" / "architecture.md").read_text()):
-        for name in re.findall(
-            r"`((?:annotation|tasks|analysis|tests|static|deploy|benchmarks)/[\w./-]*)`", text
-        ):
-            assert (ROOT / name).exists(), name
+    "page", ["../README/", "nothing/", "operating.md", "dictionary.py", "%00/"]
+)
+def test_help_shows_nothing_but_the_documents(client, db, page):
+    assert client.get(f"/help/{page}").status_code == 404
 
 
 def test_cron_has_every_command_that_has_to_be_run_again_and_no_other():
     commands = re.findall(r"^[*/\d]+ .*manage\.py ([^#\n]*)", OPERATING, re.M)
-    assert sorted(one.strip() for one in commands) == [
+    assert sorted(command.strip() for command in commands) == [
         "run_jobs", "sync_prolific", "sync_prolific --events",
     ]  # fmt: skip
 
@@ -96,10 +225,3 @@ def test_the_version_is_the_same_wherever_it_has_to_be_written():
     assert newest[1] == settings.VERSION
     assert f"\nversion: {newest[1]}\n" in citation
     assert f"\ndate-released: {newest[2]}\n" in citation
-
-
-def test_every_word_of_the_glossary_is_a_word_of_the_models():
-    for word in ("Study", "Scenario", "Worker", "Participation", "Turn", "Answer"):
-        assert hasattr(models, word)
-    for word in ("Task", "Example", "Split"):
-        assert hasattr(task_models, word)

@@ -1,7 +1,6 @@
 """Keys are whole, long and those of the data; the folder that they lie in is nobody else's.
 
-The review of security, findings 6 and 20, and of reliability, 10: real processes, each in a folder
-of its own.
+Real processes, each in a folder of its own.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""The server as README starts it: it outlives a killed worker, and nobody else shares its port."""
+"""The server of docs/operating.md#deploy: it outlives a killed worker and shares no port."""
 
 import os
 import re
@@ -17,8 +17,8 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text()
-(COMMAND,) = re.findall(r"^granian .*$", README, re.M)
+OPERATING = (ROOT / "docs" / "operating.md").read_text()
+(COMMAND,) = re.findall(r"^granian .*$", OPERATING, re.M)
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ def port() -> int:
 
 @pytest.fixture
 def server(port, tmp_path) -> Iterator[subprocess.Popen]:
-    """README's command on a free port, with an empty database."""
+    """The documented command on a free port, with an empty database."""
     command = shlex.split(COMMAND.replace("--port 8000", f"--port {port}"))
     command[0] = str(Path(sys.executable).with_name(command[0]))
     process = subprocess.Popen(

@@ -226,7 +226,7 @@ def test_somebody_elses_model_cannot_be_added_to(researcher, other_researcher, t
 
 @pytest.mark.real_data
 def test_the_published_empty_rows_are_those_of_always_no_answer(researcher, db, clues):
-    """FACTS: BERT's 51.3 and 62.8 in Table 6 are the score of answering nothing."""
+    """BERT's 51.3 and 62.8 in Table 6: docs/statistics.md#worked-examples."""
     call_command("import_clues", str(clues), "--task", "CoNLL03", "WikiANN", verbosity=0)
     for name, score in (("CoNLL03", 51.33), ("WikiANN", 62.83)):
         task = Task.objects.get(name=name)

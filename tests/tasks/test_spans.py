@@ -19,7 +19,7 @@ from tasks.spans import (
     tokens,
 )
 
-# Emoji, a decomposed accent, a double blank, CRLF, markup, right to left: HIGHLIGHTER 10, case f.
+# Emoji, a decomposed accent, a double blank, CRLF, markup, right to left.
 ODD = "😀 Lago  e\u0301\r\n(x_1) <b>&amp; שלום"
 
 

@@ -1,8 +1,8 @@
 """What a turn shows: the question as tokens, or the answer beside the gold.
 
-The one place that prepares examples for the worker's eyes, used by real turns and by the preview.
-A question page is built from context, question and card alone, never from gold (DESIGN section 3,
-invariant 3); gold enters by `reveal_page` only.
+The one place that prepares examples for the worker's eyes, used by real turns and by the preview. A
+question page is built from context, question and card alone, never from gold
+(docs/protocol.md#invariants); gold enters by `reveal_page` only.
 """
 
 from collections.abc import Sequence

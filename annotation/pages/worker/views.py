@@ -309,7 +309,7 @@ def begin(request: HttpRequest, token: str) -> HttpResponse:
 @worker_page
 @require_POST
 def answer(request: HttpRequest, token: str) -> HttpResponse:
-    """An answer arrives: DESIGN section 2's reply table."""
+    """An answer arrives: the table of docs/protocol.md#replies."""
     turn_id = _number(request.POST.get("turn", ""))
     try:
         participation, turn = answering.submit(token, turn_id, request.POST)

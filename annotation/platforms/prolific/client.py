@@ -1,4 +1,6 @@
-"""Calls of Prolific's API, as documented (FACTS 1.1): the only module that knows its addresses.
+"""Calls of Prolific's API, the only module that knows its addresses.
+
+Facts: docs/prolific.md#what-prolific-documents.
 
 Units: a reward is in cents, the amounts of a bonus CSV are in currency. Statuses are spelt in
 several ways there and in one way here: APPROVED, AWAITING_REVIEW, TIMED_OUT, SCREENED_OUT.

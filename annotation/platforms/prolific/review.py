@@ -1,9 +1,10 @@
 """What a researcher can do about one submission beside approving it: ask for its return, reject it.
 
-Prolific's rules (FACTS 1.1), kept here and not only told of: low accuracy is no ground to reject,
-nor is being screened out. Valid are failed attention checks (one where the study takes less than
-five minutes, else two), work that is far faster than that of others, no work at all, and clear low
-effort. Rejected is not paid; what counts in the analysis is another matter.
+Prolific's rules (docs/prolific.md#what-prolific-allows), kept here and not only told of: low
+accuracy is no ground to reject, nor is being screened out. Valid are failed attention checks (one
+where the study takes less than five minutes, else two), work that is far faster than that of
+others, no work at all, and clear low effort. Rejected is not paid; what counts in the analysis is
+another matter.
 """
 
 import statistics

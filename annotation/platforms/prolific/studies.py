@@ -1,9 +1,9 @@
 """Studies on Prolific, drafted from Handful's design, created and published there.
 
-Two designs (FACTS 1.1). One study with a paid screen-out: everything in one sitting, the code "not
-qualified" pays a fixed smaller reward. Or parts: the training step is one study whose code
-"completed" puts people into a participant group, and the annotation step is one or more further
-studies that only this group may enter; each lasts less than a day.
+Two designs (docs/prolific.md#what-prolific-allows). One study with a paid screen-out: everything in
+one sitting, the code "not qualified" pays a fixed smaller reward. Or parts: the training step is
+one study whose code "completed" puts people into a participant group, and the annotation step is
+one or more further studies that only this group may enter; each lasts less than a day.
 """
 
 import math

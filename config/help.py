@@ -1,0 +1,156 @@
+"""The documents in docs/ as pages under /help/: what is shipped, and nothing else.
+
+An address names a document by its path without `.md`; docs/README.md is /help/ itself. Anchors are
+those that forges make of headings, so that a link works here and there.
+"""
+
+import posixpath
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+
+import nh3
+from django.conf import settings
+from django.http import FileResponse, Http404, HttpRequest
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.safestring import SafeString, mark_safe
+from django.views.decorators.http import require_safe
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+DOCS = settings.BASE_DIR / "docs"
+TAGS = {"p", "br", "em", "strong", "code", "pre", "blockquote", "ul", "ol", "li", "a", "img", "h1",
+        "h2", "h3", "h4", "table", "thead", "tbody", "tr", "th", "td"}  # fmt: skip
+COMMENT = re.compile(r"^<!--.*?-->\n?", re.M | re.S)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A document as HTML, with its title and the anchors and texts of its second headings."""
+
+    title: str
+    html: SafeString
+    contents: tuple[tuple[str, str], ...]
+
+
+@cache
+def documents() -> dict[str, str]:
+    """What follows /help/ in an address -> the document's path in docs/."""
+    found = {}
+    for path in sorted(DOCS.rglob("*.md")):
+        file = path.relative_to(DOCS).as_posix()
+        found[_address(file)] = file
+    return found
+
+
+def pages() -> list[str]:
+    """The addresses of all documents, as they follow /help/."""
+    return list(documents())
+
+
+def anchors(markdown: str) -> list[str]:
+    """The anchors of a document's headings, in order, as forges make them."""
+    return [anchor for anchor, _token in _headings(_parser().parse(markdown))]
+
+
+@require_safe
+def help_page(request: HttpRequest, address: str = "") -> HttpResponseBase:
+    """A document, or one of the pictures in it; for everybody."""
+    if address in _pictures():
+        return FileResponse((DOCS / address).open("rb"), content_type="image/png")
+    if address not in documents():
+        raise Http404
+    page = rendered(documents()[address])
+    return render(request, "help.html", {"page": page, "is_index": not address})
+
+
+@cache
+def rendered(file: str) -> Page:
+    """That document of docs/ as a page; documents do not change while a server runs."""
+    parser = _parser()
+    tokens = parser.parse(COMMENT.sub("", (DOCS / file).read_text(encoding="utf-8")))
+    title, contents = "", []
+    for anchor, token in _headings(tokens):
+        token.attrSet("id", anchor)
+        text = tokens[tokens.index(token) + 1]
+        words = "".join(part.content for part in text.children or [])
+        if token.tag == "h1":
+            title = words
+        elif token.tag == "h2":
+            contents.append((anchor, words))
+    for token in tokens:
+        _lead_home(token.children or [], posixpath.dirname(file))
+    html = nh3.clean(
+        parser.renderer.render(tokens, parser.options, {}),
+        tags=TAGS,
+        attributes={
+            "a": {"href"}, "img": {"src", "alt"}, **{f"h{level}": {"id"} for level in range(1, 5)},
+        },
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer",
+    )  # fmt: skip
+    for old, new in (
+        ("<table>", '<div class="overflow-auto" tabindex="0" role="region"'
+         ' aria-label="Table"><table>'),
+        ("</table>", "</table></div>"),
+    ):  # fmt: skip
+        html = html.replace(old, new)
+    return Page(title, mark_safe(html), tuple(contents))
+
+
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"html": False}).enable("table")
+
+
+def _headings(tokens: Sequence[Token]) -> list[tuple[str, Token]]:
+    """Each heading with its anchor: small letters, hyphens for blanks, numbered where repeated."""
+    seen: Counter[str] = Counter()
+    anchored = []
+    for token, following in pairwise(tokens):
+        if token.type == "heading_open":
+            words = "".join(part.content for part in following.children or [])
+            anchor = re.sub(r"[^\w\- ]", "", words.lower()).replace(" ", "-")
+            anchored.append((f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor, token))
+            seen[anchor] += 1
+    return anchored
+
+
+def _lead_home(tokens: Sequence[Token], folder: str) -> None:
+    """Lead links and pictures to /help/; a file that is not in docs/ is named and not linked."""
+    for token in tokens:
+        if token.type == "image":
+            token.attrSet("src", _leads_to(str(token.attrGet("src")), folder))
+        elif token.type == "link_open":
+            target = _leads_to(str(token.attrGet("href")), folder)
+            token.attrSet("href", target)
+            if not target:
+                del token.attrs["href"]
+
+
+def _leads_to(target: str, folder: str) -> str:
+    """Where a link of a document in that folder leads here; "" for a file that is not shown."""
+    if re.match(r"[a-z]+:|#", target):
+        return target
+    path, hash_, anchor = target.partition("#")
+    file = posixpath.normpath(posixpath.join(folder, path))
+    if file in _pictures():
+        return reverse("help", args=[file])
+    address = _address(file)
+    if documents().get(address) != file:
+        return ""
+    return (reverse("help", args=[address]) if address else reverse("help_index")) + hash_ + anchor
+
+
+def _address(file: str) -> str:
+    """What follows /help/ for a document."""
+    return f"{file.removesuffix('.md')}/".removesuffix("README/")
+
+
+@cache
+def _pictures() -> frozenset[str]:
+    return frozenset(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.png"))

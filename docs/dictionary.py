@@ -1,0 +1,37 @@
+"""Write docs/data-dictionary.md from the columns of the exports: `make dictionary`."""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import django
+
+DOCS = Path(__file__).resolve().parent
+HEAD = """\
+# Data dictionary
+
+Every column of every file that `export_study` and the release bundle write. This page is made from
+`analysis/export/columns.py` by `make dictionary`.
+
+UTF-8, RFC 4180, one grain a file, texts unaltered. A spreadsheet may take a text that begins with
+`=`, `+`, `-` or `@` for a formula, and R and pandas the text `NA` for a missing value: the README
+beside the files says how to open them. `verify.py` in the same folder needs nothing but Python. It
+recomputes every number and every span, and fails when a cell was altered. It reads the files row by
+row in bounded memory, so their order counts: a file that was sorted again is named.
+
+"""
+
+
+def page() -> str:
+    """The whole page, from the columns as they are now."""
+    from analysis.export.columns import columns_markdown
+
+    return HEAD + re.sub(r"^\*\*(.+)\*\*$", r"## \1", columns_markdown().strip(), flags=re.M) + "\n"
+
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(DOCS.parent))
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    django.setup()
+    (DOCS / "data-dictionary.md").write_text(page(), encoding="utf-8")

@@ -1,0 +1,143 @@
+"""Take the pictures of these documents from the demo: `make pictures`.
+
+A demo of its own is set up in a temporary folder and served; a headless Chromium visits it as a
+researcher and as an annotator. Nothing of an existing installation is touched.
+"""
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
+# Picture -> the page of the demo, the heading at its upper edge ("": the page's own), its height.
+PAGES = {
+    "study": ("/studies/demo/", "", 1000),
+    "results": ("/studies/demo/human-performance/", "Simulated annotators (not people)", 420),
+    "analysis": ("/studies/demo/analysis/?kind=simulated", "", 900),
+    "task": ("/tasks/demo-entities/1/", "", 830),
+}
+SENTENCE = "The Bank of Tonga has lent money to Pacific Tuna Inc. again."
+QUESTION = "Which organisations are named?"
+PATIENCE = 180  # seconds until the demo is served
+
+
+@contextlib.contextmanager
+def demo(folder: Path) -> Iterator[str]:
+    """A demo in that folder, with a second study for the reveal; yields its address."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    variables = {"HANDFUL_VAR": str(folder / "var"), "STATIC_ROOT": str(folder / "static")}
+    environment = {k: v for k, v in os.environ.items() if k != "DATABASE_URL"} | variables
+    command = [sys.executable, "manage.py"]
+    process = subprocess.Popen(
+        [*command, "demo", "--port", str(port)], cwd=ROOT, env=environment, start_new_session=True
+    )
+    try:
+        wait_for(f"http://127.0.0.1:{port}/", process)
+        subprocess.run(
+            [*command, "create_study", "reveal", "--tasks", "demo-entities", "--shots", "10",
+             "--annotators", "1", "--training-order", "file_order", "--title", "Names",
+             "--hourly-rate", "0", "--open"],
+            cwd=ROOT, env=environment, check=True, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def wait_for(address: str, process: subprocess.Popen) -> None:
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until and process.poll() is None:
+        with contextlib.suppress(OSError):
+            urllib.request.urlopen(address, timeout=20).close()
+            return
+        time.sleep(1)
+    raise SystemExit("The demo was not served.")
+
+
+def visit(browser: Browser, root: str) -> Page:
+    page = browser.new_page(viewport={"width": 1180, "height": 800}, color_scheme="light")
+    page.goto(root)
+    return page
+
+
+def sign_in(page: Page, password: str) -> None:
+    page.goto(page.url + "sign-in/")
+    page.locator("#id_username").fill("demo")
+    page.locator("#id_password").fill(password)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/studies/")
+
+
+def take(page: Page, name: str, height: int, heading: str = "") -> None:
+    """The part of the page that begins with that heading, or with the page."""
+    page.set_viewport_size({"width": 1180, "height": height})
+    if heading:
+        element = page.get_by_role("heading", name=heading)
+        element.evaluate("element => scrollTo(0, element.getBoundingClientRect().top - 16)")
+    path = DOCS / ("reveal.png" if name == "reveal" else f"pictures/{name}.png")
+    page.screenshot(path=path)
+    print(f"{path.relative_to(ROOT)}: {path.stat().st_size // 1024} kB")
+
+
+def reveal(page: Page, link: str) -> None:
+    """Answer as an annotator does until the sentence of the picture is there, partly right."""
+    page.goto(link)
+    page.get_by_role("button", name="Start").click()
+    page.get_by_role("button", name="Yes, I agree").click()
+    page.locator("main form button.main-action").click()
+    text = page.locator("[data-text][data-index='0']")
+    while True:
+        page.locator("[data-ready]").wait_for()
+        question = page.locator("#question").inner_text()
+        wanted = text.inner_text() == SENTENCE and question == QUESTION
+        if wanted:
+            break
+        page.get_by_label("No answer").check()
+        page.get_by_role("button", name="Submit").click()
+        page.get_by_role("button", name="Continue").click()
+    for first, last in (("Bank", "Tonga"), ("Pacific", "Tuna")):
+        text.get_by_text(first, exact=True).click()
+        text.get_by_text(last, exact=True).click()
+    page.get_by_role("button", name="Submit").click()
+    page.get_by_role("button", name="Continue").wait_for()
+    page.locator("details.help summary").first.click()
+    take(page, "reveal", 640)
+
+
+def main() -> None:
+    (DOCS / "pictures").mkdir(exist_ok=True)
+    chromium = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
+    with (
+        tempfile.TemporaryDirectory(prefix="handful-docs-") as folder,
+        demo(Path(folder)) as root,
+        sync_playwright() as playwright,
+    ):
+        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        researcher = visit(browser, f"{root}/")
+        sign_in(researcher, (Path(folder) / "var" / "demo-password.txt").read_text())
+        for name, (address, heading, height) in PAGES.items():
+            researcher.goto(root + address)
+            # The analysis is a job that its page moves on.
+            job = researcher.get_by_role("heading", name="Resampling")
+            job.wait_for(state="detached", timeout=PATIENCE * 1000)
+            take(researcher, name, height, heading)
+        researcher.goto(f"{root}/studies/reveal/")
+        link = researcher.locator("a[href*='/join/']").first.get_attribute("href") or ""
+        reveal(visit(browser, f"{root}/"), link)
+
+
+if __name__ == "__main__":
+    main()
