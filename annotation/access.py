@@ -153,7 +153,7 @@ def study_of(request: HttpRequest, name: str, right: str = "own") -> Study:
     """
     if not request.user.is_authenticated:
         raise Http404
-    study = get_object_or_404(Study.objects.of(request.user), name=name)
+    study = get_object_or_404(Study.objects.visible_to(request.user), name=name)
     if right not in study.rights:
         raise PermissionDenied(f"Your role in this study is {study.role}. {REFUSALS[right]}")
     return study

@@ -4,9 +4,9 @@ A job is cut into numbered chunks, done one after the other. Each poll of the pa
 (or `manage.py run_jobs`) runs chunks for about a second and stores what they gave. There is no
 queue server: a job that nobody looks at waits.
 
-A chunk is claimed before it is run, by one conditional update, so that of two polls at once only
-one runs it. The claim holds for half a minute and is renewed while the chunk is run, up to its
-kind's limit. A killed process leaves its claim behind; when that runs out, the chunk is taken up
+A chunk is leased before it is run, by one conditional update, so that of two polls at once only
+one runs it. The lease holds for half a minute and is renewed while the chunk is run, up to its
+kind's limit. A killed process leaves its lease behind; when that runs out, the chunk is taken up
 again. So a chunk must give the same when it is run again, and must end within its kind's limit.
 """
 
@@ -36,7 +36,7 @@ from tasks.models import Job
 logger = logging.getLogger(__name__)
 
 POLL = 1.0  # seconds that one request works on a job
-CLAIM = timedelta(seconds=30)  # that a claim is believed without being renewed
+LEASE = timedelta(seconds=30)  # that a lease is believed without being renewed
 BEAT = 10.0  # seconds between two renewals
 MAX_ATTEMPTS = 3  # of one chunk whose process was killed each time
 
@@ -47,7 +47,7 @@ class JobError(Exception):
 
 @dataclass(frozen=True)
 class JobKind:
-    """How one chunk of such a job is done, and for how long its claim is renewed at most."""
+    """How one chunk of such a job is done, and for how long its lease is renewed at most."""
 
     chunk: Callable[[Job, int], Any]
     limit: timedelta
@@ -158,11 +158,11 @@ def run_chunk(job: Job) -> bool:
 
 def _run_chunk(job: Job) -> bool:
     kind = KINDS[job.kind]
-    claim = take_claim(job)
-    if not claim:
+    lease = take_lease(job)
+    if not lease:
         return False
-    own = Job.objects.filter(pk=job.pk, claim=claim)
-    free = {"claim": "", "claimed_until": None}
+    own = Job.objects.filter(pk=job.pk, lease=lease)
+    free = {"lease": "", "leased_until": None}
     try:
         if job.attempts > MAX_ATTEMPTS:
             raise JobError(
@@ -170,7 +170,7 @@ def _run_chunk(job: Job) -> bool:
                 " process was stopped each time, or it takes too long. Check the server's memory,"
                 " then try again."
             )
-        with _renewed(job, claim, kind.limit):
+        with _renewed(job, lease, kind.limit):
             part = kind.chunk(job, job.done)
     except checking.Busy:
         own.update(state=Job.State.WAITING, attempts=0, touched_at=database_now(), **free)
@@ -185,11 +185,11 @@ def _run_chunk(job: Job) -> bool:
         job.refresh_from_db()
         return False
     except BaseException:
-        # Stopped from outside (Ctrl+C): whoever comes next need not wait for the claim to run out.
+        # Stopped from outside (Ctrl+C): whoever comes next need not wait for the lease to run out.
         own.update(state=Job.State.WAITING, attempts=0, touched_at=database_now(), **free)
         raise
     is_last = job.done + 1 == job.total
-    # Nothing is stored where the claim ran out meanwhile: the chunk is somebody else's then.
+    # Nothing is stored where the lease ran out meanwhile: the chunk is somebody else's then.
     stored = own.update(
         done=F("done") + 1,
         result=[*job.result, part],
@@ -203,8 +203,8 @@ def _run_chunk(job: Job) -> bool:
 
 
 @contextlib.contextmanager
-def _renewed(job: Job, claim: str, limit: timedelta) -> Iterator[None]:
-    """Renew the claim meanwhile, from a thread with a connection of its own."""
+def _renewed(job: Job, lease: str, limit: timedelta) -> Iterator[None]:
+    """Renew the lease meanwhile, from a thread with a connection of its own."""
     ended = threading.Event()
 
     def beat() -> None:
@@ -213,12 +213,12 @@ def _renewed(job: Job, claim: str, limit: timedelta) -> Iterator[None]:
             while not ended.wait(BEAT) and time.monotonic() < last:
                 # A database that cannot be asked now is asked again at the next beat.
                 with contextlib.suppress(DatabaseError):
-                    own = Job.objects.filter(pk=job.pk, claim=claim)
-                    own.update(claimed_until=database_now() + CLAIM)
+                    own = Job.objects.filter(pk=job.pk, lease=lease)
+                    own.update(leased_until=database_now() + LEASE)
         finally:
             connection.close()
 
-    thread = threading.Thread(target=beat, name=f"claim on job {job.pk}", daemon=True)
+    thread = threading.Thread(target=beat, name=f"lease on job {job.pk}", daemon=True)
     thread.start()
     try:
         yield
@@ -227,41 +227,41 @@ def _renewed(job: Job, claim: str, limit: timedelta) -> Iterator[None]:
         thread.join()
 
 
-def wait_for_claim(job: Job) -> bool:
-    """Is its chunk free once the claim that stands on it now has run out?
+def wait_for_lease(job: Job) -> bool:
+    """Is its chunk free once the lease that stands on it now has run out?
 
     False where it is renewed, which a killed process cannot. Waits for half a minute at most.
     """
-    until = job.claimed_until
+    until = job.leased_until
     while until is not None and database_now() <= until:
         time.sleep(1)
         try:
             job.refresh_from_db()
         except Job.DoesNotExist:
             return False
-        if job.claimed_until != until:
+        if job.leased_until != until:
             break
-    return job.claimed_until in (None, until)
+    return job.leased_until in (None, until)
 
 
-def take_claim(job: Job) -> str:
-    """Take the next chunk; the name of the claim, or "" where it is taken or there is none."""
-    claim, now = secrets.token_hex(16), database_now()
+def take_lease(job: Job) -> str:
+    """Take the next chunk; the name of the lease, or "" where it is taken or there is none."""
+    lease, now = secrets.token_hex(16), database_now()
     unfinished = Q(state__in=(Job.State.WAITING, Job.State.RUNNING))
-    claimed = Job.objects.filter(unfinished & free_at(now), pk=job.pk).update(
+    leased = Job.objects.filter(unfinished & free_at(now), pk=job.pk).update(
         state=Job.State.RUNNING,
-        claim=claim,
-        claimed_until=now + CLAIM,
+        lease=lease,
+        leased_until=now + LEASE,
         attempts=F("attempts") + 1,
         touched_at=now,
     )
     job.refresh_from_db()
-    return claim if claimed and job.claim == claim else ""
+    return lease if leased and job.lease == lease else ""
 
 
 def free_at(now: datetime) -> Q:
     """Nobody is at it, or nobody can be any more."""
-    return Q(claimed_until=None) | Q(claimed_until__lt=now)
+    return Q(leased_until=None) | Q(leased_until__lt=now)
 
 
 def _sentence(error: Exception) -> str:

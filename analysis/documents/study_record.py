@@ -110,7 +110,7 @@ class StudyRecord:
     def funnels(self) -> list[tuple[Scenario, progress.Funnel]]:
         """How many people reached each stage of each scenario, as the page of the study shows"
         " it."""
-        return [(row.scenario, row.funnel) for row in progress.of_study(self.study).seats]
+        return [(row.scenario, row.funnel) for row in progress.for_study(self.study).seats]
 
     @cached_property
     def whole(self) -> progress.Funnel:

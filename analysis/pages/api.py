@@ -55,7 +55,7 @@ class StudyShape(serializers.ModelSerializer):
 class Studies(APIView):
     @extend_schema(responses=StudyShape(many=True), summary="The researcher's studies")
     def get(self, request: Request) -> Response:
-        mine = Study.objects.of(request.user).prefetch_related("tasks")
+        mine = Study.objects.visible_to(request.user).prefetch_related("tasks")
         return Response(StudyShape(mine, many=True).data)
 
 

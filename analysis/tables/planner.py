@@ -47,7 +47,7 @@ def sources(user: Any) -> list[tuple[str, str]]:
     """(value, words) of where the numbers can come from: the paper, and studies of this user."""
     done = (
         Participation.objects.analysed()
-        .filter(study__in=Study.objects.of(user, "read"))
+        .filter(study__in=Study.objects.visible_to(user, "read"))
         .order_by("study__name", "kind")
         .values_list("study__name", "study__title", "kind")
         .distinct()
@@ -70,7 +70,7 @@ def known(user: Any, source: str) -> list[Known]:
             for (task, shots), cell in human_table4().items()
         ]
     kind, name = source.split(":", 1)
-    study = Study.objects.of(user, "read").get(name=name)
+    study = Study.objects.visible_to(user, "read").get(name=name)
     labelled = {task.name for task in study.tasks.all() if task.card.labels}
     answers = answers_in_order(study, kind)
     annotation = answers[answers["step"] == Step.ANNOTATION]

@@ -57,7 +57,7 @@ class Turn(models.Model):
         """The stored answer, or None while the example is still a question."""
         return getattr(self, "answer", None)
 
-    def has_nothing_yet(self) -> None:
+    def prime_empty_relations(self) -> None:
         """Spare the database the question for what a turn just shown cannot have."""
         for name in ("answer", "activity"):
             self._meta.get_field(name).set_cached_value(self, None)

@@ -255,10 +255,10 @@ class Participation(models.Model):
                 else self.worked_before_first(now)
             ),
         )
-        turn.has_nothing_yet()
+        turn.prime_empty_relations()
         return turn
 
-    def turns_begun(self) -> bool:
+    def has_seen_an_example(self) -> bool:
         """Was an example shown to this participation, also if it was erased since?"""
         erased = Tombstone.objects.filter(participation=self, turns_erased__gt=0)
         return self.turns.exists() or erased.exists()

@@ -62,8 +62,8 @@ class ProlificStudy(models.Model):
     signed = models.BooleanField(default=False)
     signing_keys = models.JSONField(default=dict)  # as Prolific publishes them (JWKS)
     qualified_group = models.CharField(max_length=40, blank=True)
-    barred_group = models.CharField(max_length=40, blank=True)
-    barred_count = models.PositiveIntegerField(default=0)
+    blocklist_id = models.CharField(max_length=40, blank=True)
+    blocklist_size = models.PositiveIntegerField(default=0)
     # Who is creating it there at this moment, and until when that is believed: of two who press
     # Publish at once only one goes on.
     creation = models.CharField(max_length=32, blank=True)

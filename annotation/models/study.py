@@ -106,7 +106,7 @@ class StudyQuerySet(models.QuerySet["Study"]):
         """
         return self.select_for_update(no_key=True)
 
-    def of(self, user, right: str = "see") -> "StudyQuerySet":
+    def visible_to(self, user, right: str = "see") -> "StudyQuerySet":
         """The studies in which this researcher has that right, each with their `role`."""
         member = Member.objects.filter(study=models.OuterRef("pk"), user=user)
         role = models.Case(
@@ -319,7 +319,7 @@ class Study(models.Model):
 
     @property
     def rights(self) -> frozenset[str]:
-        """What the researcher may for whom this row was fetched (StudyQuerySet.of)."""
+        """What the researcher may for whom this row was fetched (StudyQuerySet.visible_to)."""
         return RIGHTS.get(getattr(self, "role", None), frozenset())
 
     @property

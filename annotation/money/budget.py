@@ -129,7 +129,7 @@ def _still_due(one: Participation) -> int:
     """What somebody who left will have in the ledger beyond what is there, bonuses left aside."""
     if not one.is_paid:
         return 0
-    whole = ledger.target(one, ledger.active_time(one))
+    whole = ledger.amount_due(one, ledger.active_time(one))
     entered = one.ledger.exclude(kind=ledger.Kind.BONUS).aggregate(total=Sum("cents", default=0))
     return max(whole + ledger.for_waiting(one, whole) - entered["total"], 0)
 

@@ -119,9 +119,9 @@ def waiting_time(participation: Participation) -> timedelta:
     return min(waited, participation.study.decision_limit)
 
 
-def target(participation: Participation, worked: timedelta) -> int:
+def amount_due(participation: Participation, worked: timedelta) -> int:
     """What the work of this participation is worth, in cents, without waiting and bonuses."""
-    study, has_begun = participation.study, participation.turns_begun()
+    study, has_begun = participation.study, participation.has_seen_an_example()
     # Consenting alone is no work, and can be done again and again; failing the questions cannot.
     if not has_begun and participation.status != Status.SCREENED_OUT:
         return 0
@@ -171,7 +171,7 @@ def settle(participation: Participation) -> list[LedgerEntry]:
 
     entered = dict(participation.ledger.order_by().values_list("kind").annotate(total=Sum("cents")))
     _enter_exits(participation, entered, enter)
-    whole = target(participation, worked)
+    whole = amount_due(participation, worked)
     completed = participation.status == Status.COMPLETED
     hours = f"{worked.total_seconds():.0f} s at {study.hourly_rate} {study.currency} per hour"
     had = sum(amount for kind, amount in entered.items() if kind not in (Kind.WAITING, Kind.BONUS))

@@ -62,7 +62,7 @@ def unpaid(study: Study) -> list[LedgerEntry]:
     )
 
 
-def way(entry: LedgerEntry) -> tuple[str, int | None]:
+def payout_route(entry: LedgerEntry) -> tuple[str, int | None]:
     """How an entry is paid: method and key of the study on Prolific; "" for not now."""
     own = entry.submission
     if not entry.participation.is_paid:
@@ -111,7 +111,7 @@ def prepare(study: Study, by: AbstractBaseUser | None) -> list[PaymentBatch]:
         Study.objects.locked().get(pk=study.pk)
         groups: dict[tuple[str, int | None], list[LedgerEntry]] = defaultdict(list)
         for entry in payable(study):
-            groups[way(entry)].append(entry)
+            groups[payout_route(entry)].append(entry)
         made = []
         for (method, prolific_study), due in sorted(groups.items(), key=str):
             if not method:

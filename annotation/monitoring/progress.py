@@ -231,7 +231,7 @@ class Summary:
         return f"{ledger.in_currency(self.due)} {self.study.currency}"
 
 
-def of_studies(studies: QuerySet[Study]) -> list[Summary]:
+def for_studies(studies: QuerySet[Study]) -> list[Summary]:
     """The overview, in four queries."""
     studies = studies.defer("consent_text", "comprehension_questions")
     seats = dict(
@@ -285,7 +285,7 @@ def of_studies(studies: QuerySet[Study]) -> list[Summary]:
     ]
 
 
-def of_study(study: Study) -> Progress:
+def for_study(study: Study) -> Progress:
     """Everything at once, in ten queries."""
     scenarios = list(_with_training_size(study))
     funnels = _funnels(study, scenarios)

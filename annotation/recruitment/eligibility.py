@@ -85,7 +85,7 @@ def add_rule(
     if criterion == AccessRule.Criterion.TASK and not Task.objects.filter(name=value).exists():
         raise RuleError(f"There is no task {value or 'without a name'} here.")
     of_study = criterion == AccessRule.Criterion.STUDY
-    if of_study and not Study.objects.of(by).filter(name=value).exists():
+    if of_study and not Study.objects.visible_to(by).filter(name=value).exists():
         raise RuleError(f"You have no study {value or 'without a name'}.")
     if criterion == AccessRule.Criterion.PEOPLE:
         keys = _keys(study, value, platform)

@@ -210,7 +210,7 @@ def attach(submission: Submission) -> None:
         submission.participation = begun
         submission.save(update_fields=["participation"])
         if begun.is_live:
-            sittings.come_for(begun, submission.prolific_study.part)
+            sittings.enter_sitting(begun, submission.prolific_study.part)
 
 
 def submission_key(recruiter: str, submission: str) -> str:
@@ -241,7 +241,7 @@ def _note_submission(
     # They came again with the same submission after a seat that was never worked on had run out.
     before = stored.participation
     if stored.worker_id == worker.pk and not stored.outcome and (
-        before is None or not (before.is_live or before.turns_begun())
+        before is None or not (before.is_live or before.has_seen_an_example())
     ):  # fmt: skip
         stored.participation = participation
         stored.save(update_fields=["participation"])
@@ -280,7 +280,7 @@ def join(
             raise RecruitmentError("elsewhere")
         live = theirs.live().first()
         if live is not None:
-            return sittings.come_for(live, part)
+            return sittings.enter_sitting(live, part)
         # Whoever comes back late goes on with what they began, before anything new.
         begun = theirs.expired_at_work().order_by("-pk").first()
         if begun is not None and study.status == StudyStatus.OPEN:
@@ -288,7 +288,7 @@ def join(
                 raise RecruitmentError("elsewhere")
             if not eligibility.admits(study, key):
                 raise RecruitmentError("not_eligible")
-            return sittings.come_for(_sit_down_again(begun), part)
+            return sittings.enter_sitting(_reseat(begun), part)
         if part > 1:
             raise RecruitmentError("not_invited")
         code = refused or refusal(study, key, kind, among, browser, now)
@@ -363,14 +363,14 @@ def resume(participation: Participation) -> Participation:
             raise RecruitmentError("not_eligible")
         if study.participations.live().filter(worker=participation.worker_id).exists():
             raise RecruitmentError("done", "You are working on another task of this study.")
-        if not participation.turns_begun() and (
+        if not participation.has_seen_an_example() and (
             _tasks_begun(study, participation.worker.key) >= study.tasks_per_worker
         ):
             raise RecruitmentError("done")
-        return _sit_down_again(participation)
+        return _reseat(participation)
 
 
-def _sit_down_again(participation: Participation) -> Participation:
+def _reseat(participation: Participation) -> Participation:
     """The caller holds the study's lock and has expired who is idle."""
     participation = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
     if participation.status not in MAY_RESUME:

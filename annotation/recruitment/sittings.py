@@ -27,7 +27,7 @@ def ends_before(participation: Participation, position: int) -> bool:
     return part.part == 1 or (part.until is not None and position >= part.until)
 
 
-def come_for(participation: Participation, part: int) -> Participation:
+def enter_sitting(participation: Participation, part: int) -> Participation:
     """Somebody with a seat comes for a part: their state, or the next example if it is a new one.
 
     The caller holds the study's lock.

@@ -122,7 +122,7 @@ class Knowledge:
                 golds = rows.filter(split__kind=Split.Kind.TEST).values_list("gold", flat=True)
                 self._majority[card.name] = Counter(g[0] for g in golds).most_common(1)[0][0]
 
-    def of(self, title: str, question: str, segments: list[str]) -> Known:
+    def lookup(self, title: str, question: str, segments: list[str]) -> Known:
         return self._known[(title, question, *segments)]
 
     def majority_label(self, card: Card) -> str:
@@ -300,7 +300,7 @@ def _answer(page: Any, decide: Policy, knowledge: Knowledge, rng: random.Random)
     segments = [box.text_content() for box in page.find_class("text")]
     question = page.find_class("question")[0].text_content()
     title = page.xpath("descendant::h1")[0].text_content()
-    known = knowledge.of(title, question, segments)
+    known = knowledge.lookup(title, question, segments)
     chosen, label = decide(known, rng)
     if known.card.labels:
         return {"label": label}

@@ -83,8 +83,8 @@ class Migration(migrations.Migration):
                 ('state', models.CharField(choices=[('waiting', 'Waiting'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed')], default='waiting', max_length=7)),
                 ('error', models.TextField(blank=True)),
                 ('result', models.JSONField(default=list)),
-                ('claim', models.CharField(blank=True, max_length=32)),
-                ('claimed_until', models.DateTimeField(null=True)),
+                ('lease', models.CharField(blank=True, max_length=32)),
+                ('leased_until', models.DateTimeField(null=True)),
                 ('attempts', models.PositiveIntegerField(default=0)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
                 ('touched_at', models.DateTimeField(auto_now=True)),
@@ -202,7 +202,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='job',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('claim', ''), ('claimed_until__isnull', True)), models.Q(('claimed_until__isnull', False), ('state', 'running'), models.Q(('claim', ''), _negated=True)), _connector='OR'), name='a_claim_has_an_end_and_only_a_running_job_has_one'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('lease', ''), ('leased_until__isnull', True)), models.Q(('leased_until__isnull', False), ('state', 'running'), models.Q(('lease', ''), _negated=True)), _connector='OR'), name='a_lease_has_an_end_and_only_a_running_job_has_one'),
         ),
         migrations.AddConstraint(
             model_name='job',

@@ -36,8 +36,8 @@ class Job(models.Model):
     # What each chunk gave, in their order.
     result = models.JSONField(default=list)
     # Who is at the next chunk, until when that is believed, and how often it was begun.
-    claim = models.CharField(max_length=32, blank=True)
-    claimed_until = models.DateTimeField(null=True)
+    lease = models.CharField(max_length=32, blank=True)
+    leased_until = models.DateTimeField(null=True)
     attempts = models.PositiveIntegerField(default=0)
     created_at = models.DateTimeField(auto_now_add=True)
     touched_at = models.DateTimeField(auto_now=True)
@@ -56,9 +56,9 @@ class Job(models.Model):
                 name="a_job_is_done_when_all_its_chunks_are",
             ),
             models.CheckConstraint(
-                condition=Q(claim="", claimed_until__isnull=True)
-                | Q(state="running", claimed_until__isnull=False) & ~Q(claim=""),
-                name="a_claim_has_an_end_and_only_a_running_job_has_one",
+                condition=Q(lease="", leased_until__isnull=True)
+                | Q(state="running", leased_until__isnull=False) & ~Q(lease=""),
+                name="a_lease_has_an_end_and_only_a_running_job_has_one",
             ),
             models.CheckConstraint(
                 condition=Q(state="failed") & ~Q(error="") | ~Q(state="failed") & Q(error=""),

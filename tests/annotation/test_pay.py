@@ -51,7 +51,7 @@ def at(seconds: float) -> datetime:
 def test_active_time_is_the_sum_of_gaps_up_to_the_cut(cut, expected):
     """docs/statistics.md#active-time: events at 0, 5, 9, 70, 75, 400, 410 s."""
     turn = Turn(shown_at=START, worked_before=timedelta())
-    turn.has_nothing_yet()
+    turn.prime_empty_relations()
     seconds, last = 0.0, START
     for mark in (5, 9, 70, 75, 400):
         Activity(turn=turn, seconds=seconds, last_at=last)  # sets turn.activity too
@@ -63,7 +63,7 @@ def test_active_time_is_the_sum_of_gaps_up_to_the_cut(cut, expected):
 
 def test_a_page_without_signs_counts_a_gap_up_to_five_minutes():
     turn = Turn(shown_at=START, worked_before=timedelta())
-    turn.has_nothing_yet()
+    turn.prime_empty_relations()
     cut = timedelta(seconds=60)
     assert turn.active_until(at(200), cut).total_seconds() == 200
     assert turn.active_until(at(2000), cut).total_seconds() == 300

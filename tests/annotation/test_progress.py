@@ -32,7 +32,7 @@ def two(study):
 
 def funnel(study: Study, shots: int = 2) -> dict[str, int]:
     """What is not zero in the funnel of the people of that scenario."""
-    rows = progress.of_study(Study.objects.get(pk=study.pk)).seats
+    rows = progress.for_study(Study.objects.get(pk=study.pk)).seats
     found = next(row.funnel for row in rows if row.scenario.shots == shots)
     assert found.arrived == (
         found.declined + found.at_work + found.completed + found.screened_out + found.returned
@@ -78,7 +78,7 @@ def test_at_zero_shots_who_was_shown_an_example_is_trained(study):
 
 def test_who_declines_has_arrived_and_nothing_more(study):
     recruitment.consent(factories.join(study), agree=False)
-    people = progress.of_study(study).people
+    people = progress.for_study(study).people
     assert (people.arrived, people.declined, people.consented) == (1, 1, 0)
 
 
@@ -138,7 +138,7 @@ def test_the_ways_out_are_told_apart(study, two):
 
 def test_robots_are_counted_apart_from_people(study, two):
     factories.work_through(factories.seat(two, kind="simulated"))
-    found = progress.of_study(study)
+    found = progress.for_study(study)
     assert found.people.arrived == 0
     assert found.simulated.completed == 1
 
@@ -149,7 +149,7 @@ def test_robots_are_counted_apart_from_people(study, two):
 def test_at_work_is_who_gave_a_sign_of_work_within_ten_minutes(study, two):
     seat = factories.seat(two)
     factories.work_through(seat, limit=3)
-    (one,) = progress.of_study(study).at_work
+    (one,) = progress.for_study(study).at_work
     assert (one.pseudonym, one.where) == (seat.pseudonym, "annotation step, 2 of 4")
     later = timezone.now() + timedelta(minutes=11)
     assert not study.participations.at_work(later).exists()
@@ -157,32 +157,32 @@ def test_at_work_is_who_gave_a_sign_of_work_within_ten_minutes(study, two):
 
 def test_who_reads_the_consent_text_is_at_work_too(study):
     factories.join(study)
-    assert [one.where for one in progress.of_study(study).at_work] == ["consent"]
+    assert [one.where for one in progress.for_study(study).at_work] == ["consent"]
 
 
 def test_who_has_finished_is_not_at_work(study, two):
     factories.work_through(factories.seat(two))
-    assert progress.of_study(study).at_work_count == 0
+    assert progress.for_study(study).at_work_count == 0
 
 
 def test_work_left_is_open_seats_times_the_estimate_until_somebody_completed(study, two):
-    rows = {row.scenario.shots: row for row in progress.of_study(study).seats}
+    rows = {row.scenario.shots: row for row in progress.for_study(study).seats}
     assert rows[2].time_left == "3 × 1 h 0 min (the study's estimate)"
     for minutes in (10, 20):
         done = factories.seat(two)
         factories.work_through(done)
         Participation.objects.filter(pk=done.pk).update(worked_seconds=60 * minutes)
     factories.seat(two)
-    rows = {row.scenario.shots: row for row in progress.of_study(study).seats}
+    rows = {row.scenario.shots: row for row in progress.for_study(study).seats}
     assert rows[2].time_left == "1 × 15 min (median of 2)"
     assert rows[0].time_left == "3 × 1 h 0 min (the study's estimate)"
-    assert progress.of_study(study).time_left == "3 h 15 min"
+    assert progress.for_study(study).time_left == "3 h 15 min"
 
 
 def test_a_closed_study_has_only_the_seats_at_work_left(study, two):
     factories.seat(two)
     lifecycle.change_status(study, "close")
-    found = progress.of_study(study)
+    found = progress.for_study(study)
     assert [row.open_seats for row in found.seats] == [0, 1]
     assert found.is_moving
 
@@ -197,13 +197,13 @@ def test_money_is_earned_paid_and_committed(researcher):
     )  # fmt: skip
     scenario = study.scenarios.get()
     # The rate for half an hour is 6.00, more than the base reward.
-    assert progress.of_study(study).money.in_words["committed"] == "18.00 USD"
+    assert progress.for_study(study).money.in_words["committed"] == "18.00 USD"
     factories.work_through(factories.seat(scenario))
-    found = progress.of_study(study).money
+    found = progress.for_study(study).money
     assert (found.earned, found.paid, found.due, found.promised) == (500, 0, 500, 1200)
     (batch,) = payout.prepare(study, researcher)
     payout.mark_paid(batch)
-    found = progress.of_study(study).money
+    found = progress.for_study(study).money
     assert (found.earned, found.paid, found.due, found.promised) == (500, 500, 0, 1200)
 
 
@@ -214,13 +214,13 @@ def test_what_is_held_back_is_not_committed(researcher):
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat)
     ledger.decide(seat, False, "a bot", researcher)
-    found = progress.of_study(study).money
+    found = progress.for_study(study).money
     assert (found.earned, found.held_back, found.due) == (500, 500, 0)
 
 
 def test_robots_earn_nothing(study, two):
     factories.work_through(factories.seat(two, kind="simulated"))
-    assert progress.of_study(study).money.earned == 0
+    assert progress.for_study(study).money.earned == 0
     assert not LedgerEntry.objects.exists()
 
 
@@ -233,13 +233,13 @@ def test_flags_are_counted_of_the_people_who_completed(ada, study):
     Participation.objects.filter(pk__in=[one.pk for one in seats[:2]]).update(browser="same")
     factories.work_through(seats[0])
     factories.work_through(seats[1], limit=1)
-    found = progress.of_study(study).flagged
+    found = progress.for_study(study).flagged
     assert (found.completed, found.people) == (1, 1)
     # Nobody reads as fast as this test does.
     assert found.by_flag == [("too fast", 1), ("shared browser", 1)]
     factories.work_through(seats[1])
     factories.work_through(seats[2])
-    found = progress.of_study(study).flagged
+    found = progress.for_study(study).flagged
     assert (found.completed, found.people) == (3, 3)
     assert found.by_flag == [("too fast", 3), ("shared browser", 2)]
     shown = poll(ada, study).content.decode()
@@ -249,7 +249,7 @@ def test_flags_are_counted_of_the_people_who_completed(ada, study):
 
 def test_flags_of_robots_are_not_counted(study, two):
     factories.work_through(factories.seat(two, kind="simulated"))
-    assert progress.of_study(study).flagged.completed == 0
+    assert progress.for_study(study).flagged.completed == 0
 
 
 def test_flags_are_not_for_who_may_not_read_answers(client, study, other_researcher):
@@ -285,10 +285,10 @@ def test_the_page_polls_and_hears_nothing_while_nothing_changes(ada, study, two)
 
 def test_every_answer_changes_what_is_shown(study, two):
     seat = factories.seat(two)
-    before = progress.of_study(study).version
+    before = progress.for_study(study).version
     factories.work_through(seat, limit=1)
     training_step.go_on(seat.token)
-    assert progress.of_study(study).version != before
+    assert progress.for_study(study).version != before
 
 
 @pytest.mark.parametrize(("action", "polls"), [("", True), ("pause", True), ("close", False)])

@@ -78,12 +78,12 @@ def test_everybody_who_looks_counts_abandoned_seats_as_free(ada, study, sona):
         start(study.link_code)
     assert "<button" not in landing(link.code) + landing(sona.code, query="?survey_code=1")
     assert studies.free_seats(draft) == 0
-    assert progress.of_study(study).seats[0].free == 0
+    assert progress.for_study(study).seats[0].free == 0
     days_pass(30)
     assert "<button" in landing(link.code)
     assert "<button" in landing(sona.code, query="?survey_code=1")
     assert studies.free_seats(draft) == 3
-    (row,) = progress.of_study(study).seats
+    (row,) = progress.for_study(study).seats
     assert (row.working, row.free, row.open_seats) == (0, 3, 3)
     assert (
         Participation.objects.filter(status="arrived").count() == 3

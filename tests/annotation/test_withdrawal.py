@@ -277,7 +277,7 @@ def test_the_funnel_still_counts_how_far_who_withdrew_had_come(gone, client, res
     assert low.status == "screened_out"
 
     def came() -> tuple[int, int, int]:
-        (seats,) = (s for s in progress.of_study(study).seats)
+        (seats,) = (s for s in progress.for_study(study).seats)
         return seats.funnel.arrived, seats.funnel.trained, seats.funnel.qualified
 
     before = came()

@@ -57,7 +57,7 @@ def test_sync_says_whose_id_is_lost_and_goes_on_with_the_others(ada, fake, study
     assert str(ida) in page
     of_bo = Submission.objects.latest("pk")
     assert (of_bo.verified, of_bo.status) == (True, "AWAITING_REVIEW")
-    assert study.prolific_studies.get().barred_count == 1
+    assert study.prolific_studies.get().blocklist_size == 1
 
 
 def test_everybody_else_is_paid_and_whoever_is_lost_by_hash_or_by_hand(

@@ -193,7 +193,7 @@ def busy():
 def test_who_comes_while_another_upload_is_checked_waits_without_holding_a_thread(ada, busy):
     page = send(ada, GOOD)
     job = page.context["job"]
-    assert (job.state, job.done, job.claim, job.attempts) == ("waiting", 0, "", 0)
+    assert (job.state, job.done, job.lease, job.attempts) == ("waiting", 0, "", 0)
     checking.one_at_a_time.release()
     page = settle(ada, page)
     assert "Data report" in text(page)

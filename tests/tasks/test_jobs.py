@@ -113,13 +113,13 @@ def test_whoever_is_stopped_from_the_keyboard_leaves_the_chunk_free(db, ran):
     with pytest.raises(KeyboardInterrupt):
         jobs.advance(job)
     job.refresh_from_db()
-    assert (job.state, job.claim) == ("waiting", "")
+    assert (job.state, job.lease) == ("waiting", "")
 
 
 def abandoned(job: Job, until: timedelta) -> None:
-    """As a killed process leaves it: claimed for a while."""
+    """As a killed process leaves it: leased for a while."""
     Job.objects.filter(pk=job.pk).update(
-        state="running", claim="f" * 32, claimed_until=timezone.now() + until, attempts=1
+        state="running", lease="f" * 32, leased_until=timezone.now() + until, attempts=1
     )
 
 
@@ -144,15 +144,15 @@ def test_whose_claim_ran_out_cannot_store_any_more(db, ran, monkeypatch):
 
     monkeypatch.setitem(jobs.KINDS, "squares", jobs.JobKind(slow, timedelta(minutes=1)))
     jobs.advance(job)
-    assert (job.state, job.done, job.result, job.claim) == ("running", 0, [], "f" * 32)
+    assert (job.state, job.done, job.result, job.lease) == ("running", 0, [], "f" * 32)
 
 
 def test_a_chunk_that_kills_its_process_each_time_fails_at_last(db, ran):
     job = squares()
     for _ in range(jobs.MAX_ATTEMPTS):
-        Job.objects.filter(pk=job.pk).update(claimed_until=None, claim="", state="waiting")
-        assert jobs.take_claim(job)
-    Job.objects.filter(pk=job.pk).update(claimed_until=timezone.now() - timedelta(seconds=1))
+        Job.objects.filter(pk=job.pk).update(leased_until=None, lease="", state="waiting")
+        assert jobs.take_lease(job)
+    Job.objects.filter(pk=job.pk).update(leased_until=timezone.now() - timedelta(seconds=1))
     jobs.advance(job)
     assert job.has_failed
     assert "Part 1 was begun 3 times and never finished" in job.error
@@ -192,7 +192,7 @@ def test_a_job_that_is_deleted_while_it_is_done_ends_quietly(db, ran, monkeypatc
     "wrong",
     [
         {"done": 4}, {"total": 0, "done": 0}, {"state": "done"}, {"state": "failed"},
-        {"done": 3}, {"claim": "x"}, {"error": "x"},
+        {"done": 3}, {"lease": "x"}, {"error": "x"},
     ],
 )  # fmt: skip
 def test_the_database_refuses_what_no_job_can_be(db, ran, wrong):
@@ -202,13 +202,13 @@ def test_the_database_refuses_what_no_job_can_be(db, ran, wrong):
 
 
 def renewing(job: Job, *, times: int):
-    """Whoever is at that chunk renews the claim so often, once a look at the job."""
+    """Whoever is at that chunk renews the lease so often, once a look at the job."""
     left = [times]
 
     def look(execute, sql, *arguments):
         if sql.startswith("SELECT") and "tasks_job" in sql and left[0]:
             left[0] -= 1
-            Job.objects.filter(pk=job.pk).update(claimed_until=timezone.now() + jobs.CLAIM)
+            Job.objects.filter(pk=job.pk).update(leased_until=timezone.now() + jobs.LEASE)
         return execute(sql, *arguments)
 
     return connection.execute_wrapper(look)
@@ -223,16 +223,16 @@ def test_the_command_takes_up_what_a_killed_process_was_at(db, ran, capsys):
 
 
 def test_the_command_does_what_waits_and_leaves_what_is_claimed(db, ran, capsys):
-    waiting, claimed = squares(total=2), squares(total=4)
-    claimed.parameters = {"other": 1}
-    claimed.key, claimed.pk = "k", None
-    claimed.save(force_insert=True)
-    abandoned(claimed, timedelta(seconds=30))
-    with renewing(claimed, times=100):
+    waiting, leased = squares(total=2), squares(total=4)
+    leased.parameters = {"other": 1}
+    leased.key, leased.pk = "k", None
+    leased.save(force_insert=True)
+    abandoned(leased, timedelta(seconds=30))
+    with renewing(leased, times=100):
         call_command("run_jobs")
     waiting.refresh_from_db()
-    claimed.refresh_from_db()
-    assert (waiting.state, claimed.state) == ("done", "running")
+    leased.refresh_from_db()
+    assert (waiting.state, leased.state) == ("done", "running")
     assert "2 of 2, done" in capsys.readouterr().out
 
 
@@ -265,7 +265,7 @@ def test_many_polls_at_once_run_a_chunk_once(ran):
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_control_without_the_condition_the_chunk_is_run_many_times(ran, monkeypatch):
-    """What is stored is right all the same: the name of the claim sees to that."""
+    """What is stored is right all the same: the name of the lease sees to that."""
     monkeypatch.setattr(jobs, "free_at", lambda now: Q())
     monkeypatch.setattr(jobs, "MAX_ATTEMPTS", 10 * THREADS)
     for attempt in range(10):
@@ -284,8 +284,8 @@ def test_many_who_ask_for_the_same_work_at_once_get_one_job(ran):
 
 
 def held_until(job: Job, condition) -> None:
-    """Return once the claim in the database is as wanted; the limit of a test ends it otherwise."""
-    while not condition(Job.objects.get(pk=job.pk).claimed_until):
+    """Return once the lease in the database is as wanted; the limit of a test ends it otherwise."""
+    while not condition(Job.objects.get(pk=job.pk).leased_until):
         time.sleep(0.01)
 
 
@@ -297,7 +297,7 @@ def test_the_claim_of_whoever_is_still_at_a_chunk_is_renewed_up_to_its_limit(ran
     seen = []
 
     def slow(job, number):
-        first = job.claimed_until
+        first = job.leased_until
         held_until(job, lambda until: until > first + timedelta(milliseconds=100))
         seen.append(first)
 
@@ -314,7 +314,7 @@ def test_a_claim_is_renewed_no_longer_than_a_chunk_may_last(ran, monkeypatch):
     job = squares(total=1)
 
     def endless(job, number):
-        while any(one.name == f"claim on job {job.pk}" for one in threading.enumerate()):
+        while any(one.name == f"lease on job {job.pk}" for one in threading.enumerate()):
             time.sleep(0.01)
 
     monkeypatch.setitem(jobs.KINDS, "squares", jobs.JobKind(endless, timedelta(seconds=0.1)))
@@ -354,8 +354,8 @@ def test_a_killed_process_leaves_its_chunk_to_whoever_comes_after_the_claim(ran)
     jobs.advance(job)
     assert (job.state, job.done, ran) == ("running", 1, [])
     # Its limit is a minute, and yet nobody waits for longer than this.
-    assert job.claimed_until <= timezone.now() + jobs.CLAIM
-    Job.objects.filter(pk=job.pk).update(claimed_until=timezone.now())
+    assert job.leased_until <= timezone.now() + jobs.LEASE
+    Job.objects.filter(pk=job.pk).update(leased_until=timezone.now())
     finish(job)
     assert (job.state, job.result, ran) == ("done", [0, 1, 4], [1, 2])
 

@@ -52,7 +52,7 @@ class Command(BaseCommand):
     def _dry_run(self, study: Study) -> None:
         """What is in the ledger and in no batch; entries of those who may come back are missing."""
         for entry in payout.unpaid(study):
-            method, _study = payout.way(entry)
+            method, _study = payout.payout_route(entry)
             self.stdout.write(
                 f"{entry.participation} {entry.amount} {entry.currency}"
                 f" {entry.get_kind_display()}: {method or 'not yet'}"

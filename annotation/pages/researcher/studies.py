@@ -29,7 +29,7 @@ def home(request: HttpRequest) -> HttpResponse:
 def studies(request: HttpRequest) -> HttpResponse:
     """The studies of this researcher, each with what may need them now."""
     context = {
-        "studies": progress.of_studies(Study.objects.of(request.user)),
+        "studies": progress.for_studies(Study.objects.visible_to(request.user)),
         "has_tasks": Task.objects.exists(),
         "missing_guards": guards.missing(connection),
     }
@@ -92,7 +92,7 @@ def study_page(request: HttpRequest, one: Study) -> dict:
         "missing": design.missing(one) if one.is_draft else [],
         "notice": budget.notice(one),
         "link": request.build_absolute_uri(reverse("landing", args=[one.link_code])),
-        "progress": progress.of_study(one),
+        "progress": progress.for_study(one),
         "page": page,
         "participations": progress.participation_rows(one, list(page)),
     }
@@ -105,7 +105,7 @@ def study_progress(request: HttpRequest, name: str) -> HttpResponse:
     one = study_of(request, name, "see")
     if not request.htmx:
         return redirect("study", one.name)
-    found = progress.of_study(one)
+    found = progress.for_study(one)
     if found.version == request.GET.get("seen"):
         return HttpResponse(status=204)
     context = {"study": one, "progress": found}

@@ -24,7 +24,7 @@ def team(request: HttpRequest, name: str) -> HttpResponse:
             problem = str(error)
         else:
             messages.success(request, "The team was changed.")
-            still = Study.objects.of(request.user, "own").filter(pk=study.pk).exists()
+            still = Study.objects.visible_to(request.user, "own").filter(pk=study.pk).exists()
             return redirect("team", study.name) if still else redirect("studies")
     context = {
         "study": study,

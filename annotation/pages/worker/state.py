@@ -15,7 +15,7 @@ from annotation.study import gates
 from annotation.study.consent_text import as_html
 from annotation.wording import in_words
 
-GONE = {
+ENDED_MESSAGES = {
     Status.EXPIRED: "You were inactive for longer than this study allows, so your place was"
     " released. If it is still free, you can continue where you stopped. You are paid for the time"
     " that you worked.",
@@ -33,7 +33,7 @@ GONE = {
 }
 
 
-def around_the_turns(participation: Participation) -> dict:
+def page_outside_turns(participation: Participation) -> dict:
     """What the pages before the first and after the last turn show; `stage` names the page."""
     token, study = participation.token, participation.study
     if participation.status == Status.ARRIVED:
@@ -54,13 +54,13 @@ def around_the_turns(participation: Participation) -> dict:
     if participation.status == Status.BETWEEN:
         return {"stage": "between", "exit": exit_of(participation, "completed")}
     if _is_rejected(participation):
-        return {"stage": "gone", "reason": GONE[Status.REJECTED]}
+        return {"stage": "gone", "reason": ENDED_MESSAGES[Status.REJECTED]}
     earned = {"pay": earned_in_words(participation)}
     if participation.status == Status.COMPLETED:
         return earned | _finished(participation)
     gone = {
         "stage": "gone",
-        "reason": GONE[Status(participation.status)],
+        "reason": ENDED_MESSAGES[Status(participation.status)],
         "may_come_back": participation.status in MAY_RESUME,
     }
     if participation.status == Status.REFUSED:

@@ -22,7 +22,7 @@ from annotation.models import Answer, Participation, Status, Turn
 from annotation.money import ledger
 from annotation.pages.worker import start_limit
 from annotation.pages.worker.client_address import client_address
-from annotation.pages.worker.state import around_the_turns, turn_page
+from annotation.pages.worker.state import page_outside_turns, turn_page
 from annotation.platforms.registry import exit_of
 from annotation.recruitment import seats
 from annotation.recruitment.doors import Exit, NotAdmitted
@@ -37,7 +37,7 @@ from annotation.steps import (
 from annotation.steps import exit_questionnaire as questionnaire
 from tasks.spans import AnswerError
 
-HAVE_ENDED = (
+ENDED = (
     Status.COMPLETED,
     Status.SCREENED_OUT,
     Status.WITHDRAWN,
@@ -118,7 +118,7 @@ def _ended(arrival: access.Arrival) -> Participation | None:
 
     Where the recruiter has ids of the work, only that of this very one: another one was in vain.
     """
-    theirs = arrival.study.participations.filter(worker__key=arrival.key, status__in=HAVE_ENDED)
+    theirs = arrival.study.participations.filter(worker__key=arrival.key, status__in=ENDED)
     if arrival.who and arrival.who.submission:
         key = seats.submission_key(arrival.door.recruiter, arrival.who.submission)
         theirs = theirs.filter(submissions__key=key)
@@ -393,7 +393,7 @@ def _state(
     else:
         if request.htmx:
             return HttpResponseClientRedirect(reverse("work", args=[participation.token]))
-        context = {**around_the_turns(participation), **said}
+        context = {**page_outside_turns(participation), **said}
     study, scenario = participation.study, participation.scenario
     shared = {
         "study": study,

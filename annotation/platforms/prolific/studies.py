@@ -318,12 +318,12 @@ def _groups(draft: ProlificStudy, client: Client, workspace: str) -> None:
         draft.qualified_group = group
     if draft.part > 1 and not draft.qualified_group:
         raise ProlificError("Create part 1 first: its group determines who may enter this part.")
-    if draft.part <= 1 and not draft.barred_group:
-        known = draft.study.prolific_studies.exclude(barred_group="").first()
-        group = known.barred_group if known else ""
+    if draft.part <= 1 and not draft.blocklist_id:
+        known = draft.study.prolific_studies.exclude(blocklist_id="").first()
+        group = known.blocklist_id if known else ""
         group = group or client.create_group(f"{draft.study.name} barred", workspace)
-        draft.barred_group = group
-        draft.save(update_fields=["barred_group"])
+        draft.blocklist_id = group
+        draft.save(update_fields=["blocklist_id"])
 
 
 def payload(draft: ProlificStudy, root: str, project: str) -> dict[str, Any]:
@@ -334,7 +334,7 @@ def payload(draft: ProlificStudy, root: str, project: str) -> dict[str, Any]:
     if draft.part > 1:
         filters.append(("participant_group_allowlist", draft.qualified_group))
     else:
-        filters.append(("participant_group_blocklist", draft.barred_group))
+        filters.append(("participant_group_blocklist", draft.blocklist_id))
     tasks = {scenario.task.card.description for scenario in draft.scenarios.select_related("task")}
     return {
         "project": project,

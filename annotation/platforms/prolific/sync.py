@@ -493,7 +493,7 @@ def _bar(study: Study, client: Client, done: Synced) -> None:
     door, by hash.
     """
     group = (
-        study.prolific_studies.exclude(barred_group="").values_list("barred_group", flat=True)
+        study.prolific_studies.exclude(blocklist_id="").values_list("blocklist_id", flat=True)
     ).first()  # fmt: skip
     if not group:
         return
@@ -517,4 +517,4 @@ def _bar(study: Study, client: Client, done: Synced) -> None:
     if missing:
         client.add_to_group(group, sorted(missing))
         done.barred += len(missing)
-    study.prolific_studies.filter(barred_group=group).update(barred_count=len(people))
+    study.prolific_studies.filter(blocklist_id=group).update(blocklist_size=len(people))

@@ -25,7 +25,7 @@ class Command(BaseCommand):
         failed = 0
         waiting = (Job.State.WAITING, Job.State.RUNNING)
         for job in Job.objects.filter(state__in=waiting, kind__in=jobs.KINDS):
-            while jobs.run_chunk(job) or (job.claim and jobs.wait_for_claim(job)):
+            while jobs.run_chunk(job) or (job.lease and jobs.wait_for_lease(job)):
                 self.stdout.write(str(job))
             self.stdout.write(f"{job}, {job.state}" + (f": {job.error}" if job.error else ""))
             failed += job.has_failed
