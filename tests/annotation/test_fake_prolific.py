@@ -4,8 +4,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -14,7 +12,6 @@ from annotation.simulation.fake_prolific.platform import FakeProlific
 from tests.annotation.prolific_http import (
     ANN,
     BEA,
-    CEM,
     HEX_ID,
     Http,
     arrive,
@@ -95,13 +92,6 @@ def test_a_code_that_requests_a_return_only_asks(api):
     assert api.get(f"studies/{study}/")["places_taken"] == 0
 
 
-def test_who_does_not_return_is_paid_in_full_after_21_days(api):
-    session = arrive(api, published(api), ANN)
-    come_back(api, session, "NO")
-    api.post("/fake/advance", {"seconds": 21 * 86400})
-    assert (status_of(api, session), paid(api, ANN)) == ("APPROVED", 300)
-
-
 def test_coming_back_twice_pays_once_and_the_first_code_counts(api):
     session = arrive(api, published(api), ANN)
     come_back(api, session, "DONE")
@@ -123,65 +113,7 @@ def test_the_screen_out_slots_pause_the_study_when_they_are_used_up(api):
     assert api.get(f"studies/{study}/")["status"] == "PAUSED"
 
 
-def test_the_api_may_lag_behind_a_completion(api):
-    api.post("/fake/mode", {"lag": 2})
-    session = arrive(api, published(api), ANN)
-    come_back(api, session, "LOOK")
-    approve = {"action": "APPROVE"}
-    assert "ACTIVE" in api.refused("POST", f"submissions/{session}/transition/", approve)
-    assert status_of(api, session) == "ACTIVE"
-    assert status_of(api, session) == "AWAITING REVIEW"
-    api.post(f"submissions/{session}/transition/", approve)
-    assert paid(api, ANN) == 300
-
-
-# Submissions of a study
-
-
-def test_submissions_come_in_pages_and_past_the_end_is_404(api):
-    study = published(api, total_available_places=5)
-    sessions = [arrive(api, study, f"{number:024x}") for number in range(5)]
-    page = api.get(f"submissions/?study={study}&ordering=started_at&page=1&page_size=2")
-    seen = page["results"]
-    while href := page["_links"]["next"]["href"]:
-        page = api.get(href)
-        seen += page["results"]
-    assert [each["id"] for each in seen] == sessions
-    assert [each["participant_id"] for each in seen] == [f"{number:024x}" for number in range(5)]
-    assert page["meta"]["count"] == 5
-    query = f"submissions/?study={study}&page_size=2"
-    for number in ("4", "0", "x"):
-        api.refused("GET", f"{query}&page={number}", status=404)
-    newest = api.get(f"submissions/?study={study}&ordering=-started_at&page_size=1")["results"]
-    assert newest[0]["id"] == sessions[-1]
-    api.refused("GET", "submissions/")
-
-
-def test_a_study_without_submissions_has_one_empty_page(api):
-    page = api.get(f"submissions/?study={published(api)}")
-    assert (page["results"], page["_links"]["next"]["href"]) == ([], None)
-
-
-def test_submissions_can_be_asked_for_by_status_in_any_spelling(api):
-    study = published(api)
-    session = arrive(api, study, ANN)
-    arrive(api, study, BEA)
-    come_back(api, session, "LOOK")
-    found = api.get(f"submissions/?study={study}&status=awaiting_review")["results"]
-    assert [(each["id"], each["study_code"]) for each in found] == [(session, "LOOK")]
-
-
 # Review
-
-
-def test_approving_pays_once_however_often_it_is_asked(api):
-    session = arrive(api, published(api), ANN)
-    path = f"submissions/{session}/transition/"
-    api.refused("POST", path, {"action": "APPROVE"})
-    come_back(api, session, "LOOK")
-    for _ in range(3):
-        assert api.post(path, {"action": "APPROVE"})["status"] == "APPROVED"
-    assert paid(api, ANN) == 300
 
 
 def test_a_rejection_needs_a_long_message_and_a_category(api):
@@ -196,44 +128,6 @@ def test_a_rejection_needs_a_long_message_and_a_category(api):
     assert api.post(path, asked)["status"] == "REJECTED"
     api.refused("POST", path, {"action": "APPROVE"})
     assert paid(api, ANN) == 0
-
-
-def test_the_researcher_can_complete_with_a_code_of_their_own_only(api):
-    study = published(api)
-    active, late = arrive(api, study, ANN), arrive(api, study, BEA)
-    api.post("/fake/time_out", {"session": late})
-    asked = {"action": "COMPLETE", "completion_code": "DONE"}
-    api.refused("POST", f"submissions/{active}/transition/", asked)
-    asked["completion_code"] = "PAID"
-    for session in (active, late, late):
-        done = api.post(f"submissions/{session}/transition/", asked)
-        assert (done["status"], done["entered_code"]) == ("APPROVED", "PAID")
-    assert (paid(api, ANN), paid(api, BEA)) == (300, 300)
-
-
-def test_asking_for_a_return_leaves_it_to_the_participant(api):
-    session = arrive(api, published(api), ANN)
-    path = f"submissions/{session}/request-return/"
-    api.refused("POST", path)
-    asked = api.post(path, {"request_return_reasons": ["Withdrew consent"]})
-    assert (asked["status"], bool(asked["return_requested"])) == ("ACTIVE", True)
-    api.post("/fake/return_submission", {"session": session})
-    assert status_of(api, session) == "RETURNED"
-
-
-def test_screening_out_in_bulk_needs_a_study_set_up_for_it(api):
-    asked = {"submission_ids": [], "bonus_per_submission": 1.5, "increase_places": True}
-    plain, custom = published(api), published(api, is_custom_screening=True)
-    asked["submission_ids"] = [arrive(api, plain, ANN)]
-    assert "is_custom_screening" in api.refused(
-        "POST", f"studies/{plain}/screen-out-submissions/", asked
-    )
-    path = f"studies/{custom}/screen-out-submissions/"
-    api.refused("POST", path, asked)  # a submission of the other study
-    asked["submission_ids"] = [arrive(api, custom, BEA), arrive(api, custom, CEM)]
-    api.post(path, asked)
-    assert [paid(api, each) for each in (ANN, BEA, CEM)] == [0, 150, 150]
-    assert api.get(f"studies/{custom}/")["places_taken"] == 0
 
 
 # Time
@@ -296,14 +190,6 @@ def test_a_second_payment_of_a_batch_can_be_refused(api):
     assert paid(api, ANN) == 150
 
 
-def test_a_bonus_goes_to_the_latest_submission_of_a_participant(api):
-    study = published(api)
-    api.post("/fake/return_submission", {"session": arrive(api, study, ANN)})
-    latest = arrive(api, study, ANN, again=True)
-    api.post(f"bulk-bonus-payments/{batch_of(api, study, f'{ANN},2')['id']}/pay/")
-    assert api.get(f"submissions/{latest}/")["bonus_payments"] == [200]
-
-
 @pytest.mark.parametrize("line", [f"{BEA},1.50", "1.50", f"{ANN},1.505", f"{ANN},0", f"{ANN},-1"])
 def test_a_wrong_line_of_bonuses_is_named_and_nothing_is_set_up(api, line):
     study = published(api)
@@ -314,40 +200,6 @@ def test_a_wrong_line_of_bonuses_is_named_and_nothing_is_set_up(api, line):
 
 
 # Bad days
-
-
-def test_a_failing_reply_did_nothing_and_a_lost_reply_did_it(api):
-    study = published(api)
-    arrive(api, study, ANN)
-    pay = f"bulk-bonus-payments/{batch_of(api, study, f'{ANN},1.50')['id']}/pay/"
-    api.post("/fake/mode", {"fail_next": 1})
-    api.refused("POST", pay, status=503)
-    assert paid(api, ANN) == 0
-    api.post("/fake/mode", {"fail_after_next": 1})
-    api.refused("POST", pay, status=503)
-    assert paid(api, ANN) == 150
-    api.post(pay)
-    assert paid(api, ANN) == 300
-
-
-def test_a_hanging_payment_has_moved_the_money_before_it_answers(api, fake):
-    study = published(api)
-    arrive(api, study, ANN)
-    pay = f"bulk-bonus-payments/{batch_of(api, study, f'{ANN},1.50')['id']}/pay/"
-    api.post("/fake/mode", {"hang_on": "pay", "hang": 60})
-    threading.Thread(target=lambda: api_quietly(api, pay), daemon=True).start()
-    deadline = time.monotonic() + 20
-    while not paid(api, ANN) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert paid(api, ANN) == 150
-    assert status_of(api, fake.overview()["submissions"][0]["id"]) == "ACTIVE"  # others answer
-
-
-def api_quietly(api, path):
-    try:
-        api("POST", path, {})
-    except OSError:
-        return  # the test ends before the reply does
 
 
 @pytest.mark.parametrize(

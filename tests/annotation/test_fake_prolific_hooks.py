@@ -107,15 +107,6 @@ def test_every_change_of_status_is_told_and_signed(api, fake, listener):
     assert len(set(listener.ids())) == 2
 
 
-def test_studies_tell_their_changes_to_those_who_asked_for_them(api, fake, listener):
-    subscribed(api, listener, "study.status.change")
-    study = published(api)
-    arrive(api, study, ANN)
-    fake.flush_webhooks()
-    (event,) = listener.events()
-    assert (event["resource_id"], event["status"]) == (study, "ACTIVE")
-
-
 def test_a_subscription_sends_after_it_is_confirmed_and_until_it_is_deleted(api, fake, listener):
     workspace = fake.first_workspace
     asked = {"workspace_id": workspace, "event_type": "study.status.change"}
@@ -149,15 +140,6 @@ def test_a_webhook_comes_again_with_the_same_id_until_it_is_taken(api, fake, lis
     assert len(set(listener.ids())) == 1
 
 
-def test_webhooks_can_come_twice(api, fake, listener):
-    subscribed(api, listener)
-    api.post("/fake/mode", {"webhooks": "duplicate"})
-    come_back(api, arrive(api, published(api), ANN), "LOOK")
-    fake.flush_webhooks()
-    assert listener.statuses() == ["ACTIVE", "ACTIVE", "AWAITING REVIEW", "AWAITING REVIEW"]
-    assert len(set(listener.ids())) == 2
-
-
 def test_webhooks_can_come_in_reverse_when_they_are_let_go(api, fake, listener):
     subscribed(api, listener)
     api.post("/fake/mode", {"webhooks": "reverse"})
@@ -167,68 +149,6 @@ def test_webhooks_can_come_in_reverse_when_they_are_let_go(api, fake, listener):
     assert listener.got == []
     api.post("/fake/flush_webhooks")
     assert listener.statuses() == ["APPROVED", "AWAITING REVIEW", "ACTIVE"]
-
-
-def test_webhooks_can_stay_away(api, fake, listener):
-    subscribed(api, listener)
-    api.post("/fake/mode", {"webhooks": "off"})
-    session = arrive(api, published(api), ANN)
-    api.post("/fake/mode", {"webhooks": "on"})
-    come_back(api, session, "LOOK")
-    fake.flush_webhooks()
-    assert listener.statuses() == ["AWAITING REVIEW"]
-
-
-def test_there_are_four_types_of_event_and_the_secret_can_be_looked_up(api, fake):
-    types = {each["event_type"] for each in api.get("hooks/event-types/")["results"]}
-    assert types == {
-        *("submission.status.change", "study.status.change"),
-        *("study.progress.change", "study.has_high_return_rate"),
-    }
-    owner = {"workspace_id": fake.first_workspace}
-    path = f"hooks/secrets/?workspace_id={fake.first_workspace}"
-    assert api.get(path)["results"] == []
-    first = api.post("hooks/secrets/", owner)
-    assert api.get(path)["results"] == [first]
-    assert api.post("hooks/secrets/", owner)["value"] != first["value"]
-    assert len(api.get(path)["results"]) == 1
-    assert "workspace_id" in api.refused("POST", "hooks/secrets/", {"workspace_id": "nonsense"})
-
-
-def test_progress_and_a_high_return_rate_are_told(api, fake, listener):
-    _, progress = subscribed(api, listener, "study.progress.change")
-    _, returns = subscribed(api, listener, "study.has_high_return_rate")
-    study = published(api, total_available_places=9)
-    sessions = [arrive(api, study, f"{number:024x}") for number in range(6)]
-    come_back(api, sessions[0], "LOOK")
-    for session in sessions[1:]:
-        api.post("/fake/return_submission", {"session": session})
-    fake.flush_webhooks()
-    assert len(api.get(f"{progress}events/")["results"]) == 6
-    (event,) = api.get(f"{returns}events/")["results"]
-    assert (event["status"], event["payload"]["resource_id"]) == ("SUCCEEDED", study)
-
-
-def test_events_can_be_looked_up_by_status_and_resource(api, fake, listener):
-    _, path = subscribed(api, listener, "study.status.change")
-    first, second = published(api), published(api)
-    fake.flush_webhooks()
-    assert [each["resource_id"] for each in api.get(f"{path}events/")["results"]] == [first, second]
-    assert api.get(f"{path}events/?resource_id={second}&status=SUCCEEDED")["meta"]["count"] == 1
-    assert api.get(f"{path}events/?status=FAILED")["results"] == []
-    assert len(api.get(f"{path}events/?offset=1&limit=5")["results"]) == 1
-
-
-def test_a_subscription_can_be_shown_and_switched_off_and_on(api, fake, listener):
-    _, path = subscribed(api, listener, "study.status.change")
-    assert api.get(path)["is_enabled"]
-    assert api("PATCH", path, {"is_enabled": False})[1]["is_enabled"] is False
-    published(api)
-    fake.flush_webhooks()
-    assert len(listener.got) == 0
-    assert api.get("hooks/subscriptions/")["results"] == []
-    assert len(api.get("hooks/subscriptions/?is_enabled=false")["results"]) == 1
-    assert "event_type" in api.refused("PATCH", path, {"event_type": "study.party"})
 
 
 def test_a_webhook_is_tried_twelve_times_and_its_target_given_up_after_five_days(

@@ -3,7 +3,6 @@
 import sys
 import threading
 import time
-from datetime import UTC, datetime
 from urllib.parse import parse_qs, urlsplit
 
 import jwt
@@ -44,48 +43,6 @@ def api(fake):
 # Studies
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("name", ""),
-        ("external_study_url", "ftp://x"),
-        ("prolific_id_option", "perhaps"),
-        ("reward", 3.5),
-        ("reward", 0),
-        ("reward", True),
-        ("total_available_places", 0),
-        ("completion_codes", []),
-        ("completion_codes", [code("A", "MANUALLY_REVIEW"), code("A", "AUTOMATICALLY_APPROVE")]),
-        ("completion_codes", [code("A", "DANCE")]),
-        (
-            "completion_codes",
-            [
-                {
-                    **code("A", "MANUALLY_REVIEW"),
-                    "actions": [{"action": "MANUALLY_REVIEW"}, {"action": "AUTOMATICALLY_APPROVE"}],
-                }
-            ],
-        ),
-        (
-            "completion_codes",
-            [code("A", "FIXED_SCREEN_OUT_PAYMENT", fixed_screen_out_reward=300, slots=1)],
-        ),
-        (
-            "completion_codes",
-            [
-                code(name, "FIXED_SCREEN_OUT_PAYMENT", fixed_screen_out_reward=10, slots=1)
-                for name in "AB"
-            ],
-        ),
-        ("completion_codes", [code("A", "ADD_TO_PARTICIPANT_GROUP", participant_group="none")]),
-        ("filters", [{"filter_id": "participant_group_allowlist", "selected_values": ["none"]}]),
-    ],
-)
-def test_a_study_that_cannot_be_is_refused_and_the_field_named(api, field, value):
-    assert field in api.refused("POST", "studies/", draft(**{field: value}))
-    assert api.get("studies/")["results"] == []
-
-
 def test_a_study_is_a_draft_until_it_is_published(api):
     study = api.post("studies/", draft())
     assert HEX_ID.fullmatch(study["id"])
@@ -100,19 +57,6 @@ def test_a_study_is_a_draft_until_it_is_published(api):
         api.post(f"studies/{study['id']}/transition/", {"action": action})
         assert api.get(f"studies/{study['id']}/")["status"] == status
     api.refused("POST", f"studies/{study['id']}/transition/", {"action": "PUBLISH"})
-
-
-def test_after_publishing_only_the_internal_name_and_more_places_can_change(api):
-    draft_id = api.post("studies/", draft())["id"]
-    assert api("PATCH", f"studies/{draft_id}/", {"reward": 400})[1]["reward"] == 400
-    study = published(api)
-    path = f"studies/{study}/"
-    assert "reward" in api.refused("PATCH", path, {"reward": 400})
-    assert "increased" in api.refused("PATCH", path, {"total_available_places": 2})
-    status, changed, _ = api("PATCH", path, {"total_available_places": 5, "internal_name": "SST-2"})
-    assert (status, changed["total_available_places"], changed["reward"]) == (200, 5, 300)
-    api.post(f"{path}transition/", {"action": "STOP"})
-    assert api("PATCH", path, {"total_available_places": 6})[1]["status"] == "ACTIVE"
 
 
 # Arrival
@@ -166,16 +110,6 @@ def test_a_signed_link_says_what_the_reference_says(api, fake):
     }
 
 
-def test_the_keys_of_the_claim_are_the_names_in_the_studys_own_url(api, fake):
-    fake.mode(organisation=True)
-    address = "https://handful.example/?who={{%PROLIFIC_PID%}}&visit={{%SESSION_ID%}}&wave=2"
-    _, place, token = signed_link(api, fake, external_study_url=address)
-    claims = read_token(token, fake.jwks(), audience=unsigned(place["url"]))
-    ids = {claims["prolific"].pop(f"{kind}_id") for kind in ("workspace", "organisation")}
-    assert all(HEX_ID.fullmatch(each) for each in ids)
-    assert claims["prolific"] == {"who": ANN, "visit": place["session_id"], "wave": "2"}
-
-
 @pytest.mark.parametrize("kind", ["origin", "list"])
 def test_the_audience_can_be_the_origin_or_a_list(api, fake, kind):
     fake.mode(audience=kind)
@@ -209,16 +143,6 @@ def test_a_workspace_without_the_feature_refuses_signing_or_ignores_it(api, fake
     assert "prolific_token" not in fake.arrive(study, ANN)["url"]
 
 
-def test_a_workspace_without_paid_screening_out_refuses_it(api, fake):
-    fake.mode(screen_out=False)
-    assert "not available" in api.refused("POST", "studies/", draft())
-    published(api, completion_codes=[code("DONE", "MANUALLY_REVIEW")])
-
-
-def test_an_unsigned_study_has_no_token_in_its_link(api, fake):
-    assert "prolific_token" not in fake.arrive(published(api), ANN)["url"]
-
-
 def test_places_are_taken_by_work_and_freed_by_leaving(api):
     study = published(api, total_available_places=1)
     session = arrive(api, study, ANN)
@@ -248,52 +172,6 @@ def test_a_full_study_awaits_review_and_is_completed_when_all_is_reviewed(api):
     api.refused("POST", f"studies/{study}/transition/", {"action": "PAUSE"})
     api.post(f"submissions/{first}/transition/", {"action": "APPROVE"})
     assert study_status(api, study) == "COMPLETED"
-
-
-@pytest.mark.parametrize("leaves", ["returned", "rejected"])
-def test_a_place_that_is_freed_in_review_pauses_the_study(api, leaves):
-    study = published(api, total_available_places=1)
-    session = arrive(api, study, ANN)
-    come_back(api, session, "LOOK")
-    if leaves == "returned":
-        api.post("/fake/return_submission", {"session": session})
-    else:
-        reject(api, session)
-    assert turned_away(api, study, BEA) == "not_active"
-    start(api, study)
-    arrive(api, study, BEA)
-
-
-def test_more_places_make_a_study_active_that_awaits_review(api):
-    study = published(api, total_available_places=1)
-    come_back(api, arrive(api, study, ANN), "LOOK")
-    changed = api("PATCH", f"studies/{study}/", {"total_available_places": 2})[1]
-    assert changed["status"] == "ACTIVE"
-
-
-def test_publishing_can_take_a_while(api):
-    api.post("/fake/mode", {"publishing": 60})
-    study = published(api)
-    assert study_status(api, study) == "PUBLISHING"
-    assert turned_away(api, study, ANN) == "not_active"
-    api.post("/fake/advance", {"seconds": 61})
-    assert study_status(api, study) == "ACTIVE"
-    arrive(api, study, ANN)
-
-
-def test_a_publication_can_be_scheduled_and_cancelled(api):
-    study = api.post("studies/", draft())["id"]
-    path = f"studies/{study}/transition/"
-    asked = {"action": "SCHEDULE_PUBLISH"}
-    assert "publish_at" in api.refused("POST", path, asked)
-    asked["publish_at"] = datetime.fromtimestamp(time.time() + 3600, UTC).isoformat()
-    assert api.post(path, asked)["status"] == "SCHEDULED"
-    assert api.post(path, {"action": "CANCEL_PUBLISH"})["status"] == "UNPUBLISHED"
-    assert api.post(path, asked)["status"] == "SCHEDULED"
-    api.post("/fake/advance", {"seconds": 3500})
-    assert study_status(api, study) == "SCHEDULED"
-    api.post("/fake/advance", {"seconds": 200})
-    assert study_status(api, study) == "ACTIVE"
 
 
 def test_nobody_takes_part_twice_unless_they_returned_and_ask_again(api):

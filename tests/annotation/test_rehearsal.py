@@ -13,7 +13,8 @@ from django.db import connection
 from playwright.sync_api import Browser
 
 from annotation.models import Answer, Participation
-from annotation.simulation.rehearsal import PASSWORD, Participant, Rehearsal
+from annotation.simulation.cast import Participant
+from annotation.simulation.rehearsal import PASSWORD, Rehearsal
 from tests.browser.conftest import WATCH
 
 pytestmark = [

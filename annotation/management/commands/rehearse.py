@@ -11,7 +11,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.simulation.rehearsal import Failed, Rehearsal
+from annotation.simulation.cast import Failed
+from annotation.simulation.rehearsal import Rehearsal
 
 
 class Command(BaseCommand):

@@ -7,10 +7,9 @@ sets and exports. Where the reference warns of something (a batch paid twice, a 
 for), it happens here. Nothing is known of participants but their id, so filters that ask for more
 keep nobody out.
 
-Each part of the platform is a class over the books of `fake_books`: `fake_people`, `fake_studies`,
-`fake_submissions`, `fake_money`, `fake_groups`, `fake_filters`, `fake_workspaces`. `fake_rules`
-says what a study may be, `fake_links` signs, `fake_hooks` sends webhooks, `fake_api` and
-`fake_pages` are what `fake_site` serves.
+Each part of the platform is a class over the books (`books`): `people`, `studies`, `submissions`,
+`money`, `groups`, `filters`, `workspaces`. `rules` says what a study may be, `links` signs, `hooks`
+sends webhooks; `site` serves the addresses of `urls` with the views of `api` and `pages`.
 """
 
 import time
