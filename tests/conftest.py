@@ -17,7 +17,7 @@ from playwright.sync_api import sync_playwright
 
 from annotation import frozen, guards
 from tasks import installation
-from tests.annotation.prolific import fake, published, signed, study  # noqa: F401, their fixtures
+from tests.annotation.prolific import fake, payer, published, signed, study  # noqa: F401, their fixtures
 
 FLAGS = [
     "--headless",

@@ -48,6 +48,13 @@ def study(researcher):
 
 
 @pytest.fixture
+def payer(ada, researcher):
+    """The researcher is signed in, and may spend."""
+    factories.may_spend(researcher)
+    return ada
+
+
+@pytest.fixture
 def published(fake, study, researcher):
     (draft,) = studies.plan(study, 0, researcher)
     studies.create(draft, HOST)

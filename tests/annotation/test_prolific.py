@@ -9,24 +9,18 @@ from django.core.management import CommandError, call_command
 from django.db.models.signals import pre_save
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
 from annotation.models import (
     Exposure,
-    LedgerEntry,
     Participation,
-    PaymentBatch,
     Submission,
     WebhookEvent,
 )
-from annotation.money import ledger as pay
-from annotation.money import payout
 from annotation.platforms.prolific import client as prolific_client
 from annotation.platforms.prolific import studies, sync
 from annotation.platforms.prolific.client import ProlificError
 from annotation.recruitment import eligibility
 from annotation.simulation.fake_prolific.platform import FakeError
-from annotation.steps import training_step
 from tests import factories
 from tests.annotation.prolific import (
     BO,
@@ -38,17 +32,8 @@ from tests.annotation.prolific import (
     complete,
     event,
     reject_there,
-    status,
     submission_of,
 )  # fmt: skip
-
-
-@pytest.fixture
-def payer(ada, researcher):
-    """The researcher is signed in, and may spend."""
-    factories.may_spend(researcher)
-    return ada
-
 
 # Studies there -----------------------------------------------------------------------------------
 
@@ -336,244 +321,3 @@ def test_an_event_about_somebody_unknown_is_taken_and_does_nothing(fake, publish
     assert told.status_code == 202
     call_command("sync_prolific", "--events")
     assert not WebhookEvent.objects.filter(handled_at=None).exists()
-
-
-# Money -------------------------------------------------------------------------------------------
-
-
-def books(fake) -> int:
-    return sum(one["paid_cents"] for one in fake.books().values())
-
-
-def ledger() -> int:
-    return sum(LedgerEntry.objects.values_list("cents", flat=True))
-
-
-def pay_all(study):
-    sync.sync(study)
-    return payout.pay_all(study, None)
-
-
-def test_reward_by_approval_and_the_rest_by_bonus_to_the_cent(fake, study, published):
-    seat = complete(fake, published)
-    pay.add_bonus(seat, 123, "thanks", None)
-    said = pay_all(study)
-    assert len(said) == 2
-    assert books(fake) == ledger() == 1123
-    assert pay_all(study) == []
-    assert books(fake) == 1123
-
-
-def test_the_screened_out_get_the_fixed_reward_and_what_is_missing_to_the_rate(
-    fake, study, published
-):
-    session, seat = arrive(fake, published)
-    begin(seat)
-    factories.work_through(seat, lambda turn: ["train"], limit=2)
-    training_step.go_on(seat.token)
-    seat.refresh_from_db()
-    assert seat.status == "screened_out"
-    fake.complete(session, published.codes["not_qualified"])
-    assert status(fake, session) == "SCREENED OUT"
-    pay_all(study)
-    assert books(fake) == ledger() == published.screen_out_cents
-    assert PaymentBatch.objects.get().method == "exit"
-
-
-def test_a_lost_reply_to_a_payment_pays_nobody_twice(fake, study, published):
-    fake.mode(pay_again=True)
-    seat = complete(fake, published)
-    pay.add_bonus(seat, 100, "thanks", None)
-    sync.sync(study)
-    payout.prepare(study, None)
-    batch = PaymentBatch.objects.get(method="bonus")
-    batch.external_id = prolific_client.Client().prepare_bonuses(
-        published.external_id, payout.bonus_lines(batch)
-    )
-    batch.save()
-    fake.mode(fail_after_next=1)
-    with pytest.raises(ProlificError, match="503"):
-        payout.pay_batch(batch)
-    batch.refresh_from_db()
-    assert batch.state == "paying"
-    payout.pay_batch(batch)
-    payout.pay_batch(batch)
-    assert batch.state == "paid"
-    assert fake.books()[IDA]["entries"] == [
-        {"kind": "bonus", "cents": 100, "study": published.external_id,
-         "submission": submission_of(fake, published)["id"]}
-    ]  # fmt: skip
-
-
-def test_a_crash_before_the_request_waits_and_then_pays_once(fake, study, published):
-    seat = complete(fake, published)
-    pay.add_bonus(seat, 100, "thanks", None)
-    payout.prepare(study, None)
-    batch = PaymentBatch.objects.get(method="bonus")
-    PaymentBatch.objects.filter(pk=batch.pk).update(state="paying", paying_since=timezone.now())
-    with pytest.raises(payout.PaymentError, match="nobody is paid twice"):
-        payout.pay_batch(batch)
-    assert books(fake) == 0
-    long_ago = timezone.now() - 2 * payout.SETTLING
-    PaymentBatch.objects.filter(pk=batch.pk).update(paying_since=long_ago)
-    payout.pay_batch(batch)
-    assert books(fake) == 100
-
-
-def test_two_who_look_up_the_same_lost_payment_pay_it_once(fake, study, published, monkeypatch):
-    fake.mode(pay_again=True)
-    seat = complete(fake, published)
-    pay.add_bonus(seat, 100, "thanks", None)
-    payout.prepare(study, None)
-    batch = PaymentBatch.objects.get(method="bonus")
-    long_ago = timezone.now() - 2 * payout.SETTLING
-    PaymentBatch.objects.filter(pk=batch.pk).update(state="paying", paying_since=long_ago)
-
-    class Overtaken(prolific_client.Client):
-        """While this one looks, the other one sets the batch up anew and pays it."""
-
-        def submission(self, submission):
-            seen = super().submission(submission)
-            payout.pay_batch(PaymentBatch.objects.get(pk=batch.pk))
-            return seen
-
-    with pytest.raises(payout.PaymentError, match="Somebody else"):
-        payout.pay_batch(batch, Overtaken())
-    assert books(fake) == 100
-    assert PaymentBatch.objects.get(pk=batch.pk).state == "paid"
-
-
-def test_a_plain_refusal_leaves_the_batch_as_it_was(fake, study, published):
-    seat = complete(fake, published)
-    pay.add_bonus(seat, 100, "thanks", None)
-    payout.prepare(study, None)
-    batch = PaymentBatch.objects.get(method="bonus")
-    PaymentBatch.objects.filter(pk=batch.pk).update(external_id="0" * 24)
-    with pytest.raises(ProlificError, match="404"):
-        payout.pay_batch(batch)
-    batch.refresh_from_db()
-    assert batch.state == "prepared"
-
-
-def test_an_approval_that_is_faster_than_the_way_back_is_asked_for_again(fake, study, published):
-    fake.mode(lag=10)
-    complete(fake, published)
-    (batch,) = payout.prepare(study, None)
-    with pytest.raises(payout.PaymentError, match="ask again in a minute"):
-        payout.pay_batch(batch)
-    batch.refresh_from_db()
-    assert batch.state == "paying"
-    while submission_of(fake, published)["status"] == "ACTIVE":
-        pass
-    pay_all(study)
-    pay_all(study)
-    batch.refresh_from_db()
-    assert (batch.state, books(fake)) == ("paid", 1000)
-
-
-def test_one_submission_that_cannot_be_approved_keeps_nobody_else_unpaid(fake, study, published):
-    session, seat = arrive(fake, published)
-    begin(seat)
-    factories.work_through(seat)
-    complete(fake, published, BO)
-    (batch,) = payout.prepare(study, None)
-    fake.return_submission(session)  # after the batch was prepared, without having come back
-    with pytest.raises(payout.PaymentError, match=f"not approved: {seat.pseudonym}"):
-        payout.pay_batch(batch)
-    assert fake.books()[BO]["entries"][0]["cents"] == published.reward_cents
-    assert PaymentBatch.objects.get(pk=batch.pk).state == "paid"
-    pay_all(study)
-    assert fake.books()[IDA]["entries"][0]["kind"] == "bonus"
-    assert books(fake) == ledger() == 2 * published.reward_cents
-
-
-def test_who_returned_after_working_is_paid_by_bonus(fake, study, published):
-    session, seat = arrive(fake, published)
-    begin(seat)
-    factories.work_through(seat, limit=3)
-    fake.return_submission(session)
-    sync.sync(study)
-    Participation.objects.filter(pk=seat.pk).update(worked_seconds=90)
-    pay_all(study)
-    assert books(fake) == ledger() == 150
-
-
-def test_a_further_task_is_paid_through_the_submission_that_it_came_from(fake, researcher):
-    tasks = [factories.make_task(), factories.make_task(name="toy-other")]
-    fields = {
-        "shots": [0],
-        "currency": "GBP",
-        "hourly_rate": 60,
-        "base_reward": 3,
-        "tasks_per_worker": 2,
-    }
-    study = factories.make_study(researcher, *tasks, **fields)
-    for draft in studies.plan(study, 0, researcher):
-        studies.create(draft, HOST)
-    first = study.prolific_studies.first()
-    session, seat = arrive(fake, first)
-    begin(seat)
-    factories.work_through(seat)
-    reply = Client().post(reverse("next_task", args=[seat.token]))
-    further = Participation.objects.get(token=reply.url.split("/")[2])
-    begin(further)
-    factories.work_through(further)
-    page = Client().get(reverse("work", args=[further.token])).content.decode()
-    assert f"complete?cc={first.codes['completed']}" in page
-    fake.complete(session, first.codes["completed"])
-    pay_all(study)
-    assert books(fake) == ledger() == first.reward_cents + 300
-
-
-def test_a_dry_run_pays_nothing(fake, study, published, capsys):
-    complete(fake, published)
-    call_command("pay_study", study.name, "--dry-run")
-    assert "base reward: approval" in capsys.readouterr().out
-    assert (books(fake), PaymentBatch.objects.count()) == (0, 0)
-
-
-def test_the_bonus_csv_is_prolifics(fake, study, published, payer):
-    seat = complete(fake, published)
-    pay.add_bonus(seat, 123, "thanks", None)
-    pay.add_bonus(seat, 27, "again", None)
-    payout.prepare(study, None)
-    batch = PaymentBatch.objects.get(method="bonus")
-    text = payer.get(reverse("pay_batch_file", args=[study.name, batch.pk])).content
-    assert text == f"{IDA},1.50\r\n".encode()
-
-
-# Review ------------------------------------------------------------------------------------------
-
-
-def review(payer, seat, **fields):
-    return payer.post(
-        reverse("participation_review", args=[seat.study.name, seat.pseudonym]), fields
-    )
-
-
-def test_a_rejection_has_a_ground_and_a_message_and_is_carried_out(fake, published, payer):
-    seat = complete(fake, published)
-    page = reverse("participation", args=[seat.study.name, seat.pseudonym])
-    assert "on Prolific" in payer.get(page).content.decode()
-    short = review(payer, seat, action="reject", category="LOW_EFFORT", message="too short")
-    assert (short.status_code, "100 characters" in short.content.decode()) == (422, True)
-    review(payer, seat, action="reject", category="LOW_EFFORT", message="the same answer " * 9)
-    seat.refresh_from_db()
-    assert (seat.is_paid, seat.in_analysis) == (False, False)
-    assert submission_of(fake, published)["status"] == "REJECTED"
-    assert "rejected on Prolific" in seat.study.events.last().what
-
-
-def test_who_is_being_paid_cannot_be_rejected(fake, study, published, payer):
-    seat = complete(fake, published)
-    payout.prepare(study, None)
-    reply = review(payer, seat, action="reject", category="LOW_EFFORT", message="x" * 120)
-    assert reply.status_code == 422
-    assert "paid" in reply.content.decode()
-
-
-def test_somebody_can_be_asked_to_return(fake, published, payer):
-    seat = complete(fake, published)
-    assert review(payer, seat, action="return", message=" ").status_code == 422
-    assert review(payer, seat, action="return", message="Please return it.").status_code == 302
-    assert submission_of(fake, published)["return_requested"]

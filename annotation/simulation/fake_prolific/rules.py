@@ -139,37 +139,47 @@ def _complaints_about_codes(
         f"the code {name!r} is not unique" for name in {*map(str, names)} if names.count(name) > 1
     ]
     of_participants = [each for each in codes if each.get("actor") != "researcher"]
-    screen_outs = 0
     for each in codes:
-        code, actions, actor = each.get("code"), each.get("actions"), each.get("actor")
-        is_alone = each in of_participants and len(of_participants) == 1 and actions == []
-        if (code is None and "code" in each and not is_alone) or (
-            code is not None and (not isinstance(code, str) or not code)
-        ):
-            wrong.append(f"{code!r}: a code is a text; null is one participant's code alone")
-        if "code" not in each or not isinstance(each.get("code_type"), str):
-            wrong.append(f"{code!r} needs a code and a code_type")
-        if actor not in (None, "participant", "researcher"):
-            wrong.append(f"{code}: actor must be participant or researcher")
-        if not isinstance(actions, list) or not all(isinstance(one, dict) for one in actions):
-            wrong.append(f"{code}: actions must be a list of objects")
-            continue
-        kinds = {one.get("action") for one in actions}
-        for unknown in sorted(map(str, kinds - ACTIONS)):
-            wrong.append(f"{code}: the fake knows no action {unknown}")
-        if len(kinds & {"AUTOMATICALLY_APPROVE", "MANUALLY_REVIEW"}) > 1:
-            wrong.append(f"{code}: approve and review exclude each other")
-        if "DYNAMIC_PAYMENT" in kinds and actor != "researcher":
-            wrong.append(f"{code}: DYNAMIC_PAYMENT is for the researcher alone")
-        screen_outs += "FIXED_SCREEN_OUT_PAYMENT" in kinds
-        for one in actions:
+        is_alone = each in of_participants and len(of_participants) == 1
+        wrong += _complaints_about_code(each, is_alone)
+        if not wrong:
             wrong += [
-                f"{code}: {told}"
-                for told in _complaints_about_action(one, reward, groups, smallest)
+                f"{each['code']}: {told}"
+                for action in each["actions"]
+                for told in _complaints_about_action(action, reward, groups, smallest)
             ]
-    if screen_outs > 1:
+    if not wrong and sum("FIXED_SCREEN_OUT_PAYMENT" in _kinds(each) for each in codes) > 1:
         wrong.append("only one code may have FIXED_SCREEN_OUT_PAYMENT")
     return wrong
+
+
+def _complaints_about_code(each: dict[str, Any], is_alone: bool) -> list[str]:
+    """`is_alone`: no other code is for participants."""
+    code, actions, actor = each.get("code"), each.get("actions"), each.get("actor")
+    wrong = []
+    is_null = code is None and "code" in each
+    if (is_null and not (is_alone and actions == [])) or (
+        code is not None and (not isinstance(code, str) or not code)
+    ):
+        wrong.append(f"{code!r}: a code is a text; null is one participant's code alone")
+    if "code" not in each or not isinstance(each.get("code_type"), str):
+        wrong.append(f"{code!r} needs a code and a code_type")
+    if actor not in (None, "participant", "researcher"):
+        wrong.append(f"{code}: actor must be participant or researcher")
+    if not isinstance(actions, list) or not all(isinstance(action, dict) for action in actions):
+        return [*wrong, f"{code}: actions must be a list of objects"]
+    kinds = _kinds(each)
+    for unknown in sorted(map(str, kinds - ACTIONS)):
+        wrong.append(f"{code}: the fake knows no action {unknown}")
+    if len(kinds & {"AUTOMATICALLY_APPROVE", "MANUALLY_REVIEW"}) > 1:
+        wrong.append(f"{code}: approve and review exclude each other")
+    if "DYNAMIC_PAYMENT" in kinds and actor != "researcher":
+        wrong.append(f"{code}: DYNAMIC_PAYMENT is for the researcher alone")
+    return wrong
+
+
+def _kinds(code: dict[str, Any]) -> set[Any]:
+    return {action.get("action") for action in code["actions"]}
 
 
 def _complaints_about_action(
