@@ -297,8 +297,8 @@ def _path(form: Any) -> str:
 
 def _answer(page: Any, decide: Policy, knowledge: Knowledge, rng: random.Random) -> dict[str, str]:
     """Read the question on the page and decide on the fields of its form."""
-    segments = [box.text_content() for box in page.find_class("text")]
-    question = page.find_class("question")[0].text_content()
+    segments = [box.text_content() for box in page.find_class("turn-text")]
+    question = page.find_class("turn-question")[0].text_content()
     title = page.xpath("descendant::h1")[0].text_content()
     known = knowledge.lookup(title, question, segments)
     chosen, label = decide(known, rng)
