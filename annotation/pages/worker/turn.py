@@ -186,10 +186,6 @@ class TurnPage:
         return self.card.help_windows
 
     @property
-    def show_examples(self) -> bool:
-        return self.shows_examples
-
-    @property
     def question(self) -> str:
         return self.card.wording(self.example.question)
 
