@@ -162,7 +162,7 @@ def test_every_page_of_help_opens(client, db, page):
 @pytest.mark.parametrize("page", pages())
 def test_every_link_on_a_page_of_help_leads_somewhere(client, db, page):
     html = client.get(f"/help/{page}").content.decode()
-    article = html.split('<article class="help-page')[1].split("</article>")[0]
+    article = html.split('<article class="prose')[1].split("</article>")[0]
     for target in re.findall(r'(?:href|src)="([^"]*)"', article):
         if target.startswith("/"):
             assert client.get(target.partition("#")[0]).status_code == 200, target
