@@ -3,7 +3,7 @@
 The reply is the page to sign in on, with what was sent, signed, in the page itself: the server
 stores nothing of people whom it does not know. After signing in it is shown again, to be looked at
 and sent, or opened in its form; nothing is ever sent by itself. The same page answers a form that
-was opened before somebody signed in anew in another tab. Annotators' pages have no part in this.
+was opened before somebody signed in again in another tab. Annotators' pages have no part in this.
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What is answered whatever the page: what is refused before it is on a disk, and POST alone."""
+"""Requests that are refused before any view runs, and pages for addresses that take POST only."""
 
 import base64
 import binascii

@@ -1,4 +1,4 @@
-"""How long a researcher stays signed in, and what is kept of it."""
+"""How long a researcher stays signed in, and what is stored about the session."""
 
 import time
 from collections.abc import Callable

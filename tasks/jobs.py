@@ -1,4 +1,4 @@
-"""Work that takes longer than a request: a row says how far it is, and whoever asks does a part.
+"""Work that takes longer than a request: a row stores the progress, and each poll runs chunks.
 
 A job is cut into numbered chunks, done one after the other. Each poll of the page that waits for it
 (or `manage.py run_jobs`) runs chunks for about a second and stores what they gave. There is no

@@ -1,4 +1,4 @@
-"""The release bundle in the browser, as a job: one for a study, kept until it is made anew.
+"""The release bundle in the browser, as a job: one per study, kept until it is rebuilt.
 
 The first part writes everything that comes from the database, in one snapshot, so that the files
 agree while people go on working; then come the Parquet files one by one, verify.py and the ZIP.

@@ -131,7 +131,7 @@ def _sha256(path: Path) -> str:
 
 
 class _Pieces:
-    """A file to write to that hands over what was written so far."""
+    """A file to write to whose contents so far can be taken out."""
 
     def __init__(self) -> None:
         self.written: list[bytes] = []

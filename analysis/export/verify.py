@@ -6,7 +6,7 @@ status 1 and names file, row and column where something differs. Numbers must ag
 The files are read row by row. What is kept is the examples, and of each answer what the sums need:
 some 120 bytes. So the order of rows is part of the export, and checked: by position in examples.csv
 and, for each annotator, in answers.csv; the spans of an answer together in spans.csv; arrivals and
-decisions as they came. It says so where a file was sorted anew.
+decisions as they came. It says so if a file was re-sorted.
 """
 
 import csv
@@ -116,7 +116,7 @@ class Check:
             self.differences += 1
             self.sorted_anew[file] = (
                 f"{file}, row {row}: not in the order in which the rows were exported. If {file}"
-                " was sorted anew, take it from the export again."
+                " was re-sorted, take it from the export again."
             )
 
     def close(self):

@@ -154,7 +154,7 @@ class Findings(APIView):
 
 
 def _pending(job: Job) -> dict[str, Any]:
-    """How far a job is that nobody can wait for here, and who moves it on."""
+    """The progress of a job, and where it is continued."""
     return {
         "state": job.state if job.pk else "not begun",
         "done": job.done,

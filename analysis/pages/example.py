@@ -225,7 +225,7 @@ class ExamplePage:
 
     @property
     def unreachable(self) -> list[str]:
-        """Gold texts that nobody can highlight."""
+        """Gold texts that cannot be highlighted."""
         if self.card.labels:
             return []
         context, question = self.example.context, self._selectable

@@ -46,7 +46,7 @@ def models(request: HttpRequest) -> HttpResponse:
 
 
 def _taken(form: UploadForm, request: HttpRequest) -> str:
-    """Where it goes on with a valid form: at the model, or at the job of a large upload.
+    """Where a valid form leads: to the model, or to the job of a large upload.
 
     Nothing is stored, and errors stand at the form's fields, if it does not do: then "".
     """
@@ -74,14 +74,14 @@ def _begun(data: dict[str, Any], request: HttpRequest, details: dict[str, Any]) 
 
 
 def _own_upload(request: HttpRequest, pk: int) -> Job:
-    """The job of a large upload by whoever asks; to others it is not there."""
+    """The user's own job of a large upload; 404 for everybody else."""
     return get_object_or_404(Job, pk=pk, kind=prediction_upload.KIND, owner=request.user)
 
 
 @login_required
 @require_GET
 def model_upload(request: HttpRequest, pk: int) -> HttpResponse:
-    """How far a large upload is, and what came of it."""
+    """The progress and the result of a large upload."""
     job = _own_upload(request, pk)
     found = prediction_upload.outcome(job) if job.is_done else {}
     context = {"job": job, "name": job.parameters["model"], **found}
@@ -91,7 +91,7 @@ def model_upload(request: HttpRequest, pk: int) -> HttpResponse:
 @login_required
 @require_POST
 def model_upload_run(request: HttpRequest, pk: int) -> HttpResponse:
-    """A part of that job."""
+    """Run a chunk of that job."""
     return poll(request, _own_upload(request, pk), reverse("model_upload", args=[pk]))
 
 

@@ -137,7 +137,7 @@ def _by_cluster(
 
 @dataclass(frozen=True)
 class Components:
-    """Variance between annotators, between examples, and what is left; none below 0."""
+    """Variance between annotators, between examples, and residual; none below 0."""
 
     annotators: float
     examples: float

@@ -51,7 +51,7 @@ def _performance_rows(table: PerformanceTable) -> Iterator[list[object]]:
 
 
 def notes(table: PerformanceTable) -> list[str]:
-    """What must stand below the table: what the numbers are, and who is not in them."""
+    """The notes below the table: the definition of its numbers, and who is not counted."""
     said = [
         "Mean ± SD over annotators (ddof 1) of each annotator's mean S1 x 100.",
         f"Recipe: {'; '.join(table.recipes)}",

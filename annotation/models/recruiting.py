@@ -1,4 +1,4 @@
-"""What Handful knows of the outside platforms that people come from."""
+"""Platforms: their studies, submissions and events, and panels."""
 
 from django.db import models
 from django.db.models import Q

@@ -319,7 +319,7 @@ class Study(models.Model):
 
     @property
     def rights(self) -> frozenset[str]:
-        """What the researcher may for whom this row was fetched (StudyQuerySet.visible_to)."""
+        """The rights of the researcher for whom this row was fetched (StudyQuerySet.visible_to)."""
         return RIGHTS.get(getattr(self, "role", None), frozenset())
 
     @property

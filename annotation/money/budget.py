@@ -1,4 +1,4 @@
-"""What a study may cost: its budget, who may spend, and when a study pauses by itself.
+"""What a study may cost: its budget, who may spend, and when a study pauses automatically.
 
 A seat is given out only if what is earned, what those at work can still earn (each up to the cap)
 and the cap of the newcomer fit into the budget; the study's lock, under which seats are given out,
@@ -126,7 +126,7 @@ def reserved(
 
 
 def _still_due(one: Participation) -> int:
-    """What somebody who left will have in the ledger beyond what is there, bonuses left aside."""
+    """What will still be entered for somebody who left, apart from bonuses."""
     if not one.is_paid:
         return 0
     whole = ledger.amount_due(one, ledger.active_time(one))
@@ -257,7 +257,7 @@ def pause_if_due(study_id: int) -> None:
 
 
 def is_reached(study: Study) -> str:
-    """A sentence where no seat can be given within the budget any more, whoever ends how."""
+    """A sentence if the budget allows no further seat, however those at work end; else ""."""
     most = ledger.cap(study)
     if study.budget is None or not most or not _has_free_seat(study):
         return ""
@@ -278,7 +278,7 @@ def _has_free_seat(study: Study) -> bool:
 def _screened_out_in_a_row(study: Study) -> str:
     """A sentence where as many people in a row as the design allows were screened out.
 
-    Counted from the latest opening on, so that a researcher who opens again begins anew.
+    Counted from the latest opening on, so that a researcher who reopens the study starts afresh.
     """
     number = study.max_screen_outs_in_a_row
     if number is None:
@@ -302,7 +302,7 @@ def _screened_out_in_a_row(study: Study) -> str:
 
 
 def notice(study: Study) -> str:
-    """Why the study paused by itself, if that is how it stands now; else ""."""
+    """Why the study is paused automatically at present; else ""."""
     if study.status != StudyStatus.PAUSED:
         return ""
     latest = study.events.filter(

@@ -96,9 +96,9 @@ def _usual(study: Study, others: list[int]) -> float:
 
 
 def release(participation: Participation, reason: str, by: AbstractBaseUser) -> None:
-    """Let what is held of this participation be paid; who did it, and why, is kept.
+    """Release the held earnings of this participation for payment; logged with user and reason.
 
-    What is entered later is judged anew. Raises ValueError without a reason.
+    What is entered later is judged again. Raises ValueError without a reason.
     """
     if not reason.strip() or "\0" in reason:
         raise ValueError("Give a reason: it is stored with the decision.")

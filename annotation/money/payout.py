@@ -87,7 +87,7 @@ def payout_route(entry: LedgerEntry) -> tuple[str, int | None]:
 
 
 def _by_bonus(submission: Submission) -> tuple[str, int | None]:
-    """A bonus on Prolific, or by hand to whom nobody can name there any more."""
+    """A bonus on Prolific, or by hand if the id there is no longer known."""
     if identities.is_lost(submission.person):
         return Method.HAND, None
     return Method.BONUS, submission.prolific_study_id
@@ -160,7 +160,7 @@ def total(batch: PaymentBatch) -> int:
 
 
 def pay_batch(batch: PaymentBatch, client: Client | None = None) -> PaymentBatch:
-    """Pay a prepared batch through Prolific, or find out what became of one that was begun.
+    """Pay a prepared batch through Prolific, or look up the outcome of one that was started.
 
     Raises PaymentError or ProlificError; the batch then says how far it has come, and calling
     again goes on from there.
@@ -202,7 +202,7 @@ def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
             batch.payments.filter(entry__submission=one).delete()
             why = refused.get(reference) or status.lower().replace("_", " ")
             gone.append(f"{one.participation} ({why})")
-            with suppress(ProlificError):  # then the next run brings over what became of it
+            with suppress(ProlificError):  # then the next run syncs the outcome
                 sync_submission(reference, client)
         else:
             continue
@@ -329,7 +329,7 @@ def _claim(batch: PaymentBatch, source: str, target: str) -> bool:
 
 
 def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
-    """What became of bonuses that were asked for: all arrived, or none after a good while."""
+    """Check requested bonuses: all arrived, or none after a long time."""
     due = _by_submission(batch)
     references = _references([one for one, _cents in due], batch, client)
     if lost := [one for one, _cents in due if one.pk not in references]:
@@ -347,7 +347,7 @@ def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
             f"Batch {batch.pk} was being paid when the connection broke. Prolific shows none of its"
             " bonuses yet; it may take a while. Ask again in an hour: nobody is paid twice."
         )
-    # Nothing arrived in all that time: the request was lost. Set it up anew, under a new id; but
+    # Nothing arrived in all that time: the request was lost. Set it up again, under a new id; but
     # only if nobody else has come to the same end meanwhile, as they pay it then.
     same = PaymentBatch.objects.filter(
         pk=batch.pk, state=State.PAYING, paying_since=batch.paying_since

@@ -1,4 +1,4 @@
-"""What an annotator's behaviour looked like: signs that are worth a look, never acted on.
+"""Quality flags: signs of possible careless work, which never have automatic consequences.
 
 Each sign is computed from what the exported CSVs hold too, so that anybody can compute it again.
 Thresholds: docs/statistics.md#quality-flags.
@@ -125,7 +125,7 @@ def for_study(study: Study, scenario: int | None = None) -> dict[int, tuple[Sign
 def _flagged(
     people: dict[int, Participation], read: dict[int, Signs], shared_browsers: set[str]
 ) -> dict[int, tuple[Signs, dict[str, str]]]:
-    """Participation -> its signs (stored, or read just now) and flags; who has none is left out."""
+    """Participation -> its signs (stored or computed now) and flags, if it has any."""
     found = {pk: Signs(**one.signs) for pk, one in people.items() if one.signs} | read
     medians: dict[tuple[int, str], dict[int, float]] = defaultdict(dict)
     for pk, one in found.items():

@@ -171,7 +171,7 @@ class Waiting:
 
 @dataclass(frozen=True)
 class Progress:
-    """What the study's page shows of it, and shows anew every few seconds."""
+    """The progress of a study, which its page refreshes every few seconds."""
 
     status: str
     seats: list[Seats]
@@ -478,7 +478,7 @@ def _of_people(entries: QuerySet[LedgerEntry]) -> QuerySet[LedgerEntry]:
 
 
 def _sums() -> dict[str, Sum]:
-    """Cents of entries of the ledger by what became of them."""
+    """Cents of the ledger's entries by payment status."""
     held = Q(participation__is_paid=False, payment__isnull=True)
     paid = Q(payment__batch__state=PaymentBatch.State.PAID)
     return {

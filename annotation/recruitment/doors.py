@@ -62,7 +62,7 @@ class Door(Protocol):
     confirms: bool  # its platform can be asked later whether a submission is that person's
 
     def identity(self, request: HttpRequest) -> Identity | None:
-        """Who stands here; None for nobody known. Raises NotAdmitted."""
+        """The identity of the arrival; None if unknown. Raises NotAdmitted."""
 
     def is_preview(self, request: HttpRequest) -> bool:
         """Somebody looks at the study without having accepted it."""
@@ -71,7 +71,7 @@ class Door(Protocol):
         """Keys of the scenarios that it leads to; None for all of the study."""
 
     def refusal(self) -> str:
-        """Why this door gives nobody a new seat (a code of recruitment.NO_SEAT), or ""."""
+        """Why this door assigns no new seats (a code of seats.NO_SEAT), or ""."""
 
     def submission_fields(self) -> dict[str, Any]:
         """Which record of ours a submission by this door belongs to: fields of its row."""

@@ -63,7 +63,7 @@ def decrypt(ciphertext: str) -> str:
 
 
 def is_lost(ciphertext: str) -> bool:
-    """Was this id stored under another IDENTITY_KEY, so that nobody can read it?"""
+    """Was this id stored with another IDENTITY_KEY, so that it cannot be decrypted?"""
     try:
         decrypt(ciphertext)
     except LostKey:

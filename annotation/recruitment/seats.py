@@ -162,7 +162,7 @@ def _tasks_begun(study: Study, key: str) -> int:
 
 
 def arrive(door: Door, who: Identity, browser: str) -> Participation:
-    """Seat whoever stands at that door, and note the recruiter's record of their work.
+    """Assign a seat to the arrival at that door, and store the platform's record of their work.
 
     `browser` is the random value of the browser's cookie. Raises RecruitmentError.
     """
@@ -189,7 +189,7 @@ def arrive(door: Door, who: Identity, browser: str) -> Participation:
 
 
 def note_elsewhere(door: Door, who: Identity) -> None:
-    """Somebody whose id nobody verified comes again in another browser: ask their platform.
+    """An unverified id arrives again in another browser: have the platform confirm it.
 
     They are shown nothing. Once Prolific has confirmed that the new submission is that person's,
     `attach` lets what they began go on, by their personal link.
@@ -371,7 +371,7 @@ def resume(participation: Participation) -> Participation:
 
 
 def _reseat(participation: Participation) -> Participation:
-    """The caller holds the study's lock and has expired who is idle."""
+    """The caller holds the study's lock and has expired idle participations."""
     participation = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
     if participation.status not in MAY_RESUME:
         return participation  # withdrawn while this was decided
@@ -406,7 +406,7 @@ def _state_to_go_on_in(participation: Participation) -> str:
 
 
 def free_by_hand(participation: Participation, reason: str, by: AbstractBaseUser) -> None:
-    """A researcher frees the seat of somebody who is not coming back; logged with the reason.
+    """A researcher frees the seat of an annotator who does not return; logged with the reason.
 
     Who does come back goes on where they stopped, if a seat is free. Raises ValueError without a
     reason, and where there is no seat to free.

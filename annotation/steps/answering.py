@@ -93,7 +93,7 @@ def submit(
 
 
 def _same_or_conflict(turn: Turn, card, fields: Mapping[str, str]) -> None:
-    """Pass if these fields say again what is stored for the turn; else raise Conflict."""
+    """Pass if these fields repeat the answer stored for the turn; else raise Conflict."""
     try:
         again = read_answer(turn.example, card, fields)
     except spans.AnswerError:

@@ -1,4 +1,4 @@
-"""After the training step: who goes on, by the rule that was declared with the design.
+"""After the training step: who is admitted to the annotation step, by the rule of the design.
 
 "Filter annotators whose performance is very low compared to average annotators in the group"
 (CLUES, section 4). The group is everybody of the same kind who finished this training step with
@@ -152,7 +152,7 @@ def decide(token: str, passes: bool, reason: str, by=None) -> Participation:
 
 
 def end_of_wait(participation: Participation) -> datetime | None:
-    """Until when a researcher may decide; after that the worker goes on."""
+    """The deadline of a researcher's decision; after it the annotator is admitted."""
     since = participation.waiting_since
     return None if since is None else since + participation.study.decision_limit
 

@@ -1,6 +1,6 @@
 """From draft to closed: the rules of a design, its scenarios, and the freezing at opening.
 
-While a study is a draft its scenarios are made anew at each save. Opening writes the manifest (the
+While a study is a draft its scenarios are rebuilt at each save. Opening writes the manifest (the
 canonical JSON of everything that decides what annotators see and what counts) and its hash. Pausing
 and closing are no part of the design and change neither.
 """
@@ -157,7 +157,7 @@ def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
 
 
 def suggested_hours(study: Study) -> Decimal:
-    """Three times the estimate, in hours with one decimal: a cap for everybody who is slow."""
+    """Three times the estimate, in hours with one decimal: a cap that allows for slow people."""
     hours = Decimal(SUGGESTED_TIMES * (study.estimated_minutes or 0)) / 60
     return max(hours.quantize(Decimal("0.1"), ROUND_CEILING), Decimal("0.1"))
 

@@ -283,7 +283,7 @@ def test_a_file_that_was_sorted_anew_is_named_and_all_else_agrees(export, capsys
     write_rows(export, name, sorted(table, key=lambda row: row[column], reverse=True))
     assert main(export) == 1
     said = capsys.readouterr().out
-    assert f"If {name} was sorted anew, take it from the export again." in said
+    assert f"If {name} was re-sorted, take it from the export again." in said
     assert said.count("FAILED") == 1
 
 
@@ -292,7 +292,7 @@ def test_spans_of_one_answer_stand_together(export, capsys):
     table = rows(export, "spans.csv")
     write_rows(export, "spans.csv", sorted(table, key=lambda row: row["text"]))
     assert main(export) == 1
-    assert "If spans.csv was sorted anew, take it from the export" in capsys.readouterr().out
+    assert "If spans.csv was re-sorted, take it from the export" in capsys.readouterr().out
 
 
 def test_a_missing_row_and_a_missing_cell_are_named(export, capsys):

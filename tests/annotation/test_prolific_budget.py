@@ -177,6 +177,6 @@ def test_drafts_that_together_are_above_the_budget_are_not_published(
         address = reverse("prolific_study", args=[made.name, draft.pk])
         reply = ada.post(address, {"action": "publish"})
         assert reply.status_code == 409
-        assert "come to 60.00 GBP in rewards, above the study&#x27;s budget" in (
+        assert "amount to 60.00 GBP in rewards, above the study&#x27;s budget" in (
             reply.content.decode()
         )

@@ -162,7 +162,7 @@ def test_a_preview_with_the_placeholder_takes_no_seat(panel):
     ("field", "value", "reason"),
     [
         ("id_parameter", "", "id parameter"),
-        ("id_parameter", "a b", "parameter&#x27;s name alone"),
+        ("id_parameter", "a b", "name of the parameter only"),
         ("completed_url", "connect.example.org", "begins with https"),
         ("completed_url", "https://x.org/{who}", "can appear in braces"),
         ("completed_url", "https://{id}/", "only appear after the host"),

@@ -99,7 +99,7 @@ class Command(BaseCommand):
         self._say("subject is the submission", claims.get("sub") == session)
 
     def _returns(self, client: Client, study: str) -> None:
-        """What became of submissions whose return was asked for."""
+        """Outcomes of return requests."""
         found: dict[str, int] = {}
         for told in client.submissions(study):
             row = Row.read(told)

@@ -37,7 +37,7 @@ def participation(request: HttpRequest, name: str, pseudonym: str) -> HttpRespon
 @login_required
 @require_POST
 def decide(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
-    """In the analysis or not, paid or not, goes on after the training step or not."""
+    """Decide on analysis, pay, or admission to the annotation step."""
     about, reason = request.POST.get("about"), request.POST.get("reason", "")
     one = _one(request, name, pseudonym, "pay" if about == Decision.About.PAY else "own")
     wanted = request.POST.get("outcome") == "yes"
@@ -76,7 +76,7 @@ def bonus(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
 @login_required
 @require_POST
 def free_seat(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
-    """Give the seat of somebody who does not come back to somebody else."""
+    """Free the seat of an annotator who does not return."""
     one = _one(request, name, pseudonym, "own")
     try:
         seats.free_by_hand(one, request.POST.get("reason", ""), request.user)
@@ -107,7 +107,7 @@ def review(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
 @login_required
 @require_GET
 def behaviour_page(request: HttpRequest, name: str) -> HttpResponse:
-    """Everybody whose behaviour is worth a look, and why; who has most flags comes first."""
+    """Annotators with quality flags and their reasons, those with most flags first."""
     study = study_of(request, name, "read")
     again = qualification.flagged_again(study)
     found = flags.for_study(study)
@@ -154,7 +154,7 @@ def _page(
 
 
 def _decisions(one: Participation, may_read: bool, may_pay: bool) -> QuerySet[Decision]:
-    """What was decided; on pay for who may pay, the rest, which tells scores, for who may read."""
+    """Decisions on pay for payers; the others, which reveal scores, for readers of results."""
     on_pay = Q(about__in=[Decision.About.PAY, Decision.About.RELEASE])
     seen = (on_pay if may_pay else Q(pk=None)) | (~on_pay if may_read else Q(pk=None))
     return one.decisions.select_related("by").filter(seen)

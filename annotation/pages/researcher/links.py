@@ -16,7 +16,7 @@ from tasks.downloads import csv_download
 @login_required
 @require_http_methods(["GET", "POST"])
 def links(request: HttpRequest, name: str) -> HttpResponse:
-    """GET lists them, to who may see identities; POST makes one for each line of names."""
+    """GET lists them for those who may see identities; POST makes one per line of names."""
     study = study_of(request, name, "own" if request.method == "POST" else "pay")
     problem, status = "", 200
     if request.method == "POST":

@@ -35,7 +35,7 @@ def pay_page(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _act(request: HttpRequest, study: Study) -> str:
-    """Do what was pressed; a sentence of what was done.
+    """Perform the action of the pressed button; return a sentence for the page.
 
     Raises PaymentError, ProlificError, and ValueError for a release without a reason.
     """

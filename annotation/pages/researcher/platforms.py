@@ -187,7 +187,7 @@ def _draft_fields(request: HttpRequest) -> dict[str, int | str | bool]:
 @login_required
 @require_POST
 def prolific_sync(request: HttpRequest, name: str) -> HttpResponse:
-    """Bring over what Prolific knows."""
+    """Sync with Prolific."""
     study = study_of(request, name, "own")
     try:
         done = sync(study)

@@ -33,7 +33,7 @@ def upload_of(request: HttpRequest, pk: UUID) -> TaskUpload:
 @login_required
 @require_http_methods(["GET", "POST"])
 def task_import(request: HttpRequest) -> HttpResponse:
-    """GET shows the form and what was begun before; POST stores the files and leads to them."""
+    """GET shows the form and unfinished imports; POST stores the files and redirects to them."""
     if request.method == "GET":
         return _form(request, TaskUpload())
     uploads.drop_old()
@@ -84,7 +84,7 @@ def _address(upload: TaskUpload) -> str:
 @login_required
 @require_GET
 def task_upload(request: HttpRequest, pk: UUID) -> HttpResponse:
-    """What the files hold: what is wrong with them, or the data report and the examples."""
+    """The uploaded files: their errors, or the data report and the examples."""
     upload = upload_of(request, pk)
     job = upload.job
     if job and job.kind == uploads.IMPORT and job.is_done:

@@ -37,7 +37,7 @@ def team(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _act(request: HttpRequest, study: Study) -> None:
-    """Do what was pressed. Raises TeamError."""
+    """Perform the action of the pressed button. Raises TeamError."""
     role, member = request.POST.get("role", ""), request.POST.get("member", "")
     pk = int(member[:18]) if member.isascii() and member.isdigit() else 0
     match request.POST.get("action"):

@@ -234,7 +234,7 @@ class Client:
         self._send("POST", f"submissions/{submission}/transition/", {"action": "APPROVE"})
 
     def approve_all(self, submissions: list[str]) -> None:
-        """Approve many (at most 1000); it is done some time later, so look what became of it."""
+        """Approve up to 1000 submissions; Prolific does so later, so check their statuses."""
         self._send("POST", "submissions/bulk-approve/", {"submission_ids": submissions})
 
     def ask_to_return(self, submission: str, reason: str) -> None:

@@ -74,7 +74,7 @@ def new_codes() -> dict[str, str]:
 def plan(study: Study, annotation_parts: int, by: AbstractBaseUser) -> list[ProlificStudy]:
     """Draft the studies: for each scenario one, or (`annotation_parts` > 0) its parts.
 
-    Drafts of which none was created are drafted anew. Nothing is created on Prolific. Raises
+    Drafts of which none was created are drafted again. Nothing is created on Prolific. Raises
     PlanError.
     """
     if study.status != StudyStatus.OPEN:
@@ -285,7 +285,7 @@ def _least_hourly(client: Client, workspace: str, currency: str) -> int:
 
 
 def _claim(draft: ProlificStudy) -> str:
-    """Of two who press Publish at once only one goes on: a study there costs money.
+    """Let only one of two simultaneous Publish requests continue: a study there costs money.
 
     Returns the name of this creation, which holds for LONGEST_CREATION. Raises PlanError.
     """
@@ -363,7 +363,7 @@ def payload(draft: ProlificStudy, root: str, project: str) -> dict[str, Any]:
 
 
 def _screening(draft: ProlificStudy) -> list[str]:
-    """Prolific asks to say beforehand that not everybody goes on."""
+    """Prolific requires a notice that not everybody continues."""
     screens = draft.study.qualification != Qualification.NONE
     if draft.part > 1 or not screens or not (draft.part or draft.screen_out_cents):
         return []

@@ -1,4 +1,4 @@
-"""What Prolific knows, brought over: statuses, freed seats, places, who is barred, who is real.
+"""Sync with Prolific: statuses, freed seats, places, blocklists, confirmed arrivals.
 
 Run by `manage.py sync_prolific` (fit for cron), by a button, and for one submission by its webhook.
 The API is the truth: an event only says where to look, so events may come late, twice or in any
@@ -90,7 +90,7 @@ class Synced:
 
 
 def sync(study: Study, client: Client | None = None) -> Synced:
-    """Bring over everything of a study.
+    """Sync everything of a study.
 
     What is odd is in `problems`. Raises client.ProlificError where Prolific cannot be reached; what
     was done stays done.
@@ -121,7 +121,7 @@ class Row:
 
     @classmethod
     def read(cls, told: Any) -> "Row":
-        """Raises ProlificError for what is no submission."""
+        """Raises ProlificError if this is not a submission."""
         if not isinstance(told, dict) or not isinstance(told.get("id"), str):
             raise ProlificError(f"a submission without an id: {str(told)[:80]!r}")
         return cls(
@@ -142,7 +142,7 @@ class Row:
 
 
 def _moment(text: Any) -> datetime | None:
-    """A time of Prolific's; None for none, and for what is no time."""
+    """A time of Prolific's; None if missing or invalid."""
     try:
         found = parse_datetime(text) if isinstance(text, str) else None
     except ValueError:
@@ -166,7 +166,7 @@ class Found:
 
     @property
     def may_let_in(self) -> bool:
-        """Does it lead newcomers here, and did nobody else pause it?"""
+        """Is it open to new arrivals, and was it not paused by somebody else?"""
         is_ours = self.study.status != "PAUSED" or self.study.paused_here
         return status_of(self.study.status) in RECRUITING and self.study.part <= 1 and is_ours
 
@@ -200,7 +200,7 @@ def _sync_one(one: ProlificStudy, client: Client, done: Synced) -> Found:
 
 
 def sync_submission(session: str, client: Client | None = None) -> bool:
-    """Bring over one submission; False where it is not of a study here. Raises ProlificError."""
+    """Sync one submission; False where it is not of a study here. Raises ProlificError."""
     key = seats.submission_key(ProlificDoor.recruiter, session.lower())
     if not Submission.objects.filter(key=key).exists():
         return False
@@ -270,7 +270,7 @@ def _was_rejected(one: Submission, participation: Participation) -> None:
 
 
 def _rejection_taken_back(one: Submission, participation: Participation) -> None:
-    """Give back what the rejection took, as far as nobody has decided otherwise since."""
+    """Undo the consequences of the rejection, unless somebody has decided otherwise since."""
     reason = "the rejection on Prolific was taken back"
     about = Decision.About
     if participation.status == Status.REJECTED:
@@ -291,7 +291,7 @@ def _rejection_taken_back(one: Submission, participation: Participation) -> None
 
 
 def _was_ours(participation: Participation, about: str) -> bool:
-    """Did the last decision about this follow from what Prolific told, and from nobody's word?"""
+    """Was the last decision about this automatic, from a status on Prolific?"""
     last = participation.decisions.filter(about=about).order_by("pk").last()
     # A withdrawal in between replaces every reason.
     ours = (REJECTED, NOT_CONFIRMED, withdrawal.REASON)
@@ -319,7 +319,7 @@ def verify(study: Study, client: Client, done: Synced) -> None:
 
 
 def _settle(one: Submission, is_confirmed: bool) -> None:
-    """Store what Prolific said of an arrival; what that changes about pay, as nobody spoke yet."""
+    """Store whether Prolific confirms an arrival, and decide on pay if no researcher has."""
     with transaction.atomic():
         locked = Participation.objects.select_for_update(no_key=True)
         participation = locked.filter(pk=one.participation_id).first()
@@ -344,7 +344,7 @@ def _has_payers_word(participation: Participation | None) -> bool:
 
 
 def _pay_again(participation: Participation, reason: str) -> None:
-    """Pay who was not paid only for what Prolific had told, where nothing of that holds now."""
+    """Pay those who were unpaid only because of a status on Prolific that no longer holds."""
     latest = participation.submissions.order_by("-pk").first()
     holds = participation.submissions.filter(verified=False).exists() or (
         latest is not None and latest.status == "REJECTED"
@@ -413,7 +413,7 @@ def _share_out(wanted: list[int], room: int | None) -> list[int]:
 def _fit(
     study: Study, found: Found, wanted: int, if_none: str, client: Client, done: Synced
 ) -> None:
-    """More places there, a pause or a new start, so that so many newcomers are let in.
+    """Add places there, pause or restart, so that this many new arrivals are admitted.
 
     A place whose return was asked for is not bought again: it comes back, or it is approved.
     """
@@ -444,7 +444,7 @@ def _fit(
 
 
 def _pause(one: ProlificStudy, client: Client, reason: str) -> None:
-    """Let nobody in who would find no seat: they would have to return it, unpaid."""
+    """Admit no arrival without a free seat: they would have to return the study, unpaid."""
     client.transition(one.external_id, "PAUSE")
     one.status, one.pause_reason, one.paused_here = "PAUSED", reason, True
     one.save(update_fields=["status", "pause_reason", "paused_here"])
@@ -487,7 +487,7 @@ def _slots(there: dict) -> int | None:
 
 
 def _bar(study: Study, client: Client, done: Synced) -> None:
-    """Put whoever may not take part on the exclusion list, so that they never arrive.
+    """Put those who may not take part on the blocklist, so that they never arrive.
 
     Known by id are only those whose id is neither purged nor lost; the others are refused at the
     door, by hash.
