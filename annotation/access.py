@@ -27,7 +27,7 @@ TICKET_AGE = 2 * 3600  # seconds
 
 
 class Arrival:
-    """Who stands at a door: recruiter, kind and key of the worker, and the browser they use."""
+    """Who stands at a door: platform, kind and key of the worker, and the browser they use."""
 
     def __init__(self, request: HttpRequest, door: doors.Door, code: str):
         self.door, self.study, self.kind, self.code = door, door.study, door.kind, code
@@ -73,7 +73,7 @@ class Arrival:
     @property
     def key(self) -> str:
         """The worker's key; nobody has the key of an unknown browser."""
-        return worker_key(self.door.recruiter, self.who.person) if self.who else ""
+        return worker_key(self.door.platform, self.who.person) if self.who else ""
 
     def refusal(self) -> str:
         """Why they would get no seat now (a code of recruitment.NO_SEAT), or ""."""
@@ -121,7 +121,7 @@ class Arrival:
 def arrival(request: HttpRequest, code: str) -> Arrival:
     """Who comes to the study of that link; 404 for an unknown code.
 
-    Raises recruiters.NotAdmitted for a forged or stale address.
+    Raises doors.NotAdmitted for a forged or stale address.
     """
     door = registry.door(code)
     if door is None:

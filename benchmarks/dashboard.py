@@ -93,7 +93,7 @@ def _fill(scenario) -> int:
     now, answers = timezone.now(), 0
     for seat in range(1, SEATS + 1):
         is_done = seat < SEATS
-        worker = Worker.objects.create(key=f"{scenario.pk}-{seat}", recruiter="link", kind="person")
+        worker = Worker.objects.create(key=f"{scenario.pk}-{seat}", platform="link", kind="person")
         one = Participation.objects.create(
             study=scenario.study, scenario=scenario, worker=worker, kind="person",
             pseudonym=f"A-{scenario.pk}-{seat}", seat_number=seat,

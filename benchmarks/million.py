@@ -144,7 +144,7 @@ def _participation(
 
     # People, made up as they are: the report and its figures are about nobody else.
     worker = Worker.objects.create(
-        key=secrets.token_hex(32), recruiter="simulated", kind=Kind.PERSON
+        key=secrets.token_hex(32), platform="simulated", kind=Kind.PERSON
     )
     one = seats.take_seat(study, scenario, worker, browser=secrets.token_hex(32))
     for step, examples in steps.items():

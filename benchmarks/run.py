@@ -112,7 +112,7 @@ def seats(number: int) -> list[str]:
     scenario = study.scenarios.get()
     tokens = []
     for index in range(number):
-        worker = Worker.objects.create(key=f"{index:064}", recruiter="link", kind=Kind.PERSON)
+        worker = Worker.objects.create(key=f"{index:064}", platform="link", kind=Kind.PERSON)
         participation = recruitment.take_seat(study, scenario, worker)
         recruitment.consent(participation, agree=True)
         training_step.begin(participation.token)

@@ -61,7 +61,7 @@ HTTPS = env_bool("HTTPS", False)
 # Proxies of ours between clients and this server: so many entries of X-Forwarded-For are believed.
 TRUSTED_PROXIES = env_int("TRUSTED_PROXIES", 0, least=0)
 SECRET_KEY = keys.secret("SECRET_KEY", VAR_DIR)
-# Keys the hash of recruiter and id that keeps a person from a task for ever: it must outlive a
+# Keys the hash of platform and id that keeps a person from a task for ever: it must outlive a
 # rotation of SECRET_KEY, so it is a secret of its own.
 WORKER_KEY = keys.secret("WORKER_KEY", VAR_DIR)
 # Encrypts the ids that people are paid by, until `purge_identities` deletes them.

@@ -129,9 +129,9 @@ _identities = itertools.count()
 
 def join(study: Study, kind: str = Kind.PERSON, identity: str = "") -> Participation:
     """Somebody new takes a seat."""
-    recruiter = "link" if kind == Kind.PERSON else "simulated"
+    platform = "link" if kind == Kind.PERSON else "simulated"
     identity = identity or f"somebody-{next(_identities)}-{secrets.token_hex(4)}"
-    return seats.join(study.pk, seats.worker_key(recruiter, identity), recruiter, kind)
+    return seats.join(study.pk, seats.worker_key(platform, identity), platform, kind)
 
 
 def may_spend(user) -> None:
@@ -141,8 +141,8 @@ def may_spend(user) -> None:
 
 def seat(scenario: Scenario, kind: str = Kind.PERSON) -> Participation:
     """Somebody new on a seat of this very scenario, at its first example."""
-    recruiter = "link" if kind == Kind.PERSON else "simulated"
-    worker = Worker.objects.create(key=secrets.token_hex(32), recruiter=recruiter, kind=kind)
+    platform = "link" if kind == Kind.PERSON else "simulated"
+    worker = Worker.objects.create(key=secrets.token_hex(32), platform=platform, kind=kind)
     participation = seats.take_seat(scenario.study, scenario, worker)
     seats.consent(participation, agree=True)
     training_step.begin(participation.token)

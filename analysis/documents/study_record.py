@@ -229,7 +229,7 @@ class StudyRecord:
     def platforms(self) -> list[tuple[str, int]]:
         """(where people came from, number of participations)."""
         people = self.study.participations.filter(kind=Kind.PERSON)
-        counts = people.order_by("worker__recruiter").values_list("worker__recruiter")
+        counts = people.order_by("worker__platform").values_list("worker__platform")
         return [
             (PLATFORMS.get(name, name.removeprefix("panel:")), n)
             for name, n in counts.annotate(n=Count("pk"))

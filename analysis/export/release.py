@@ -53,7 +53,7 @@ README = """
 The pages in `seen/` are what was shown, with the real texts, and open offline, but without scripts:
 words cannot be highlighted, and an answer is typed, as by annotators whose browser runs none.
 {pictures} Reasons in `decisions.csv` and the texts of `questionnaire.csv` are as people wrote them,
-with known ids of recruiters replaced by [id]: read them before you publish.
+with known ids of platforms replaced by [id]: read them before you publish.
 """
 PICTURED = """\
 Each has pictures as it was with scripts: on a desktop (`-desktop.png`, 1280 pixels wide) and on a

@@ -458,7 +458,7 @@ class Migration(migrations.Migration):
             name='Submission',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('recruiter', models.CharField(max_length=80)),
+                ('platform', models.CharField(max_length=80)),
                 ('key', models.CharField(max_length=64, unique=True)),
                 ('person', models.TextField(blank=True)),
                 ('reference', models.TextField(blank=True)),
@@ -509,7 +509,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('key', models.CharField(max_length=64, unique=True)),
-                ('recruiter', models.CharField(max_length=80)),
+                ('platform', models.CharField(max_length=80)),
                 ('kind', models.CharField(choices=[('person', 'people'), ('simulated', 'simulated annotators'), ('model', 'models')], max_length=10)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),
             ],

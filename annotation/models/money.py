@@ -34,7 +34,7 @@ class LedgerEntry(models.Model):
     kind = models.CharField(max_length=10, choices=Kind)
     cents = models.PositiveIntegerField()
     currency = models.CharField(max_length=3)
-    # The recruiter's record of the work that this pays for, where its own exit pays it.
+    # The platform's record of the work that this pays for, where its own exit pays it.
     submission = models.ForeignKey(
         "annotation.Submission", null=True, on_delete=models.PROTECT, related_name="ledger"
     )
@@ -79,7 +79,7 @@ class PaymentBatch(models.Model):
     """Entries that are paid together, by one method. Its state only ever moves forward.
 
     prepared -> paying -> paid; a prepared batch may be cancelled, which sets its entries free.
-    "paying" is stored before the recruiter is told to pay, so that a crash in the middle is seen.
+    "paying" is stored before the platform is told to pay, so that a crash in the middle is seen.
     """
 
     Method = Method

@@ -216,9 +216,9 @@ class Participation(models.Model):
         return turn
 
     def latest_submission(self) -> "Submission | None":
-        """The recruiter's record of this work; for a further task, that of the visit it came from.
+        """The platform's record of this work; for a further task, that of the visit it came from.
 
-        Somebody who goes on with another task of the study arrives no second time at the recruiter.
+        Somebody who goes on with another task of the study arrives no second time at the platform.
         """
         own = self.submissions.order_by("-pk").first()
         return own or self.worker.submissions.filter(study=self.study_id).order_by("-pk").first()

@@ -57,7 +57,7 @@ class ProlificStudy(models.Model):
     minutes = models.PositiveIntegerField()
     max_minutes = models.PositiveIntegerField()
     places = models.PositiveIntegerField()
-    codes = models.JSONField(default=dict)  # outcome (recruiters.OUTCOMES) -> completion code
+    codes = models.JSONField(default=dict)  # outcome (doors.OUTCOMES) -> completion code
     # Signed addresses exist in certain workspaces only.
     signed = models.BooleanField(default=False)
     signing_keys = models.JSONField(default=dict)  # as Prolific publishes them (JWKS)
@@ -93,9 +93,9 @@ class ProlificStudy(models.Model):
 
 
 class Submission(models.Model):
-    """What a recruiter calls one person's work on one of its studies.
+    """What a platform calls one person's work on one of its studies.
 
-    `key` is a keyed hash of recruiter and submission, for ever. Who it is stands in `person` and
+    `key` is a keyed hash of platform and submission, for ever. Who it is stands in `person` and
     `reference` as ciphertext, which only people who pay see and `purge_identities` deletes.
     """
 
@@ -106,7 +106,7 @@ class Submission(models.Model):
     participation = models.ForeignKey(
         Participation, null=True, on_delete=models.SET_NULL, related_name="submissions"
     )
-    recruiter = models.CharField(max_length=80)
+    platform = models.CharField(max_length=80)
     prolific_study = models.ForeignKey(
         ProlificStudy, null=True, on_delete=models.PROTECT, related_name="submissions"
     )
@@ -118,7 +118,7 @@ class Submission(models.Model):
     reference = models.TextField(blank=True)
     status = models.CharField(max_length=20, blank=True)
     outcome = models.CharField(max_length=20, blank=True)
-    # Whether the recruiter confirms that this is this person's: null where nobody has asked yet.
+    # Whether the platform confirms that this is this person's: null where nobody has asked yet.
     verified = models.BooleanField(null=True)
     return_requested_at = models.DateTimeField(null=True)
     # What the participation was before a rejection; a rejection that is taken back restores it.
@@ -133,7 +133,7 @@ class Submission(models.Model):
 
 
 class WebhookEvent(models.Model):
-    """An event that a recruiter has sent: stored at once, dealt with by `sync_prolific`.
+    """An event that a platform has sent: stored at once, dealt with by `sync_prolific`.
 
     `event_id` is the signature of the request: the id in its header is not part of what is signed,
     so that a replay could carry another one.

@@ -28,10 +28,10 @@ class PersonalLink(models.Model):
 
 
 class Worker(models.Model):
-    """Somebody (or something) that answers. `key` is a keyed hash of recruiter and id."""
+    """Somebody (or something) that answers. `key` is a keyed hash of platform and id."""
 
     key = models.CharField(max_length=64, unique=True)
-    recruiter = models.CharField(max_length=80)
+    platform = models.CharField(max_length=80)
     kind = models.CharField(max_length=10, choices=Kind)
     created_at = models.DateTimeField(auto_now_add=True)
 

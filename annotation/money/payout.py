@@ -43,7 +43,7 @@ SOMEBODY_ELSE = "Somebody else is paying this batch at the moment."
 APPROVABLE = {"ACTIVE", "AWAITING_REVIEW", "APPROVED", ""}
 # Of what waits to be approved: these are, or can be. Others were returned, rejected, timed out.
 TO_APPROVE = {"RESERVED", "ACTIVE", "PROCESSING", "AWAITING_REVIEW"}
-BATCH_COLUMNS = ["recruiter", "id", "annotator", "amount", "currency", "kind", "reason"]
+BATCH_COLUMNS = ["platform", "id", "annotator", "amount", "currency", "kind", "reason"]
 MAX_APPROVALS = 1000  # in one request, as Prolific recommends
 MAX_BONUSES = 200  # lines of one batch, likewise
 
@@ -273,7 +273,7 @@ def _references(
             lost.append(one)
     if lost:
         listed = {
-            submission_key(ProlificDoor.recruiter, shown): shown
+            submission_key(ProlificDoor.platform, shown): shown
             for shown in _statuses(batch, client)
         }
         found |= {one.pk: listed[one.key] for one in lost if one.key in listed}
@@ -443,7 +443,7 @@ def batch_csv(batch: PaymentBatch) -> str:
     """A batch to be paid by hand.
 
     Bonuses of Prolific in its own format (participant,amount, no header); all others with a header:
-    recruiter, id, annotator, amount, currency, kind, reason. No cell is a formula to a spreadsheet.
+    platform, id, annotator, amount, currency, kind, reason. No cell is a formula to a spreadsheet.
     An id that nobody can read says so in its cell. Raises PaymentError for such a bonus.
     """
     header = [] if batch.method == Method.BONUS else BATCH_COLUMNS
@@ -464,7 +464,7 @@ def _batch_rows(batch: PaymentBatch) -> Iterator[list[str]]:
                 LOST if identities.is_lost(latest.person) else identities.decrypt(latest.person)
             )
         yield [
-            worker.recruiter, person, entry.participation.pseudonym, entry.amount,
+            worker.platform, person, entry.participation.pseudonym, entry.amount,
             entry.currency, entry.get_kind_display(), entry.reason,
         ]  # fmt: skip
 

@@ -20,7 +20,7 @@ def browser(request: HttpRequest) -> str:
 class OpenLink:
     """One link for everybody. A worker is a browser: exclusivity holds per browser."""
 
-    recruiter, kind, part, anonymous, confirms = "link", Kind.PERSON, 0, True, False
+    platform, kind, part, anonymous, confirms = "link", Kind.PERSON, 0, True, False
 
     def __init__(self, study: Study):
         self.study = study
@@ -48,7 +48,7 @@ class OpenLink:
 class SimulatedLink(OpenLink):
     """Another address of the same study, so that robots can never be counted as people."""
 
-    recruiter, kind, anonymous = "simulated", Kind.SIMULATED, False
+    platform, kind, anonymous = "simulated", Kind.SIMULATED, False
 
     def refusal(self) -> str:
         return ""
@@ -57,7 +57,7 @@ class SimulatedLink(OpenLink):
 class PersonalDoor(OpenLink):
     """A personal link: whoever holds it is the worker, on any device."""
 
-    recruiter, anonymous = PERSONAL, False
+    platform, anonymous = PERSONAL, False
 
     def __init__(self, link: PersonalLink):
         super().__init__(link.study)

@@ -97,7 +97,7 @@ class PanelDoor:
     def __init__(self, panel: Panel):
         self.panel, self.study = panel, panel.study
         # Ids are the platform's own: the same id on another platform is somebody else.
-        self.recruiter = f"panel:{panel.name}"
+        self.platform = f"panel:{panel.name}"
 
     def identity(self, request: HttpRequest) -> Identity | None:
         return self.read(request.GET)

@@ -62,7 +62,7 @@ def with_states(study: Study) -> list[tuple[PersonalLink, str]]:
     """The links of a study, oldest first, each with its state: unused, active, done, ..."""
     links: Sequence[PersonalLink] = list(study.personal_links.order_by("pk"))
     keys = {worker_key(PERSONAL, link.code): link.pk for link in links}
-    found = study.participations.filter(worker__recruiter=PERSONAL).order_by("pk")
+    found = study.participations.filter(worker__platform=PERSONAL).order_by("pk")
     states = {
         keys[key]: STATES[Status(status)]
         for key, status in found.values_list("worker__key", "status")

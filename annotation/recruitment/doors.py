@@ -15,7 +15,7 @@ from annotation.models import Study
 # Those who were invited by personal links: part of their worker's key, stored, so never renamed.
 PERSONAL = "personal"
 
-# How a participation can end, as recruiters tell it apart: each has a completion code of its own.
+# How a participation can end, as platforms distinguish it: each has a completion code of its own.
 OUTCOMES = {
     "completed": "completed",
     "not_qualified": "not qualified after training (paid)",
@@ -27,9 +27,9 @@ OUTCOMES = {
 
 @dataclass(frozen=True)
 class Identity:
-    """Who somebody is at a recruiter, and what it calls this piece of their work.
+    """Who somebody is at a platform, and what it calls this piece of their work.
 
-    `verified` says that it is nobody else: the recruiter vouched for it, or it is a secret of ours.
+    `verified` says that it is nobody else: the platform vouched for it, or it is a secret of ours.
     An address with plain ids verifies nobody.
     """
 
@@ -54,7 +54,7 @@ class NotAdmitted(Exception):
 class Door(Protocol):
     """One address under /join/ and what stands behind it."""
 
-    recruiter: str  # part of every worker's key
+    platform: str  # part of every worker's key
     kind: str
     study: Study
     part: int

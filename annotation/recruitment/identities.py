@@ -1,4 +1,4 @@
-"""Who somebody is at their recruiter: a keyed hash for ever, and a ciphertext until they are paid.
+"""Who somebody is at their platform: a keyed hash for ever, and a ciphertext until they are paid.
 
 The hash bars a person from a second turn at a task, also after withdrawal and purge. The id itself
 is stored only encrypted (Fernet), shown only to people who pay, and deleted by `purge`.
@@ -24,15 +24,15 @@ from annotation.money import ledger
 OUR_OWN = frozenset({"link", "personal", "simulated", "browser"})
 
 
-def worker_key(recruiter: str, identity: str) -> str:
+def worker_key(platform: str, identity: str) -> str:
     """The keyed hash that bars a person from a second turn at a task, also after every purge.
 
     Ids of platforms are typed, pasted and put into addresses by programs: however they are spelt
     (blanks around, capitals, full-width digits), it is the same person.
     """
-    if recruiter not in OUR_OWN:
+    if platform not in OUR_OWN:
         identity = unicodedata.normalize("NFKC", identity).strip().casefold()
-    message = f"{recruiter}\0{identity}".encode()
+    message = f"{platform}\0{identity}".encode()
     return hmac.new(settings.WORKER_KEY.encode(), message, hashlib.sha256).hexdigest()
 
 
@@ -75,7 +75,7 @@ SHORTEST_SOUGHT = 6  # characters: shorter ids stand in texts by chance
 
 
 def without_ids(study: Study) -> Callable[[str], str]:
-    """What puts "[id]" where a text has a recruiter's id or a personal link's name of the study.
+    """What puts "[id]" where a text has a platform's id or a personal link's name of the study.
 
     For texts that people wrote. Ids that were purged are not known any more, and very short ones
     are left alone. Raises LostKey under another IDENTITY_KEY.

@@ -172,8 +172,8 @@ def arrive(door: Door, who: Identity, browser: str) -> Participation:
     with transaction.atomic():
         participation = join(
             door.study.pk,
-            worker_key(door.recruiter, who.person),
-            door.recruiter,
+            worker_key(door.platform, who.person),
+            door.platform,
             door.kind,
             among=door.scenarios(),
             part=door.part,
@@ -194,7 +194,7 @@ def note_elsewhere(door: Door, who: Identity) -> None:
     They are shown nothing. Once Prolific has confirmed that the new submission is that person's,
     `attach` lets what they began go on, by their personal link.
     """
-    worker = Worker.objects.filter(key=worker_key(door.recruiter, who.person)).first()
+    worker = Worker.objects.filter(key=worker_key(door.platform, who.person)).first()
     if worker is not None and door.confirms:
         _note_submission(door, who, worker, None)
 
@@ -213,23 +213,23 @@ def attach(submission: Submission) -> None:
             sittings.enter_sitting(begun, submission.prolific_study.part)
 
 
-def submission_key(recruiter: str, submission: str) -> str:
-    """The keyed hash by which a recruiter's record of some work is found again."""
-    return worker_key(f"submission:{recruiter}", submission)
+def submission_key(platform: str, submission: str) -> str:
+    """The keyed hash by which a platform's record of some work is found again."""
+    return worker_key(f"submission:{platform}", submission)
 
 
 def _note_submission(
     door: Door, who: Identity, worker: Worker, participation: Participation | None
 ) -> None:
-    """Store the recruiter's record of this work, once; without a participation it waits for one."""
+    """Store the platform's record of this work, once; without a participation it waits for one."""
     submission = who.submission or f"participation {participation.pk}"
     stored, made = Submission.objects.get_or_create(
-        key=submission_key(door.recruiter, submission),
+        key=submission_key(door.platform, submission),
         defaults={
             "study": door.study,
             "worker": worker,
             "participation": participation,
-            "recruiter": door.recruiter,
+            "platform": door.platform,
             "person": identities.encrypt(who.person),
             "verified": True if who.verified else None,
             "reference": identities.encrypt(who.submission),
@@ -250,7 +250,7 @@ def _note_submission(
 def join(
     study_id: int,
     key: str,
-    recruiter: str,
+    platform: str,
     kind: str,
     *,
     among: list[int] | None = None,
@@ -274,7 +274,7 @@ def join(
         study = Study.objects.locked().get(pk=study_id)
         expire_idle(study, now)
         budget.settle_left(study)
-        worker = _worker(key, recruiter, kind)
+        worker = _worker(key, platform, kind)
         theirs = study.participations.filter(worker=worker)
         if not verified and theirs.live().exclude(browser=browser).exists():
             raise RecruitmentError("elsewhere")
@@ -300,10 +300,10 @@ def join(
         return take_seat(study, scenario, worker, part=part, browser=browser)
 
 
-def _worker(key: str, recruiter: str, kind: str) -> Worker:
+def _worker(key: str, platform: str, kind: str) -> Worker:
     """The worker of that key, locked: a "no" in another study deletes who has nothing else."""
     while True:
-        Worker.objects.get_or_create(key=key, defaults={"recruiter": recruiter, "kind": kind})
+        Worker.objects.get_or_create(key=key, defaults={"platform": platform, "kind": kind})
         worker = Worker.objects.select_for_update(no_key=True).filter(key=key).first()
         if worker is not None:
             return worker
@@ -316,7 +316,7 @@ def _too_many_unconsented(study: Study) -> bool:
     they were given out by hand.
     """
     waiting = study.participations.unconsented().filter(kind=Kind.PERSON)
-    waiting = waiting.exclude(worker__recruiter="personal")
+    waiting = waiting.exclude(worker__platform="personal")
     seats = sum(study.scenarios.values_list("seats", flat=True))
     return waiting.count() >= max(3, seats // 3)
 
@@ -428,7 +428,7 @@ def freed(participation: Participation) -> str:
 
 
 def release_seat(participation: Participation, status: str) -> bool:
-    """Free the seat of a live participation: the recruiter, or a researcher, says that it is over.
+    """Free the seat of a live participation: the platform, or a researcher, says that it is over.
 
     `status` is RETURNED or EXPIRED. Returns whether a seat was freed.
     """

@@ -58,7 +58,7 @@ def stop(participation: Participation) -> None:
 
 
 def leave(participation: Participation, outcome: str) -> None:
-    """Note with the recruiter's record of this work how it ended (a key of OUTCOMES)."""
+    """Note with the platform's record of this work how it ended (a key of OUTCOMES)."""
     latest = participation.submissions.order_by("-pk").first()
     if latest is not None and not latest.outcome:
         latest.outcome = outcome

@@ -183,7 +183,7 @@ def secrets_of(study) -> dict[str, str]:
 
 def test_the_fixture_has_the_identities_that_are_looked_for(study):
     assert study.submissions.count() == 2
-    assert {one.recruiter for one in study.submissions.all()} == {"prolific", "panel:Connect"}
+    assert {one.platform for one in study.submissions.all()} == {"prolific", "panel:Connect"}
     assert len(secrets_of(study)) > 30
     assert all(len(text) > 2 for text in secrets_of(study).values())
 

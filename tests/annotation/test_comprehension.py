@@ -78,7 +78,7 @@ def test_who_failed_the_questions_cannot_begin_anew_with_the_same_link(client, a
     assert asked.status == "screened_out"
     worker = asked.worker
     with pytest.raises(seats.RecruitmentError) as refused:
-        seats.join(asked.study_id, worker.key, worker.recruiter, worker.kind)
+        seats.join(asked.study_id, worker.key, worker.platform, worker.kind)
     assert refused.value.code == "done"
 
 

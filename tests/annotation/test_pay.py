@@ -312,7 +312,7 @@ def test_a_batch_by_hand_holds_names_and_each_entry_is_in_one_batch(client, rese
     assert (batch.method, batch.state) == ("hand", "prepared")
     text = client.get(reverse("pay_batch_file", args=[study.name, batch.pk])).content.decode()
     (row,) = csv.DictReader(io.StringIO(text))
-    assert (row["recruiter"], row["id"], row["annotator"]) == (
+    assert (row["platform"], row["id"], row["annotator"]) == (
         "personal", "Ida Éclair", seat.pseudonym,
     )  # fmt: skip
     assert Decimal(row["amount"]) * 100 == sum(earned(seat).values())

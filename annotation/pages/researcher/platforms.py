@@ -1,4 +1,4 @@
-"""The researcher's page of recruiters: links, panels, and studies on Prolific."""
+"""The researcher's page of platforms: links, panels, and studies on Prolific."""
 
 from django.conf import settings
 from django.contrib import messages

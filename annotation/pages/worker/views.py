@@ -116,11 +116,11 @@ def _landing(
 def _ended(arrival: access.Arrival) -> Participation | None:
     """What this visitor has ended here: its page leads out, as it did the first time.
 
-    Where the recruiter has ids of the work, only that of this very one: another one was in vain.
+    Where the platform has ids of the work, only that of this very one: another one was in vain.
     """
     theirs = arrival.study.participations.filter(worker__key=arrival.key, status__in=ENDED)
     if arrival.who and arrival.who.submission:
-        key = seats.submission_key(arrival.door.recruiter, arrival.who.submission)
+        key = seats.submission_key(arrival.door.platform, arrival.who.submission)
         theirs = theirs.filter(submissions__key=key)
     return theirs.order_by("-pk").first()
 
@@ -343,7 +343,7 @@ def next_task(request: HttpRequest, token: str) -> HttpResponse:
         following = seats.join(
             participation.study_id,
             worker.key,
-            worker.recruiter,
+            worker.platform,
             worker.kind,
             browser=participation.browser,
         )

@@ -27,7 +27,7 @@ LEEWAY = 30  # seconds that two clocks may differ
 class ProlificDoor:
     """The address of one study on Prolific."""
 
-    recruiter, kind, confirms = "prolific", Kind.PERSON, True
+    platform, kind, confirms = "prolific", Kind.PERSON, True
 
     def __init__(self, prolific_study: ProlificStudy):
         self.prolific_study, self.study = prolific_study, prolific_study.study

@@ -133,7 +133,7 @@ class Row:
 
     @property
     def key(self) -> str:
-        return seats.submission_key(ProlificDoor.recruiter, self.session)
+        return seats.submission_key(ProlificDoor.platform, self.session)
 
     @property
     def return_is_open(self) -> bool:
@@ -201,7 +201,7 @@ def _sync_one(one: ProlificStudy, client: Client, done: Synced) -> Found:
 
 def sync_submission(session: str, client: Client | None = None) -> bool:
     """Sync one submission; False where it is not of a study here. Raises ProlificError."""
-    key = seats.submission_key(ProlificDoor.recruiter, session.lower())
+    key = seats.submission_key(ProlificDoor.platform, session.lower())
     if not Submission.objects.filter(key=key).exists():
         return False
     told = (client or Client()).submission(session)
@@ -501,11 +501,11 @@ def _bar(study: Study, client: Client, done: Synced) -> None:
     met = Exposure.objects.filter(task_name__in=tasks).values("worker_key")
     # Whoever expired or returned may come back to what they began.
     back = study.participations.filter(status__in=MAY_RESUME).values("worker")
-    workers = Worker.objects.filter(recruiter=ProlificDoor.recruiter, key__in=met)
+    workers = Worker.objects.filter(platform=ProlificDoor.platform, key__in=met)
     workers = workers.exclude(pk__in=back)
     if study.tasks_per_worker > 1:
         workers = workers.exclude(participations__study=study)
-    known = Submission.objects.filter(recruiter=ProlificDoor.recruiter).exclude(person="")
+    known = Submission.objects.filter(platform=ProlificDoor.platform).exclude(person="")
     known = known.exclude(verified=False)
     barred = set(workers.values_list("pk", flat=True))
     if study.access_rules.filter(ended_at=None).exists():
