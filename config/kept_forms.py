@@ -19,6 +19,7 @@ from django.shortcuts import render, resolve_url
 from django.urls import Resolver404, resolve
 from django.views.csrf import csrf_failure as django_csrf_failure
 from django_htmx.http import HttpResponseClientRedirect
+from django_htmx.middleware import HtmxDetails
 
 from config.addresses import is_of_researchers, page_above
 
@@ -116,9 +117,9 @@ def keep_forms(
         is_sent_away = response.status_code == 302 and response["Location"].startswith(sign_in)
         if not is_sent_away or not is_of_researchers(request.path_info):
             return response
-        if request.htmx:
+        if htmx := HtmxDetails(request):
             # A part of a page cannot be signed in on.
-            to = redirect_to_login(request.htmx.current_url_abs_path or request.path)
+            to = redirect_to_login(htmx.current_url_abs_path or request.path)
             return HttpResponseClientRedirect(to["Location"])
         kept = keep(request) if request.method == "POST" else None
         return _asked_to_sign_in(request, kept) if kept else response
@@ -136,7 +137,7 @@ def _asked_to_sign_in(request: HttpRequest, kept: Kept) -> HttpResponse:
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """A form with an old token, from a page of ours: show it again with a new one."""
     origin = f"{request.scheme}://{request.get_host()}"
-    if request.htmx or request.headers.get("Origin") != origin:
+    if HtmxDetails(request) or request.headers.get("Origin") != origin:
         return django_csrf_failure(request, reason)
     if request.path == resolve_url(settings.LOGIN_URL):
         return _signed_in_twice(request)

@@ -9,15 +9,23 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    JsonResponse,
+    StreamingHttpResponse,
+)
 from django.http.request import UnreadablePostError
 from django.shortcuts import redirect, render
 
 from config.addresses import is_of_researchers, page_above
 from tasks import disk
+from tasks.uploads import MAX_BODY
 
 Answer = Callable[[HttpRequest], HttpResponseBase]
-LONGEST_NAME = AbstractUser._meta.get_field("username").max_length
+LONGEST_NAME: int = AbstractUser._meta.get_field("username").max_length or 0
 LONGEST_LENGTH = 18  # digits of a Content-Length
 
 
@@ -30,9 +38,9 @@ def head_is_get(get_response: Answer) -> Answer:
         request.method = "GET"
         response = get_response(request)
         request.method = "HEAD"
-        if response.streaming:
+        if isinstance(response, StreamingHttpResponse):
             response.streaming_content = []
-        else:
+        elif isinstance(response, HttpResponse):
             response.content = b""
         return response
 
@@ -53,7 +61,7 @@ def refuse_odd_requests(get_response: Answer) -> Answer:
             "\0" in text for cookie in request.COOKIES.items() for text in cookie
         ):
             return _refused(request, 400, "The address or a cookie contains an invalid character.")
-        if not _is_utf_8(request.content_params.get("charset", "utf-8")):
+        if not _is_utf_8((request.content_params or {}).get("charset", "utf-8")):
             return _refused(request, 415, "Only UTF-8 is accepted: send the request in UTF-8.")
         name = _basic_name(request)
         if "\0" in name or len(name) > LONGEST_NAME:
@@ -102,7 +110,7 @@ def limit_bodies(get_response: Answer) -> Answer:
         length = int(announced)
         if length <= settings.MAX_FORM:
             return None
-        takes = getattr(view, "max_body", 0)
+        takes = getattr(view, MAX_BODY, 0)
         if takes and not request.user.is_authenticated:
             return _refused(
                 request, 413, "Nothing was accepted: sign in first, then send the files."
@@ -130,7 +138,7 @@ def limit_bodies(get_response: Answer) -> Answer:
     def answer(request: HttpRequest) -> HttpResponseBase:
         return get_response(request)
 
-    answer.process_view = process_view
+    answer.process_view = process_view  # type: ignore[attr-defined]  # as Django calls it
     return answer
 
 

@@ -138,7 +138,7 @@ TEMPLATES = [
 ]
 
 
-def database() -> dict:
+def database() -> dj_database_url.DBConfig:
     """The database of DATABASE_URL (sqlite:///absolute/path or postgresql://...)."""
     parsed = dj_database_url.config(
         env="DATABASE_URL",

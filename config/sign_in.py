@@ -88,7 +88,8 @@ class Limits(AxesStandaloneBackend):
     ) -> None:
         """Raise TooManyAttempts, or PermissionDenied for a name that nobody can have."""
         AxesProxyHandler.update_request(request)
-        wait = _wait(name_tried(request, {"username": username}), request.axes_ip_address)
+        address = request.axes_ip_address  # type: ignore[attr-defined]  # set by the line above
+        wait = _wait(name_tried(request, {"username": username}), address)
         if wait > timedelta():
             raise TooManyAttempts(wait)
         if username is not None and ("\0" in username or len(username) > LONGEST_NAME):

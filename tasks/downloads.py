@@ -13,7 +13,7 @@ CSV = "text/csv; charset=utf-8"
 
 def saved_as(filename: str) -> dict[str, str]:
     """The header that makes a browser save a response under that name."""
-    return {"Content-Disposition": content_disposition_header(True, filename)}  # type: ignore[dict-item]
+    return {"Content-Disposition": content_disposition_header(True, filename)}
 
 
 def download(content: str | bytes, filename: str, content_type: str = CSV) -> HttpResponse:

@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import connection, transaction
 
 from tasks import data_report, teams
@@ -61,8 +61,8 @@ def import_task(
     card: Card,
     files: list[SplitFile],
     rechain: bool = False,
-    by: AbstractBaseUser | None = None,
-    owner: AbstractBaseUser | None = None,
+    by: User | None = None,
+    owner: User | None = None,
 ) -> ImportResult:
     """Store the task, or find that it is stored already.
 
@@ -101,8 +101,8 @@ def _begin(
     digest: str,
     built: dict[str, Any],
     rechain: bool,
-    by: AbstractBaseUser | None,
-    owner: AbstractBaseUser | None,
+    by: User | None,
+    owner: User | None,
 ) -> Task:
     """The row of that content, with the mark that it is not whole yet."""
     with transaction.atomic():

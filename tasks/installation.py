@@ -6,6 +6,7 @@ folder (a rehearsal, a staging server) would take them for files of nobody and d
 
 import os
 import secrets
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,9 @@ def _file() -> Path:
 
 
 @register(Tags.database)
-def folder_is_its_own(databases: list[str] | None, **_kwargs: Any) -> list[CheckMessage]:
+def folder_is_its_own(
+    *, databases: Sequence[str] | None = None, **_kwargs: Any
+) -> list[CheckMessage]:
     """System check: var/ belongs to this database. `check --database default`, and migrate."""
     if "default" not in (databases or []) or not _has_table():
         return []

@@ -3,6 +3,7 @@
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django_htmx.http import HttpResponseClientRedirect, HttpResponseClientRefresh
+from django_htmx.middleware import HtmxDetails
 
 from tasks import jobs
 from tasks.models import Job
@@ -16,7 +17,7 @@ def poll(request: HttpRequest, job: Job, address: str) -> HttpResponse:
     if "again" in request.POST:
         jobs.retry(job)
     jobs.advance(job)
-    if not request.htmx:
+    if not HtmxDetails(request):
         return redirect(address)
     if job.is_done or job.has_failed:
         return HttpResponseClientRefresh()
@@ -26,4 +27,4 @@ def poll(request: HttpRequest, job: Job, address: str) -> HttpResponse:
 
 def go_to(request: HttpRequest, address: str) -> HttpResponse:
     """A redirect that the browser follows as a whole page, htmx or not."""
-    return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
+    return HttpResponseClientRedirect(address) if HtmxDetails(request) else redirect(address)

@@ -6,7 +6,7 @@ the command line without --owner, or before tasks had teams) is for superusers, 
 """
 
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 
 from tasks.models import Task, TaskMember
 
@@ -25,7 +25,7 @@ class TeamError(ValueError):
     """Why somebody was not added; the text is for people."""
 
 
-def owner(name: str) -> AbstractBaseUser | None:
+def owner(name: str) -> User | None:
     """Who imported the first version of that task, if that is known."""
     first = (
         Task.with_unfinished.filter(name=name)
@@ -36,7 +36,7 @@ def owner(name: str) -> AbstractBaseUser | None:
     return first.imported_by if first else None
 
 
-def may_change(name: str, user: AbstractBaseUser | None) -> bool:
+def may_change(name: str, user: User | None) -> bool:
     """May that account add versions and checks? Everybody may make a task of a new name.
 
     None is the command line: who has the server has everything.
@@ -49,13 +49,13 @@ def may_change(name: str, user: AbstractBaseUser | None) -> bool:
     return TaskMember.objects.filter(task_name=name, user=user).exists()
 
 
-def check(name: str, user: AbstractBaseUser | None) -> None:
+def check(name: str, user: User | None) -> None:
     """Raise NotInTeam unless that account may change the task."""
     if not may_change(name, user):
         raise NotInTeam(name)
 
 
-def add(name: str, username: str, by: AbstractBaseUser) -> None:
+def add(name: str, username: str, by: User) -> None:
     """Take an account into the team of a task. Raises NotInTeam, TeamError."""
     check(name, by)
     # U+0000 is in no name, and PostgreSQL cannot even be asked for it.

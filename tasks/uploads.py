@@ -20,7 +20,7 @@ from typing import IO, Any, TypeVar
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 from django.utils import timezone
 
 from tasks import checking, data_report, disk, jobs, teams
@@ -37,6 +37,7 @@ KEPT = timedelta(days=1)
 TOO_LARGE = "The files are larger than 200 MB in total, the limit for a task."
 MAX_SAID = 20  # files that are not taken, each with its sentence
 View = TypeVar("View", bound=Callable[..., Any])
+MAX_BODY = "max_body"  # of a view: how many bytes a request to it may have
 CHECK, IMPORT = "check_upload", "import_upload"
 # What the reading of a broken ZIP raises, beside BadZipFile.
 BROKEN = (
@@ -56,7 +57,8 @@ def takes_files(most: int) -> Callable[[View], View]:
     """
 
     def mark(view: View) -> View:
-        view.max_body = most + 1_000_000  # the other fields, and the lines between the files
+        # The other fields, and the lines between the files.
+        setattr(view, MAX_BODY, most + 1_000_000)
         return view
 
     return mark
@@ -441,5 +443,5 @@ def drop_old() -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _jobs(upload: TaskUpload):
+def _jobs(upload: TaskUpload) -> QuerySet[Job]:
     return Job.objects.filter(kind__in=(CHECK, IMPORT), parameters__upload=str(upload.pk))

@@ -50,7 +50,7 @@ class PredictionFileQuerySet(models.QuerySet["PredictionFile"]):
         scored = self.annotate(
             mean_s1=models.Avg("predictions__s1"), examples=models.Count("predictions")
         )
-        return scored.order_by(*PredictionFile._meta.ordering)  # grouping drops it
+        return scored.order_by(*(PredictionFile._meta.ordering or ()))  # grouping drops it
 
 
 class PredictionFile(models.Model):

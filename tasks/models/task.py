@@ -93,13 +93,13 @@ class Task(models.Model):
     @property
     def training_sizes(self) -> list[int]:
         """The shots for which this task has training files, ascending."""
-        sizes = self.splits.filter(kind=Split.Kind.TRAIN).values_list("shots", flat=True)
-        return sorted(set(sizes))
+        trained = self.splits.filter(kind=Split.Kind.TRAIN)
+        return sorted({shots for shots in trained.values_list("shots", flat=True) if shots})
 
     def split_numbers(self, shots: int) -> list[int]:
         """The numbers of the training files of that size, ascending."""
         splits = self.splits.filter(kind=Split.Kind.TRAIN, shots=shots)
-        return sorted(splits.values_list("number", flat=True))
+        return sorted(number for number in splits.values_list("number", flat=True) if number)
 
 
 class TaskReport(models.Model):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
 
@@ -82,7 +82,7 @@ class Scored:
 
 
 def add(
-    name: str, uploads: Sequence[PredictionUpload], by: AbstractBaseUser, **details: Any
+    name: str, uploads: Sequence[PredictionUpload], by: User, **details: Any
 ) -> list[PredictionFile]:
     """Score and store predictions of the model of that name, which is made if there is none.
 
@@ -96,9 +96,7 @@ def add(
     return store(name, uploads, scored(uploads), by, details)
 
 
-def check(
-    name: str, uploads: Sequence[PredictionUpload], by: AbstractBaseUser, **details: Any
-) -> None:
+def check(name: str, uploads: Sequence[PredictionUpload], by: User, **details: Any) -> None:
     """Raise what `add` would, but for what is in the files; store nothing."""
     problems = list(_misplaced(uploads).values())
     if problems:
@@ -112,7 +110,7 @@ def store(
     name: str,
     uploads: Sequence[PredictionUpload],
     found: Sequence[Scored],
-    by: AbstractBaseUser,
+    by: User,
     details: dict[str, Any],
 ) -> list[PredictionFile]:
     """Store what was scored, all or nothing. Raises as `add` does."""
@@ -131,7 +129,7 @@ def store(
 
 
 def _free_model(
-    name: str, uploads: Sequence[PredictionUpload], by: AbstractBaseUser, details: dict[str, Any]
+    name: str, uploads: Sequence[PredictionUpload], by: User, details: dict[str, Any]
 ) -> LanguageModel:
     """The model, which has no predictions yet where these belong."""
     model = _model(name, by, details)
@@ -186,8 +184,8 @@ def scored(uploads: Sequence[PredictionUpload]) -> list[Scored]:
         chosen = [uploads[number] for number in numbers]
         for upload in chosen:
             if upload.task.pk not in known:
-                tested = upload.task.test_split.examples
-                tested = tested.only("source_id", "gold", "context", "question")
+                examples = upload.task.test_split.examples
+                tested = examples.only("source_id", "gold", "context", "question")
                 known[upload.task.pk] = {example.source_id: example for example in tested}
         replies |= zip(numbers, _read(chosen, known), strict=True)
     problems = {number: [sentence] for number, sentence in misplaced.items()}
@@ -250,7 +248,7 @@ def _read(
         return [{"errors": [f"{uploads[0].filename}: {error}"]}]
 
 
-def _model(name: str, by: AbstractBaseUser, details: dict[str, Any]) -> LanguageModel:
+def _model(name: str, by: User, details: dict[str, Any]) -> LanguageModel:
     model = LanguageModel.objects.filter(name=name).first() or LanguageModel(
         name=name, uploaded_by=by
     )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 
 from tasks import data_report
@@ -27,7 +27,7 @@ def add_owner(parser: ArgumentParser) -> None:
     parser.add_argument("--owner", default="", help="user name of the owner")
 
 
-def account(name: str) -> AbstractBaseUser | None:
+def account(name: str) -> User | None:
     """The account of that name; None for none. Raises CommandError."""
     found = get_user_model().objects.filter(username=name).first()
     if name and found is None:

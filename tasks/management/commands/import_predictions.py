@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 
@@ -38,8 +39,10 @@ class Command(BaseCommand):
             raise CommandError("Nothing was imported:\n" + "\n".join(lines)) from None
         stored = PredictionFile.objects.filter(pk__in=[file.pk for file in files])
         for file in stored.with_scores().select_related("model", "task"):
-            self.stdout.write(f"{file}: S1 {100 * file.mean_s1:.2f} over {file.examples} examples")
-            for remark in file.remarks:
+            mean = 100 * file.mean_s1  # type: ignore[attr-defined]  # from with_scores
+            examples = file.examples  # type: ignore[attr-defined]  # the same
+            self.stdout.write(f"{file}: S1 {mean:.2f} over {examples} examples")
+            for remark in file.remarks or []:
                 self.stdout.write(self.style.WARNING(f"  {file.filename}: {remark}"))
 
     def _uploads(self, folder: Path) -> list[PredictionUpload]:
@@ -58,7 +61,7 @@ class Command(BaseCommand):
             raise PredictionsError(problems)
         return uploads
 
-    def _researcher(self, name: str | None):
+    def _researcher(self, name: str | None) -> User:
         users = get_user_model().objects.filter(is_active=True)
         if name:
             users = users.filter(username=name)
