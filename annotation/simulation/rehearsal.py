@@ -94,8 +94,8 @@ class Rehearsal:
         self.command("migrate", "--verbosity", "0")
         for task in ("sentiment", "entities", "questions"):
             self.command("import_task", f"tasks/demo/{task}")
-        told = self.command("subscribe_prolific", self.server.url)
-        self.environment["PROLIFIC_WEBHOOK_SECRET"] = told.strip().partition("=")[2]
+        export = self.command("subscribe_prolific", self.server.url)
+        self.environment["PROLIFIC_WEBHOOK_SECRET"] = export.strip().partition("=")[2]
         self.environment["DJANGO_SUPERUSER_PASSWORD"] = PASSWORD
         self.command(
             "createsuperuser", "--noinput", "--username", "ada", "--email", "ada@example.org"

@@ -110,7 +110,8 @@ class Knowledge:
         # The right answers to the questions about the instructions, as the form sends them.
         asked = gates.parse(study.comprehension_questions)
         self.of_instructions = {
-            f"question-{number}": str(one.right) for number, one in enumerate(asked, start=1)
+            f"question-{number}": str(question.right)
+            for number, question in enumerate(asked, start=1)
         }
         for task in study.tasks.all():
             card = task.card
@@ -162,13 +163,13 @@ def gold(known: Known, rng: random.Random) -> Choice:
     """The right answer as far as it can be highlighted."""
     if known.card.labels:
         return [], known.gold[0]
-    found: list[spans.Span] = []
+    chosen: list[spans.Span] = []
     wanted = known.gold[:1] if known.card.gold_rule == "any_of" else known.gold
     for text in dict.fromkeys(wanted):
         places = spans.occurrences(text, known.segments, known.question)
-        free = [place for place in places if not any(map(place.overlaps, found))]
-        found += free[:1]
-    return _allowed(found, known), ""
+        free = [place for place in places if not any(map(place.overlaps, chosen))]
+        chosen += free[:1]
+    return _allowed(chosen, known), ""
 
 
 def empty(known: Known, knowledge: Knowledge) -> Choice:
@@ -234,10 +235,10 @@ def _random_span(known: Known, rng: random.Random) -> spans.Span:
     return spans.Span(segment, start, end, text[start:end])
 
 
-def _allowed(found: list[spans.Span], known: Known) -> list[spans.Span]:
+def _allowed(chosen: list[spans.Span], known: Known) -> list[spans.Span]:
     """Something must be highlighted where "no answer" is impossible: then the first word."""
-    if found or known.card.no_answer:
-        return found
+    if chosen or known.card.no_answer:
+        return chosen
     start, end = spans.tokens(known.segments[0])[0]
     return [spans.Span(0, start, end, known.segments[0][start:end])]
 

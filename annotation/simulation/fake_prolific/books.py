@@ -122,7 +122,8 @@ class Books:
             each["address"] for each in self._of(study["id"]) if each["status"] in TAKES_A_PLACE
         ]
         return {
-            one["external_url"]: taken.count(one["external_url"]) for one in study["access_details"]
+            address["external_url"]: taken.count(address["external_url"])
+            for address in study["access_details"]
         }
 
     def _balance(self) -> tuple[int, int]:
@@ -138,8 +139,8 @@ class Books:
     def _unpaid_cost(self, study: dict[str, Any]) -> int:
         """What the places of a study that aren't approved yet will cost, in cents."""
         approved = sum(each["status"] == "APPROVED" for each in self._of(study["id"]))
-        one = study["reward"] + fee_on(study["reward"])
-        return int((study["total_available_places"] - approved) * one)
+        place = study["reward"] + fee_on(study["reward"])
+        return int((study["total_available_places"] - approved) * place)
 
     def _places_taken(self, study_id: str) -> int:
         return sum(each["status"] in TAKES_A_PLACE for each in self._of(study_id))

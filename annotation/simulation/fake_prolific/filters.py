@@ -45,9 +45,11 @@ class Filters(Books):
         """All filters, with what can be chosen now."""
         with self._open() as data:
             choices = {
-                "participant_group": {key: one["name"] for key, one in self._live_groups().items()},
+                "participant_group": {
+                    key: group["name"] for key, group in self._live_groups().items()
+                },
                 "custom": {},
-                "previous_studies": {key: one["name"] for key, one in data["studies"].items()},
+                "previous_studies": {key: study["name"] for key, study in data["studies"].items()},
             }
             shown: list[dict[str, Any]] = []
             for kind, data_type in MEMBERSHIP.items():
@@ -78,25 +80,25 @@ class Filters(Books):
                 raise FakeError(400, {"filters": complaints})
             assert isinstance(filters, list)
             count = POPULATION
-            for one in filters:
-                kind, _, verb = one["filter_id"].rpartition("_")
+            for condition in filters:
+                kind, _, verb = condition["filter_id"].rpartition("_")
                 if kind in MEMBERSHIP:
-                    people = len(self._people_of(kind, one["selected_values"]))
+                    people = len(self._people_of(kind, condition["selected_values"]))
                     count = min(count, people) if verb == "allowlist" else count - people
             return {"count": count if count >= FEWEST else 0}
 
     def _complaints_about_filters(self, filters: Any) -> list[str]:
         if not isinstance(filters, list) or not all(isinstance(each, dict) for each in filters):
             return ["must be a list of objects"]
-        return [told for each in filters for told in self._complaints_about_filter(each)]
+        return [complaint for each in filters for complaint in self._complaints_about_filter(each)]
 
-    def _complaints_about_filter(self, one: dict[str, Any]) -> list[str]:
-        name = str(one.get("filter_id"))
+    def _complaints_about_filter(self, condition: dict[str, Any]) -> list[str]:
+        name = str(condition.get("filter_id"))
         if name in ("and", "or"):
-            inner = self._complaints_about_filters(one.get("selected_filters"))
-            return [f"{name}: {told}" for told in inner]
+            inner = self._complaints_about_filters(condition.get("selected_filters"))
+            return [f"{name}: {complaint}" for complaint in inner]
         kind, _, verb = name.rpartition("_")
-        chosen = one.get("selected_values")
+        chosen = condition.get("selected_values")
         is_list = isinstance(chosen, list) and all(isinstance(each, str) for each in chosen)
         if kind in MEMBERSHIP and verb in ("allowlist", "blocklist"):
             if not is_list:
@@ -110,7 +112,7 @@ class Filters(Books):
             return [f"there is no filter {name!r}"]
         choices = ASKED[name][1]
         if isinstance(choices, tuple):
-            bounds = one.get("selected_range")
+            bounds = condition.get("selected_range")
             if not isinstance(bounds, dict) or not {"lower", "upper"} & bounds.keys():
                 return [f"{name}: selected_range needs lower or upper"]
             return []
@@ -118,22 +120,25 @@ class Filters(Books):
         return [f"{name}: selected_values are of {', '.join(choices)}"] if unknown else []
 
     def _live_groups(self) -> dict[str, Any]:
-        return {key: one for key, one in self._data["groups"].items() if not one["is_deleted"]}
+        return {
+            key: group for key, group in self._data["groups"].items() if not group["is_deleted"]
+        }
 
     def _kept_out_by(self, filters: list[dict[str, Any]], participant_id: str) -> str:
         """The first filter that does not admit this person; empty if all do."""
-        for one in filters:
-            name = str(one["filter_id"])
+        for condition in filters:
+            name = str(condition["filter_id"])
             if name in ("and", "or"):
                 out = [
-                    self._kept_out_by([each], participant_id) for each in one["selected_filters"]
+                    self._kept_out_by([each], participant_id)
+                    for each in condition["selected_filters"]
                 ]
                 if out and (any(out) if name == "and" else all(out)):
                     return f"{name}: {', '.join(filter(None, out))}"
                 continue
             kind, _, verb = name.rpartition("_")
             if kind in MEMBERSHIP:
-                is_in = participant_id in self._people_of(kind, one["selected_values"])
+                is_in = participant_id in self._people_of(kind, condition["selected_values"])
                 if is_in != (verb == "allowlist"):
                     return name
         return ""

@@ -59,8 +59,8 @@ class Webhooks:
 
     def secrets(self, query: dict[str, str]) -> list[dict[str, str]]:
         workspace = self._workspace(query)
-        found = self._data["secrets"].get(workspace)
-        return [{**found, "workspace_id": workspace}] if found else []
+        secret = self._data["secrets"].get(workspace)
+        return [{**secret, "workspace_id": workspace}] if secret else []
 
     def subscribe(self, body: dict[str, Any]) -> dict[str, Any]:
         """A subscription that sends nothing until it is confirmed with its `hook_secret`."""

@@ -80,8 +80,8 @@ class Money(Books):
         reward, places = body.get("reward"), body.get("total_available_places")
         if not is_whole(reward) or not is_whole(places):
             raise FakeError(400, {"reward": ["reward and total_available_places are required"]})
-        one = int(str(reward)) + fee_on(int(str(reward)))
-        return {"total_cost": one * int(str(places))}
+        place = int(str(reward)) + fee_on(int(str(reward)))
+        return {"total_cost": place * int(str(places))}
 
     def balance(self, workspace_id: str) -> dict[str, Any]:
         """What the workspace has, and has free, in cents."""

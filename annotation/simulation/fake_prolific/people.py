@@ -60,9 +60,9 @@ class People(Filters):
         if not study.get("access_details"):
             return str(study["external_study_url"])
         shares = self._allocated(study)
-        for one in study["access_details"]:
-            if shares[one["external_url"]] < one["total_allocation"]:
-                return str(one["external_url"])
+        for task in study["access_details"]:
+            if shares[task["external_url"]] < task["total_allocation"]:
+                return str(task["external_url"])
         raise FakeError(409, "no place is left", "full")
 
     def link(self, session_id: str, at: float | None = None) -> str:

@@ -145,7 +145,10 @@ class FakeProlific(People, Studies, Submissions, Money, Groups, Workspaces, Book
     # Webhooks
 
     def event_types(self) -> list[dict[str, str]]:
-        return [{"event_type": name, "description": told} for name, told in EVENT_TYPES.items()]
+        return [
+            {"event_type": name, "description": description}
+            for name, description in EVENT_TYPES.items()
+        ]
 
     def create_secret(self, body: dict[str, Any]) -> dict[str, str]:
         with self._open():

@@ -95,13 +95,13 @@ def _complaints_about_address(study: dict[str, Any]) -> dict[str, list[str]]:
     if url:
         return {"access_details": ["stand in place of external_study_url"]}
     if not isinstance(several, list) or not all(
-        isinstance(one, dict)
-        and is_address(one.get("external_url"))
-        and is_whole(one.get("total_allocation"))
-        for one in several
+        isinstance(task, dict)
+        and is_address(task.get("external_url"))
+        and is_whole(task.get("total_allocation"))
+        for task in several
     ):
         return {"access_details": ["must be a list of external_url and total_allocation"]}
-    if sum(one["total_allocation"] for one in several) != study.get("total_available_places"):
+    if sum(task["total_allocation"] for task in several) != study.get("total_available_places"):
         return {"access_details": ["must add up to total_available_places"]}
     return {}
 
@@ -144,9 +144,9 @@ def _complaints_about_codes(
         wrong += _complaints_about_code(each, is_alone)
         if not wrong:
             wrong += [
-                f"{each['code']}: {told}"
+                f"{each['code']}: {complaint}"
                 for action in each["actions"]
-                for told in _complaints_about_action(action, reward, groups, smallest)
+                for complaint in _complaints_about_action(action, reward, groups, smallest)
             ]
     if not wrong and sum("FIXED_SCREEN_OUT_PAYMENT" in _kinds(each) for each in codes) > 1:
         wrong.append("only one code may have FIXED_SCREEN_OUT_PAYMENT")
@@ -183,19 +183,19 @@ def _kinds(code: dict[str, Any]) -> set[Any]:
 
 
 def _complaints_about_action(
-    one: dict[str, Any], reward: float, groups: dict[str, Any], smallest: int
+    action: dict[str, Any], reward: float, groups: dict[str, Any], smallest: int
 ) -> list[str]:
-    kind, wrong = str(one.get("action")), []
-    if kind == "REQUEST_RETURN" and not str(one.get("return_reason") or "").strip():
+    kind, wrong = str(action.get("action")), []
+    if kind == "REQUEST_RETURN" and not str(action.get("return_reason") or "").strip():
         wrong.append("REQUEST_RETURN needs a return_reason")
     if kind == "FIXED_SCREEN_OUT_PAYMENT":
-        cents = one.get("fixed_screen_out_reward")
+        cents = action.get("fixed_screen_out_reward")
         if not isinstance(cents, int) or not smallest <= cents < reward:
             wrong.append(f"fixed_screen_out_reward must be from {smallest}, below the reward")
-        if not is_whole(one.get("slots")):
+        if not is_whole(action.get("slots")):
             wrong.append("slots are required")
-    if kind.endswith("_PARTICIPANT_GROUP") and one.get("participant_group") not in groups:
-        wrong.append(f"no such group: {one.get('participant_group')}")
+    if kind.endswith("_PARTICIPANT_GROUP") and action.get("participant_group") not in groups:
+        wrong.append(f"no such group: {action.get('participant_group')}")
     return wrong
 
 
@@ -256,10 +256,10 @@ def required(body: dict[str, Any], *names: str) -> list[str]:
 
 def required_list(body: dict[str, Any], name: str) -> list[str]:
     """This field of a body, a list of texts with at least one in it."""
-    found = body.get(name)
-    if not isinstance(found, list) or not found or not all(_is_text(each) for each in found):
+    texts = body.get(name)
+    if not isinstance(texts, list) or not texts or not all(_is_text(each) for each in texts):
         raise FakeError(400, {name: ["a list with at least one is required"]})
-    return found
+    return texts
 
 
 def _is_text(value: Any) -> bool:

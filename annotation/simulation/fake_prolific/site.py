@@ -50,15 +50,15 @@ class Site:
             raise FakeError(401, "Authentication credentials were not provided or are wrong")
         time.sleep(self.fake.modes["slow"])
         if self.fake.take("fail_next"):
-            told = "the fake was told to fail; nothing was done"
-            raise FakeError(self.fake.modes["fail_with"], told)
+            message = "the fake was told to fail; nothing was done"
+            raise FakeError(self.fake.modes["fail_with"], message)
         # Its official command line leaves the final slash out here and there.
         response = self._ask_view(request, f"{request.path.rstrip('/')}/")
         if self.fake.modes["hang_on"] in request.path.split("/"):
             time.sleep(self.fake.modes["hang"])
         if self.fake.take("fail_after_next"):
-            told = "the fake was told to lose this reply; it was done"
-            raise FakeError(self.fake.modes["fail_with"], told)
+            message = "the fake was told to lose this reply; it was done"
+            raise FakeError(self.fake.modes["fail_with"], message)
         return response
 
     def _ask_view(self, request: Request, path: str) -> HttpResponse:

@@ -84,23 +84,23 @@ class Studies(Filters, Books):
             # More tasks, and places with them.
             changes["access_details"] = [*(study.get("access_details") or []), *tasks]
             changes["total_available_places"] = study["total_available_places"] + sum(
-                one["total_allocation"] for one in tasks
+                task["total_allocation"] for task in tasks
             )
         if "completion_codes" in body:
             slots = {
-                each.get("code"): one["slots"]
+                each.get("code"): action["slots"]
                 for each in body["completion_codes"]
-                for one in each.get("actions", [])
-                if "slots" in one
+                for action in each.get("actions", [])
+                if "slots" in action
             }
             changes["completion_codes"] = [
                 {
                     **each,
                     "actions": [
-                        {**one, "slots": slots.get(each["code"], one["slots"])}
-                        if "slots" in one
-                        else one
-                        for one in each["actions"]
+                        {**action, "slots": slots.get(each["code"], action["slots"])}
+                        if "slots" in action
+                        else action
+                        for action in each["actions"]
                     ],
                 }
                 for each in study["completion_codes"]
@@ -205,8 +205,8 @@ class Studies(Filters, Books):
             return {
                 "id": study_id,
                 "progress": [
-                    {**one, "allocated": shares[one["external_url"]]}
-                    for one in study["access_details"]
+                    {**address, "allocated": shares[address["external_url"]]}
+                    for address in study["access_details"]
                 ],
             }
 
@@ -221,16 +221,18 @@ class Studies(Filters, Books):
             wrong["is_external_study_url_secure"] = ["is not available to this workspace"]
         if not wrong and not self.modes["screen_out"]:
             actions = [
-                one["action"] for each in study["completion_codes"] for one in each["actions"]
+                action["action"] for each in study["completion_codes"] for action in each["actions"]
             ]
             if "FIXED_SCREEN_OUT_PAYMENT" in actions:
-                told = "FIXED_SCREEN_OUT_PAYMENT is not available to this workspace"
-                wrong["completion_codes"] = [told]
+                message = "FIXED_SCREEN_OUT_PAYMENT is not available to this workspace"
+                wrong["completion_codes"] = [message]
         if study.get("project") not in self._data["projects"]:
             wrong["project"] = ["no such project"]
         if study["status"] != "UNPUBLISHED":
             # What was right when it was published stays: a group may be deleted since.
-            wrong = {name: told for name, told in wrong.items() if name in AFTER_PUBLISHING}
+            wrong = {
+                name: complaints for name, complaints in wrong.items() if name in AFTER_PUBLISHING
+            }
         if wrong:
             raise FakeError(400, wrong)
 

@@ -114,7 +114,7 @@ class Submissions(Books):
         if known is None:
             raise FakeError(400, {"completion_code": ["is no code of the researcher here"]})
         percentage = (body.get("completion_code_data") or {}).get("percentage_of_reward")
-        is_dynamic = any(one["action"] == "DYNAMIC_PAYMENT" for one in known["actions"])
+        is_dynamic = any(action["action"] == "DYNAMIC_PAYMENT" for action in known["actions"])
         if is_dynamic and not (isinstance(percentage, int | float) and 8 <= percentage <= 99):
             raise FakeError(
                 400, {"completion_code_data": ["percentage_of_reward must be from 8 to 99"]}
@@ -172,8 +172,8 @@ class Submissions(Books):
                 self._set_status(each, "SCREENED OUT")
                 self._pay("screen_out", cents, each)
             amount = {"amount": cents / 100, "currency": study["currency_code"]}
-            told = "The request to bulk screen out is being processed."
-            return {"message": told, "payment_per_participant": amount}
+            message = "The request to bulk screen out is being processed."
+            return {"message": message, "payment_per_participant": amount}
 
 
 def _tests(query: dict[str, str]) -> list[Callable[[dict[str, Any]], bool]]:

@@ -28,9 +28,9 @@ class Workspaces(Books):
     def create_workspace(self, body: dict[str, Any]) -> dict[str, Any]:
         with self._open() as data:
             (title,) = required(body, "title")
-            made = {"id": new_id(), "title": title, "owner": data["owner"]}
-            data["workspaces"][made["id"]] = made
-            return self._shown_workspace(made)
+            workspace = {"id": new_id(), "title": title, "owner": data["owner"]}
+            data["workspaces"][workspace["id"]] = workspace
+            return self._shown_workspace(workspace)
 
     def change_workspace(self, workspace_id: str, body: dict[str, Any]) -> dict[str, Any]:
         with self._open():
@@ -51,15 +51,15 @@ class Workspaces(Books):
         with self._open() as data:
             self._one("workspaces", workspace_id)
             (title,) = required(body, "title")
-            made = {
+            project = {
                 "id": new_id(),
                 "title": title,
                 "type": "PRIVATE",
                 "owner": data["owner"],
                 "workspace": workspace_id,
             }
-            data["projects"][made["id"]] = made
-            return {**made, "public_details": None}
+            data["projects"][project["id"]] = project
+            return {**project, "public_details": None}
 
     def project(self, project_id: str) -> dict[str, Any]:
         with self._open():
