@@ -6,24 +6,29 @@ Not yours and not there look the same: 404. Each door is tested hard, so that vi
 import secrets
 from dataclasses import asdict
 from typing import Any
+from uuid import UUID
 
 from django.core import signing
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
 
-from annotation.models import Kind, Participation, Study
+from annotation.models import Kind, Participation, Status, Study
 from annotation.platforms import registry
 from annotation.platforms.links import COOKIE, COOKIE_AGE, COOKIE_SALT, browser
 from annotation.recruitment import doors, seats
 from annotation.recruitment.doors import Identity
 from annotation.recruitment.identities import worker_key
-from tasks.models import LanguageModel
+from tasks.models import Job, LanguageModel, TaskUpload
+from tasks.predictions import upload_job
 
 TICKET_SALT = "annotation.arrival"
 # Long enough to read the landing page and be called away; an address that was copied is worth
 # nothing a few hours later, and a platform holds a place no longer before the work begins.
 TICKET_AGE = 2 * 3600  # seconds
+
+
+ENDED = (Status.COMPLETED, Status.SCREENED_OUT, Status.WITHDRAWN, Status.REJECTED)
 
 
 class Arrival:
@@ -41,6 +46,7 @@ class Arrival:
             who = ticket.get("who")
             self.who = Identity(**who) if who else door.identity(request)
         self.query = request.META.get("QUERY_STRING", "")
+        self.lacks_computer = self.study.computer_only and _is_phone(request)
 
     @property
     def ticket(self) -> str:
@@ -76,11 +82,29 @@ class Arrival:
         return worker_key(self.door.platform, self.who.person) if self.who else ""
 
     def refusal(self) -> str:
-        """Why they would get no seat now (a code of recruitment.NO_SEAT), or ""."""
+        """Why they would get no seat now (a code of seats.NO_SEAT), or ""."""
+        if self.lacks_computer:
+            return "device"
         browser = worker_key("browser", self.browser) if self.kind == Kind.PERSON else ""
         return self.door.refusal() or seats.refusal(
             self.study, self.key, self.kind, self.door.scenarios(), browser
         )
+
+    def begun(self) -> Participation | None:
+        """What they are at here, or would go on with; perhaps somebody else's of that id."""
+        theirs = self.study.participations.filter(worker__key=self.key).order_by("-pk")
+        return theirs.live().first() or theirs.expired_at_work().first()
+
+    def ended(self) -> Participation | None:
+        """What they have ended here: its page leads out, as it did the first time.
+
+        Where the platform has ids of the work, only that of this very one: another was in vain.
+        """
+        theirs = self.study.participations.filter(worker__key=self.key, status__in=ENDED)
+        if self.who and self.who.submission:
+            key = seats.submission_key(self.door.recruiter, self.who.submission)
+            theirs = theirs.filter(submissions__key=key)
+        return theirs.order_by("-pk").first()
 
     def owns(self, participation: Participation) -> bool:
         """Is it theirs, so that its personal link may be shown to them?
@@ -116,6 +140,12 @@ class Arrival:
             secure=secure,
             samesite="Lax",
         )
+
+
+def _is_phone(request: HttpRequest) -> bool:
+    """Does the browser call itself a phone? Read here, stored nowhere."""
+    hint = request.headers.get("Sec-CH-UA-Mobile", "")
+    return hint == "?1" or (not hint and "Mobi" in request.headers.get("User-Agent", ""))
 
 
 def arrival(request: HttpRequest, code: str) -> Arrival:
@@ -157,6 +187,22 @@ def study_of(request: HttpRequest, name: str, right: str = "own") -> Study:
     if right not in study.rights:
         raise PermissionDenied(f"Your role in this study is {study.role}. {REFUSALS[right]}")
     return study
+
+
+def annotator_of(request: HttpRequest, name: str, pseudonym: str, right: str) -> Participation:
+    """The annotator of that pseudonym in a study in which the researcher has that right."""
+    participations = study_of(request, name, right).participations.select_related("scenario__task")
+    return get_object_or_404(participations, pseudonym=pseudonym)
+
+
+def upload_of(request: HttpRequest, pk: UUID) -> TaskUpload:
+    """The upload of a task if it belongs to the researcher who asks; else 404."""
+    return get_object_or_404(TaskUpload.objects.select_related("job"), pk=pk, owner=request.user)
+
+
+def predictions_job_of(request: HttpRequest, pk: int) -> Job:
+    """The job of a large upload of predictions by the researcher who asks; else 404."""
+    return get_object_or_404(Job, pk=pk, kind=upload_job.KIND, owner=request.user)
 
 
 def own_model(request: HttpRequest, name: str) -> LanguageModel:

@@ -56,11 +56,9 @@ def check(name: str, user: User | None) -> None:
 
 
 def add(name: str, username: str, by: User) -> None:
-    """Take an account into the team of a task. Raises NotInTeam, TeamError."""
+    """Add an account to the team of a task. Raises NotInTeam, TeamError."""
     check(name, by)
-    # U+0000 is in no name, and PostgreSQL cannot even be asked for it.
-    named = get_user_model().objects.filter(username=username.strip().replace("\0", " "))
-    user = named.filter(is_active=True).first()
+    user = get_user_model().objects.filter(username=username, is_active=True).first()
     if user is None:
-        raise TeamError(f"There is no account {username.strip()!r}.")
+        raise TeamError(f"There is no account {username!r}.")
     TaskMember.objects.get_or_create(task_name=name, user=user, defaults={"added_by": by})

@@ -79,7 +79,8 @@ class Picture:
 class Item:
     """An item of a checklist: what is known from the study, and what only a researcher knows.
 
-    `asks` is the question to the researcher ("" where nothing is asked), `answer` their answer.
+    `asks` is the question to the researcher ("" where nothing is asked), `answer` their answer,
+    `problem` why that cannot be stored.
     """
 
     number: str
@@ -87,6 +88,7 @@ class Item:
     known: str
     asks: str
     answer: str
+    problem: str = ""
 
     @property
     def is_open(self) -> bool:

@@ -36,8 +36,11 @@ ASKED = {
 }
 
 
-def items(record: StudyRecord, answers: Mapping[str, str]) -> list[Item]:
-    """The whole checklist of a study; `answers` are the researcher's by item."""
+def items(
+    record: StudyRecord, answers: Mapping[str, str], problems: Mapping[str, str] | None = None
+) -> list[Item]:
+    """The whole checklist of a study; answers, and what is wrong with them, are by item."""
+    wrong = problems or {}
     known = {
         **_design(record),
         **_people(record),
@@ -46,7 +49,14 @@ def items(record: StudyRecord, answers: Mapping[str, str]) -> list[Item]:
         **_documentation(record),
     }
     return [
-        Item(number, title, text, ASKED.get(number, ""), answers.get(number, ""))
+        Item(
+            number,
+            title,
+            text,
+            ASKED.get(number, ""),
+            answers.get(number, ""),
+            wrong.get(number, ""),
+        )
         for number, (title, text) in known.items()
     ]
 

@@ -30,21 +30,26 @@ from annotation.money.ledger import in_currency
 
 
 def for_study(
-    study: Study, sent: Mapping[str, str] | None = None, masked: Callable[[str], str] = str
+    study: Study,
+    sent: Mapping[str, str] | None = None,
+    problems: Mapping[str, str] | None = None,
+    masked: Callable[[str], str] = str,
 ) -> Document | None:
     """The report of a study; None while it is a draft.
 
     `sent` holds answers to the checklist that could not be stored and are shown instead of the
-    stored ones; `masked` is applied to texts that people wrote.
+    stored ones, `problems` why; `masked` is applied to texts that people wrote.
     """
     if study.is_draft:
         return None
     answers = dict(study.report_answers.values_list("item", "text"))
     shown = {item: masked(text) for item, text in (answers | dict(sent or {})).items()}
-    return document(StudyRecord(study, masked), shown)
+    return document(StudyRecord(study, masked), shown, problems)
 
 
-def document(record: StudyRecord, answers: Mapping[str, str]) -> Document:
+def document(
+    record: StudyRecord, answers: Mapping[str, str], problems: Mapping[str, str] | None = None
+) -> Document:
     """The report from these numbers and answers (by item of the checklist)."""
     others = [kind for kind in kinds_of(record.frame) if kind != Kind.PERSON]
     sections = [
@@ -62,7 +67,7 @@ def document(record: StudyRecord, answers: Mapping[str, str]) -> Document:
         Section("Pay and time", _pay(record)),
         Section("Consent, withdrawals, exclusions", _consent(record)),
         Section("Deviations from the frozen design", _deviations(record)),
-        Section("Checklist for human baselines", _checklist(record, answers)),
+        Section("Checklist for human baselines", _checklist(record, answers, problems)),
         Section("Reproducibility", _provenance(record)),
     ]
     return Document(f"Report: {record.study.title}", sections)
@@ -321,8 +326,10 @@ def _deviations(record: StudyRecord) -> list[Block]:
     ]
 
 
-def _checklist(record: StudyRecord, answers: Mapping[str, str]) -> list[Block]:
-    items = checklist.items(record, answers)
+def _checklist(
+    record: StudyRecord, answers: Mapping[str, str], problems: Mapping[str, str] | None
+) -> list[Block]:
+    items = checklist.items(record, answers, problems)
     still_open = sum(item.is_open for item in items)
     return [
         Paragraph(

@@ -8,11 +8,14 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
-from annotation.pages.fields import WholeNumberField
+from analysis.documents import checklist
+from annotation.pages.fields import TextField, WholeNumberField
 from tasks.formats import FormatError
 from tasks.models import Task
 from tasks.predictions.format import LARGEST_FILE, NAMED
 from tasks.predictions.store import PredictionUpload
+
+MAX_ANSWER = 5000  # characters
 
 
 class _Files(forms.ClearableFileInput):
@@ -149,3 +152,26 @@ class PlannerForm(forms.Form):
         first = {name: field.initial for name, field in self.base_fields.items()}
         super().__init__(first | {"source": sources[0][0]} | asked.dict())
         self.fields["source"].choices = sources
+
+
+class AnswersForm(forms.Form):
+    """Answers to the report's checklist, those that were sent."""
+
+    def __init__(self, sent: QueryDict):
+        super().__init__(sent)
+        for item in checklist.ASKED:
+            too_long = f"Item {item}: keep the answer under {MAX_ANSWER} characters."
+            self.fields[f"item-{item}"] = TextField(
+                required=False, max_length=MAX_ANSWER, error_messages={"max_length": too_long}
+            )
+
+    def typed(self) -> dict[str, str]:
+        """What was typed, by item; a form that was kept may lack some."""
+        names = {item: f"item-{item}" for item in checklist.ASKED}
+        return {item: self.data[name] for item, name in names.items() if name in self.data}
+
+    def problems(self) -> dict[str, str]:
+        """What is wrong with it, by item."""
+        return {
+            name.removeprefix("item-"): " ".join(problems) for name, problems in self.errors.items()
+        }

@@ -15,10 +15,10 @@ from analysis.pages.common import chosen_kind
 from analysis.pages.forms import UploadForm
 from analysis.tables import differences, performance, published
 from analysis.tables import models as model_tables
-from annotation.access import own_model, study_of
+from annotation.access import own_model, predictions_job_of, study_of
 from tasks import checking, uploads
 from tasks.downloads import csv_download
-from tasks.models import Job, LanguageModel, PredictionFile
+from tasks.models import LanguageModel, PredictionFile
 from tasks.polling import poll
 from tasks.predictions import store as prediction_store
 from tasks.predictions import upload_job as prediction_upload
@@ -37,11 +37,11 @@ def models(request: HttpRequest) -> HttpResponse:
             return redirect(address)
     else:
         form = UploadForm(initial={"name": request.GET.get("model", "")})
-    found = LanguageModel.objects.select_related("uploaded_by").order_by("name")
-    found = found.annotate(
+    stored = LanguageModel.objects.select_related("uploaded_by").order_by("name")
+    stored = stored.annotate(
         file_count=Count("files"), task_count=Count("files__task", distinct=True)
     )
-    context = {"form": form, "models": found}
+    context = {"form": form, "models": stored}
     return render(request, "researcher/models.html", context, status=422 if form.is_bound else 200)
 
 
@@ -73,18 +73,13 @@ def _begun(data: dict[str, Any], request: HttpRequest, details: dict[str, Any]) 
     return reverse("model_upload", args=[job.pk])
 
 
-def _own_upload(request: HttpRequest, pk: int) -> Job:
-    """The user's own job of a large upload; 404 for everybody else."""
-    return get_object_or_404(Job, pk=pk, kind=prediction_upload.KIND, owner=request.user)
-
-
 @login_required
 @require_GET
 def model_upload(request: HttpRequest, pk: int) -> HttpResponse:
     """The progress and the result of a large upload."""
-    job = _own_upload(request, pk)
-    found = prediction_upload.outcome(job) if job.is_done else {}
-    context = {"job": job, "name": job.parameters["model"], **found}
+    job = predictions_job_of(request, pk)
+    outcome = prediction_upload.outcome(job) if job.is_done else {}
+    context = {"job": job, "name": job.parameters["model"], **outcome}
     return render(request, "researcher/model_upload.html", context)
 
 
@@ -92,7 +87,7 @@ def model_upload(request: HttpRequest, pk: int) -> HttpResponse:
 @require_POST
 def model_upload_run(request: HttpRequest, pk: int) -> HttpResponse:
     """Run a chunk of that job."""
-    return poll(request, _own_upload(request, pk), reverse("model_upload", args=[pk]))
+    return poll(request, predictions_job_of(request, pk), reverse("model_upload", args=[pk]))
 
 
 @login_required
@@ -106,14 +101,18 @@ def models_file(request: HttpRequest) -> HttpResponse:
 @require_GET
 def model(request: HttpRequest, name: str) -> HttpResponse:
     """One model: what it is, its scores, its files."""
-    one = get_object_or_404(LanguageModel.objects.select_related("uploaded_by"), name=name)
-    files = one.files.with_scores().select_related("task")
+    language_model = get_object_or_404(
+        LanguageModel.objects.select_related("uploaded_by"), name=name
+    )
+    files = language_model.files.with_scores().select_related("task")
     context = {
-        "model": one,
-        "is_mine": one.uploaded_by == request.user,
-        "rows": model_tables.model_rows(one.files.all()),
+        "model": language_model,
+        "is_mine": language_model.uploaded_by == request.user,
+        "rows": model_tables.model_rows(language_model.files.all()),
         "files": [(file, 100 * file.mean_s1) for file in files],
-        "remarks": [f"{file.filename}: {said}" for file in files for said in file.remarks or ()],
+        "remarks": [
+            f"{file.filename}: {remark}" for file in files for remark in file.remarks or ()
+        ],
         "unchecked": [file.filename for file in files if file.remarks is None],
     }
     return render(request, "researcher/model.html", context)
@@ -122,8 +121,8 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def model_file(request: HttpRequest, name: str) -> HttpResponse:
-    one = get_object_or_404(LanguageModel, name=name)
-    return _model_scores(one.files.all(), f"{one.name}-scores.csv")
+    language_model = get_object_or_404(LanguageModel, name=name)
+    return _model_scores(language_model.files.all(), f"{language_model.name}-scores.csv")
 
 
 def _model_scores(files, filename: str) -> HttpResponse:
@@ -145,11 +144,11 @@ def delete_file(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 @require_POST
 def delete_model(request: HttpRequest, name: str) -> HttpResponse:
     """Delete one's own model once it has no file."""
-    one = own_model(request, name)
-    if one.files.exists():
+    language_model = own_model(request, name)
+    if language_model.files.exists():
         messages.error(request, "Delete its files first.")
         return redirect("model", name)
-    one.delete()
+    language_model.delete()
     messages.success(request, f"{name} was deleted.")
     return redirect("models")
 
@@ -164,7 +163,7 @@ def study_models(request: HttpRequest, name: str) -> HttpResponse:
     study = study_of(request, name, "read")
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
-    found = differences.differences(study, kind)
+    pairings = differences.differences(study, kind)
     context = {
         "study": study,
         "kind": kind,
@@ -172,16 +171,16 @@ def study_models(request: HttpRequest, name: str) -> HttpResponse:
         "who": model_tables.WHO[kind],
         "tables": model_tables.tables(study, kind),
         "not_compared": published.not_compared(study.tasks.all()),
-        "differences": found,
+        "differences": pairings,
         "left_out": differences.LEFT_OUT,
         "chosen": None,
     }
-    if found:
-        one = _chosen(request, found)
-        pairs = differences.pairs(study, kind, one)[:SHOWN]
-        predicted = differences.predicted_texts(one, study, [pair.example for pair in pairs])
+    if pairings:
+        pairing = _chosen(request, pairings)
+        pairs = differences.pairs(study, kind, pairing)[:SHOWN]
+        predicted = differences.predicted_texts(pairing, study, [pair.example for pair in pairs])
         context |= {
-            "chosen": one,
+            "chosen": pairing,
             "pairs": [(pair, predicted[pair.example.pk]) for pair in pairs],
         }
     return render(request, "researcher/study_models.html", context)
@@ -194,30 +193,30 @@ def study_models_file(request: HttpRequest, name: str, table: str) -> HttpRespon
     study = study_of(request, name, "read")
     kind = chosen_kind(request, performance.kinds(study))
     if table in ("scores", "aggregates"):
-        found = model_tables.tables(study, kind)
+        results = model_tables.tables(study, kind)
         columns, rows = {
-            "scores": (model_tables.SCORE_COLUMNS, model_tables.score_rows(found)),
+            "scores": (model_tables.SCORE_COLUMNS, model_tables.score_rows(results)),
             "aggregates": (
                 model_tables.AGGREGATE_COLUMNS,
-                model_tables.aggregate_rows(found),
+                model_tables.aggregate_rows(results),
             ),
         }[table]
     elif table == "differences":
         columns = differences.DIFFERENCE_COLUMNS
         rows = differences.difference_rows(kind, differences.differences(study, kind))
     elif table == "examples":
-        one = _chosen(request, differences.differences(study, kind))
+        pairing = _chosen(request, differences.differences(study, kind))
         columns = differences.PAIR_COLUMNS
-        rows = differences.pair_rows(kind, one, differences.pairs(study, kind, one))
+        rows = differences.pair_rows(kind, pairing, differences.pairs(study, kind, pairing))
     else:
         raise Http404
     return csv_download(f"{study.name}-models-{table}.csv", columns, rows)
 
 
-def _chosen(request: HttpRequest, found: list[differences.Difference]) -> differences.Difference:
+def _chosen(request: HttpRequest, pairings: list[differences.Difference]) -> differences.Difference:
     """The pairing whose examples are asked for; the first where none is."""
     wanted = request.GET.get("pair")
-    one = next((one for one in found if wanted in (None, one.key)), None)
-    if one is None:
+    pairing = next((pairing for pairing in pairings if wanted in (None, pairing.key)), None)
+    if pairing is None:
         raise Http404
-    return one
+    return pairing

@@ -1,5 +1,7 @@
 """The researcher's documents: preregistration, report and release bundle."""
 
+from collections.abc import Mapping
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import FileResponse, Http404, HttpRequest, HttpResponse
@@ -8,11 +10,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from analysis.documents import blocks, checklist, preregistration, report, wording
+from analysis.documents import blocks, preregistration, report, wording
 from analysis.export import bundle_job
+from analysis.pages.forms import AnswersForm
 from annotation.access import study_of
 from annotation.models import Study
 from annotation.monitoring import report_answers
+from annotation.pages.fields import is_shown_again
 from tasks.downloads import download
 from tasks.polling import go_to, poll
 
@@ -32,10 +36,10 @@ def preregistration_page(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def preregistration_file(request: HttpRequest, name: str) -> HttpResponse:
     """The same as Markdown."""
-    found = preregistration.for_study(study_of(request, name, "read"))
-    if found is None:
+    document = preregistration.for_study(study_of(request, name, "read"))
+    if document is None:
         raise Http404
-    text = blocks.as_markdown(found)
+    text = blocks.as_markdown(document)
     return download(text, f"{name}-preregistration.md", MARKDOWN)
 
 
@@ -43,36 +47,46 @@ def preregistration_file(request: HttpRequest, name: str) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def report_page(request: HttpRequest, name: str) -> HttpResponse:
     """GET shows the report; POST stores the answers to its checklist (owners alone)."""
-    study = study_of(request, name, "own" if request.method == "POST" else "read")
-    sent, problem, status = {}, "", 200
-    versions = report_answers.versions(study)
-    if request.method == "POST":
-        if study.is_draft:
-            raise Http404
-        fields = {item: f"item-{item}" for item in checklist.ASKED}
-        sent = {i: request.POST[field] for i, field in fields.items() if field in request.POST}
-        made_from = request.POST.get("versions", "")
-        sent = report_answers.touched(sent, made_from)
-        if "show_again" in request.POST:
-            versions = made_from
-        else:
-            try:
-                changed = report_answers.save(study, sent, request.user, made_from)
-            except report_answers.StaleAnswers as error:
-                problem, status = str(error), 409
-            except report_answers.ReportAnswerError as error:
-                problem, status, versions = str(error), 422, made_from
-            else:
-                said = f"Saved: {wording.count(changed, 'answer')} changed."
-                messages.success(request, said)
-                return redirect("report", study.name)
-    address = reverse("report", args=[study.name])
+    if request.method == "GET":
+        return _report(request, study_of(request, name, "read"))
+    study = study_of(request, name, "own")
+    if study.is_draft:
+        raise Http404
+    form, made_from = AnswersForm(request.POST), request.POST.get("versions", "")
+    answers = report_answers.touched(form.typed(), made_from)
+    if is_shown_again(request):
+        return _report(request, study, answers, versions=made_from)
+    if not form.is_valid():
+        kept = {"problems": form.problems(), "versions": made_from}
+        return _report(request, study, answers, status=422, **kept)
+    try:
+        changed = report_answers.save(study, answers, request.user, made_from)
+    except report_answers.StaleAnswers as error:
+        return _report(request, study, answers, stale=str(error), status=409)
+    messages.success(request, f"Saved: {wording.count(changed, 'answer')} changed.")
+    return redirect("report", study.name)
+
+
+def _report(
+    request: HttpRequest,
+    study: Study,
+    answers: Mapping[str, str] | None = None,
+    *,
+    problems: Mapping[str, str] | None = None,
+    stale: str = "",
+    versions: str | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    """The report, with `answers` that are not stored in place of the stored ones.
+
+    `versions` is the mark of the page that these were typed on; without it, that of now.
+    """
     context = {
         "study": study,
-        "document": report.for_study(study, sent),
-        "problem": problem,
-        "answers_url": address if "own" in study.rights else "",
-        "answers_versions": versions,
+        "document": report.for_study(study, answers, problems),
+        "problem": stale or ("Some answers cannot be stored; each says why." if problems else ""),
+        "answers_url": reverse("report", args=[study.name]) if "own" in study.rights else "",
+        "answers_versions": report_answers.versions(study) if versions is None else versions,
         "pictures": reverse("figures", args=[study.name]),
     }
     return render(request, "researcher/report.html", context, status=status)
@@ -82,10 +96,10 @@ def report_page(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def report_file(request: HttpRequest, name: str) -> HttpResponse:
     """The same as Markdown."""
-    found = report.for_study(study_of(request, name, "read"))
-    if found is None:
+    document = report.for_study(study_of(request, name, "read"))
+    if document is None:
         raise Http404
-    return download(blocks.as_markdown(found), f"{name}-report.md", MARKDOWN)
+    return download(blocks.as_markdown(document), f"{name}-report.md", MARKDOWN)
 
 
 def _opened(request: HttpRequest, name: str) -> Study:

@@ -100,7 +100,7 @@ def release(participation: Participation, reason: str, by: AbstractBaseUser) -> 
 
     What is entered later is judged again. Raises ValueError without a reason.
     """
-    if not reason.strip() or "\0" in reason:
+    if not reason.strip():
         raise ValueError("Give a reason: it is stored with the decision.")
     with transaction.atomic():
         one = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from django.db.models import Count
 
 from annotation.models import Kind, Participation, Study
+from annotation.steps import qualification
 from annotation.steps.signs import Signs, answers_by_participation, signs
 
 SHARE_TOO_FAST = 0.05  # of the answers; a slip of the finger is no behaviour
@@ -120,6 +121,24 @@ def for_study(study: Study, scenario: int | None = None) -> dict[int, tuple[Sign
     others = [pk for pk, one in people.items() if one.signs is None]
     read = {pk: signs(answers) for pk, answers in answers_by_participation(others)}
     return _flagged(people, read, _shared_browsers(study))
+
+
+def sentences(study: Study, scenario: int | None = None) -> dict[int, list[str]]:
+    """Participation -> what was seen, in sentences; of everybody who was shown an example."""
+    again = qualification.flagged_again(study)
+    raised = {pk: theirs for pk, (_signs, theirs) in for_study(study, scenario).items()}
+    return {
+        pk: [*raised.get(pk, {}).values(), *([again[pk]] if pk in again else [])]
+        for pk in raised.keys() | again.keys()
+    }
+
+
+def ranked(study: Study, seen: dict[int, list[str]]) -> list[tuple[Participation, list[str]]]:
+    """Who of these `sentences` has any, most flags first, then by scenario."""
+    people = study.participations.select_related("scenario__task").order_by("scenario", "pk")
+    people = people.defer("training_order", "annotation_order")
+    flagged = [(person, seen[person.pk]) for person in people if seen.get(person.pk)]
+    return sorted(flagged, key=lambda pair: -len(pair[1]))
 
 
 def _flagged(

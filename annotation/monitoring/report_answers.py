@@ -10,14 +10,8 @@ from django.utils import timezone
 
 from annotation.models import ReportAnswer, Study
 
-LONGEST = 5000  # characters
 
-
-class ReportAnswerError(ValueError):
-    """What cannot be stored; the text names the item."""
-
-
-class StaleAnswers(ReportAnswerError):
+class StaleAnswers(ValueError):
     """Somebody else has answered the same items since the page was made."""
 
 
@@ -47,11 +41,8 @@ def save(
     """Store the answers that were touched, all or none; an empty one takes an earlier one away.
 
     `made_from` is what `versions` gave for the page; without it, that of a page without answers.
-    Returns how many have changed. Raises ReportAnswerError, StaleAnswers.
+    Returns how many have changed. Raises StaleAnswers.
     """
-    for item, text in answers.items():
-        if len(text) > LONGEST or "\0" in text:
-            raise ReportAnswerError(f"Item {item}: keep the answer under {LONGEST} characters.")
     before = _read(made_from)
     with transaction.atomic():
         # Two owners who answer at once: the second sees what the first has stored.

@@ -9,6 +9,8 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.http import HttpRequest
+from django.utils.safestring import SafeString
 
 
 class OnPage(forms.BaseForm):
@@ -18,16 +20,43 @@ class OnPage(forms.BaseForm):
 
     def __init__(self, *args: Any, **kwargs: Any):
         kwargs.setdefault("auto_id", f"{self.key}-%s")
-        super().__init__(*args, label_suffix="", **kwargs)
-
-    def problems(self) -> list[str]:
-        """The errors that have no visible field to stand at."""
-        hidden = [error for field in self.hidden_fields() for error in field.errors]
-        return [*self.non_field_errors(), *hidden]
+        super().__init__(*args, **kwargs)
 
 
 class PageForm(OnPage, forms.Form):
     """A form beside others."""
+
+
+def by_key(*blank: OnPage, sent: OnPage | None = None) -> dict[str, OnPage]:
+    """The forms of a page as its context; the one that was `sent` in place of its blank one."""
+    return {f"{form.key}_form": form for form in (*blank, sent) if form is not None}
+
+
+class _Pressed(forms.HiddenInput):
+    """Nothing of its own: the buttons of the form carry its name."""
+
+    def render(self, *_args: Any, **_kwargs: Any) -> SafeString:
+        return SafeString("")
+
+
+class PressedField(forms.ChoiceField):
+    """Which button was pressed; the template writes the buttons."""
+
+    widget = _Pressed
+
+
+class TextField(forms.CharField):
+    """Text of several lines: a line break counts as one character, as browsers count it."""
+
+    widget = forms.Textarea
+
+    def to_python(self, value: Any) -> str:
+        return super().to_python(value).replace("\r\n", "\n")
+
+
+def is_shown_again(request: HttpRequest) -> bool:
+    """Is this a form that was kept over a lost session: to be shown filled, and not yet stored?"""
+    return "show_again" in request.POST
 
 
 class WholeNumberField(forms.IntegerField):

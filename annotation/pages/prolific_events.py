@@ -22,13 +22,13 @@ def receive(request: HttpRequest) -> HttpResponse:
     if not signed:
         return HttpResponse("The signature is wrong.", status=401, content_type="text/plain")
     try:
-        told = json.loads(request.body)
+        event = json.loads(request.body)
     except (ValueError, RecursionError):
         return HttpResponse("Not JSON.", status=400, content_type="text/plain")
-    if not isinstance(told, dict):
+    if not isinstance(event, dict):
         return HttpResponse("No event.", status=400, content_type="text/plain")
-    is_news = told.get("event_type") == "submission.status.change"
-    resource = str(told.get("resource_id", "")) if is_news else ""
+    is_news = event.get("event_type") == "submission.status.change"
+    resource = str(event.get("resource_id", "")) if is_news else ""
     if len(resource) > 100 or "\0" in resource:
         return HttpResponse("No submission.", status=400, content_type="text/plain")
     _event, is_new = WebhookEvent.objects.get_or_create(

@@ -22,6 +22,9 @@ HOST_OF_THEIRS = re.compile(r"https?://[^/?#]*[{}@\\]")
 SAFE_ID = r"[A-Za-z0-9_.:@-]{0,200}"
 
 
+PRESET_FIELDS = ("id_parameter", "submission_parameter", "completed_url")
+
+
 @dataclass(frozen=True)
 class Preset:
     """What a platform is known to send and to want (docs/platforms.md#panels)."""
@@ -57,11 +60,7 @@ PRESETS = {
 
 def check(panel: Panel) -> None:
     """Raise ValidationError, with the reason at each field, for a panel that cannot work."""
-    errors = {
-        field: "It contains an invalid character."
-        for field in ("name", *CODES, *URLS)
-        if "\0" in getattr(panel, field)
-    }
+    errors = {}
     for field in ("id_parameter", "submission_parameter"):
         name = getattr(panel, field)
         if (name or field == "id_parameter") and not re.fullmatch(r"[A-Za-z0-9_.-]{1,60}", name):
@@ -150,3 +149,37 @@ class PanelDoor:
         for placeholder, value in zip(PLACEHOLDERS, values, strict=True):
             url = url.replace(placeholder, quote(value, safe=""))
         return Exit(code, url, self.panel.name) if code or url else None
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What an address of a panel leads to: who it names, and the ways back, or why not."""
+
+    query: str
+    who: Identity | None = None
+    problem: str = ""
+    is_preview: bool = False
+    completed: Exit | None = None
+    not_qualified: Exit | None = None
+    turned_away: Exit | None = None
+
+
+def visit(panel: Panel, query: str | None) -> Visit:
+    """Where somebody with that query would be led; without one, an example of it."""
+    if query is None:
+        query = f"{panel.id_parameter}=TEST-PERSON"
+        if panel.submission_parameter:
+            query += f"&{panel.submission_parameter}=TEST-SUBMISSION"
+    door, parameters = PanelDoor(panel), QueryDict(query.lstrip("?"))
+    try:
+        who = door.read(parameters)
+    except NotAdmitted as refused:
+        return Visit(query, problem=str(refused))
+    return Visit(
+        query,
+        who,
+        is_preview=door.is_placeholder(parameters),
+        completed=door.exit("completed", who, "OWN-CODE"),
+        not_qualified=door.exit("not_qualified", who, "OWN-CODE"),
+        turned_away=door.exit("study_full", who, "OWN-CODE"),
+    )

@@ -38,17 +38,15 @@ class LinkError(ValueError):
 def make(study: Study, text: str) -> list[PersonalLink]:
     """Make one link for each line of names. All or none.
 
-    Raises LinkError for no name, too many, one too long, and one that the study has already.
+    Raises LinkError for too many, one too long, and one that the study has already.
     """
     names = [line.strip() for line in text.splitlines() if line.strip()]
-    if not names:
-        raise LinkError("Enter one name per line: of people, or 1, 2, 3.")
     if len(names) > MOST:
         raise LinkError(f"At most {MOST} links can be made at once; these are {len(names)}.")
     taken = set(study.personal_links.values_list("name", flat=True))
     for number, name in enumerate(names, start=1):
-        if len(name) > LONGEST_NAME or "\0" in name:
-            raise LinkError(f"Name {number} is longer than {LONGEST_NAME} characters or invalid.")
+        if len(name) > LONGEST_NAME:
+            raise LinkError(f"Name {number} is longer than {LONGEST_NAME} characters.")
         if name in taken:
             raise LinkError(f"Name {number}, “{name}”, already exists: names must differ.")
         taken.add(name)

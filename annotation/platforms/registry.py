@@ -5,7 +5,7 @@ import logging
 from annotation.models import Panel, Participation, PersonalLink, ProlificStudy, Study
 from annotation.platforms import links, panel
 from annotation.platforms.prolific.door import ProlificDoor
-from annotation.recruitment import identities
+from annotation.recruitment import identities, seats
 from annotation.recruitment.doors import Door, Exit, Identity
 
 logger = logging.getLogger(__name__)
@@ -53,3 +53,21 @@ def exit_of(participation: Participation, outcome: str) -> Exit | None:
         logger.error("%s", error)
         who = None
     return came_by.exit(outcome, who, participation.completion_code)
+
+
+class Agreed(Exception):
+    """They agreed in another tab meanwhile, and that counts."""
+
+
+def decline(token: str) -> Exit | None:
+    """Leave nothing of somebody who does not consent; how they leave, as no row will tell it.
+
+    A second click finds nothing any more. Raises Agreed.
+    """
+    way_out = None
+    for participation in Participation.objects.filter(token=token).select_related("study"):
+        way_out = exit_of(participation, "no_consent")
+        seats.consent(participation, agree=False)
+    if Participation.objects.filter(token=token, consented_at__isnull=False).exists():
+        raise Agreed
+    return way_out

@@ -78,10 +78,6 @@ def add_rule(
     personal links the names are the ids. Raises RuleError.
     """
     value, keys = value.strip(), []
-    if "\0" in value:
-        raise RuleError("The entry contains an invalid character.")
-    if effect not in AccessRule.Effect.values or criterion not in AccessRule.Criterion.values:
-        raise RuleError("Choose to whom the entry applies, and whether they may take part.")
     if criterion == AccessRule.Criterion.TASK and not Task.objects.filter(name=value).exists():
         raise RuleError(f"There is no task {value or 'without a name'} here.")
     of_study = criterion == AccessRule.Criterion.STUDY
@@ -124,9 +120,10 @@ def _keys(study: Study, text: str, chosen: str) -> list[str]:
     return list(keys)
 
 
-def known(rule: AccessRule) -> int:
-    """How many people of a list have come to a study here already; the others may yet."""
-    return Worker.objects.filter(key__in=rule.listed.values("key")).count()
+def in_words(rule: AccessRule) -> str:
+    """How many people are on a list, and how many of them came to a study here; others may yet."""
+    known = Worker.objects.filter(key__in=rule.listed.values("key")).count()
+    return f"{rule.listed.count()} on the list; {known} of them have already been here."
 
 
 def end_rule(study: Study, pk: int, by: AbstractBaseUser) -> None:

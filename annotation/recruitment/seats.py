@@ -412,7 +412,7 @@ def free_by_hand(participation: Participation, reason: str, by: AbstractBaseUser
     reason, and where there is no seat to free.
     """
     reason = reason.strip()
-    if not reason or "\0" in reason:
+    if not reason:
         raise ValueError("Give a reason: it is stored in the log.")
     with transaction.atomic():
         Study.objects.locked().get(pk=participation.study_id)

@@ -6,6 +6,7 @@ says plainly what to answer: it tests whether somebody reads, not whether they k
 """
 
 import random
+import tempfile
 from pathlib import Path
 
 from django.db import transaction
@@ -44,6 +45,14 @@ def import_checks(task: Task, path: Path) -> Split:
         split = Split.objects.create(task=task, kind=Split.Kind.CHECK, filename=path.name)
         Example.objects.bulk_create(examples_of(split, records))
     return split
+
+
+def import_upload(task: Task, filename: str, content: bytes) -> Split:
+    """The same for a file that was sent by a browser. Raises FormatError, checking.Busy."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / filename
+        path.write_bytes(content)
+        return import_checks(task, path)
 
 
 def mix_in(participation: Participation, seed: str) -> None:

@@ -28,25 +28,20 @@ def is_open(participation: Participation) -> bool:
     return asked and participation.comprehended_at is None
 
 
-def answer(token: str, fields: Mapping[str, str]) -> list[int]:
+def answer(token: str, given: Mapping[str, str]) -> list[int]:
     """Take one attempt; return the numbers (from 1) of the questions that were wrong.
 
-    An attempt without an answer to every question does not count: the list then holds those.
-    Raises Participation.DoesNotExist.
+    `given` has the number of an option for each question. Raises Participation.DoesNotExist.
     """
     with transaction.atomic():
         participation = lock(token)
         if participation.status != Status.WORKING or not is_open(participation):
             return []
         questions = parse(participation.study.comprehension_questions)
-        given = [fields.get(f"question-{number}") for number in range(1, len(questions) + 1)]
-        missing = [number for number, one in enumerate(given, start=1) if one is None]
-        if missing:
-            return missing
         wrong = [
             number
-            for number, (question, one) in enumerate(zip(questions, given, strict=True), start=1)
-            if one != str(question.right)
+            for number, question in enumerate(questions, start=1)
+            if given[f"question-{number}"] != str(question.right)
         ]
         participation.comprehension_attempts_used += 1
         if not wrong:

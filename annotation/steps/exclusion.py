@@ -25,7 +25,7 @@ def decide(
     seat has been given to somebody else; then nothing has changed.
     """
     reason = reason.strip()
-    if not reason or "\0" in reason:
+    if not reason:
         raise ExclusionError("Give a reason: it is stored with the decision.")
     with transaction.atomic():
         # Seats are given out under the study's lock: taking one back must wait for its turn.

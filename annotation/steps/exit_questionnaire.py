@@ -7,28 +7,16 @@ from django.db import transaction
 from annotation.models import ExitAnswers, Status
 from annotation.steps.answering import lock
 
-LONGEST = 2000  # characters
+QUESTIONS = ("seen_before", "ai_used", "tools", "comments")
 
 
-class QuestionnaireError(ValueError):
-    """What cannot be stored; the text is for people."""
-
-
-def answer(token: str, fields: Mapping[str, str]) -> None:
+def answer(token: str, given: Mapping[str, str]) -> None:
     """Store the exit answers of a completed participation; a second time changes nothing.
 
-    Raises Participation.DoesNotExist and QuestionnaireError.
+    Raises Participation.DoesNotExist.
     """
-    given = {}
-    for name in ("tools", "comments"):
-        given[name] = fields.get(name, "").strip()
-        if len(given[name]) > LONGEST or "\0" in given[name]:
-            raise QuestionnaireError(f"Please keep each answer under {LONGEST} characters.")
-    for name in ("seen_before", "ai_used"):
-        given[name] = fields.get(name, "")
-        if given[name] not in ("", *ExitAnswers.SeenBefore.values):
-            raise QuestionnaireError("Please choose one of the answers shown.")
+    answers = {question: given.get(question, "") for question in QUESTIONS}
     with transaction.atomic():
         participation = lock(token)
         if participation.status == Status.COMPLETED:
-            ExitAnswers.objects.get_or_create(participation=participation, defaults=given)
+            ExitAnswers.objects.get_or_create(participation=participation, defaults=answers)

@@ -130,11 +130,8 @@ def after_training(participation: Participation, turn: Turn) -> Turn | None:
 def decide(token: str, passes: bool, reason: str, by=None) -> Participation:
     """A researcher (or the time limit, `by` None) lets a waiting worker go on, or screens them out.
 
-    Does nothing to one who is not waiting (any more). Raises Participation.DoesNotExist, and
-    ValueError for a reason that cannot be stored.
+    Does nothing to one who is not waiting (any more). Raises Participation.DoesNotExist.
     """
-    if "\0" in reason:
-        raise ValueError("The reason contains an invalid character.")
     with transaction.atomic():
         participation = lock(token)
         if participation.status != Status.WAITING:

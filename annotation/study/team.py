@@ -8,7 +8,7 @@ from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractBaseUser
 from django.db import transaction
 
-from annotation.models import Member, Role, Study
+from annotation.models import Member, Study
 
 
 class TeamError(ValueError):
@@ -16,18 +16,10 @@ class TeamError(ValueError):
 
 
 def add(study: Study, username: str, role: str, by: AbstractBaseUser) -> Member:
-    """Take the researcher of that name into the team. Raises TeamError."""
-    _check(role)
-    username = username.strip()
-    # U+0000 is in no name, and PostgreSQL cannot even be asked for it.
-    named = get_user_model().objects.filter(username=username.replace("\0", " "))
-    user = named.filter(is_active=True).first()
+    """Add the researcher of that name to the team. Raises TeamError."""
+    user = get_user_model().objects.filter(username=username, is_active=True).first()
     if user is None:
-        raise TeamError(
-            f"There is no account {username!r}. Accounts are made in Django's admin."
-            if username
-            else "Enter the name with which they sign in."
-        )
+        raise TeamError(f"There is no account {username!r}. Accounts are made in Django's admin.")
     if user.pk == study.owner_id:
         raise TeamError(f"{user} created this study and is already its owner.")
     with transaction.atomic():
@@ -43,7 +35,6 @@ def change(study: Study, pk: int, role: str, by: AbstractBaseUser, was: str) -> 
 
     Raises TeamError, also where somebody else gave them another one meanwhile.
     """
-    _check(role)
     with transaction.atomic():
         member = _member(study, pk)
         if was != member.role:
@@ -64,11 +55,6 @@ def remove(study: Study, pk: int, by: AbstractBaseUser) -> None:
         member = _member(study, pk)
         study.events.create(what=f"{member.user} left the team, was {member.role}"[:200], by=by)
         member.delete()
-
-
-def _check(role: str) -> None:
-    if role not in Role.values:
-        raise TeamError("Choose a role: owner, analyst or payer.")
 
 
 def _member(study: Study, pk: int) -> Member:

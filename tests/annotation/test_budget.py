@@ -223,7 +223,7 @@ def test_the_budget_is_raised_while_the_study_runs_and_the_log_keeps_it(ada, stu
 def test_a_budget_that_is_no_larger_amount_is_refused_at_its_field(ada, study, amount):
     reply = ada.post(reverse("budget", args=[study.name]), {"amount": amount})
     assert reply.status_code == 422
-    assert 'id="error-amount"' in reply.content.decode()
+    assert 'id="budget-amount_error"' in reply.content.decode()
     study.refresh_from_db()
     assert study.budget == Decimal("12.00")
 

@@ -122,13 +122,13 @@ MALFORMED = [
     ("lists", {"effect": "deny", "criterion": "people", "value": "a\0b c"}, 422),
     ("seats", {"scenario": "²", "number": "1"}, 422),
     ("seats", {"scenario": "1", "number": "²"}, 422),
-    ("seats", {"scenario": "9" * 40, "number": "1"}, 404),
+    ("seats", {"scenario": "9" * 40, "number": "1"}, 422),
     ("team", {"action": "add", "username": "a\0b", "role": "payer"}, 422),
     ("team", {"action": "remove", "member": "²"}, 422),
     ("panel_new", {"name": "a\0b", "id_parameter": "id"}, 422),
     ("panel_new", {"name": "a", "id_parameter": "id", "other_code": "\0"}, 422),
-    ("prolific_plan", {"annotation_parts": "²"}, 409),
-    ("prolific_plan", {"annotation_parts": "9" * 5000}, 409),
+    ("prolific_plan", {"annotation_parts": "²"}, 422),
+    ("prolific_plan", {"annotation_parts": "9" * 5000}, 422),
 ]
 
 

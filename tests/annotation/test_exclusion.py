@@ -77,11 +77,14 @@ def test_a_scenario_never_has_more_analysed_annotators_than_seats(ada, study, se
     assert study.participations.analysed().count() == 2
 
 
-@pytest.mark.parametrize("reason", ["", "   ", "a\0b"])
-def test_a_decision_needs_a_reason(ada, study, seats, reason):
+@pytest.mark.parametrize(
+    ("reason", "sentence"),
+    [("", "Give a reason"), ("   ", "Give a reason"), ("a\0b", "Null characters are not")],
+)
+def test_a_decision_needs_a_reason(ada, study, seats, reason, sentence):
     reply = decide(ada, study, seats[1], "no", reason)
     assert reply.status_code == 422
-    assert "Give a reason" in reply.content.decode()
+    assert sentence in reply.content.decode()
     assert study.participations.analysed().count() == 2
 
 

@@ -134,10 +134,9 @@ def test_the_page_drafts_changes_and_publishes(payer, fake, study):
     }  # fmt: skip
     amounts = ("x", "NaN", "-1", "1e4", "1_000", "-Infinity", "\u0663")
     wrongs = [{"reward": one} for one in amounts]
-    for wrong in [*wrongs, {"screen_out": "1e1"}, {"places": ""}, {"places": "\u0663"}]:
+    wrongs += [{"screen_out": "1e1"}, {"places": ""}, {"places": "\u0663"}]
+    for wrong in [*wrongs, {"minutes": "0"}, {"screen_out": "2.50"}]:
         assert payer.post(form, fields | wrong).status_code == 422
-    for wrong in ({"minutes": "0"}, {"screen_out": "2.50"}):
-        assert payer.post(form, fields | wrong).status_code == 409
     payer.post(form, fields)
     payer.post(form, {"action": "publish"})
     draft.refresh_from_db()

@@ -161,7 +161,7 @@ def test_a_preview_with_the_placeholder_takes_no_seat(panel):
 @pytest.mark.parametrize(
     ("field", "value", "reason"),
     [
-        ("id_parameter", "", "id parameter"),
+        ("id_parameter", "", "This field is required"),
         ("id_parameter", "a b", "name of the parameter only"),
         ("completed_url", "connect.example.org", "begins with https"),
         ("completed_url", "https://x.org/{who}", "can appear in braces"),

@@ -8,7 +8,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods
 
 from annotation.access import study_of
-from annotation.models import PersonalLink
+from annotation.models import PersonalLink, Study
+from annotation.pages.researcher.forms.links import LinksForm
 from annotation.platforms import personal_links
 from tasks.downloads import csv_download
 
@@ -18,20 +19,27 @@ from tasks.downloads import csv_download
 def links(request: HttpRequest, name: str) -> HttpResponse:
     """GET lists them for those who may see identities; POST makes one per line of names."""
     study = study_of(request, name, "own" if request.method == "POST" else "pay")
-    problem, status = "", 200
-    if request.method == "POST":
-        try:
-            made = personal_links.make(study, request.POST.get("names", ""))
-        except personal_links.LinkError as error:
-            problem, status = str(error), 422
-        else:
-            messages.success(request, f"{len(made)} links were made.")
-            return redirect("personal_links", study.name)
+    if request.method == "GET":
+        return _page(request, study, LinksForm())
+    form = LinksForm(request.POST)
+    if not form.is_valid():
+        return _page(request, study, form)
+    try:
+        new_links = personal_links.make(study, form.cleaned_data["names"])
+    except personal_links.LinkError as error:
+        form.add_error("names", str(error))
+        return _page(request, study, form)
+    messages.success(request, f"{len(new_links)} links were made.")
+    return redirect("personal_links", study.name)
+
+
+def _page(request: HttpRequest, study: Study, form: LinksForm) -> HttpResponse:
     rows = [
         {"link": link, "state": state, "address": _address(request, link)}
         for link, state in personal_links.with_states(study)
     ]
-    context = {"study": study, "rows": rows, "problem": problem, "sent": request.POST.get("names")}
+    context = {"study": study, "rows": rows, "form": form}
+    status = 422 if form.is_bound else 200
     return render(request, "researcher/personal_links.html", context, status=status)
 
 

@@ -5,13 +5,14 @@ from datetime import timedelta
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Sum
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
 from annotation.access import study_of
 from annotation.models import PaymentBatch, Study
 from annotation.money import budget, holds, ledger, payout
+from annotation.pages.researcher.forms.pay import BatchForm, ReleaseForm
 from annotation.platforms.prolific.client import ProlificError
 from annotation.platforms.prolific.sync import sync
 from annotation.wording import in_words
@@ -25,53 +26,75 @@ def pay_page(request: HttpRequest, name: str) -> HttpResponse:
     study = study_of(request, name, "pay")
     if request.method == "GET":
         return _page(request, study)
+    action = request.POST.get("action", "")
+    if action == "release":
+        return _release(request, study)
     try:
-        messages.success(request, _act(request, study))
+        done = _prepare(request, study) if action == "prepare" else _batch(request, study, action)
     except (payout.PaymentError, ProlificError) as error:
         return _page(request, study, problem=str(error), status=409)
-    except ValueError as error:
-        return _page(request, study, problem=str(error), status=422)
+    messages.success(request, done)
     return redirect("pay", study.name)
 
 
-def _act(request: HttpRequest, study: Study) -> str:
-    """Perform the action of the pressed button; return a sentence for the page.
+def _prepare(request: HttpRequest, study: Study) -> str:
+    """Put what is due into batches; a sentence of what was done."""
+    if study.prolific_studies.exclude(external_id=None).exists():
+        for problem in sync(study).problems[:10]:
+            messages.warning(request, f"Sync with Prolific failed: {problem}")
+    batches = payout.prepare(study, request.user)
+    return f"{len(batches)} batches were prepared." if batches else "Nothing new is due."
 
-    Raises PaymentError, ProlificError, and ValueError for a release without a reason.
+
+def _batch(request: HttpRequest, study: Study, action: str) -> str:
+    """Pay a batch, mark it as paid, or cancel it; a sentence of what was done.
+
+    404 for a batch that is not the study's. Raises PaymentError, ProlificError.
     """
-    action, pk = request.POST.get("action"), request.POST.get("batch", "")
-    if action == "prepare":
-        if study.prolific_studies.exclude(external_id=None).exists():
-            for problem in sync(study).problems[:10]:
-                messages.warning(request, f"Sync with Prolific failed: {problem}")
-        made = payout.prepare(study, request.user)
-        return f"{len(made)} batches were prepared." if made else "Nothing new is due."
-    if action == "release":
-        pseudonym = request.POST.get("annotator", "")
-        one = get_object_or_404(study.participations, pseudonym=pseudonym.replace("\0", ""))
-        holds.release(one, request.POST.get("reason", ""), request.user)
-        return f"What {one} earned can be paid."
-    batch = get_object_or_404(study.payment_batches, pk=int(pk[:18]) if pk.isdecimal() else 0)
-    if action == "pay":
-        budget.check_may_spend(request.user)
-        payout.pay_batch(batch)
-        return f"Batch {batch.pk} is paid."
-    if action == "mark":
-        payout.mark_paid(batch)
-        return f"Batch {batch.pk} is marked as paid."
-    if action == "cancel":
-        payout.cancel(batch)
-        return f"Batch {batch.pk} is cancelled."
+    form = BatchForm(study, request.POST)
+    if not form.is_valid():
+        raise Http404
+    batch = form.cleaned_data["batch"]
+    match action:
+        case "pay":
+            budget.check_may_spend(request.user)
+            payout.pay_batch(batch)
+            return f"Batch {batch.pk} is paid."
+        case "mark":
+            payout.mark_paid(batch)
+            return f"Batch {batch.pk} is marked as paid."
+        case "cancel":
+            payout.cancel(batch)
+            return f"Batch {batch.pk} is cancelled."
     raise payout.PaymentError("This action does not exist.")
 
 
-def _page(request: HttpRequest, study: Study, problem: str = "", status: int = 200) -> HttpResponse:
+def _release(request: HttpRequest, study: Study) -> HttpResponse:
+    """Let what is held of an annotator be paid."""
+    form = ReleaseForm(request.POST)
+    if not form.is_valid():
+        return _page(request, study, form)
+    sent = form.cleaned_data
+    annotator = get_object_or_404(study.participations, pseudonym=sent["annotator"])
+    holds.release(annotator, sent["reason"], request.user)
+    messages.success(request, f"What {annotator} earned can be paid.")
+    return redirect("pay", study.name)
+
+
+def _page(
+    request: HttpRequest,
+    study: Study,
+    sent: ReleaseForm | None = None,
+    problem: str = "",
+    status: int = 422,
+) -> HttpResponse:
     wages = ledger.wages(ledger.settled(study))
     median = ledger.median_wage(wages)
     rate = ledger.cents(study.hourly_rate)
     context = {
         "study": study,
         "problem": problem,
+        "sent": sent,
         "wages": [
             {
                 "annotator": wage.participation,
@@ -87,16 +110,7 @@ def _page(request: HttpRequest, study: Study, problem: str = "", status: int = 2
         "paid": ledger.in_currency(sum(wage.paid for wage in wages)),
         "median": _hourly(median),
         "too_low": median is not None and median < rate,
-        "holds": [
-            {
-                "annotator": hold.participation,
-                "worked": in_words(ledger.active_time(hold.participation)),
-                "earned": ledger.in_currency(hold.earned),
-                "usual": ledger.in_currency(round(hold.usual)),
-                "waiting": ledger.in_currency(hold.waiting),
-            }
-            for hold in holds.holds(study)
-        ],
+        "holds": [_hold_row(hold, sent) for hold in holds.holds(study)],
         "times": holds.TIMES,
         "batches": [
             {"batch": batch, "amount": ledger.in_currency(batch.cents)}
@@ -104,11 +118,25 @@ def _page(request: HttpRequest, study: Study, problem: str = "", status: int = 2
                 cents=Sum("payments__entry__cents", default=0)
             )
         ],
-        "due": sum(entry.cents for entry in payout.payable(study)),
+        "due": ledger.in_currency(sum(entry.cents for entry in payout.payable(study))),
         "states": PaymentBatch.State,
     }
-    context["due"] = ledger.in_currency(context["due"])
+    status = status if sent or problem else 200
     return render(request, "researcher/pay.html", context, status=status)
+
+
+def _hold_row(hold: holds.Hold, sent: ReleaseForm | None) -> dict:
+    """What is held of one annotator, with the form that releases it."""
+    pseudonym = hold.participation.pseudonym
+    is_sent = sent is not None and sent.data.get("annotator") == pseudonym
+    return {
+        "annotator": hold.participation,
+        "form": (sent if is_sent else ReleaseForm()).in_row(pseudonym),
+        "worked": in_words(ledger.active_time(hold.participation)),
+        "earned": ledger.in_currency(hold.earned),
+        "usual": ledger.in_currency(round(hold.usual)),
+        "waiting": ledger.in_currency(hold.waiting),
+    }
 
 
 def _hourly(cents: float | None) -> str:

@@ -3,9 +3,8 @@
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.exceptions import ValidationError
 from django.db import IntegrityError, transaction
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
@@ -13,18 +12,12 @@ from django.views.decorators.http import require_GET, require_POST
 from annotation.access import study_of
 from annotation.models import Panel, ProlificStudy, Study
 from annotation.money import budget, ledger
-from annotation.money.amounts import read_amount
+from annotation.pages.fields import OnPage, by_key
+from annotation.pages.researcher.forms.platforms import DraftForm, PanelForm, PlanForm
 from annotation.platforms import panel
 from annotation.platforms.prolific import studies
-from annotation.platforms.prolific.client import Client, ProlificError
-from annotation.platforms.prolific.sync import start, sync
-from annotation.recruitment.doors import NotAdmitted
-
-PANEL_FIELDS = (
-    "name", "id_parameter", "submission_parameter", "completed_url", "completed_code", "other_url",
-    "other_code", "turned_away_url", "turned_away_code",
-)  # fmt: skip
-DRAFT_NUMBERS = ("minutes", "max_minutes", "places")
+from annotation.platforms.prolific.client import ProlificError
+from annotation.platforms.prolific.sync import start_by_hand, sync
 
 
 @login_required
@@ -34,37 +27,59 @@ def recruiters(request: HttpRequest, name: str) -> HttpResponse:
     return _page(request, study_of(request, name, "own"))
 
 
-def _page(request: HttpRequest, study: Study, status: int = 200, **said: object) -> HttpResponse:
+def _page(
+    request: HttpRequest,
+    study: Study,
+    sent: OnPage | None = None,
+    draft: ProlificStudy | None = None,
+    problem: str = "",
+    status: int = 422,
+) -> HttpResponse:
+    """`sent` is the form to be shown with its errors: that of a `draft`, or another one."""
+
     def address(code: str) -> str:
         return request.build_absolute_uri(reverse("landing", args=[code]))
 
     preset = panel.PRESETS.get(request.GET.get("preset", ""), panel.PRESETS["other"])
+    forms = {draft.pk: sent} if draft else {}
+    first = {name: getattr(preset, name) for name in panel.PRESET_FIELDS} | {"name": preset.title}
     context = {
         "study": study,
+        "sent": sent,
+        "problem": problem,
         "open_link": address(study.link_code),
-        "panels": [{"panel": one, "address": address(one.code)} for one in study.panels.all()],
+        "panels": [
+            {"panel": platform, "address": address(platform.code)}
+            for platform in study.panels.all()
+        ],
         "presets": panel.PRESETS,
         "preset": preset,
-        "on_prolific": [_prolific_row(one) for one in study.prolific_studies.all()],
+        "on_prolific": [
+            _prolific_row(there, forms.get(there.pk) or DraftForm(there))
+            for there in study.prolific_studies.all()
+        ],
         "has_token": bool(settings.PROLIFIC_TOKEN),
         "may_draft": study.status == "open"
         and not study.prolific_studies.exclude(external_id=None).exists(),
         "webhook": request.build_absolute_uri(reverse("prolific_webhook")),
-        "sent": request.POST.dict() if said else {},
     }
-    return render(request, "researcher/recruiters.html", context | said, status=status)
+    context |= by_key(PanelForm(initial=first), PlanForm(), sent=sent)
+    status = status if sent or problem else 200
+    return render(request, "researcher/recruiters.html", context, status=status)
 
 
-def _prolific_row(one: ProlificStudy) -> dict:
+def _prolific_row(there: ProlificStudy, form: OnPage) -> dict:
+    submissions = there.submissions
     return {
-        "study": one,
-        "scenarios": list(one.scenarios.select_related("task")),
-        "reward": ledger.in_currency(one.reward_cents),
-        "screen_out": ledger.in_currency(one.screen_out_cents),
-        "submissions": one.submissions.count(),
-        "free": studies.free_seats(one),
-        "not_confirmed": one.submissions.filter(verified=False).select_related("participation"),
-        "not_asked": one.submissions.filter(verified=None).count(),
+        "study": there,
+        "form": form,
+        "scenarios": list(there.scenarios.select_related("task")),
+        "reward": ledger.in_currency(there.reward_cents),
+        "screen_out": ledger.in_currency(there.screen_out_cents),
+        "submissions": submissions.count(),
+        "free": studies.free_seats(there),
+        "not_confirmed": submissions.filter(verified=False).select_related("participation"),
+        "not_asked": submissions.filter(verified=None).count(),
     }
 
 
@@ -73,21 +88,16 @@ def _prolific_row(one: ProlificStudy) -> dict:
 def panel_new(request: HttpRequest, name: str) -> HttpResponse:
     """Another platform, with its parameter and its way back."""
     study = study_of(request, name, "own")
-    made = Panel(study=study, **{f: request.POST.get(f, "").strip() for f in PANEL_FIELDS})
+    form = PanelForm(request.POST, instance=Panel(study=study))
+    if not form.is_valid():
+        return _page(request, study, form)
     try:
-        panel.check(made)
-        made.full_clean(exclude=["study", "code"])
         with transaction.atomic():
-            made.save()
-    except ValidationError as error:
-        problems = [
-            f"{field.replace('_', ' ')}: {' '.join(texts)}"
-            for field, texts in error.message_dict.items()
-        ]
-        return _page(request, study, status=422, panel_problems=problems)
+            platform = form.save()
     except IntegrityError:
-        return _page(request, study, status=422, panel_problems=["name: this study has it already"])
-    return redirect("panel_visit", study.name, made.pk)
+        form.add_error("name", "This study has a platform of this name already.")
+        return _page(request, study, form)
+    return redirect("panel_visit", study.name, platform.pk)
 
 
 @login_required
@@ -95,29 +105,12 @@ def panel_new(request: HttpRequest, name: str) -> HttpResponse:
 def panel_visit(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """A test visit: what an address leads to, and back; it takes no seat and stores nothing."""
     study = study_of(request, name, "own")
-    one = get_object_or_404(study.panels, pk=pk)
-    query = request.GET.get("query")
-    if query is None:
-        query = f"{one.id_parameter}=TEST-PERSON"
-        if one.submission_parameter:
-            query += f"&{one.submission_parameter}=TEST-SUBMISSION"
-    visit = QueryDict(query.lstrip("?"))
-    door, who, problem = panel.PanelDoor(one), None, ""
-    try:
-        who = door.read(visit)
-    except NotAdmitted as refused:
-        problem = str(refused)
+    platform = get_object_or_404(study.panels, pk=pk)
     context = {
         "study": study,
-        "panel": one,
-        "address": request.build_absolute_uri(reverse("landing", args=[one.code])),
-        "query": query,
-        "who": who,
-        "problem": problem,
-        "is_preview": door.is_placeholder(visit),
-        "completed": door.exit("completed", who, "OWN-CODE") if who else None,
-        "not_qualified": door.exit("not_qualified", who, "OWN-CODE") if who else None,
-        "turned_away": door.exit("study_full", who, "OWN-CODE") if who else None,
+        "panel": platform,
+        "address": request.build_absolute_uri(reverse("landing", args=[platform.code])),
+        "visit": panel.visit(platform, request.GET.get("query")),
     }
     return render(request, "researcher/panel.html", context)
 
@@ -127,61 +120,52 @@ def panel_visit(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 def prolific_plan(request: HttpRequest, name: str) -> HttpResponse:
     """Draft the studies on Prolific from the design."""
     study = study_of(request, name, "own")
-    parts = request.POST.get("annotation_parts", "0")
+    form = PlanForm(request.POST)
+    if not form.is_valid():
+        return _page(request, study, form)
     try:
-        studies.plan(study, int(parts[:18]) if parts.isdecimal() else -1, request.user)
+        studies.plan(study, form.cleaned_data["annotation_parts"], request.user)
     except studies.PlanError as error:
-        return _page(request, study, status=409, problem=str(error))
+        return _page(request, study, problem=str(error), status=409)
     return redirect("recruiters", study.name)
 
 
 @login_required
 @require_POST
 def prolific_study(request: HttpRequest, name: str, pk: int) -> HttpResponse:
-    """Change a draft, or create and publish it on Prolific."""
+    """Change a draft, create and publish it on Prolific, or start it again there."""
     study = study_of(request, name, "own")
     draft = get_object_or_404(study.prolific_studies, pk=pk)
+    action = request.POST.get("action")
+    if action not in ("publish", "start"):
+        return _change(request, study, draft)
     try:
-        if request.POST.get("action") == "publish":
+        if action == "publish":
             budget.check_may_spend(request.user)
             budget.check_publication(study, studies.rewards(draft))
-            root = request.build_absolute_uri("/")
-            studies.create(draft, root)
+            studies.create(draft, request.build_absolute_uri("/"))
             messages.success(request, f"{draft.name} is published on Prolific.")
-        elif request.POST.get("action") == "start":
-            if not draft.external_id or draft.status != "PAUSED":
-                raise studies.PlanError(f"{draft.name} is not paused on Prolific.")
-            start(draft, Client())
-            messages.success(request, f"{draft.name} was restarted on Prolific.")
         else:
-            try:
-                fields = _draft_fields(request)
-            except studies.PlanError as error:
-                return _page(request, study, status=422, problem=str(error))
-            studies.change(draft, fields)
-            messages.success(request, f"{draft.name} was changed.")
+            start_by_hand(draft)
+            messages.success(request, f"{draft.name} was restarted on Prolific.")
     except (studies.PlanError, budget.BudgetError, ProlificError) as error:
-        return _page(request, study, status=409, problem=str(error))
+        return _page(request, study, problem=str(error), status=409)
     return redirect("recruiters", study.name)
 
 
-def _draft_fields(request: HttpRequest) -> dict[str, int | str | bool]:
-    """The fields of the form. Raises PlanError, naming the field."""
-    fields: dict[str, int | str | bool] = {
-        "name": request.POST.get("name", "").strip(),
-        "signed": request.POST.get("signed") == "on",
-    }
-    for name in DRAFT_NUMBERS:
-        text = request.POST.get(name, "")
-        if not text.isascii() or not text.isdecimal() or len(text) > 6:
-            raise studies.PlanError(f"{name.replace('_', ' ')}: write a whole number.")
-        fields[name] = int(text)
-    for name in ("reward", "screen_out"):
-        try:
-            fields[f"{name}_cents"] = ledger.cents(read_amount(request.POST.get(name, "")))
-        except ValueError as error:
-            raise studies.PlanError(f"{name.replace('_', ' ')}: {error}") from None
-    return fields
+def _change(request: HttpRequest, study: Study, draft: ProlificStudy) -> HttpResponse:
+    form = DraftForm(draft, request.POST)
+    if not form.is_valid():
+        return _page(request, study, form, draft)
+    try:
+        studies.change(draft, form.values())
+    except studies.PlanError as error:
+        if draft.external_id:
+            return _page(request, study, problem=str(error), status=409)
+        form.add_error(error.field, str(error))
+        return _page(request, study, form, draft)
+    messages.success(request, f"{draft.name} was changed.")
+    return redirect("recruiters", study.name)
 
 
 @login_required
@@ -192,7 +176,7 @@ def prolific_sync(request: HttpRequest, name: str) -> HttpResponse:
     try:
         done = sync(study)
     except ProlificError as error:
-        return _page(request, study, status=409, problem=str(error))
+        return _page(request, study, problem=str(error), status=409)
     messages.success(request, f"{done}.")
     for problem in done.problems[:10]:
         messages.warning(request, f"Not synced: {problem}")

@@ -31,20 +31,20 @@ def scenario_preview(
 ) -> HttpResponse:
     """GET shows an example; POST shows what its reveal (training) or the next one would be."""
     study = study_of(request, name, "read")
-    one = get_object_or_404(study.scenarios.select_related("task", "study"), pk=scenario)
-    split = _split(one, step)
+    chosen = get_object_or_404(study.scenarios.select_related("task", "study"), pk=scenario)
+    split = _split(chosen, step)
     total = split.examples.count()
     page = TurnPage(
-        card=one.task.card,
+        card=chosen.task.card,
         example=get_object_or_404(split.examples, position=position),
         step=step,
         number=position + 1,
         total=total,
-        key=f"preview-{one.pk}-{step}-{position}",
-        answer_url=_address(one, step, position),
-        continue_url=_following(one, step, position, total),
-        shows_examples=one.shows_help_examples,
-        training_total=one.shots,
+        key=f"preview-{chosen.pk}-{step}-{position}",
+        answer_url=_address(chosen, step, position),
+        continue_url=_following(chosen, step, position, total),
+        shows_examples=chosen.shows_help_examples,
+        training_total=chosen.shots,
         preview=True,
     )
     return show(request, page)

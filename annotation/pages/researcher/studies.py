@@ -14,6 +14,7 @@ from annotation.access import study_of
 from annotation.models import Study
 from annotation.money import budget
 from annotation.monitoring import progress
+from annotation.pages.fields import is_shown_again
 from annotation.pages.researcher.forms.study import StudyForm
 from annotation.study import design, lifecycle
 from tasks.models import Task
@@ -56,7 +57,7 @@ def _edit(request: HttpRequest, study: Study) -> HttpResponse:
     form = StudyForm(request.POST or None, instance=study)
     context = {"form": form, "is_new": study.pk is None, "has_tasks": Task.objects.exists()}
     status = 422 if form.is_bound else 200
-    if "show_again" in request.POST:
+    if is_shown_again(request):
         # What was sent after the session had ended: to be looked at first.
         status = 200
     elif form.is_bound and form.is_valid():
@@ -74,27 +75,27 @@ def _edit(request: HttpRequest, study: Study) -> HttpResponse:
 @require_GET
 def study(request: HttpRequest, name: str) -> HttpResponse:
     """One study: status, link, seats of each scenario, who took part."""
-    one = study_of(request, name, "see")
-    return render(request, "researcher/study.html", study_page(request, one))
+    context = study_page(request, study_of(request, name, "see"))
+    return render(request, "researcher/study.html", context)
 
 
-def study_page(request: HttpRequest, one: Study) -> dict:
+def study_page(request: HttpRequest, study: Study) -> dict:
     """What the page of a study shows, in a fixed number of queries."""
     participations = (
-        one.participations.select_related("scenario__task")
+        study.participations.select_related("scenario__task")
         .defer("training_order", "annotation_order", "checks")
         .order_by("-arrived_at", "-pk")
     )
     page = Paginator(participations, progress.PER_PAGE).get_page(request.GET.get("page"))
     return {
-        "study": one,
-        "actions": lifecycle.allowed_actions(one),
-        "missing": design.missing(one) if one.is_draft else [],
-        "notice": budget.notice(one),
-        "link": request.build_absolute_uri(reverse("landing", args=[one.link_code])),
-        "progress": progress.for_study(one),
+        "study": study,
+        "actions": lifecycle.allowed_actions(study),
+        "missing": design.missing(study) if study.is_draft else [],
+        "notice": budget.notice(study),
+        "link": request.build_absolute_uri(reverse("landing", args=[study.link_code])),
+        "progress": progress.for_study(study),
         "page": page,
-        "participations": progress.participation_rows(one, list(page)),
+        "participations": progress.participation_rows(study, list(page)),
     }
 
 
@@ -102,13 +103,13 @@ def study_page(request: HttpRequest, one: Study) -> dict:
 @require_GET
 def study_progress(request: HttpRequest, name: str) -> HttpResponse:
     """What the study's page asks for every few seconds: 204 while nothing has changed."""
-    one = study_of(request, name, "see")
+    study = study_of(request, name, "see")
     if not request.htmx:
-        return redirect("study", one.name)
-    found = progress.for_study(one)
-    if found.version == request.GET.get("seen"):
+        return redirect("study", study.name)
+    current = progress.for_study(study)
+    if current.version == request.GET.get("seen"):
         return HttpResponse(status=204)
-    context = {"study": one, "progress": found}
+    context = {"study": study, "progress": current}
     return render(request, "researcher/_progress.html", context)
 
 
@@ -116,11 +117,11 @@ def study_progress(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def study_status(request: HttpRequest, name: str) -> HttpResponse:
     """Open, pause, reopen, close, back to draft."""
-    one = study_of(request, name, "own")
+    study = study_of(request, name, "own")
     try:
-        lifecycle.change_status(one, request.POST.get("action", ""), request.user)
+        lifecycle.change_status(study, request.POST.get("action", ""), request.user)
     except design.DesignError as error:
-        context = study_page(request, one) | {"problem": str(error)}
+        context = study_page(request, study) | {"problem": str(error)}
         return render(request, "researcher/study.html", context, status=409)
-    messages.success(request, f"The study is {one.status} now.")
-    return redirect("study", one.name)
+    messages.success(request, f"The study is {study.status} now.")
+    return redirect("study", study.name)

@@ -9,23 +9,19 @@ from uuid import UUID
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
+from annotation.access import upload_of
 from annotation.models import Step
+from annotation.pages.researcher.forms.tasks import CardForm, RemoveForm
 from annotation.pages.researcher.preview import show
 from annotation.pages.worker.turn import TurnPage
 from tasks import data_report, disk, teams, uploads
-from tasks.importing import CLUES
 from tasks.models import Example, Task, TaskUpload
 from tasks.polling import go_to, poll
-
-
-def upload_of(request: HttpRequest, pk: UUID) -> TaskUpload:
-    """The upload if it belongs to the researcher who asks; else 404."""
-    return get_object_or_404(TaskUpload.objects.select_related("job"), pk=pk, owner=request.user)
 
 
 @uploads.takes_files(uploads.MAX_BYTES)
@@ -35,45 +31,35 @@ def upload_of(request: HttpRequest, pk: UUID) -> TaskUpload:
 def task_import(request: HttpRequest) -> HttpResponse:
     """GET shows the form and unfinished imports; POST stores the files and redirects to them."""
     if request.method == "GET":
-        return _form(request, TaskUpload())
+        return _form(request, CardForm())
     uploads.drop_old()
-    upload = TaskUpload(owner=request.user, card_name=request.POST.get("card", ""))
-    problem = _amiss(request)
-    if not problem and not request.FILES:
-        problem = "Choose the files of a task first."
-    if problem:
-        return _form(request, upload, [problem])
-    upload.save()
+    form, files = CardForm(request.POST), request.FILES.getlist("files")
+    if not form.is_valid():
+        return _form(request, form)
+    if not files:
+        return _form(request, form, ["Choose the files of a task first."])
+    upload = TaskUpload.objects.create(owner=request.user, card_name=form.cleaned_data["card"])
     try:
-        uploads.add(upload, request.FILES.getlist("files"))
+        uploads.add(upload, files)
     except disk.DiskFull as error:
         uploads.drop(upload)
-        return _form(request, upload, [str(error)])
+        return _form(request, form, [str(error)])
     if not uploads.names(upload):
         refused = upload.refused or ["None of these files is part of a task."]
         uploads.drop(upload)
-        return _form(request, upload, refused)
+        return _form(request, form, refused)
     uploads.start_check(upload, request.user)
     return go_to(request, _address(upload))
 
 
-def _form(
-    request: HttpRequest, upload: TaskUpload, refused: list[str] | None = None
-) -> HttpResponse:
+def _form(request: HttpRequest, form: CardForm, refused: list[str] | None = None) -> HttpResponse:
     context = {
-        "upload": upload,
+        "form": form,
         "refused": refused,
-        "cards": list(CLUES),
         "max_bytes": uploads.MAX_BYTES,
         "begun": TaskUpload.objects.filter(owner=request.user),
     }
-    return render(request, "researcher/import.html", context, status=422 if refused else 200)
-
-
-def _amiss(request: HttpRequest) -> str:
-    """What is wrong with the request as a whole, before any file is looked at."""
-    card = request.POST.get("card", "")
-    return "" if not card or card in CLUES else "Choose one of the cards in the list."
+    return render(request, "researcher/import.html", context, status=422 if form.is_bound else 200)
 
 
 def _address(upload: TaskUpload) -> str:
@@ -93,7 +79,11 @@ def task_upload(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _page(
-    request: HttpRequest, upload: TaskUpload, refused: list[str] | None = None, status: int = 422
+    request: HttpRequest,
+    upload: TaskUpload,
+    refused: list[str] | None = None,
+    form: CardForm | None = None,
+    status: int = 422,
 ) -> HttpResponse:
     job, seen = upload.job, uploads.checked(upload)
     is_check = job is not None and job.kind == uploads.CHECK
@@ -107,7 +97,7 @@ def _page(
         "problems": uploads.problems(upload),
         "not_taken": upload.refused,
         "refused": refused,
-        "cards": list(CLUES),
+        "form": form or CardForm(initial={"card": upload.card_name}),
         "max_bytes": uploads.MAX_BYTES,
     }
     if seen:
@@ -125,7 +115,7 @@ def _page(
             "shown": seen["shown"],
         }
     template = "researcher/import_upload.html"
-    return render(request, template, context, status=status if refused else 200)
+    return render(request, template, context, status=status if refused or form else 200)
 
 
 def _may_change(upload: TaskUpload) -> bool:
@@ -143,20 +133,31 @@ def task_upload_files(request: HttpRequest, pk: UUID) -> HttpResponse:
     if not _may_change(upload):
         messages.error(request, "It is being imported: its files can no longer be changed.")
         return go_to(request, _address(upload))
-    problem = _amiss(request)
-    card, files = request.POST.get("card", ""), request.FILES.getlist("files")
     if "remove" in request.POST:
-        uploads.remove(upload, request.POST["remove"])
-    elif problem or (not files and card == upload.card_name):
-        return _page(request, upload, [problem or "Choose files to add, or another card."])
-    else:
-        upload.card_name = card
-        try:
-            uploads.add(upload, files)
-        except disk.DiskFull as error:
-            return _page(request, upload, [str(error)])
+        form = RemoveForm(request.POST)
+        if not form.is_valid():
+            return _page(request, upload, ["There is no such file."])
+        uploads.remove(upload, form.cleaned_data["remove"])
+    elif refusal := _add(request, upload):
+        return refusal
     uploads.start_check(upload, request.user)
     return go_to(request, _address(upload))
+
+
+def _add(request: HttpRequest, upload: TaskUpload) -> HttpResponse | None:
+    """Take the files and the card that were sent; else the page that says what is wrong."""
+    form, files = CardForm(request.POST), request.FILES.getlist("files")
+    if not form.is_valid():
+        return _page(request, upload, form=form)
+    card = form.cleaned_data["card"]
+    if not files and card == upload.card_name:
+        return _page(request, upload, ["Choose files to add, or another card."], form)
+    upload.card_name = card
+    try:
+        uploads.add(upload, files)
+    except disk.DiskFull as error:
+        return _page(request, upload, [str(error)], form)
+    return None
 
 
 @login_required
@@ -193,8 +194,8 @@ def _imported(request: HttpRequest, upload: TaskUpload) -> HttpResponse | None:
         return None
     done = job.result[0]
     uploads.drop(upload)
-    said = "is imported" if done["created"] else "already existed with identical content"
-    messages.success(request, f"{done['name']} v{done['version']} {said}.")
+    outcome = "is imported" if done["created"] else "already existed with identical content"
+    messages.success(request, f"{done['name']} v{done['version']} {outcome}.")
     return go_to(request, reverse("task", args=[done["name"], done["version"]]))
 
 
@@ -215,13 +216,15 @@ def task_upload_preview(request: HttpRequest, pk: UUID, number: int) -> HttpResp
     shown = uploads.checked(upload).get("shown", [])
     if not 1 <= number <= len(shown):
         raise Http404
-    one = shown[number - 1]
-    of_step = [place for place, other in enumerate(shown, 1) if other["step"] == one["step"]]
+    example = shown[number - 1]
+    of_step = [place for place, other in enumerate(shown, 1) if other["step"] == example["step"]]
     last = number == len(shown)
     page = TurnPage(
         card=uploads.card_of(upload),
-        example=Example(context=one["context"], question=one["question"], gold=one["gold"]),
-        step=one["step"],
+        example=Example(
+            context=example["context"], question=example["question"], gold=example["gold"]
+        ),
+        step=example["step"],
         number=of_step.index(number) + 1,
         total=len(of_step),
         key=f"preview-{upload.pk}-{upload.revision}-{number}",

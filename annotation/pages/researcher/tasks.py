@@ -1,22 +1,18 @@
 """Pages of tasks: the list, one task with its data report, its team and attention checks."""
 
-import tempfile
-from pathlib import Path
-
 from django.contrib.auth.decorators import login_required
 from django.db.models import Count
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.utils.text import get_valid_filename
 from django.views.decorators.http import require_GET, require_POST
 
+from annotation.pages.fields import PageForm, by_key
+from annotation.pages.researcher.forms.tasks import MAX_CHECKS, ChecksForm
+from annotation.pages.researcher.forms.team import TaskMemberForm
 from annotation.steps import attention_checks
 from tasks import checking, data_report, teams, uploads
 from tasks.formats import FormatError
 from tasks.models import Split, Task, TaskMember
-
-LARGEST_CHECKS = 1_000_000  # bytes
-LONGEST_NAME = 200  # bytes; file systems take 255
 
 
 @login_required
@@ -33,59 +29,65 @@ def task(request: HttpRequest, name: str, version: int) -> HttpResponse:
 
 
 def _task_page(
-    request: HttpRequest, one: Task, problem: str = "", team_problem: str = "", status: int = 200
+    request: HttpRequest,
+    its: Task,
+    sent: PageForm | None = None,
+    problem: str = "",
+    status: int = 422,
 ) -> HttpResponse:
     context = {
-        "task": one,
-        "splits": one.splits.annotate(size=Count("examples")),
-        "report_lines": data_report.lines(one.report),
-        "has_checks": one.splits.filter(kind=Split.Kind.CHECK).exists(),
-        "versions": Task.objects.filter(name=one.name).exclude(pk=one.pk),
-        "owner": teams.owner(one.name),
-        "members": TaskMember.objects.filter(task_name=one.name).select_related("user"),
-        "may_change": teams.may_change(one.name, request.user),
+        "task": its,
+        "sent": sent,
         "problem": problem,
-        "team_problem": team_problem,
+        "splits": its.splits.annotate(size=Count("examples")),
+        "report_lines": data_report.lines(its.report),
+        "has_checks": its.splits.filter(kind=Split.Kind.CHECK).exists(),
+        "versions": Task.objects.filter(name=its.name).exclude(pk=its.pk),
+        "owner": teams.owner(its.name),
+        "members": TaskMember.objects.filter(task_name=its.name).select_related("user"),
+        "may_change": teams.may_change(its.name, request.user),
     }
+    context |= by_key(TaskMemberForm(), ChecksForm(), sent=sent)
+    status = status if sent or problem else 200
     return render(request, "researcher/task.html", context, status=status)
 
 
 @login_required
 @require_POST
 def task_team(request: HttpRequest, name: str, version: int) -> HttpResponse:
-    """Take somebody into the team of a task."""
-    one = get_object_or_404(Task, name=name, version=version)
+    """Add somebody to the team of a task."""
+    its = get_object_or_404(Task, name=name, version=version)
+    form = TaskMemberForm(request.POST)
+    if not form.is_valid():
+        return _task_page(request, its, form)
     try:
-        teams.add(one.name, request.POST.get("username", ""), request.user)
+        teams.add(its.name, form.cleaned_data["username"], request.user)
     except teams.NotInTeam as error:
-        return _task_page(request, one, team_problem=str(error), status=403)
+        return _task_page(request, its, problem=str(error), status=403)
     except teams.TeamError as error:
-        return _task_page(request, one, team_problem=str(error), status=422)
+        form.add_error("username", str(error))
+        return _task_page(request, its, form)
     return redirect("task", name, version)
 
 
-@uploads.takes_files(10 * LARGEST_CHECKS)  # what is a little too large is told at its field
+@uploads.takes_files(10 * MAX_CHECKS)  # one that is a little too large gets its error
 @login_required
 @require_POST
 def task_checks(request: HttpRequest, name: str, version: int) -> HttpResponse:
     """Attach a file of attention checks to a task."""
-    one = get_object_or_404(Task, name=name, version=version)
+    its = get_object_or_404(Task, name=name, version=version)
     if not teams.may_change(name, request.user):
-        return _task_page(request, one, problem=str(teams.NotInTeam(name)), status=403)
-    sent = request.FILES.get("checks")
-    if sent is None or sent.size > LARGEST_CHECKS:
-        return _task_page(request, one, problem="Choose a file of at most 1 MB.", status=422)
-    filename = get_valid_filename(sent.name)
-    if len(filename.encode()) > LONGEST_NAME:
-        problem = f"The name of the file is longer than {LONGEST_NAME} bytes."
-        return _task_page(request, one, problem=problem, status=422)
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / filename
-        path.write_bytes(sent.read())
-        try:
-            attention_checks.import_checks(one, path)
-        except FormatError as error:
-            return _task_page(request, one, problem=str(error), status=422)
-        except checking.Busy as error:
-            return _task_page(request, one, problem=str(error), status=503)
+        return _task_page(request, its, problem=str(teams.NotInTeam(name)), status=403)
+    form = ChecksForm(request.POST, request.FILES)
+    if not form.is_valid():
+        return _task_page(request, its, form)
+    file = form.cleaned_data["checks"]
+    try:
+        attention_checks.import_upload(its, file.name, file.read())
+    except FormatError as error:
+        form.add_error("checks", str(error))
+        return _task_page(request, its, form)
+    except checking.Busy as error:
+        form.add_error("checks", str(error))
+        return _task_page(request, its, form, status=503)
     return redirect("task", name, version)

@@ -2,12 +2,15 @@
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import AbstractBaseUser
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from annotation.access import study_of
-from annotation.models import Role, Study
+from annotation.models import Study
+from annotation.pages.fields import PageForm, by_key
+from annotation.pages.researcher.forms.team import MemberForm, RemovalForm, RoleForm
 from annotation.study import team as members
 
 
@@ -16,36 +19,52 @@ from annotation.study import team as members
 def team(request: HttpRequest, name: str) -> HttpResponse:
     """GET shows who is in the team; POST adds somebody, changes a role, or removes somebody."""
     study = study_of(request, name, "own")
-    problem = ""
-    if request.method == "POST":
-        try:
-            _act(request, study)
-        except members.TeamError as error:
-            problem = str(error)
-        else:
-            messages.success(request, "The team was changed.")
-            still = Study.objects.visible_to(request.user, "own").filter(pk=study.pk).exists()
-            return redirect("team", study.name) if still else redirect("studies")
-    context = {
-        "study": study,
-        "members": study.members.select_related("user"),
-        "roles": Role.choices,
-        "problem": problem,
-        "sent": request.POST.dict() if problem else {},
-    }
-    return render(request, "researcher/team.html", context, status=422 if problem else 200)
-
-
-def _act(request: HttpRequest, study: Study) -> None:
-    """Perform the action of the pressed button. Raises TeamError."""
-    role, member = request.POST.get("role", ""), request.POST.get("member", "")
-    pk = int(member[:18]) if member.isascii() and member.isdigit() else 0
+    if request.method == "GET":
+        return _page(request, study)
     match request.POST.get("action"):
         case "add":
-            members.add(study, request.POST.get("username", ""), role, request.user)
+            form: PageForm = MemberForm(request.POST)
         case "change":
-            members.change(study, pk, role, request.user, request.POST.get("was", ""))
+            form = RoleForm(study, request.POST)
         case "remove":
-            members.remove(study, pk, request.user)
+            form = RemovalForm(study, request.POST)
         case _:
-            raise members.TeamError("This action does not exist.")
+            return _page(request, study, problem="This action does not exist.", status=422)
+    if not form.is_valid() or not _change(form, study, request.user):
+        return _page(request, study, form, status=422)
+    messages.success(request, "The team was changed.")
+    is_owner = Study.objects.visible_to(request.user, "own").filter(pk=study.pk).exists()
+    return redirect("team", study.name) if is_owner else redirect("studies")
+
+
+def _change(form: PageForm, study: Study, by: AbstractBaseUser) -> bool:
+    """Do what was pressed; where it cannot be done the form says why."""
+    sent, field = form.cleaned_data, None
+    try:
+        if isinstance(form, MemberForm):
+            field = "username"
+            members.add(study, sent["username"], sent["role"], by)
+        elif isinstance(form, RoleForm):
+            field = "role"
+            members.change(study, sent["member"].pk, sent["role"], by, sent["was"])
+        else:
+            members.remove(study, sent["member"].pk, by)
+    except members.TeamError as error:
+        form.add_error(field, str(error))
+    return form.is_valid()
+
+
+def _page(
+    request: HttpRequest,
+    study: Study,
+    sent: PageForm | None = None,
+    problem: str = "",
+    status: int = 200,
+) -> HttpResponse:
+    rows = []
+    for member in study.members.select_related("user"):
+        is_theirs = isinstance(sent, RoleForm) and sent.is_about(member)
+        rows.append((member, (sent if is_theirs else RoleForm(study)).in_row(member)))
+    context = {"study": study, "rows": rows, "sent": sent, "problem": problem}
+    context |= by_key(MemberForm(), sent=sent)
+    return render(request, "researcher/team.html", context, status=status)

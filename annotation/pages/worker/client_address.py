@@ -16,11 +16,11 @@ def client_address(request: HttpRequest) -> str | None:
     Of an IPv6 address the first 64 bits, as one client has all the rest: "2001:db8:1:2::".
     """
     sender = request.META.get("REMOTE_ADDR", "")
-    said = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]
+    entries = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]
     hops = settings.TRUSTED_PROXIES
     # Fewer entries than proxies: the request came past them, so it speaks for itself alone.
-    if 0 < hops <= len(said):
-        return _normalised(said[-hops]) or _normalised(sender)
+    if 0 < hops <= len(entries):
+        return _normalised(entries[-hops]) or _normalised(sender)
     return _normalised(sender)
 
 

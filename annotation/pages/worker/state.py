@@ -1,17 +1,18 @@
 """What a participation's page shows, whatever its state: consent, instructions, turn, wait, end."""
 
 from datetime import timedelta
+from typing import Any
 
 from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import MAY_RESUME, ExitAnswers, Participation, Scenario, Status, Step, Turn
 from annotation.money import ledger
+from annotation.pages.worker.forms import ComprehensionForm, ExitForm
 from annotation.pages.worker.turn import TurnPage, reveal_page
 from annotation.platforms.registry import exit_of
 from annotation.recruitment import seats
 from annotation.steps import comprehension, qualification, training_step
-from annotation.study import gates
 from annotation.study.consent_text import as_html
 from annotation.wording import in_words
 
@@ -94,7 +95,7 @@ def _instructions(participation: Participation) -> dict:
     }
     if comprehension.is_open(participation):
         left = study.comprehension_attempts - participation.comprehension_attempts_used
-        page["questions"] = gates.parse(study.comprehension_questions)
+        page["questions_form"] = ComprehensionForm(study)
         page["attempts_left"] = left
         page["comprehend_url"] = reverse("comprehend", args=[token])
     return page
@@ -126,9 +127,8 @@ def _finished(participation: Participation) -> dict:
         "worked": in_words(worked),
         "next_task": seats.next_task_is_offered(participation),
         "next_task_url": reverse("next_task", args=[token]),
-        "questionnaire": ExitAnswers if asks else None,
+        "exit_form": ExitForm() if asks else None,
         "questionnaire_url": reverse("questionnaire", args=[token]),
-        "choices": ExitAnswers.SeenBefore.choices,
     }
 
 
@@ -138,7 +138,7 @@ def earned_in_words(participation: Participation) -> str:
     return f"{ledger.in_currency(total)} {participation.study.currency}" if total else ""
 
 
-def turn_page(participation: Participation, turn: Turn, **said) -> TurnPage:
+def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPage:
     """The page of a turn: its question, or (training step, answered) its reveal."""
     scenario = participation.scenario
     card = scenario.task.card
@@ -168,7 +168,7 @@ def turn_page(participation: Participation, turn: Turn, **said) -> TurnPage:
         currency=currency,
         max_paid_seconds=None if max_hours is None else int(max_hours * 3600),
         reveal=revealed,
-        **said,
+        **shown,
     )
 
 

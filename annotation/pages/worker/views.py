@@ -19,11 +19,13 @@ from django_htmx.http import HttpResponseClientRedirect
 
 from annotation import access
 from annotation.models import Answer, Participation, Status, Turn
-from annotation.money import ledger
+from annotation.pages.fields import PageForm, by_key
 from annotation.pages.worker import start_limit
 from annotation.pages.worker.client_address import client_address
+from annotation.pages.worker.forms import ComprehensionForm, ConsentForm, ExitForm, turn_of
+from annotation.pages.worker.landing import landing_page
 from annotation.pages.worker.state import page_outside_turns, turn_page
-from annotation.platforms.registry import exit_of
+from annotation.platforms import registry
 from annotation.recruitment import seats
 from annotation.recruitment.doors import Exit, NotAdmitted
 from annotation.steps import (
@@ -36,13 +38,6 @@ from annotation.steps import (
 )
 from annotation.steps import exit_questionnaire as questionnaire
 from tasks.spans import AnswerError
-
-ENDED = (
-    Status.COMPLETED,
-    Status.SCREENED_OUT,
-    Status.WITHDRAWN,
-    Status.REJECTED,
-)
 
 
 def worker_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -63,78 +58,18 @@ def worker_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 def landing(request: HttpRequest, code: str) -> HttpResponse:
     """What it is, how long it takes, what it pays; Start, or why there is no seat."""
     arrival = access.arrival(request, code)
-    return _landing(request, arrival, _begun(arrival))
-
-
-def _begun(arrival: access.Arrival) -> Participation | None:
-    """What this visitor is at here, or would go on with; perhaps somebody else's of that id."""
-    theirs = arrival.study.participations.filter(worker__key=arrival.key).order_by("-pk")
-    return theirs.live().first() or theirs.expired_at_work().first()
+    return _landing(request, arrival, arrival.begun())
 
 
 def _landing(
     request: HttpRequest,
     arrival: access.Arrival,
-    live: Participation | None = None,
+    begun: Participation | None = None,
     refused: str = "",
     status: int = 200,
 ) -> HttpResponse:
-    study, door = arrival.study, arrival.door
-    state = refused or _refusal(request, arrival) or "open"
-    ended = None if live or state in ("open", "busy") else _ended(arrival)
-    # What an id alone leads to is shown in the browser that began it, and nowhere else.
-    if (live and not arrival.owns(live)) or (ended and not arrival.owns(ended)):
-        live, ended, state = None, None, "elsewhere"
-    may_start = state in ("open", "busy")
-    address = reverse("start", args=[request.resolver_match.kwargs["code"]])
-    by_platform = bool(arrival.who and arrival.who.submission)
-    outcome = "incompatible_device" if state == "device" else "study_full"
-    page = {
-        "title": study.title,
-        "what": sorted({s.task.card.description for s in study.scenarios.select_related("task")}),
-        "minutes": study.estimated_minutes,
-        "rate": ledger.promise(study),
-        "idle_limit_hours": study.idle_limit_hours,
-        "preview": arrival.is_preview,
-        "state": "open" if live or may_start else state,
-        "sentence": seats.NO_SEAT.get(state, ""),
-        "resume_url": reverse("work", args=[live.token]) if live and not by_platform else "",
-        # Another submission, or the next part, is noted by pressing Go on: GET writes nothing.
-        "goes_on_by_post": bool(live and by_platform),
-        "ended_url": reverse("work", args=[ended.token]) if ended else "",
-        "exit": (
-            None
-            if live or ended or may_start or state == "elsewhere"
-            else door.exit(outcome, arrival.who, "")
-        ),
-        "start_url": f"{address}?{arrival.query}" if arrival.query else address,
-        "ticket": arrival.ticket,
-    }
-    return render(request, "worker/landing.html", {"study": study, "landing": page}, status=status)
-
-
-def _ended(arrival: access.Arrival) -> Participation | None:
-    """What this visitor has ended here: its page leads out, as it did the first time.
-
-    Where the platform has ids of the work, only that of this very one: another one was in vain.
-    """
-    theirs = arrival.study.participations.filter(worker__key=arrival.key, status__in=ENDED)
-    if arrival.who and arrival.who.submission:
-        key = seats.submission_key(arrival.door.platform, arrival.who.submission)
-        theirs = theirs.filter(submissions__key=key)
-    return theirs.order_by("-pk").first()
-
-
-def _refusal(request: HttpRequest, arrival: access.Arrival) -> str:
-    if arrival.study.computer_only and _is_small(request):
-        return "device"
-    return arrival.refusal()
-
-
-def _is_small(request: HttpRequest) -> bool:
-    """Does the browser call itself a phone? Read here, stored nowhere."""
-    hint = request.headers.get("Sec-CH-UA-Mobile", "")
-    return hint == "?1" or (not hint and "Mobi" in request.headers.get("User-Agent", ""))
+    context = {"study": arrival.study, "landing": landing_page(arrival, begun, refused)}
+    return render(request, "worker/landing.html", context, status=status)
 
 
 @worker_page
@@ -145,11 +80,11 @@ def start(request: HttpRequest, code: str) -> HttpResponse:
     if arrival.is_preview:
         return _landing(request, arrival, status=409)
     # Who is at work already keeps their seat: the code for a phone would give the work back.
-    begun = _begun(arrival)
-    if arrival.study.computer_only and _is_small(request) and not begun:
+    begun = arrival.begun()
+    if arrival.lacks_computer and not begun:
         return _landing(request, arrival, refused="device", status=409)
-    address = client_address(request) or ""
     goes_on = begun is not None and arrival.owns(begun)
+    address = client_address(request) or ""
     if arrival.door.anonymous and not goes_on and not start_limit.admit(address):
         return _busy(request, arrival)
     try:
@@ -180,25 +115,22 @@ def work(request: HttpRequest, token: str) -> HttpResponse:
 @worker_page
 @require_POST
 def consent(request: HttpRequest, token: str) -> HttpResponse:
-    agree = request.POST.get("agree")
-    if agree not in ("yes", "no"):
-        return _state(
-            request, access.participation_of(token), error="Please choose yes or no.", status=422
-        )
-    if agree == "no":
-        way_out = None
-        # A second click finds nothing any more: the first has left nothing.
-        for one in Participation.objects.filter(token=token).select_related("study"):
-            way_out = exit_of(one, "no_consent")
-            seats.consent(one, agree=False)
-        if Participation.objects.filter(token=token, consented_at__isnull=False).exists():
-            return redirect("work", token)  # they agreed in another tab, and that counts
-        address = reverse("declined")
-        if way_out is not None:
-            address += f"?exit={signing.dumps([way_out.code, way_out.url, way_out.platform])}"
-        return redirect(address)
-    seats.consent(access.participation_of(token), agree=True)
-    return redirect("work", token)
+    """They agree, or leave without a trace."""
+    form = ConsentForm(request.POST)
+    if not form.is_valid():
+        participation = access.participation_of(token)
+        return _state(request, participation, error="Please choose yes or no.", status=422)
+    if form.cleaned_data["agree"] == "yes":
+        seats.consent(access.participation_of(token), agree=True)
+        return redirect("work", token)
+    try:
+        way_out = registry.decline(token)
+    except registry.Agreed:
+        return redirect("work", token)
+    address = reverse("declined")
+    if way_out is not None:
+        address += f"?exit={signing.dumps([way_out.code, way_out.url, way_out.platform])}"
+    return redirect(address)
 
 
 @never_cache
@@ -219,16 +151,16 @@ def declined(request: HttpRequest) -> HttpResponse:
 @require_POST
 def comprehend(request: HttpRequest, token: str) -> HttpResponse:
     """One attempt at the questions about the instructions."""
-    try:
-        wrong = comprehension.answer(token, request.POST)
-    except Participation.DoesNotExist:
-        raise Http404 from None
     participation = access.participation_of(token)
-    if wrong and participation.status == Status.WORKING:
-        numbers = ", ".join(map(str, wrong))
-        sentence = f"Please check question {numbers} and the instructions above again."
-        return _state(request, participation, error=sentence, status=422)
-    return redirect("work", token)
+    if not comprehension.is_open(participation):
+        return redirect("work", token)
+    form = ComprehensionForm(participation.study, request.POST)
+    if form.is_valid():
+        form.mark(comprehension.answer(token, form.cleaned_data))
+        participation = access.participation_of(token)
+    if form.is_valid() or participation.status != Status.WORKING:
+        return redirect("work", token)
+    return _state(request, participation, form, error=form.sentence(), status=422)
 
 
 @worker_page
@@ -251,7 +183,7 @@ def wait(request: HttpRequest, token: str) -> HttpResponse:
 def ping(request: HttpRequest, token: str) -> HttpResponse:
     """A sign of work on the turn on the page; nothing to say to it."""
     try:
-        active_time.ping(token, _number(request.POST.get("turn", "")), request.POST)
+        active_time.ping(token, turn_of(request.POST), request.POST)
     except Participation.DoesNotExist:
         raise Http404 from None
     return HttpResponse(status=204)
@@ -261,12 +193,10 @@ def ping(request: HttpRequest, token: str) -> HttpResponse:
 @require_POST
 def exit_questionnaire(request: HttpRequest, token: str) -> HttpResponse:
     """The optional questions at the end."""
-    try:
-        questionnaire.answer(token, request.POST)
-    except Participation.DoesNotExist:
-        raise Http404 from None
-    except questionnaire.QuestionnaireError as error:
-        return _state(request, access.participation_of(token), error=str(error), status=422)
+    participation, form = access.participation_of(token), ExitForm(request.POST)
+    if not form.is_valid():
+        return _state(request, participation, form, status=422)
+    questionnaire.answer(token, form.cleaned_data)
     return redirect("work", token)
 
 
@@ -310,9 +240,8 @@ def begin(request: HttpRequest, token: str) -> HttpResponse:
 @require_POST
 def answer(request: HttpRequest, token: str) -> HttpResponse:
     """An answer arrives: the table of docs/protocol.md#replies."""
-    turn_id = _number(request.POST.get("turn", ""))
     try:
-        participation, turn = answering.submit(token, turn_id, request.POST)
+        participation, turn = answering.submit(token, turn_of(request.POST), request.POST)
     except (Participation.DoesNotExist, Turn.DoesNotExist):
         raise Http404 from None
     except answering.Conflict as conflict:
@@ -352,13 +281,6 @@ def next_task(request: HttpRequest, token: str) -> HttpResponse:
     return redirect("work", following.token)
 
 
-def _number(text: str) -> int:
-    """The number of a turn; 404 for what cannot be one."""
-    if not text.isascii() or not text.isdigit() or len(text) > 18:
-        raise Http404
-    return int(text)
-
-
 def _after_post(
     request: HttpRequest, participation: Participation, turn: Turn | None
 ) -> HttpResponse:
@@ -377,6 +299,7 @@ def _shows_turn(participation: Participation) -> bool:
 def _state(
     request: HttpRequest,
     participation: Participation,
+    form: PageForm | None = None,
     *,
     error: str = "",
     notice: str = "",
@@ -384,16 +307,17 @@ def _state(
 ) -> HttpResponse:
     """Show where this participation stands, as a page or (htmx, at a turn) as a fragment."""
     turn = participation.latest_turn() if _shows_turn(participation) else None
-    said = {"error": error, "notice": notice}
-    if turn is not None:
-        page = turn_page(participation, turn, **said, sent=request.POST.dict() if error else {})
+    if turn is None and request.htmx:
+        return HttpResponseClientRedirect(reverse("work", args=[participation.token]))
+    if turn is None:
+        sentences = {"error": error, "notice": notice}
+        context = {**page_outside_turns(participation), **sentences, **by_key(sent=form)}
+    else:
+        sent = request.POST.dict() if error else {}
+        page = turn_page(participation, turn, error=error, notice=notice, sent=sent)
         if request.htmx:
             return render(request, "worker/_turn.html", {"turn": page}, status=status)
         context = {"turn": page, "stage": "turn"}
-    else:
-        if request.htmx:
-            return HttpResponseClientRedirect(reverse("work", args=[participation.token]))
-        context = {**page_outside_turns(participation), **said}
     study, scenario = participation.study, participation.scenario
     shared = {
         "study": study,

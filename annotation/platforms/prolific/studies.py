@@ -47,7 +47,14 @@ LONGEST_CREATION = timedelta(minutes=2)
 
 
 class PlanError(ValueError):
-    """Why no such studies can be drafted; the text is for people."""
+    """Why no such studies can be drafted; the text is for people.
+
+    `field` is the one of the draft's form that it is about, if it is about one.
+    """
+
+    def __init__(self, sentence: str, field: str | None = None):
+        super().__init__(sentence)
+        self.field = field
 
 
 def shortest_maximum(minutes: int) -> int:
@@ -185,18 +192,20 @@ def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
         raise PlanError("It already exists on Prolific: change it there.")
     for name, value in fields.items():
         setattr(draft, name, value)
-    if not str(draft.name).strip() or len(draft.name) > 120 or "\0" in draft.name:
-        raise PlanError("Give it a name of at most 120 characters.")
     if draft.minutes < 1 or draft.reward_cents < 1:
-        raise PlanError("Minutes and reward must be above zero.")
+        field = "minutes" if draft.minutes < 1 else "reward"
+        raise PlanError("Minutes and reward must be above zero.", field)
     if draft.minutes > LONGEST_ESTIMATE:
         raise PlanError(
-            f"At most {LONGEST_ESTIMATE} minutes: Prolific allows less than a day for one sitting."
+            f"At most {LONGEST_ESTIMATE} minutes: Prolific allows less than a day for one sitting.",
+            "minutes",
         )
     least = shortest_maximum(draft.minutes)
     if not least <= draft.max_minutes <= LONGEST_SITTING:
         raise PlanError(
-            f"The longest time for {draft.minutes} minutes is {least} to {LONGEST_SITTING} minutes."
+            f"The longest time for {draft.minutes} minutes is {least} to {LONGEST_SITTING}"
+            " minutes.",
+            "max_minutes",
         )
     check_pay(draft, LEAST_HOURLY.get(draft.study.currency, 0))
     draft.save()
@@ -210,15 +219,17 @@ def check_pay(draft: ProlificStudy, hourly: int) -> None:
         raise PlanError(
             f"{draft.name}: Prolific asks for at least {in_currency(hourly)} {currency} an hour,"
             f" so {in_currency(least)} for {draft.minutes} minutes; the reward is"
-            f" {in_currency(draft.reward_cents)}."
+            f" {in_currency(draft.reward_cents)}.",
+            "reward",
         )
     if draft.screen_out_cents >= draft.reward_cents:
-        raise PlanError("The screen-out reward must be smaller than the full reward.")
+        raise PlanError("The screen-out reward must be smaller than the full reward.", "screen_out")
     least = LEAST_SCREEN_OUT.get(currency, 0)
     if 0 < draft.screen_out_cents < least:
         raise PlanError(
             f"The screen-out reward must be at least {in_currency(least)} {currency} on Prolific,"
-            " or 0: it is then paid as a bonus."
+            " or 0: it is then paid as a bonus.",
+            "screen_out",
         )
 
 

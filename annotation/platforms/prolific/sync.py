@@ -30,7 +30,7 @@ from annotation.models import (
 from annotation.money import budget, ledger
 from annotation.platforms.prolific.client import Client, ProlificError, status_of
 from annotation.platforms.prolific.door import ProlificDoor
-from annotation.platforms.prolific.studies import free_seats
+from annotation.platforms.prolific.studies import PlanError, free_seats
 from annotation.recruitment import eligibility, identities, seats
 from annotation.steps import exclusion, qualification, withdrawal
 
@@ -455,6 +455,13 @@ def start(one: ProlificStudy, client: Client) -> None:
     client.transition(one.external_id, "START")
     one.status, one.pause_reason, one.paused_here = "ACTIVE", "", False
     one.save(update_fields=["status", "pause_reason", "paused_here"])
+
+
+def start_by_hand(draft: ProlificStudy) -> None:
+    """The same for a researcher. Raises PlanError for one that is not paused, and ProlificError."""
+    if not draft.external_id or draft.status != "PAUSED":
+        raise PlanError(f"{draft.name} is not paused on Prolific.")
+    start(draft, Client())
 
 
 def _note_pause(one: ProlificStudy, rows: list[Row], before: str, there: dict) -> None:

@@ -92,12 +92,12 @@ class StudyForm(forms.ModelForm):
             suggested = design.suggested_budget(study, sum(s.seats for s in study.scenarios.all()))
         if suggested is not None and study.budget is None:
             self.initial["budget"] = suggested
-        said = "the cap for each seat plus 20 %" + (
+        sum_in_words = "the cap for each seat plus 20 %" + (
             f", {suggested} {study.currency}" if suggested else ""
         )
         times = f"{design.SUGGESTED_TIMES} times the estimate"
         self.fields["max_paid_hours"].help_text += f" Suggested: {times}."
-        self.fields["budget"].help_text += f" Suggested: {said}."
+        self.fields["budget"].help_text += f" Suggested: {sum_in_words}."
 
     def clean_shots(self) -> list[int]:
         words = self.cleaned_data["shots"].replace(",", " ").split()
