@@ -63,12 +63,12 @@ def test_a_study_is_made_in_the_browser_with_its_scenarios(ada, task):
 @pytest.mark.parametrize(
     ("field", "value", "reason"),
     [
-        ("name", "Spring Time", "small letters"),
+        ("name", "Spring Time", "lower-case letters"),
         ("tasks", [], "Choose at least one task"),
         ("shots", "", "This field is required"),
         ("shots", "0 two", "Write whole numbers"),
         ("shots", "0 0", "twice"),
-        ("shots", "7", "has no training file of 7; it has 0, 2, 4"),
+        ("shots", "7", "has no training split of 7; it has 0, 2, 4"),
         ("split_number", "4", "no training split 4"),
         ("annotators", "0", "greater than or equal to 1"),
         ("tasks_per_worker", "2", "only 1 task"),
@@ -226,7 +226,7 @@ def test_create_study_makes_and_opens_the_same_study(researcher, task, capsys):
     ("changes", "reason"),
     [
         ({"tasks": ["nothing"]}, "There is no task nothing"),
-        ({"shots": [7]}, "shots: toy-places has no training file of 7"),
+        ({"shots": [7]}, "shots: toy-places has no training split of 7"),
         ({"annotators": 0}, "annotators: "),
         ({"owner": "nobody"}, "There is no researcher 'nobody'"),
         ({"hourly_rate": "much"}, "--hourly-rate: 'much' is not an amount"),

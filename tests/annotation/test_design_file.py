@@ -124,7 +124,7 @@ def test_an_empty_text_leaves_open_what_may_be_empty(create):
         ('computer_only = "yes"', "computer_only", "write true or false"),
         ("title = 7", "title", "write a text"),
         ('shots = "0 2"', "shots", "write a list of whole numbers"),
-        ("shots = [3]", "shots", "no training file of 3"),
+        ("shots = [3]", "shots", "no training split of 3"),
         ('hourly_rate = "1e3"', "hourly_rate", "write an amount"),
         ("hourly_rate = true", "hourly_rate", "write an amount"),
         ("tasks = [7]", "tasks", "write names, such as MNLI"),
