@@ -185,7 +185,7 @@ def test_every_change_is_noticed(study, researcher, change):
     assert bundle_job.state(study) != before
 
 
-def test_a_changed_study_says_so_and_what_is_made_anew_holds_the_new_answers(
+def test_a_changed_study_is_reported_and_a_rebuilt_bundle_has_the_new_answers(
     ada, study, researcher, var
 ):
     (old,) = finish(ada, study) and kept(var)
@@ -253,7 +253,7 @@ def test_every_part_can_be_done_again(ada, study, researcher, one_by_one, var, t
         assert found[f"{study.name}/{name}"] == (tmp_path / "out" / name).read_bytes()
 
 
-def test_files_that_are_gone_are_said_and_it_can_be_made_anew(ada, study, one_by_one, var):
+def test_missing_files_are_reported_and_the_bundle_can_be_rebuilt(ada, study, one_by_one, var):
     prepare(ada, study)
     go_on(ada, study)
     shutil.rmtree(var / "jobs")
@@ -306,7 +306,7 @@ def test_a_withdrawal_deletes_what_is_kept_and_what_is_being_made(
     assert kept(var) == []
 
 
-def test_the_next_who_prepares_one_deletes_old_files_of_no_job(ada, study, var):
+def test_the_next_preparation_deletes_old_files_without_a_job(ada, study, var):
     for name, age in (("77", 3700), ("88", 60)):  # the job of the second may yet be committed
         (var / "jobs" / name).mkdir(parents=True)
         os.utime(var / "jobs" / name, (time.time() - age,) * 2)

@@ -142,7 +142,7 @@ def test_highlighted_markup_is_text_wherever_the_page_repeats_it(ada, researcher
     assert html.count("&lt;b&gt;Ann") == 7
 
 
-def test_a_run_says_who_highlighted_it(ada, researcher):
+def test_a_run_names_the_annotators_who_highlighted_it(ada, researcher):
     study, example = one_example(researcher, TEXT, ["Rio"])
     one, two, _other = say(study, 0, ["Rome"], ["Rome"], ["Rio"])
     (tip,) = [
@@ -228,7 +228,7 @@ def test_every_label_is_counted_the_unchosen_too(ada, researcher):
     assert page.find_class("layer-run") == page.find_class("lane") == []
 
 
-def test_kinds_never_mix_and_who_does_not_count_stands_apart(ada, researcher):
+def test_kinds_never_mix_and_those_not_counted_are_listed_separately(ada, researcher):
     study, example = one_example(researcher, TEXT, ["Rio"])
     counted, excluded = say(study, 0, ["Rio"], ["Rome"])
     excluded.in_analysis, excluded.seat_number = False, None
@@ -263,7 +263,7 @@ def test_who_is_still_at_work_does_not_count(ada, researcher):
     assert (gold[0], row[0], row[-1]) == ("Gold", seat.pseudonym, "at work")
 
 
-def test_gold_that_nobody_can_highlight_is_said(ada, researcher):
+def test_gold_that_cannot_be_highlighted_is_reported(ada, researcher):
     study, example = one_example(researcher, TEXT, ["Paris", "om"])
     say(study, 0, [])
     page = read(ada, study, example)

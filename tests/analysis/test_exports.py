@@ -277,7 +277,7 @@ def write_rows(export, name, table):
     ("name", "column"),
     [("examples.csv", "position"), ("answers.csv", "submitted_at"), ("decisions.csv", "outcome")],
 )
-def test_a_file_that_was_sorted_anew_is_named_and_all_else_agrees(export, capsys, name, column):
+def test_a_file_that_was_resorted_is_named_and_everything_else_agrees(export, capsys, name, column):
     (export / "SHA256SUMS").unlink()
     table = rows(export, name)
     write_rows(export, name, sorted(table, key=lambda row: row[column], reverse=True))
@@ -310,7 +310,7 @@ def test_a_missing_row_and_a_missing_cell_are_named(export, capsys):
         (export / name).write_bytes(whole)
 
 
-def test_only_who_completed_counts_in_the_files_too(study, export):
+def test_only_annotators_who_completed_count_in_the_files_too(study, export):
     """`df[df.in_analysis == 1]` must give nobody who left half-way."""
     for name in ("answers.csv", "annotators.csv"):
         found = {row["status"]: row["in_analysis"] for row in rows(export, name)}
@@ -322,7 +322,7 @@ def test_only_who_completed_counts_in_the_files_too(study, export):
     assert "in_analysis: found '1', expected ('0',)" in verify(export).stdout
 
 
-def test_the_table_counts_people_only_and_says_who_is_left_out(study):
+def test_the_table_counts_people_only_and_states_who_is_left_out(study):
     Participation.objects.filter(
         pk=study.participations.filter(status="completed").first().pk
     ).update(in_analysis=False, seat_number=None)

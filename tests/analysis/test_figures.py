@@ -152,7 +152,7 @@ def test_drift_is_drawn_where_contexts_stay_together(ada, researcher):
     assert rows_of(ada, study, "drift")
 
 
-def test_a_training_order_of_the_file_is_said(ada, researcher):
+def test_a_training_in_file_order_is_stated(ada, researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=1, training_order="file_order"
     )

@@ -152,7 +152,7 @@ def test_pictures_can_be_left_out(study, tmp_path):
     ("script", "reason"),
     [("echo no display here >&2; exit 3", "no display here"), ("exec sleep 60", "Timeout 1000ms")],
 )
-def test_a_broken_browser_is_said_and_the_bundle_is_made(
+def test_a_broken_browser_is_reported_and_the_bundle_is_still_made(
     study, tmp_path, monkeypatch, script, reason
 ):
     monkeypatch.setattr(screenshots, "PATIENCE", 1)
@@ -166,7 +166,7 @@ def test_a_broken_browser_is_said_and_the_bundle_is_made(
     assert "There are no pictures" in readme(bundle)
 
 
-def test_a_browser_that_is_not_there_is_said(study, tmp_path):
+def test_a_missing_browser_is_reported(study, tmp_path):
     _bundle, said = released(study, tmp_path / "out", "--browser", str(tmp_path / "nothing"))
     assert "nothing made no pictures: " in said
     assert "executable doesn't exist" in said

@@ -235,7 +235,7 @@ def test_the_first_line_is_the_table(study):
         assert found["reported", shots] == pytest.approx((cell.mean, cell.n))
 
 
-def test_a_minimum_in_training_leaves_out_who_failed_it(study):
+def test_a_minimum_in_training_leaves_out_those_who_failed_it(study):
     found = cells(study)
     assert found["reported", 2] == pytest.approx((200 / 3, 3))
     assert found["training_s1>=50", 2] == (100, 2)

@@ -188,7 +188,7 @@ def test_the_fixture_has_the_identities_that_are_looked_for(study):
     assert all(len(text) > 2 for text in secrets_of(study).values())
 
 
-def test_no_byte_of_it_says_who_anybody_is(study, bundle):
+def test_no_byte_of_it_identifies_anybody(study, bundle):
     sought = secrets_of(study)
     words = re.compile(rb"\w+")
     for path in bundle.rglob("*"):

@@ -83,7 +83,7 @@ def test_without_simulated_annotators_there_is_no_such_section(researcher):
     ]
 
 
-def test_both_versions_stand_there_where_somebody_was_excluded(researcher, study):
+def test_both_versions_are_shown_if_somebody_was_excluded(researcher, study):
     one = study.participations.filter(kind="person", status="completed").first()
     exclusion.decide(one, False, "Asleep at the desk", researcher)
     (section,) = [s for s in report.for_study(study).sections if s.title == "Human performance"]
@@ -208,7 +208,7 @@ def test_a_study_without_zero_shots_says_nothing_of_them(researcher):
 
 
 @pytest.mark.parametrize(("shown", "said"), [(True, ", with the help"), (False, ", without the")])
-def test_help_examples_at_zero_shots_are_told_where_a_card_has_some(researcher, shown, said):
+def test_help_examples_at_zero_shots_are_stated_if_a_card_has_some(researcher, shown, said):
     labels = factories.make_task(labels=factories.LABELS)
     study = factories.make_study(
         researcher, labels, shots=[0], help_examples_at_zero_shots=shown, annotators=1
@@ -219,13 +219,13 @@ def test_help_examples_at_zero_shots_are_told_where_a_card_has_some(researcher, 
     assert "the task description and the instructions." in methods_of(spans)
 
 
-def test_alternatives_are_told_in_the_methods(researcher):
+def test_alternatives_are_stated_in_the_methods(researcher):
     task = factories.make_task(gold_rule="any_of")
     study = factories.make_study(researcher, task)
     assert "The gold texts of toy-places are alternatives (gold rule any_of)" in methods_of(study)
 
 
-def test_nobody_yet_is_told_first_also_where_others_than_people_completed(researcher):
+def test_it_is_stated_first_if_no_person_has_completed_the_study(researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get(), Kind.SIMULATED))
     first = report.for_study(study).sections[0].blocks[0].text
@@ -235,7 +235,7 @@ def test_nobody_yet_is_told_first_also_where_others_than_people_completed(resear
     assert "No person has completed" not in everything_of(study)
 
 
-def test_exclusivity_per_browser_is_told_where_somebody_came_by_an_open_link(study, researcher):
+def test_exclusivity_per_browser_is_stated_if_somebody_came_by_an_open_link(study, researcher):
     assert "For the 4 participations by an open link, this holds per browser." in methods_of(study)
     assert "open link, this holds per browser." in items(study)["2.5"].known
     assert "arrive by the study's open link, this holds per browser" in blocks.as_markdown(
@@ -290,7 +290,7 @@ def test_who_withdrew_is_in_no_score_but_still_counted(study):
     )
 
 
-def test_one_seat_added_is_told_in_the_singular(researcher, study):
+def test_one_added_seat_is_reported_in_the_singular(researcher, study):
     lifecycle.add_seats(study.scenarios.first(), 1, researcher)
     (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Deviations")]
     assert section.blocks[1].items[0].endswith("UTC: 1 seat added to toy-places, 0 shots")

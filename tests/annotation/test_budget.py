@@ -196,7 +196,7 @@ def test_robots_need_no_budget(study):
     assert factories.join(study, kind="simulated").seat_number == 1
 
 
-def test_a_study_that_was_open_before_there_were_budgets_goes_on(study):
+def test_a_study_opened_before_there_were_budgets_continues(study):
     Study.objects.update(budget=None, max_paid_hours=None, max_screen_outs_in_a_row=None)
     for _person in range(6):
         assert start(study) == 302
@@ -289,7 +289,7 @@ def passes(study) -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_study_pauses_after_so_many_screened_out_in_a_row_and_counts_anew(ada, researcher, task):
+def test_a_study_pauses_after_screen_outs_in_a_row_and_starts_counting_again(ada, researcher, task):
     study = make_study(
         researcher, task, qualification="minimum", qualification_threshold=90,
         max_screen_outs_in_a_row=2, budget=Decimal(100),
@@ -383,7 +383,7 @@ def test_a_fresh_account_prepares_a_batch_but_does_not_pay_it(ada, researcher, s
 
 
 @pytest.mark.parametrize("gets", ["permission", "superuser"])
-def test_a_budget_above_the_limit_is_opened_and_raised_by_who_may_spend(
+def test_a_budget_above_the_limit_needs_the_permission_to_spend(
     ada, researcher, task, settings, gets
 ):
     settings.STUDY_BUDGET_LIMIT = Decimal(50)

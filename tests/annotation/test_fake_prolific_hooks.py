@@ -85,7 +85,7 @@ def subscribed(api, listener, event_type="submission.status.change"):
     return made[0]["value"], path
 
 
-def test_every_change_of_status_is_told_and_signed(api, fake, listener):
+def test_every_change_of_status_is_sent_and_signed(api, fake, listener):
     secret, _ = subscribed(api, listener)
     session = arrive(api, published(api), ANN)
     come_back(api, session, "DONE")

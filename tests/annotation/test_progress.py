@@ -68,7 +68,7 @@ def test_somebody_is_counted_as_far_as_they_came(study, two):
     )
 
 
-def test_at_zero_shots_who_was_shown_an_example_is_trained(study):
+def test_at_zero_shots_annotators_who_saw_an_example_count_as_trained(study):
     zero = study.scenarios.get(shots=0)
     factories.seat(zero)
     assert funnel(study, 0) == dict.fromkeys(
@@ -125,7 +125,7 @@ def test_who_withdraws_stays_counted_as_far_as_they_came(study, two):
     }  # fmt: skip
 
 
-def test_the_ways_out_are_told_apart(study, two):
+def test_the_exits_are_distinguished(study, two):
     for status in ("returned", "expired"):
         recruitment.release_seat(factories.seat(two), status)
     excluded = factories.seat(two)
@@ -146,7 +146,7 @@ def test_robots_are_counted_apart_from_people(study, two):
 # Now, and how long still -------------------------------------------------------------------------
 
 
-def test_at_work_is_who_gave_a_sign_of_work_within_ten_minutes(study, two):
+def test_at_work_are_those_with_a_sign_of_work_within_ten_minutes(study, two):
     seat = factories.seat(two)
     factories.work_through(seat, limit=3)
     (one,) = progress.for_study(study).at_work
@@ -252,7 +252,7 @@ def test_flags_of_robots_are_not_counted(study, two):
     assert progress.for_study(study).flagged.completed == 0
 
 
-def test_flags_are_not_for_who_may_not_read_answers(client, study, other_researcher):
+def test_flags_are_hidden_from_those_who_may_not_read_answers(client, study, other_researcher):
     team.add(study, other_researcher.username, "payer", study.owner)
     client.force_login(other_researcher)
     reply = client.get(reverse("study", args=[study.name]))

@@ -72,7 +72,7 @@ class StumblesAtPublishing(prolific_client.Client):
         return super().transition(study, action)
 
 
-def test_a_publication_that_broke_off_goes_on_where_it_stopped(fake, study, researcher):
+def test_an_interrupted_publication_continues_where_it_stopped(fake, study, researcher):
     (draft,) = studies.plan(study, 0, researcher)
     fake.mode(fail_next=2)
     with pytest.raises(ProlificError, match="503"):
@@ -158,7 +158,7 @@ def test_without_a_token_the_page_says_what_to_set(payer, fake, study, settings,
 
 
 @pytest.mark.parametrize(("leave", "expected"), [("return", "returned"), ("time out", "expired")])
-def test_polling_frees_the_seats_of_who_left(fake, published, leave, expected):
+def test_polling_frees_the_seats_of_those_who_left(fake, published, leave, expected):
     session, seat = arrive(fake, published)
     begin(seat)
     (fake.return_submission if leave == "return" else fake.time_out)(session)
@@ -207,7 +207,7 @@ def test_pages_are_followed_to_the_404_past_the_end(fake, published, monkeypatch
     assert {one["participant_id"] for one in found} == {IDA, BO}
 
 
-def test_reads_are_tried_again_and_a_lasting_failure_is_said(fake, published):
+def test_reads_are_retried_and_a_lasting_failure_is_reported(fake, published):
     fake.mode(fail_next=2)
     assert prolific_client.Client(patient=True).me()["id"]
     fake.mode(fail_next=50)

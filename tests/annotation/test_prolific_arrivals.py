@@ -123,7 +123,7 @@ def test_plain_ids_are_enough_where_signing_was_not_asked_for(fake, published):
     assert Client().get(landing, query | {"SESSION_ID": "x"}).status_code == 403
 
 
-def test_a_key_that_is_not_known_yet_is_said_and_lets_nobody_in(fake, signed):
+def test_an_unknown_key_is_reported_and_admits_nobody(fake, signed):
     found = fake.arrive(signed.external_id, IDA)
     signed.signing_keys = {"keys": []}
     signed.save()
@@ -328,7 +328,7 @@ def in_two_parts(study, researcher):
     return study.prolific_studies.order_by("part")
 
 
-def test_part_two_in_another_browser_goes_on_by_the_personal_link(fake, study, researcher):
+def test_part_two_in_another_browser_continues_by_the_personal_link(fake, study, researcher):
     """With plain ids nobody is handed anything by their id, and nobody loses what they began."""
     first, second = in_two_parts(study, researcher)
     session, seat = arrive(fake, first)

@@ -44,7 +44,7 @@ def two(fake, study, researcher):
 # Seats and who may spend -------------------------------------------------------------------------
 
 
-def test_seats_of_a_study_on_prolific_are_added_by_who_may_spend_alone(
+def test_adding_seats_of_a_study_on_prolific_needs_the_permission_to_spend(
     ada, researcher, study, published
 ):
     scenario = study.scenarios.get()

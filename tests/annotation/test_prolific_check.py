@@ -29,7 +29,7 @@ def test_reading_only_creates_nothing(fake, capsys):
     assert "paid screen-out" not in check(capsys, "--read-only")
 
 
-def test_it_reads_a_token_and_what_became_of_returns(fake, signed, capsys):
+def test_it_reads_a_token_and_the_outcome_of_return_requests(fake, signed, capsys):
     found = fake.arrive(signed.external_id, IDA)
     fake.complete(found["session_id"], signed.codes["no_consent"])
     said = check(capsys, "--read-only", "--address", found["url"], "--study", signed.external_id)
@@ -42,6 +42,6 @@ def test_it_reads_a_token_and_what_became_of_returns(fake, signed, capsys):
     assert IDA not in str(said)
 
 
-def test_an_address_without_a_token_is_said(fake):
+def test_an_address_without_a_token_is_reported(fake):
     with pytest.raises(CommandError, match="no token"):
         call_command("prolific_check", "--read-only", "--address", "https://x.example/?a=1")

@@ -103,7 +103,7 @@ def test_only_prolifics_own_words_are_a_refusal(odd, status):
         assert (refused.value.refused, refused.value.unreachable) == (is_refused, False)
 
 
-def test_no_reply_at_all_is_said_as_that(fake, settings):
+def test_no_reply_at_all_is_reported_as_such(fake, settings):
     settings.PROLIFIC_URL = "http://127.0.0.1:9"
     with pytest.raises(ProlificError) as missing:
         prolific_client.Client().me()

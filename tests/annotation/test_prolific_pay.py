@@ -109,7 +109,7 @@ def test_a_crash_before_the_request_waits_and_then_pays_once(fake, study, publis
     assert books(fake) == 100
 
 
-def test_two_who_look_up_the_same_lost_payment_pay_it_once(fake, study, published, monkeypatch):
+def test_two_look_ups_of_the_same_lost_payment_pay_it_once(fake, study, published, monkeypatch):
     fake.mode(pay_again=True)
     seat = complete(fake, published)
     pay.add_bonus(seat, 100, "thanks", None)

@@ -106,7 +106,7 @@ def test_the_currency_is_compared_again_when_the_study_is_created(fake, study, r
     assert fake.studies() == []
 
 
-def test_a_currency_that_prolific_does_not_know_is_said_without_asking_it(researcher):
+def test_a_currency_unknown_to_prolific_is_refused_without_a_request(researcher):
     study = make_study(researcher, currency="EUR")
     with pytest.raises(studies.PlanError, match="GBP or USD"):
         studies.plan(study, 0, researcher)
@@ -131,7 +131,7 @@ def test_a_study_and_its_groups_are_in_the_workspace_and_project_that_were_chose
     }
 
 
-def test_a_workspace_that_the_token_does_not_see_is_said(fake, study, researcher, settings):
+def test_a_workspace_invisible_to_the_token_is_reported(fake, study, researcher, settings):
     (draft,) = studies.plan(study, 0, researcher)
     settings.PROLIFIC_WORKSPACE = "nonsense"
     with pytest.raises(ProlificError, match="PROLIFIC_WORKSPACE is nonsense, which your token"):
@@ -184,7 +184,7 @@ def test_without_signed_addresses_the_refusal_says_which_tick_to_take_away(fake,
     studies.create(draft, HOST)
 
 
-def test_the_description_says_that_not_everybody_goes_on(fake, published):
+def test_the_description_says_that_not_everybody_continues(fake, published):
     assert "not everybody goes on" in fake.study(published.external_id)["description"]
 
 
@@ -214,7 +214,7 @@ def test_without_a_secret_there_is_a_new_one(db, fake, capsys):
     assert capsys.readouterr().out == f"export PROLIFIC_WEBHOOK_SECRET={secrets(fake)[0]}\n"
 
 
-def test_a_subscription_that_cannot_be_made_is_said(db, fake):
+def test_a_failed_subscription_is_reported(db, fake):
     fake.mode(fail_next=50)
     with pytest.raises(CommandError, match="503"):
         call_command("subscribe_prolific", "https://handful.example")

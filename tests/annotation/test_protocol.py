@@ -289,7 +289,7 @@ def screened_out(participation):
 @pytest.mark.parametrize(
     "leave", [lambda one: withdrawal.withdraw(one.token), screened_out], ids=["withdrew", "out"]
 )
-def test_the_next_task_is_not_for_who_withdrew_or_was_screened_out(client, researcher, leave):
+def test_the_next_task_is_not_offered_after_withdrawal_or_screening_out(client, researcher, leave):
     tasks = [factories.make_task(), factories.make_task(name="toy-2", labels=factories.LABELS)]
     study = factories.make_study(researcher, *tasks, shots=[0], tasks_per_worker=2)
     client.post(reverse("start", args=[study.link_code]))

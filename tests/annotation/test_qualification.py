@@ -168,7 +168,7 @@ def admin_like(client, researcher):
     return ada
 
 
-def test_after_the_time_limit_the_page_goes_on_by_itself(client, waiting):
+def test_after_the_time_limit_the_page_continues_automatically(client, waiting):
     since = timezone.now() - timedelta(minutes=16)
     Participation.objects.filter(pk=waiting.pk).update(waiting_since=since)
     client.post(reverse("wait", args=[waiting.token]))

@@ -193,7 +193,7 @@ def double_submits(study) -> list[object]:
     return race([lambda form=form: answering.submit(seat.token, turn.pk, form) for form in forms])
 
 
-def test_of_many_submits_at_once_one_is_stored_and_the_others_hear_so(study):
+def test_of_simultaneous_submits_one_is_stored_and_the_others_are_told(study):
     results = double_submits(study)
     assert Answer.objects.count() == 1
     assert Answer.objects.get().spans.count() == 1
@@ -484,7 +484,7 @@ def uploads(researcher) -> list[object]:
     return race([lambda: factories.predict(researcher, "toy", task, 2, 1) for _ in range(THREADS)])
 
 
-def test_of_many_uploads_of_the_same_at_once_one_is_stored_and_the_others_hear_so(researcher):
+def test_of_simultaneous_identical_uploads_one_is_stored_and_the_others_are_told(researcher):
     results = uploads(researcher)
     assert PredictionFile.objects.filter(shots=2).count() == 1
     assert Prediction.objects.filter(file__shots=2).count() == 4

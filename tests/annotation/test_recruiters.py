@@ -127,7 +127,7 @@ def test_who_opens_the_address_again_after_the_end_finds_their_end(client, study
     assert "NOTHING" in page
 
 
-def test_the_same_person_in_the_same_browser_goes_on_with_the_same_seat(client, panel):
+def test_the_same_person_in_the_same_browser_keeps_the_seat(client, panel):
     first, second = arrive(panel, client=client), arrive(panel, client=client)
     assert first.url == second.url
     assert Participation.objects.count() == 1
@@ -186,7 +186,7 @@ def test_a_second_panel_of_the_same_name_is_refused(ada, study, panel):
     assert Panel.objects.count() == 1
 
 
-def test_a_test_visit_shows_who_and_the_ways_back_and_stores_nothing(ada, study, panel):
+def test_a_test_visit_shows_the_identity_and_the_exits_and_stores_nothing(ada, study, panel):
     address = reverse("panel_visit", args=[study.name, panel.pk])
     page = ada.get(address, {"query": "participantId=p:9&assignmentId=a9"}).content.decode()
     assert "https://connect.example.org/a9/done?who=p%3A9&amp;cc=OWN-CODE" in page
@@ -237,7 +237,7 @@ def key(identity: str) -> str:
     return identities.worker_key("link", identity)
 
 
-def test_only_who_never_met_a_task_of_another_study(researcher, study):
+def test_a_list_can_exclude_those_who_have_seen_a_task(researcher, study):
     factories.make_task(name="mnli-like")
     Exposure.objects.create(worker_key=key("old hand"), task_name="mnli-like")
     rule(study, "deny", "task", "mnli-like", researcher)
@@ -247,7 +247,7 @@ def test_only_who_never_met_a_task_of_another_study(researcher, study):
     assert refused.value.code == "not_eligible"
 
 
-def test_only_who_qualified_in_another_study(researcher, study):
+def test_a_list_can_require_qualification_in_another_study(researcher, study):
     first = factories.make_study(researcher, factories.make_task(name="first"), shots=[2])
     seat = factories.join(first, identity="ida")
     Participation.objects.filter(pk=seat.pk).update(qualified=True)
@@ -373,7 +373,7 @@ def test_an_id_is_stored_as_ciphertext_and_a_hash(panel):
     assert Worker.objects.get().key == identities.worker_key("panel:Connect", "p-1")
 
 
-def test_another_key_is_said_plainly(panel, settings):
+def test_another_key_is_reported_plainly(panel, settings):
     arrive(panel)
     settings.IDENTITY_KEY = "another"
     with pytest.raises(ValueError, match="IDENTITY_KEY"):

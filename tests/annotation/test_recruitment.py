@@ -126,7 +126,7 @@ def test_whoever_comes_back_late_goes_on_where_they_stopped(client, study):
     assert seat.status == "working"
 
 
-def test_an_answer_after_the_place_was_given_up_is_said_not_to_be_stored(client, study):
+def test_an_answer_after_the_seat_was_released_is_refused_with_a_message(client, study):
     seat = factories.seat(study.scenarios.last())
     turn = seat.latest_turn()
     expire(seat)

@@ -44,7 +44,7 @@ def test_the_page_of_a_study_counts_seats_by_scenario(ada, study):
     ]
 
 
-def test_the_page_of_a_study_gives_the_link_and_who_took_part(ada, study):
+def test_the_page_of_a_study_shows_the_link_and_the_participants(ada, study):
     seat = factories.seat(study.scenarios.first())
     shown = page(ada, "study", study.name)
     assert reverse("landing", args=[study.link_code]) in shown

@@ -60,7 +60,7 @@ def days_pass(days: float) -> None:
 # Seats that were left ----------------------------------------------------------------------------
 
 
-def test_abandoned_seats_are_offered_and_given_to_who_comes_next(study):
+def test_abandoned_seats_are_offered_and_assigned_to_the_next_arrival(study):
     for _ in range(3):
         assert start(study.link_code).status_code == 302
     assert "<button" not in landing(study.link_code)

@@ -326,7 +326,7 @@ def test_a_role_can_be_changed_and_ended(client, world):
     assert client.get(reverse("study", args=["story"])).status_code == 404
 
 
-def test_another_owner_may_everything_but_remove_who_made_it(client, world):
+def test_another_owner_may_do_everything_except_remove_the_creator(client, world):
     team.add(world.study, "charlie", Role.OWNER, world.people["alice"])
     client.force_login(world.people["charlie"])
     assert act(client, world, action="add", username="alice", role="payer").status_code == 422

@@ -223,7 +223,7 @@ def withdraw(gone, client, django_capture_on_commit_callbacks):
     return post
 
 
-def test_no_table_and_no_file_tells_the_score_of_who_withdrew(withdraw, gone, tmp_path):
+def test_no_table_and_no_file_reveals_the_score_of_those_who_withdrew(withdraw, gone, tmp_path):
     tables, files = holding(SCORE, tmp_path)
     # The control: these hold it before. (An answer holds 1 or 0; signs hold no score.)
     assert tables == {"Decision", "Job"}
@@ -237,7 +237,7 @@ def test_no_table_and_no_file_tells_the_score_of_who_withdrew(withdraw, gone, tm
     assert {one.reason for one in gone.decisions.all()} == {"withdrawn"}
 
 
-def test_no_row_but_these_says_anything_of_who_withdrew(withdraw, gone, tmp_path):
+def test_no_other_row_says_anything_about_those_who_withdrew(withdraw, gone, tmp_path):
     others = Answer.objects.exclude(turn__participation=gone).count()
     withdraw()
     gone.refresh_from_db()
@@ -268,7 +268,7 @@ def test_the_export_after_a_withdrawal_tells_no_reason(withdraw, gone, tmp_path)
         assert holding([word], tmp_path) == (set(), set())
 
 
-def test_the_funnel_still_counts_how_far_who_withdrew_had_come(gone, client, researcher):
+def test_the_funnel_still_counts_the_stages_of_those_who_withdrew(gone, client, researcher):
     study = gone.study
     low = begun(study)  # is screened out, then withdraws
     factories.work_through(low, lambda turn: ["home"], limit=7)

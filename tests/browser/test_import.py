@@ -81,7 +81,7 @@ def test_an_upload_that_is_refused_says_why_where_it_was_made(ada, tmp_path):
     expect(problem).to_be_focused()
 
 
-def test_a_choice_that_is_too_large_is_told_before_it_is_sent(ada, tmp_path, monkeypatch):
+def test_files_that_are_too_large_are_reported_before_they_are_sent(ada, tmp_path, monkeypatch):
     monkeypatch.setattr(uploads, "MAX_BYTES", 1_000_000)
     large = tmp_path / "toy_test.jsonl"
     large.write_bytes(b" " * 2_500_000)

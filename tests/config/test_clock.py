@@ -100,7 +100,7 @@ def begun(fake, researcher):
 
 @pytest.mark.postgres
 @pytest.mark.parametrize("hours", [2, -2], ids=["ahead", "behind"])
-def test_a_machine_whose_clock_is_wrong_sets_no_payment_up_anew(begun, fake, set_clock, hours):
+def test_a_machine_whose_clock_is_wrong_repeats_no_payment(begun, fake, set_clock, hours):
     fake.mode(fail_next=1)
     with pytest.raises(ProlificError, match="503"):
         payout.pay_batch(begun)
@@ -115,7 +115,7 @@ def test_a_machine_whose_clock_is_wrong_sets_no_payment_up_anew(begun, fake, set
 
 
 @pytest.mark.postgres
-def test_a_batch_that_a_machine_ahead_has_begun_can_be_set_up_anew_in_time(begun, set_clock, fake):
+def test_a_batch_started_by_a_machine_with_a_fast_clock_can_be_set_up_again(begun, set_clock, fake):
     fake.mode(fail_next=1)
     set_clock(timedelta(hours=2))
     with pytest.raises(ProlificError, match="503"):

@@ -241,7 +241,7 @@ def strict(researcher):
 OLD = {"csrfmiddlewaretoken": "o" * 64}
 
 
-def test_a_form_from_before_signing_in_anew_is_shown_again(strict, study):
+def test_a_form_from_before_signing_in_again_is_shown_again(strict, study):
     address = reverse("study_status", args=["pilot"])
     reply = strict.post(address, {"action": "pause"} | OLD, headers=ORIGIN)
     assert reply.status_code == 403

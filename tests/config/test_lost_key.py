@@ -45,7 +45,7 @@ def paid(fake) -> dict[str, int]:
     return {person: one["paid_cents"] for person, one in fake.books().items()}
 
 
-def test_sync_says_whose_id_is_lost_and_goes_on_with_the_others(ada, fake, study, published, lose):
+def test_sync_names_lost_ids_and_continues_with_the_others(ada, fake, study, published, lose):
     ida = complete(fake, published, IDA)
     Submission.objects.update(verified=None)
     lose()

@@ -115,7 +115,7 @@ def test_no_host_but_this_machine_is_answered_unless_it_is_named(client):
     assert client.get("/", headers={"host": "0.0.0.0"}).status_code == 400
 
 
-def test_the_page_for_who_declined_is_never_cached(client, db):
+def test_the_page_after_declining_is_never_cached(client, db):
     assert "no-store" in client.get(reverse("declined"))["Cache-Control"]
 
 

@@ -86,7 +86,7 @@ def test_attempts_while_refused_do_not_prolong_it(researcher):
     assert sign_in(password=RIGHT).status_code == 302
 
 
-def test_the_right_password_begins_the_count_anew(researcher):
+def test_the_right_password_resets_the_count(researcher):
     sign_in(times=7)
     assert sign_in(password=RIGHT).status_code == 302
     sign_in(times=7)

@@ -61,7 +61,7 @@ def test_with_no_alternative_right_the_one_that_was_touched_is_shown():
     assert verdicts("Ann", ["Rio", "New York"], "any_of").missed == ["Rio"]
 
 
-def test_gold_that_nobody_can_highlight_is_said_to_be_so():
+def test_gold_that_cannot_be_highlighted_is_marked():
     result = verdicts("Rio", ["Rio", '"Anns" House'])
     assert result.unreachable == ['"Anns" House']
     assert result.missed == ['"Anns" House']

@@ -123,7 +123,7 @@ def test_training_files_are_renumbered_if_asked_for(ada, clues):
 
 
 @pytest.mark.real_data
-def test_the_wrong_card_is_told_by_the_names_of_the_files(ada, clues):
+def test_the_wrong_card_is_recognised_by_the_file_names(ada, clues):
     page = settle(ada, send(ada, published(clues, "SST-2"), "MNLI"))
     assert "the card of MNLI expects files named mnli_..." in text(page)
     page = settle(ada, act(ada, page, "files", card="SST-2"))
@@ -350,7 +350,7 @@ def test_a_bad_card_is_named_by_its_key_and_the_files_are_kept(ada, case):
     assert "Data report" in text(page)
 
 
-def test_a_missing_card_two_cards_no_test_file_and_two_tasks_are_told(ada):
+def test_a_missing_card_two_cards_no_test_file_and_two_tasks_are_reported(ada):
     bare = {"toy_test.jsonl": line()}
     page = send(ada, bare)
     assert "choose a card of CLUES, or add your own card" in text(page)
@@ -418,7 +418,7 @@ def test_of_a_zip_the_names_alone_are_used(ada, tmp_path):
     assert outside == []
 
 
-def test_two_files_of_one_name_are_told(ada):
+def test_two_files_of_one_name_are_reported(ada):
     page = send(ada, {"a.zip": zipped(GOOD | {"other/toy_test.jsonl": line()})})
     assert "toy_test.jsonl: there are two files of this name" in text(page)
 
@@ -508,7 +508,7 @@ def test_the_import_is_for_researchers(client, db):
     assert client.post(reverse("task_import")).status_code == 302
 
 
-def test_sweeping_up_leaves_the_files_of_who_comes_at_that_moment(researcher):
+def test_sweeping_up_leaves_files_that_arrive_at_that_moment(researcher):
     (Path(settings.VAR_DIR) / "uploads").mkdir(parents=True)
     came = []
 

@@ -142,7 +142,7 @@ def test_what_can_be_seen_at_once_is_said_at_the_form(ada, researcher, other_res
     assert not LanguageModel.objects.filter(name="new").exists()
 
 
-def test_a_place_that_was_taken_meanwhile_is_said_at_the_end(ada, researcher, task):
+def test_a_place_taken_in_the_meantime_is_reported_at_the_end(ada, researcher, task):
     send(ada, files(task, 1, 2))
     go_on(ada)
     factories.predict(researcher, "toy", task, 2, 2)
