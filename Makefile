@@ -43,6 +43,7 @@ lint: .venv/dev tests/js/node_modules/ready
 	$(BIN)/lint-imports
 	find templates -name '*.html' ! -name _pieces.html ! -name _layers.html | xargs $(BIN)/djade --check --target-version 5.2
 	tests/js/node_modules/.bin/tsc -p tests/js
+	$(BIN)/python .ci/words.py
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
 dictionary: .venv/core  ## docs/data-dictionary.md, from the columns of the exports

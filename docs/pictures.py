@@ -7,6 +7,7 @@ researcher and as an annotator. Nothing of an existing installation is touched.
 import contextlib
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -53,7 +54,7 @@ def demo(folder: Path) -> Iterator[str]:
         )  # fmt: skip
         yield f"http://127.0.0.1:{port}"
     finally:
-        process.terminate()
+        os.killpg(process.pid, signal.SIGKILL)  # the server and its workers
         process.wait()
 
 

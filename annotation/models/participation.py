@@ -163,7 +163,7 @@ class Participation(models.Model):
     worked_seconds = models.FloatField(null=True)
     # Of those who completed (annotation/monitoring/flags.py): their answers change no more.
     signs = models.JSONField(null=True)
-    # A random first-party cookie, hashed: the same one under two ids is worth a look.
+    # A random first-party cookie, hashed: the same one under two ids raises a quality flag.
     browser = models.CharField(max_length=64, blank=True)
     # The part of a study in several parts that this worker has come for (0: all of it).
     part = models.PositiveSmallIntegerField(default=0)

@@ -1,12 +1,12 @@
 """What is earned: active time, the hourly promise, and the ledger.
 
-Who completes earns the larger of the base reward and the hourly rate times the active time; who
+Completing a task earns the larger of the base reward and the hourly rate times the active time; who
 ends earlier (screened out, returned, expired, withdrawn) earns the rate for the time worked; and
 whoever saw an example at least the study's minimum. Who ends before the first example earns
 nothing, unless the questions about the instructions screened them out. Waiting for a decision is
-paid by the rate too. Bonuses left aside, nobody earns more than the study's cap (`cap`).
-Amounts are integer cents, rounded up. The ledger only grows: `settle` enters what is due and not
-yet entered.
+paid by the rate too. Bonuses left aside, nobody earns more than the study's cap (`cap`). Amounts
+are integer cents, rounded up. The ledger only grows: `settle` enters what is due and not yet
+entered.
 """
 
 import statistics
@@ -45,7 +45,7 @@ def cents(amount: Decimal) -> int:
 
 
 def for_time(study: Study, time: timedelta) -> int:
-    """The hourly rate for that time, in cents, up to the study's most paid hours."""
+    """The hourly rate for that time, in cents, up to the study's maximum paid hours."""
     seconds = Decimal(str(time.total_seconds()))
     if study.max_paid_hours is not None:
         seconds = min(seconds, study.max_paid_hours * 3600)

@@ -1,4 +1,4 @@
-"""Signs that are worth a look: each says what was seen, none does anything."""
+"""Signs that raise quality flags: each says what was seen, none does anything."""
 
 import subprocess
 import sys

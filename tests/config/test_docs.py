@@ -225,3 +225,14 @@ def test_the_version_is_the_same_wherever_it_has_to_be_written():
     assert newest[1] == settings.VERSION
     assert f"\nversion: {newest[1]}\n" in citation
     assert f"\ndate-released: {newest[2]}\n" in citation
+
+
+def test_a_word_that_is_not_used_is_found_in_every_kind_of_text(tmp_path):
+    words = runpy.run_path(str(ROOT / ".ci" / "words.py"))
+    assert words["banned"]()["anew"] == "again"
+    module = tmp_path / "module.py"
+    module.write_text('"""Doc."""\nanew = 1  # a comment\nprint(f"text {anew} more")\n')
+    found = [text for _line, text in words["texts"](module)]
+    assert '"""Doc."""' in found
+    assert "# a comment" in found
+    assert "anew" not in found  # a name is not a text

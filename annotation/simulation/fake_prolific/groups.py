@@ -44,7 +44,7 @@ class Groups(Books):
             return self._shown_group(self._one("groups", group_id))
 
     def change_group(self, group_id: str, body: dict[str, Any]) -> dict[str, Any]:
-        """Another name or description, or all members anew."""
+        """Another name or description, or new members in place of all."""
         with self._open():
             group = self._one("groups", group_id)
             group |= {name: body[name] for name in ("name", "description") if name in body}
