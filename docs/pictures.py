@@ -54,7 +54,8 @@ def demo(folder: Path) -> Iterator[str]:
         )  # fmt: skip
         yield f"http://127.0.0.1:{port}"
     finally:
-        os.killpg(process.pid, signal.SIGKILL)  # the server and its workers
+        with contextlib.suppress(ProcessLookupError):  # it has ended by itself
+            os.killpg(process.pid, signal.SIGKILL)  # the server and its workers
         process.wait()
 
 
@@ -114,7 +115,7 @@ def reveal(page: Page, link: str) -> None:
         text.get_by_text(last, exact=True).click()
     page.get_by_role("button", name="Submit").click()
     page.get_by_role("button", name="Continue").wait_for()
-    page.locator("details.help summary").first.click()
+    page.locator("#help summary").first.click()
     take(page, "reveal", 640)
 
 
