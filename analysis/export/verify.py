@@ -725,7 +725,7 @@ def work_of(annotator):
 
 
 def flags_of(work, pace, paces):
-    """What is worth a look, by the thresholds that README.md says."""
+    """The quality flags, by the thresholds that README.md says."""
     n = sum(work[column] for column in ("n", "training_n", "checks"))
     raised = {
         "too_fast": work["too_fast"] and work["too_fast"] >= 0.05 * n,
