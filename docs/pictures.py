@@ -127,7 +127,7 @@ def main() -> None:
         demo(Path(folder)) as root,
         sync_playwright() as playwright,
     ):
-        browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=chromium)
         researcher = visit(browser, f"{root}/")
         sign_in(researcher, (Path(folder) / "var" / "demo-password.txt").read_text())
         for name, (address, heading, height) in PAGES.items():

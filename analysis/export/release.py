@@ -60,7 +60,7 @@ Each has pictures as it was with scripts: on a desktop (`-desktop.png`, 1280 pix
 phone (`-phone.png`, 390 pixels wide, two dots each)."""
 NOT_PICTURED = """\
 There are no pictures of them here. To make some, open a page and take a picture of its window, or
-run `manage.py release_study` on a computer that has Chromium or Chrome."""
+run `manage.py release_study` on a computer that has Playwright and Chromium or Chrome."""
 
 
 class ReleaseError(Exception):
