@@ -91,7 +91,7 @@ def test_a_human_evaluation_from_import_to_a_verified_bundle(page, clues, db, tm
     gone = study.participations.filter(scenario__task__name="MNLI").first()
     page.goto(f"/studies/humans/annotators/{gone.pseudonym}/")
     page.get_by_text("Exclude from the analysis").click()
-    page.locator("#reason").fill("Answered without reading.")
+    page.locator("#analysis-reason").fill("Answered without reading.")
     page.get_by_role("button", name="Exclude").click()
     expect(page.get_by_text("Answered without reading.")).to_be_visible()
 
