@@ -75,7 +75,7 @@ class ExitForm(PageForm):
     seen_before = _choice("Had you seen these texts or this task before?")
     ai_used = _choice("Did you use an AI tool, such as a chatbot?")
     tools = _text("Which tools or people helped you, if any?", rows=2)
-    comments = _text("Is there anything that you want to tell us?", rows=3)
+    comments = _text("Is there anything else that you would like to tell us?", rows=3)
 
 
 class _TurnForm(forms.Form):
