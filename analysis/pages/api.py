@@ -120,8 +120,8 @@ class Findings(APIView):
 
         class Pending(serializers.Serializer):
             state = serializers.ChoiceField(["not begun", *Job.State.values])
-            done = serializers.IntegerField(help_text="parts of the job")
-            total = serializers.IntegerField(help_text="parts of the job")
+            done = serializers.IntegerField(help_text="chunks of the job")
+            total = serializers.IntegerField(help_text="chunks of the job")
             what_to_do = serializers.CharField()
 
         kind = serializers.ChoiceField(Kind.choices)
@@ -159,7 +159,8 @@ def _pending(job: Job) -> dict[str, Any]:
         "state": job.state if job.pk else "not begun",
         "done": job.done,
         "total": job.total,
-        "what_to_do": "manage.py run_jobs moves it on, or the open analysis page, which begins it",
+        "what_to_do": "manage.py run_jobs or the open analysis page continues it; the page starts"
+        " it",
     }
 
 
@@ -228,7 +229,7 @@ class ModelScore(serializers.Serializer):
     sd_ddof1 = serializers.FloatField(allow_null=True, help_text="over splits, x 100")
     sd_ddof0 = serializers.FloatField(allow_null=True, help_text="over splits, x 100")
     n = serializers.IntegerField(help_text="splits with predictions")
-    of = serializers.IntegerField(help_text="splits that there are")
+    of = serializers.IntegerField(help_text="training splits of the task at that number of shots")
     recipe = serializers.CharField()
 
 

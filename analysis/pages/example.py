@@ -27,7 +27,7 @@ from tasks.spans import GivenAnswer as Given
 MEANINGS = {
     "nominal": "0 for two equal sets of texts, else 1.",
     "Jaccard": "1 minus the share of common texts among all texts of the two sets.",
-    "MASI": "As Jaccard, and further apart where neither set holds the other.",
+    "MASI": "As Jaccard, with a larger distance if neither set contains the other.",
     "1 - S1": "1 minus the S1 of one answer against the other.",
 }
 MAX_NAMES = 20
@@ -304,20 +304,20 @@ class ExamplePage:
             Fact(
                 "Mean S1",
                 " ± ".join(_mean_and_sd(values)),
-                f"S1 x 100 against the gold, over {self.n} annotators; ± SD over annotators, "
-                "ddof 1. All answers weigh the same, whatever their number of shots.",
+                f"S1 x 100 against the gold, over {self.n} annotators; ± SD over annotators, ddof"
+                " 1. All answers have equal weight, regardless of the number of shots.",
             ),
             Fact(
                 "Pairwise S1",
                 NOTHING if agreed is None else points(100 * agreed),
-                f"Mean S1 x 100 of one answer against another, over the {pairs} pairs of "
-                f"{self.n} annotators, whatever the gold.",
+                f"Mean S1 x 100 of one answer against another, over the {pairs} pairs of {self.n}"
+                " annotators, regardless of gold.",
             ),
             Fact(
                 "Most frequent answer",
                 most_said if tied == 1 else f"{most_said}, each of {tied} answers",
-                f"How many of the {self.n} annotators gave the answer that most gave: the same "
-                "set of texts.",
+                f"How many of the {self.n} annotators gave the most frequent answer (the same set"
+                " of texts).",
             ),
             Fact(
                 "Distinct answers",

@@ -37,13 +37,16 @@ class UploadForm(forms.Form):
     name = forms.CharField(
         label="Name of the model",
         max_length=60,
-        help_text="A new one, or one of yours. Letters, digits, dots, hyphens, underscores.",
+        help_text="A new model or one of yours. Letters, digits, dots, hyphens and underscores.",
     )
     title = forms.CharField(
-        label="What it is", max_length=200, required=False, help_text="Optional, a line of text."
+        label="Description", max_length=200, required=False, help_text="Optional: one line of text."
     )
     link = forms.CharField(
-        label="Link", max_length=500, required=False, help_text="Optional: its paper or code."
+        label="Link",
+        max_length=500,
+        required=False,
+        help_text="Optional: URL of its paper or code.",
     )
     parameters = WholeNumberField(
         label="Number of parameters",
@@ -54,14 +57,14 @@ class UploadForm(forms.Form):
     )
     files = _FilesField(
         label="Files of predictions",
-        help_text=f"Several at once if they are named {NAMED}.",
+        help_text=f"Several files at once if they are named {NAMED}.",
     )
     task = forms.ModelChoiceField(
         Task.objects.none(),
         label="Task",
         required=False,
-        empty_label="As the file names say",
-        help_text="Choose it only for a single file with another name.",
+        empty_label="From the file names",
+        help_text="Choose a task only for a single file with another name.",
     )
     shots = WholeNumberField(label="Shots", min_value=0, max_value=99999, required=False)
     split_number = WholeNumberField(
@@ -91,15 +94,21 @@ class UploadForm(forms.Form):
             return cleaned
         task, shots, number = cleaned["task"], cleaned["shots"], cleaned["split_number"]
         if task is None and (shots is not None or number is not None):
-            self.add_error("task", "Choose the task too, or leave shots and split number empty.")
+            self.add_error(
+                "task", "Choose the task as well, or leave shots and split number empty."
+            )
         elif task is None:
             cleaned["uploads"] = self._by_name(cleaned["files"])
         elif len(cleaned["files"]) > 1:
-            self.add_error("task", "Choose a task for one file only; several go by their names.")
+            self.add_error(
+                "task",
+                "Choose a task for a single file only; several files are identified by their"
+                " names.",
+            )
         elif shots is None:
-            self.add_error("shots", "Say after how many shots the model predicted this.")
+            self.add_error("shots", "Enter the number of shots of these predictions.")
         elif shots and number is None:
-            self.add_error("split_number", "Say on which training split it was trained.")
+            self.add_error("split_number", "Enter the number of the training split.")
         elif not shots and number is not None:
             self.add_error("split_number", "Zero shots have no training split: leave it empty.")
         else:
@@ -122,18 +131,18 @@ class PlannerForm(forms.Form):
 
     source = forms.ChoiceField(label="Numbers from")
     half_width = forms.FloatField(
-        label="Wanted interval: ± points",
+        label="Target interval: ± points",
         initial=3.0,
         min_value=0.5,
         max_value=50,
-        help_text="Half the width of the interval of 95 %, in points of S1 x 100.",
+        help_text="Half-width of the 95 % confidence interval, in points of S1 x 100.",
     )
     annotators = WholeNumberField(
         label="Annotators per scenario", initial=3, min_value=2, max_value=1000
     )
     examples = WholeNumberField(label="Test examples", initial=200, min_value=1, max_value=100_000)
     difference = forms.FloatField(
-        label="Difference to be shown: points",
+        label="Difference to detect: points",
         initial=5.0,
         min_value=0.1,
         max_value=100,

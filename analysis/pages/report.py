@@ -84,7 +84,8 @@ def _report(
     context = {
         "study": study,
         "document": report.for_study(study, answers, problems),
-        "problem": stale or ("Some answers cannot be stored; each says why." if problems else ""),
+        "problem": stale
+        or ("Some answers cannot be stored; the reasons are given below them." if problems else ""),
         "answers_url": reverse("report", args=[study.name]) if "own" in study.rights else "",
         "answers_versions": report_answers.versions(study) if versions is None else versions,
         "pictures": reverse("figures", args=[study.name]),

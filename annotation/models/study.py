@@ -216,8 +216,8 @@ class Study(models.Model):
     idle_cutoff_seconds = models.PositiveIntegerField(
         "idle cut-off (seconds)",
         default=60,
-        help_text="The longest gap between two signs of work that counts as work (the page gives"
-        " one every 20 seconds while it is used).",
+        help_text="Longest gap between two signs of work that counts as active time (the page"
+        " sends one every 20 seconds while it is used).",
         validators=[MinValueValidator(10), MaxValueValidator(600)],
     )
     consent_text = models.TextField(

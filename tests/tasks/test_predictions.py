@@ -440,9 +440,9 @@ def test_one_file_of_any_name_is_placed_by_the_fields(ada, task):
     ("fields", "reason"),
     [
         ({}, "out.jsonl: unknown file name; expected TASK_SHOTS_SPLIT.jsonl"),
-        ({"shots": 2}, "Choose the task too"),
-        ({"task": True}, "Say after how many shots"),
-        ({"task": True, "shots": 2}, "Say on which training split"),
+        ({"shots": 2}, "Choose the task as well"),
+        ({"task": True}, "Enter the number of shots"),
+        ({"task": True, "shots": 2}, "Enter the number of the training split"),
         ({"task": True, "shots": 0, "split_number": 1}, "Zero shots have no training split"),
         ({"task": True, "shots": 2, "split_number": 6}, "its numbers are 1, 2, 3, 4, 5"),
         ({"task": True, "shots": 2, "split_number": 1, "name": "a/b"}, "Use letters, digits, dots"),
