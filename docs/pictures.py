@@ -133,8 +133,8 @@ def main() -> None:
         for name, (address, heading, height) in PAGES.items():
             researcher.goto(root + address)
             # The analysis is a job that its page moves on.
-            job = researcher.get_by_role("heading", name="Resampling")
-            job.wait_for(state="detached", timeout=PATIENCE * 1000)
+            job = researcher.get_by_text("This table comes when the resampling is done.")
+            job.first.wait_for(state="detached", timeout=PATIENCE * 1000)
             take(researcher, name, height, heading)
         researcher.goto(f"{root}/studies/reveal/")
         link = researcher.locator("a[href*='/join/']").first.get_attribute("href") or ""
