@@ -583,7 +583,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='decision',
-            constraint=models.CheckConstraint(condition=models.Q(('reason', ''), _negated=True), name='a_decision_has_a_reason'),
+            constraint=models.CheckConstraint(condition=models.Q(('reason', ''), _negated=True), name='a_decision_has_a_reason', violation_error_message='Give a reason: it is stored in the log.'),
         ),
         migrations.AddConstraint(
             model_name='study',
@@ -607,11 +607,11 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='study',
-            constraint=models.CheckConstraint(condition=models.Q(('budget__isnull', True), ('budget__gte', 0), _connector='OR'), name='a_budget_is_an_amount'),
+            constraint=models.CheckConstraint(condition=models.Q(('budget__isnull', True), ('budget__gte', 0), _connector='OR'), name='a_budget_is_an_amount', violation_error_message='Write an amount of at least 0.'),
         ),
         migrations.AddConstraint(
             model_name='study',
-            constraint=models.CheckConstraint(condition=models.Q(models.Q(('status', 'draft'), _negated=True), ('qualification_threshold__isnull', True), models.Q(('qualification_threshold__gte', 0), ('qualification_threshold__lte', 100)), _connector='OR'), name='a_drafted_threshold_lies_on_its_scale'),
+            constraint=models.CheckConstraint(condition=models.Q(models.Q(('status', 'draft'), _negated=True), ('qualification_threshold__isnull', True), models.Q(('qualification_threshold__gte', 0), ('qualification_threshold__lte', 100)), _connector='OR'), name='a_drafted_threshold_lies_on_its_scale', violation_error_message='The threshold lies between 0 and 100.'),
         ),
         migrations.AddConstraint(
             model_name='scenario',
@@ -631,7 +631,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='personallink',
-            constraint=models.UniqueConstraint(fields=('study', 'name'), name='a_name_has_one_personal_link_in_a_study'),
+            constraint=models.UniqueConstraint(fields=('study', 'name'), name='a_name_has_one_personal_link_in_a_study', violation_error_message='This study has a personal link of that name already.'),
         ),
         migrations.AddConstraint(
             model_name='paymentbatch',
@@ -647,7 +647,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='panel',
-            constraint=models.UniqueConstraint(fields=('study', 'name'), name='a_panel_has_a_name_of_its_own'),
+            constraint=models.UniqueConstraint(fields=('study', 'name'), name='a_panel_has_a_name_of_its_own', violation_error_message='This study has a platform of that name already.'),
         ),
         migrations.AddConstraint(
             model_name='member',
@@ -655,7 +655,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='member',
-            constraint=models.UniqueConstraint(fields=('study', 'user'), name='somebody_has_one_role_in_a_study'),
+            constraint=models.UniqueConstraint(fields=('study', 'user'), name='somebody_has_one_role_in_a_study', violation_error_message='This person is in the team already.'),
         ),
         migrations.AddConstraint(
             model_name='declinedoffer',
@@ -687,7 +687,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='ledgerentry',
-            constraint=models.CheckConstraint(condition=models.Q(('cents__gt', 0)), name='an_entry_is_an_amount'),
+            constraint=models.CheckConstraint(condition=models.Q(('cents__gt', 0)), name='an_entry_is_an_amount', violation_error_message='Write an amount above 0.'),
         ),
         migrations.AddConstraint(
             model_name='participation',

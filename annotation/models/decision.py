@@ -41,7 +41,11 @@ class Decision(models.Model):
         ordering = ["at", "pk"]
         constraints = [
             one_of("about", About, "a_decision_is_about_something_known"),
-            models.CheckConstraint(condition=~Q(reason=""), name="a_decision_has_a_reason"),
+            models.CheckConstraint(
+                condition=~Q(reason=""),
+                name="a_decision_has_a_reason",
+                violation_error_message="Give a reason: it is stored in the log.",
+            ),
         ]
 
     def __str__(self) -> str:

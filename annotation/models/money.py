@@ -49,7 +49,11 @@ class LedgerEntry(models.Model):
         verbose_name_plural = "ledger entries"
         constraints = [
             one_of("kind", EntryKind, "an_entry_is_of_a_known_kind"),
-            models.CheckConstraint(condition=Q(cents__gt=0), name="an_entry_is_an_amount"),
+            models.CheckConstraint(
+                condition=Q(cents__gt=0),
+                name="an_entry_is_an_amount",
+                violation_error_message="Write an amount above 0.",
+            ),
         ]
 
     def __str__(self) -> str:

@@ -29,7 +29,11 @@ class Panel(models.Model):
     class Meta:
         ordering = ["pk"]
         constraints = [
-            models.UniqueConstraint(fields=["study", "name"], name="a_panel_has_a_name_of_its_own")
+            models.UniqueConstraint(
+                fields=["study", "name"],
+                name="a_panel_has_a_name_of_its_own",
+                violation_error_message="This study has a platform of that name already.",
+            )
         ]
 
     def __str__(self) -> str:

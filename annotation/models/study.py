@@ -300,7 +300,9 @@ class Study(models.Model):
                 name="a_study_is_hashed_exactly_when_it_is_no_draft",
             ),
             models.CheckConstraint(
-                condition=Q(budget__isnull=True) | Q(budget__gte=0), name="a_budget_is_an_amount"
+                condition=Q(budget__isnull=True) | Q(budget__gte=0),
+                name="a_budget_is_an_amount",
+                violation_error_message="Write an amount of at least 0.",
             ),
             # Of drafts alone: what was frozen before this rule stays as it was.
             models.CheckConstraint(
@@ -308,6 +310,7 @@ class Study(models.Model):
                 | Q(qualification_threshold__isnull=True)
                 | Q(qualification_threshold__gte=0, qualification_threshold__lte=100),
                 name="a_drafted_threshold_lies_on_its_scale",
+                violation_error_message="The threshold lies between 0 and 100.",
             ),
         ]
         permissions = [
@@ -363,7 +366,9 @@ class Member(models.Model):
         constraints = [
             one_of("role", Role, "a_member_has_a_known_role"),
             models.UniqueConstraint(
-                fields=["study", "user"], name="somebody_has_one_role_in_a_study"
+                fields=["study", "user"],
+                name="somebody_has_one_role_in_a_study",
+                violation_error_message="This person is in the team already.",
             ),
         ]
 

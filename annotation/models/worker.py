@@ -19,7 +19,9 @@ class PersonalLink(models.Model):
         ordering = ["pk"]
         constraints = [
             models.UniqueConstraint(
-                fields=["study", "name"], name="a_name_has_one_personal_link_in_a_study"
+                fields=["study", "name"],
+                name="a_name_has_one_personal_link_in_a_study",
+                violation_error_message="This study has a personal link of that name already.",
             )
         ]
 

@@ -262,6 +262,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddConstraint(
             model_name='taskmember',
-            constraint=models.UniqueConstraint(fields=('task_name', 'user'), name='somebody_is_in_the_team_of_a_task_once'),
+            constraint=models.UniqueConstraint(fields=('task_name', 'user'), name='somebody_is_in_the_team_of_a_task_once', violation_error_message='This person is in the team already.'),
         ),
     ]

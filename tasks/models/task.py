@@ -142,7 +142,9 @@ class TaskMember(models.Model):
         ordering = ["task_name", "pk"]
         constraints = [
             models.UniqueConstraint(
-                fields=["task_name", "user"], name="somebody_is_in_the_team_of_a_task_once"
+                fields=["task_name", "user"],
+                name="somebody_is_in_the_team_of_a_task_once",
+                violation_error_message="This person is in the team already.",
             )
         ]
 
