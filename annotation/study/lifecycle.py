@@ -55,34 +55,44 @@ def change_status(study: Study, action: str, by: AbstractBaseUser | None = None)
         if locked.status not in sources:
             raise DesignError(f"“{words}” is not possible: the study is {locked.status}.")
         if action == "draft":
-            if locked.allocations.exists() or locked.participations.exists():
-                raise DesignError("Somebody has taken a seat: the design remains frozen.")
-            locked.manifest_hash = ""
-            locked.opened_at = None
-            if (locked.qualification_threshold or 0) > 100:  # opened before it was bounded
-                locked.qualification_threshold = None
+            _thaw(locked)
         if action == "reopen" and budget.is_reached(locked):
             raise DesignError(f"Raise the budget first: {budget.is_reached(locked)}.")
         if action == "open":
-            budget.check_limit(locked, by)
-            lacks = missing(locked)
-            if lacks:
-                raise DesignError(" ".join(lacks))
-            try:
-                check_design(locked, list(locked.tasks.all()))
-            except ValidationError as error:
-                raise DesignError(" ".join(error.messages)) from None
-            manifest = canonical(build_manifest(locked))
-            StudyManifest.objects.create(study=locked, text=manifest.decode())
-            locked.manifest_hash = hashlib.sha256(manifest).hexdigest()
-            locked.opened_at = database_now()
-            consent_text.freeze(locked)
+            _freeze(locked, by)
         locked.status = target
         locked.save()
         if action == "draft":  # the database lets go of a draft's manifest alone (guards.py)
             StudyManifest.objects.filter(study=locked).delete()
         locked.events.create(what=f"{words}: {locked.status}", by=by, at=database_now())
     study.refresh_from_db()
+
+
+def _thaw(study: Study) -> None:
+    """Take back what opening has frozen, which is possible until somebody took a seat."""
+    if study.allocations.exists() or study.participations.exists():
+        raise DesignError("Somebody has taken a seat: the design remains frozen.")
+    study.manifest_hash = ""
+    study.opened_at = None
+    if (study.qualification_threshold or 0) > 100:  # opened before it was bounded
+        study.qualification_threshold = None
+
+
+def _freeze(study: Study, by: AbstractBaseUser | None) -> None:
+    """Check the design a last time, and keep its manifest, its hash and its consent text."""
+    budget.check_limit(study, by)
+    lacks = missing(study)
+    if lacks:
+        raise DesignError(" ".join(lacks))
+    try:
+        check_design(study, list(study.tasks.all()))
+    except ValidationError as error:
+        raise DesignError(" ".join(error.messages)) from None
+    manifest = canonical(build_manifest(study))
+    StudyManifest.objects.create(study=study, text=manifest.decode())
+    study.manifest_hash = hashlib.sha256(manifest).hexdigest()
+    study.opened_at = database_now()
+    consent_text.freeze(study)
 
 
 # What can be switched while a study runs, outside its frozen design.
