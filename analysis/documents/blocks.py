@@ -10,6 +10,8 @@ from typing import ClassVar
 
 from django.utils.text import slugify
 
+from analysis.tables.markup import markdown
+
 LONGEST_UNBROKEN = 26  # characters of a table's cell
 
 
@@ -121,10 +123,10 @@ class Document:
 
 
 def as_markdown(document: Document) -> str:
-    """The whole document as CommonMark with tables; texts are escaped."""
-    parts = [f"# {escaped(document.title)}"]
+    """The whole document as CommonMark with tables; texts are markdown."""
+    parts = [f"# {markdown(document.title)}"]
     for section in document.sections:
-        parts.append(f"## {escaped(section.title)}")
+        parts.append(f"## {markdown(section.title)}")
         for block in section.blocks:
             parts.extend(_lines(block))
     return "\n\n".join(parts) + "\n"
@@ -133,38 +135,38 @@ def as_markdown(document: Document) -> str:
 def _lines(block: Block) -> Iterator[str]:
     match block:
         case Paragraph(text):
-            yield escaped(text)
+            yield markdown(text)
         case Bullets(items):
-            yield "\n".join(f"- {escaped(item)}" for item in items)
+            yield "\n".join(f"- {markdown(item)}" for item in items)
         case Facts(rows):
             yield "\n".join(
-                f"- **{escaped(fact.name)}:** {(_code if fact.is_code else escaped)(fact.text)}"
+                f"- **{markdown(fact.name)}:** {(_code if fact.is_code else markdown)(fact.text)}"
                 for fact in rows
             )
         case Quote(name, text):
             fence = _fence(text, 3)
-            yield f"**{escaped(name)}**"
+            yield f"**{markdown(name)}**"
             yield f"{fence}text\n{text}\n{fence}"
         case Grid(caption, columns, rows, notes):
-            yield f"**{escaped(caption)}**"
+            yield f"**{markdown(caption)}**"
             header = [_row(columns), "|---" * len(columns) + "|"]
             yield "\n".join([*header, *(_row(row) for row in rows)])
             for note in notes:
-                yield escaped(note)
+                yield markdown(note)
         case Picture(name, caption, description):
-            yield f"![{escaped(description)}](figures/{name}.svg)"
-            yield escaped(caption)
+            yield f"![{markdown(description)}](figures/{name}.svg)"
+            yield markdown(caption)
         case Checklist(items):
             for item in items:
-                yield f"**{item.number} {escaped(item.title)}**"
+                yield f"**{item.number} {markdown(item.title)}**"
                 if item.known:
-                    yield escaped(item.known)
+                    yield markdown(item.known)
                 if item.asks:
-                    yield f"*{escaped(item.asks)}* {escaped(item.answer) or '(not answered)'}"
+                    yield f"*{markdown(item.asks)}* {markdown(item.answer) or '(not answered)'}"
 
 
 def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(escaped(cell) for cell in cells)} |"
+    return f"| {' | '.join(markdown(cell) for cell in cells)} |"
 
 
 def _code(text: str) -> str:
@@ -176,10 +178,3 @@ def _fence(text: str, least: int) -> str:
     """A run of backticks longer than any in the text."""
     longest = max((len(run) for run in re.findall(r"`+", text)), default=0)
     return "`" * max(least, longest + 1)
-
-
-def escaped(text: str) -> str:
-    """The text on one line, with Markdown's special characters escaped."""
-    for character in "\\`*_{}[]<>|#":
-        text = text.replace(character, "\\" + character)
-    return " ".join(text.split())

@@ -162,10 +162,10 @@ def _models(record: StudyRecord) -> list[Block]:
             row.model,
             row.task,
             str(row.shots),
-            row.difference_text,
-            f"{row.se:.1f}",
-            row.p_text,
-            row.holm_text,
+            columns.signed_points(row.difference),
+            columns.points(row.se_clustered),
+            columns.p_value(row.p_sign_flip),
+            columns.p_value(row.p_holm),
         ]
         for row in differences.differences(record.study, Kind.PERSON)
     ]
@@ -259,7 +259,7 @@ def _pay(record: StudyRecord) -> list[Block]:
         Fact("Total active hours", f"{active / 3600:.1f}"),
         Fact("Median active minutes", _minutes(record.median("active_seconds"))),
         Fact("Median elapsed minutes", _minutes(record.median("elapsed_seconds"))),
-        Fact("Mean active seconds per test answer", _one_digit(record.seconds_per_answer)),
+        Fact("Mean active seconds per test answer", columns.points(record.seconds_per_answer)),
         Fact("Total earned", f"{in_currency(record.earned)} {currency}"),
         Fact("Paid so far", f"{in_currency(record.paid)} {currency}"),
     ]
@@ -271,11 +271,7 @@ def _pay(record: StudyRecord) -> list[Block]:
 
 
 def _minutes(seconds: float | None) -> str:
-    return "–" if seconds is None else f"{seconds / 60:.1f}"
-
-
-def _one_digit(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}"
+    return columns.points(None if seconds is None else seconds / 60)
 
 
 def _consent(record: StudyRecord) -> list[Block]:

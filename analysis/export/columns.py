@@ -1,6 +1,9 @@
 """The columns of every exported file and their meanings; the source of the data dictionary."""
 
-from analysis.export import records
+from collections.abc import Sequence
+
+from analysis.tables import models_columns, rendering
+from tasks.columns import Column, in_files
 
 STUDY = {
     "study": "name of the study",
@@ -24,6 +27,13 @@ SPREAD = {
     "sd_ddof0": "population standard deviation over annotators (ddof 0)",
     "n": "number of annotators who completed and are in the analysis",
 }
+
+
+def meanings(columns: Sequence[Column]) -> dict[str, str]:
+    """The names of a table's columns and their meanings."""
+    return {column.name: column.meaning for column in in_files(columns)}
+
+
 # File -> column -> meaning. The data dictionary and the header rows are generated from this.
 COLUMNS: dict[str, dict[str, str]] = {
     "examples.csv": {
@@ -111,29 +121,61 @@ COLUMNS: dict[str, dict[str, str]] = {
         " shared_browser",
     },
     "scenarios.csv": STUDY | SCENARIO | {"kind": "person, simulated or model"} | SPREAD,
-    "human_performance.csv": STUDY
+    "human_performance.csv": STUDY | meanings(rendering.PERFORMANCE),
+    "allocations.csv": STUDY
     | {
-        "kind": "person, simulated or model; kinds are never pooled",
-        "family": "family of the task",
-        "task": "name of the task",
-        "task_version": "version of the task",
-        "shots": "number of examples in the training step",
-        "mean": "mean over annotators of their mean S1, x 100",
-        "sd_ddof1": "sample standard deviation over annotators (ddof 1), x 100; empty for a single"
-        " annotator",
-        "sd_ddof0": "population standard deviation over annotators (ddof 0), x 100",
-        "n": "number of annotators who completed and are in the analysis",
-        "baseline": "S1 x 100 of the trivial baseline on the test examples",
-        "baseline_name": "the constant answer given by the trivial baseline",
-        "ceiling": "highest mean S1 x 100 attainable by highlighting on the test examples",
-        "published_mean": "mean in Table 4 of the CLUES paper, quoted if the test file is the"
-        " published"
-        " one",
-        "published_spread": "the ± value printed beside that mean, quoted; the paper does not"
-        " define it",
-        "recipe": "recipe string: every choice that affects the number",
+        "arrival": "number of the allocation within the study, from 1, over all kinds",
+        "kind": "person, simulated or model",
+        "candidates": "scenarios open to this arrival, as a JSON list of [task, shots, seats"
+        " taken, seats]",
+    }
+    | SCENARIO
+    | {"at": "time of the allocation, UTC"},
+    "decisions.csv": STUDY
+    | {
+        "annotator": "pseudonym of the participation",
+        "about": "analysis (included or excluded), pay (paid or not), qualification (admitted to"
+        " the"
+        " annotation step or not), release (an unusually high amount approved for payment)",
+        "outcome": "1 for yes, 0 for no; by default everybody is included and paid",
+        "reason": "the reason as entered; review before publication",
+        "role": "researcher, or rule (automatic: by the design's rule or by the platform)",
+        "at": "time of the decision, UTC",
     },
-    **records.COLUMNS,
+    "questionnaire.csv": STUDY
+    | {
+        "annotator": "pseudonym of the participation",
+        "seen_before": "reports having seen the texts or the task before: no, yes, unsure; empty:"
+        " not"
+        " answered",
+        "ai_used": "reports having used an AI tool: no, yes, unsure; empty: not answered",
+        "tools": "tools or people that helped, as entered; review before publication",
+        "comments": "further comments, as entered; review before publication",
+    },
+    "pay.csv": STUDY
+    | {
+        "annotator": "pseudonym of the participation",
+        "kind": "base, screen_out, top_up, partial, waiting or bonus",
+        "cents": "amount in hundredths of the currency",
+        "currency": "three-letter currency code",
+    },
+    "pay_totals.csv": STUDY
+    | {
+        "kind": "kind of entry, as in pay.csv",
+        "currency": "three-letter currency code",
+        "entries": "number of entries of pay.csv",
+        "cents": "sum of these entries, in hundredths of the currency",
+    },
+    "predictions.csv": STUDY
+    | {"model": "name of the uploaded model"}
+    | SCENARIO
+    | {
+        "example": "id of the test example in its file",
+        "hash": "hash of the example, as in examples.csv",
+        "predicted": "the predicted texts as a JSON list; [] means that no answer was predicted",
+        "s1": "S1 of the prediction, 0 to 1",
+    },
+    "model_scores.csv": STUDY | meanings(models_columns.MODEL),
 }
 README = """\
 Export of the study {name} from Handful.

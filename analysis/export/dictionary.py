@@ -7,7 +7,7 @@ from analysis.export.columns import COLUMNS, READING
 INTEGERS = {
     "task_version", "shots", "split", "position", "in_analysis", "start", "end", "n", "training_n",
     "too_fast", "longest_run", "blurs", "pastes", "checks", "checks_passed", "arrival", "outcome",
-    "cents", "entries", "of",
+    "cents", "entries", "of", "nested",
 }  # fmt: skip
 NUMBERS = {
     "reachable", "s1", "seconds", "active_seconds", "away_seconds", "mean_s1", "sd_examples",

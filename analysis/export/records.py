@@ -10,92 +10,13 @@ from typing import Any
 from django.db.models import Count, Sum
 
 from analysis.tables import models as model_tables
-from analysis.values import json_list, moment, number
+from analysis.tables import models_columns
+from analysis.values import cell, json_list, moment, number
 from annotation.models import Allocation, Decision, ExitAnswers, LedgerEntry, Study
+from tasks.columns import in_files
 from tasks.models import Prediction, PredictionFile
 
 CHUNK = 2000
-STUDY = {
-    "study": "name of the study",
-    "manifest": "SHA-256 of the study's frozen design (manifest.json); empty while it is a draft",
-}
-PLACE = {
-    "task": "name of the task",
-    "task_version": "version of the task",
-    "shots": "number of examples in the training step: 0, or the shots of the training split",
-    "split": "number of the training split; empty at zero shots",
-}
-
-COLUMNS: dict[str, dict[str, str]] = {
-    "allocations.csv": STUDY
-    | {
-        "arrival": "number of the allocation within the study, from 1, over all kinds",
-        "kind": "person, simulated or model",
-        "candidates": "scenarios open to this arrival, as a JSON list of [task, shots, seats"
-        " taken, seats]",
-    }
-    | PLACE
-    | {"at": "time of the allocation, UTC"},
-    "decisions.csv": STUDY
-    | {
-        "annotator": "pseudonym of the participation",
-        "about": "analysis (included or excluded), pay (paid or not), qualification (admitted to"
-        " the"
-        " annotation step or not), release (an unusually high amount approved for payment)",
-        "outcome": "1 for yes, 0 for no; by default everybody is included and paid",
-        "reason": "the reason as entered; review before publication",
-        "role": "researcher, or rule (automatic: by the design's rule or by the platform)",
-        "at": "time of the decision, UTC",
-    },
-    "questionnaire.csv": STUDY
-    | {
-        "annotator": "pseudonym of the participation",
-        "seen_before": "reports having seen the texts or the task before: no, yes, unsure; empty:"
-        " not"
-        " answered",
-        "ai_used": "reports having used an AI tool: no, yes, unsure; empty: not answered",
-        "tools": "tools or people that helped, as entered; review before publication",
-        "comments": "further comments, as entered; review before publication",
-    },
-    "pay.csv": STUDY
-    | {
-        "annotator": "pseudonym of the participation",
-        "kind": "base, screen_out, top_up, partial, waiting or bonus",
-        "cents": "amount in hundredths of the currency",
-        "currency": "three-letter currency code",
-    },
-    "pay_totals.csv": STUDY
-    | {
-        "kind": "kind of entry, as in pay.csv",
-        "currency": "three-letter currency code",
-        "entries": "number of entries of pay.csv",
-        "cents": "sum of these entries, in hundredths of the currency",
-    },
-    "predictions.csv": STUDY
-    | {"model": "name of the uploaded model"}
-    | PLACE
-    | {
-        "example": "id of the test example in its file",
-        "hash": "hash of the example, as in examples.csv",
-        "predicted": "the predicted texts as a JSON list; [] means that no answer was predicted",
-        "s1": "S1 of the prediction, 0 to 1",
-    },
-    "model_scores.csv": STUDY
-    | {
-        "model": "name of the uploaded model",
-        "task": "name of the task",
-        "task_version": "version of the task",
-        "shots": "number of examples in the training splits used",
-        "mean": "mean over training splits of the mean S1 over the test examples, x 100",
-        "sd_ddof1": "sample standard deviation over training splits (ddof 1), x 100; empty for a"
-        " single"
-        " split",
-        "sd_ddof0": "population standard deviation over training splits (ddof 0), x 100",
-        "n": "number of training splits with predictions",
-        "of": "number of training splits of the task at that number of shots",
-        "recipe": "recipe string: every choice that affects the number",
-    },
-}
 
 
 def allocations_rows(study: Study) -> Iterator[list[Any]]:
@@ -184,7 +105,8 @@ def predictions_rows(study: Study) -> Iterator[list[Any]]:
 def model_scores_rows(study: Study) -> Iterator[list[Any]]:
     """One row per model, task and shots."""
     for row in model_tables.model_rows(_files(study)):
-        yield [study.name, study.manifest_hash, *row.as_record()]
+        scores = (cell(column.value(row)) for column in in_files(models_columns.MODEL))
+        yield [study.name, study.manifest_hash, *scores]
 
 
 ROWS = {

@@ -6,13 +6,12 @@ from typing import Any
 import pandas as pd
 from django.db.models import Q
 
-from analysis.tables import frames, performance
+from analysis.tables import frames, performance, rendering
 from analysis.tables.frames import spans_in_order, texts_by_turn
-from analysis.values import json_list, moment, number
+from analysis.values import cell, json_list, moment, number
 from annotation.models import Study, Turn
 from annotation.monitoring import flags
 from annotation.steps import signs
-from tasks.metrics import recipe
 from tasks.models import Split
 from tasks.spans import QUESTION, ceiling
 
@@ -144,18 +143,9 @@ def scenarios_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
 
 def performance_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
     """One row per kind, task and shots: the human-performance table in long form."""
-    found = {task.pk: performance.bounds(task) for task in study.tasks.with_reports()}
-    for kind in performance.kinds_of(frame):
-        table = performance.performance(study, kind, frame)
-        for task in table.tasks:
-            limits = found[task.pk]
-            for shots in table.shots:
-                cell = table.cells[task.name, shots]
-                quoted = cell.published
-                yield [
-                    study.name, study.manifest_hash, kind, task.card.family, task.name,
-                    task.version, shots, number(cell.mean), number(cell.sd_ddof1),
-                    number(cell.sd_ddof0), cell.n, number(limits.baseline), limits.baseline_name,
-                    number(limits.ceiling), number(quoted.mean) if quoted else "",
-                    number(quoted.spread) if quoted else "", recipe(task.card.gold_rule),
-                ]  # fmt: skip
+    for table in performance.all_tables(study, frame):
+        for row in sorted(
+            performance.long_rows(table), key=lambda row: table.tasks.index(row.task)
+        ):
+            values = (cell(column.value(row)) for column in rendering.PERFORMANCE)
+            yield [study.name, study.manifest_hash, *values]

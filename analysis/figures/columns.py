@@ -5,7 +5,6 @@ from operator import attrgetter
 
 from analysis.stats import learning
 from analysis.tables.columns import (
-    Column,
     between,
     p_value,
     points,
@@ -14,6 +13,7 @@ from analysis.tables.columns import (
     signed_points,
     two_digits,
 )
+from tasks.columns import Column
 
 
 @dataclass(frozen=True)

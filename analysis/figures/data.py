@@ -20,12 +20,12 @@ from analysis.figures import charts
 from analysis.figures.columns import COLUMNS, ShotRow
 from analysis.stats import learning
 from analysis.stats.uncertainty import t_interval_of_scores, why_no_interval
-from analysis.tables import columns as table_columns
 from analysis.tables import frames, performance
-from analysis.tables.columns import Column
 from analysis.tables.findings import state
 from analysis.values import number
 from annotation.models import Kind, Step, Study
+from tasks import columns as table_columns
+from tasks.columns import Column
 from tasks.csv_files import csv_text
 
 NEEDS_VL_CONVERT = "SVG, PNG and PDF need vl-convert on the server: pip install vl-convert-python\n"

@@ -6,42 +6,50 @@ of their CSVs with the same digits. Nothing is resampled here: what waits for th
 analysis page is null, and `pending` says how far the job is.
 """
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from csp.decorators import csp_update
 from django.http import Http404
 from django.utils.decorators import method_decorator
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import OpenApiParameter, extend_schema, inline_serializer
 from drf_spectacular.views import SpectacularSwaggerSplitView
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from analysis.export.dictionary import type_of
 from analysis.figures import data as figure_data
 from analysis.tables import (
     differences,
     findings_columns,
-    frames,
+    models_columns,
     performance,
     rendering,
     resampling,
+    training,
 )
 from analysis.tables import models as model_tables
 from analysis.tables.columns import as_records, plain
 from annotation.access import study_of
 from annotation.models import Kind, Study
+from tasks.columns import Column, in_files
 from tasks.models import Job, PredictionFile
 
-OVER_ANNOTATORS = "annotators who completed and are in the analysis"
-# Columns of the CSVs that hold a number which may be missing.
-MEASURED = {
-    "mean", "mean_s1_x100", "sd_ddof1", "sd_ddof0", "sd_printed", "sd_of_sum", "sd_of_average",
-    "human_mean", "model_mean", "difference", "se_clustered", "p_sign_flip", "p_holm",
-}  # fmt: skip
+
+def shape(name: str, columns: Sequence[Column]) -> serializers.Serializer:
+    """The documentation of a list of rows, made from their columns."""
+    return inline_serializer(name, {c.name: field_of(c) for c in in_files(columns)}, many=True)
+
+
+def field_of(column: Column) -> serializers.Field:
+    """One column of it; what is measured may be missing."""
+    words = f"{column.meaning}, {column.unit}" if column.unit else column.meaning
+    if column.unit:
+        return serializers.FloatField(allow_null=True, help_text=words)
+    kind = serializers.IntegerField if type_of(column.name) == "integer" else serializers.CharField
+    return kind(help_text=words)
 
 
 class StudyShape(serializers.ModelSerializer):
@@ -66,49 +74,13 @@ class OneStudy(APIView):
 
 
 class HumanPerformance(APIView):
-    class Cell(serializers.Serializer):
-        kind = serializers.ChoiceField(Kind.choices)
-        task = serializers.CharField()
-        shots = serializers.IntegerField()
-        mean = serializers.FloatField(allow_null=True, help_text="S1 x 100 over annotators")
-        sd_ddof1 = serializers.FloatField(allow_null=True, help_text="over annotators, x 100")
-        sd_ddof0 = serializers.FloatField(allow_null=True, help_text="over annotators, x 100")
-        n = serializers.IntegerField(help_text=OVER_ANNOTATORS)
-        baseline = serializers.FloatField(help_text="S1 x 100 of the trivial baseline")
-        ceiling = serializers.FloatField(help_text="S1 x 100 that highlighting can reach")
-        published_mean = serializers.FloatField(
-            allow_null=True,
-            help_text="Table 4 of the paper, x 100, where the test file is the published one",
-        )
-        published_spread = serializers.FloatField(
-            allow_null=True, help_text="its ±, which the paper does not define"
-        )
-
-    @extend_schema(responses=Cell(many=True), summary="The human-performance table, all kinds")
+    @extend_schema(
+        responses=shape("HumanPerformance", rendering.PERFORMANCE_FILE),
+        summary="The human-performance table, all kinds",
+    )
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "read")
-        frame = frames.annotators(study)
-        rows = []
-        for kind in performance.kinds_of(frame):
-            table = performance.performance(study, kind, frame)
-            for _shots, cells in table.rows:
-                for cell, limits in zip(cells, table.bounds, strict=True):
-                    rows.append(
-                        {
-                            "kind": kind,
-                            "task": cell.task,
-                            "shots": cell.shots,
-                            "mean": _number(cell.mean),
-                            "sd_ddof1": _number(cell.sd_ddof1),
-                            "sd_ddof0": _number(cell.sd_ddof0),
-                            "n": cell.n,
-                            "baseline": limits.baseline,
-                            "ceiling": limits.ceiling,
-                            "published_mean": cell.published and cell.published.mean,
-                            "published_spread": cell.published and cell.published.spread,
-                        }
-                    )
-        return Response(self.Cell(rows, many=True).data)
+        return Response(as_records(rendering.PERFORMANCE_FILE, performance.all_rows(study)))
 
 
 class Findings(APIView):
@@ -165,21 +137,13 @@ def _pending(job: Job) -> dict[str, Any]:
 
 
 class TrainingTable(APIView):
-    class TrainingRow(serializers.Serializer):
-        kind = serializers.ChoiceField(Kind.choices)
-        task = serializers.CharField()
-        shots = serializers.IntegerField(help_text="of the group")
-        examples = serializers.CharField(help_text="which block of the training examples")
-        mean_s1_x100 = serializers.FloatField(
-            allow_null=True, help_text="mean over annotators of their mean over the block, S1 x 100"
-        )
-        n = serializers.IntegerField(help_text=OVER_ANNOTATORS)
-        nested = serializers.IntegerField(help_text="1 if the block compares between groups")
-
-    @extend_schema(responses=TrainingRow(many=True), summary="The training table, all kinds")
+    @extend_schema(
+        responses=shape("TrainingTable", training.BLOCK_SCORES),
+        summary="The training table, all kinds",
+    )
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "read")
-        return Response(_records(rendering.TRAINING_COLUMNS, rendering.training_rows(study)))
+        return Response(as_records(training.BLOCK_SCORES, training.block_scores(study)))
 
 
 class FigureData(APIView):
@@ -220,25 +184,14 @@ class FigureData(APIView):
         return Response(replies)
 
 
-class ModelScore(serializers.Serializer):
-    model = serializers.CharField()
-    task = serializers.CharField()
-    task_version = serializers.IntegerField()
-    shots = serializers.IntegerField()
-    mean = serializers.FloatField(help_text="over training splits of the mean S1 x 100")
-    sd_ddof1 = serializers.FloatField(allow_null=True, help_text="over splits, x 100")
-    sd_ddof0 = serializers.FloatField(allow_null=True, help_text="over splits, x 100")
-    n = serializers.IntegerField(help_text="splits with predictions")
-    of = serializers.IntegerField(help_text="training splits of the task at that number of shots")
-    recipe = serializers.CharField()
-
-
 class ModelScores(APIView):
-    @extend_schema(responses=ModelScore(many=True), summary="Scores of every uploaded model")
+    @extend_schema(
+        responses=shape("ModelScore", models_columns.MODEL),
+        summary="Scores of every uploaded model",
+    )
     def get(self, request: Request) -> Response:
         rows = model_tables.model_rows(PredictionFile.objects.all())
-        records = (row.as_record() for row in rows)
-        return Response(_records(model_tables.MODEL_COLUMNS, records))
+        return Response(as_records(models_columns.MODEL, rows))
 
 
 class HumansAndModels(APIView):
@@ -262,24 +215,21 @@ class HumansAndModels(APIView):
     )
     def get(self, request: Request, name: str) -> Response:
         study = study_of(request, name, "read")
-        made = []
+        replies = []
         for kind in performance.kinds(study):
-            found = model_tables.tables(study, kind)
-            pairs = differences.differences(study, kind)
-            made.append(
+            tables = model_tables.tables(study, kind)
+            pairings = as_records(models_columns.DIFFERENCES, differences.differences(study, kind))
+            replies.append(
                 {
                     "kind": kind,
-                    "scores": _records(model_tables.SCORE_COLUMNS, model_tables.score_rows(found)),
-                    "aggregates": _records(
-                        model_tables.AGGREGATE_COLUMNS,
-                        model_tables.aggregate_rows(found),
+                    "scores": as_records(models_columns.SCORES, model_tables.score_rows(tables)),
+                    "aggregates": as_records(
+                        models_columns.AGGREGATES, model_tables.aggregate_rows(tables)
                     ),
-                    "differences": _records(
-                        differences.DIFFERENCE_COLUMNS, differences.difference_rows(kind, pairs)
-                    ),
+                    "differences": [{"kind": kind} | pairing for pairing in pairings],
                 }
             )
-        return Response(made)
+        return Response(replies)
 
 
 @method_decorator(csp_update({"style-src": ["'unsafe-inline'"]}), name="dispatch")
@@ -287,21 +237,3 @@ class Docs(SpectacularSwaggerSplitView):
     """The one page with styles inside: Swagger writes them; its scripts are files as elsewhere."""
 
     http_method_names = ("get", "head")  # what it says of OPTIONS has no template
-
-
-def _records(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[dict[str, Any]]:
-    """Rows of a CSV under their columns; what is measured is a number again, or null."""
-    return [
-        {
-            column: (float(value) if value else None) if column in MEASURED else value
-            for column, value in zip(columns, row, strict=True)
-        }
-        for row in rows
-    ]
-
-
-def _number(value: Any) -> Any:
-    """JSON knows no NaN and nothing of numpy."""
-    if isinstance(value, float):
-        return None if math.isnan(value) else float(value)
-    return int(value) if isinstance(value, np.integer) else value

@@ -53,10 +53,10 @@ class Lane:
     @property
     def why_apart(self) -> str:
         """Why it does not count, if it does not."""
-        one = self.participation
-        if one.status == Status.COMPLETED:
+        own = self.participation
+        if own.status == Status.COMPLETED:
             return "excluded from the analysis"
-        return str(Status(one.status).label)
+        return str(Status(own.status).label)
 
 
 class Part(NamedTuple):
@@ -181,14 +181,16 @@ class ExamplePage:
         return [self._lane(answer) for answer in answers]
 
     def _lane(self, answer: Answer) -> Lane:
-        given, one = answer.as_given(), self.example
-        found = compare(given, one.gold, self.card.gold_rule, one.context, self._selectable)
+        given, example = answer.as_given(), self.example
+        comparison = compare(
+            given, example.gold, self.card.gold_rule, example.context, self._selectable
+        )
         parts = [
             Part(mark.verdict, mark.text, self._begins[mark.segment] + mark.start, len(mark.text))
-            for mark in found.marks
+            for mark in comparison.marks
             if mark.verdict != "missed"
         ]
-        return Lane(answer.turn.participation, given, found, parts)
+        return Lane(answer.turn.participation, given, comparison, parts)
 
     @cached_property
     def _counted(self) -> list[Lane]:
@@ -273,11 +275,11 @@ class ExamplePage:
     @cached_property
     def choices(self) -> list[Choice]:
         """Distinct answers, the most frequent first; of a label task every label, in its order."""
-        found = layers.groups((lane, lane.given.texts) for lane in self.lanes)
+        groups = layers.groups((lane, lane.given.texts) for lane in self.lanes)
         if self.card.labels:
-            by_label = {group.texts[0]: group for group in found}
+            by_label = {group.texts[0]: group for group in groups}
             names = [label.name for label in self.card.labels]
-            found = [by_label.get(name, layers.Group((name,), ())) for name in names]
+            groups = [by_label.get(name, layers.Group((name,), ())) for name in names]
         return [
             Choice(
                 [Said(text, text in self.example.gold) for text in group.texts],
@@ -285,7 +287,7 @@ class ExamplePage:
                 points(100 * score(group.texts, self.example.gold, self.card.gold_rule).s1),
                 share(len(group.who), self.n),
             )
-            for group in found
+            for group in groups
         ]
 
     # --- Numbers -------------------------------------------------------------------------------
@@ -329,29 +331,29 @@ class ExamplePage:
 
     def _disagreements(self, unit: list[frozenset[str]], pairs: int) -> list[Fact]:
         """The part of this example in alpha; of single labels all distances are the same."""
-        made = []
+        facts = []
         for name in ["nominal"] if self.card.labels else agreement.DISTANCES:
-            found = agreement.observed_disagreement(unit, agreement.DISTANCES[name])
-            made.append(
+            observed = agreement.observed_disagreement(unit, agreement.DISTANCES[name])
+            facts.append(
                 Fact(
                     f"Disagreement, {name}",
-                    NOTHING if found is None else two_digits(found),
+                    NOTHING if observed is None else two_digits(observed),
                     f"Mean distance over the {pairs} pairs of answers, 0 to 1. {MEANINGS[name]} "
                     "Krippendorff's alpha needs several examples: it is 1 minus the mean of this "
                     "number over them (each weighted by its answers), divided by what answers "
                     "drawn from all examples would give.",
                 )
             )
-        return made
+        return facts
 
     @property
     def by_shots(self) -> list[Scores]:
         """Of everybody who counts, also where one number of shots is shown."""
-        made = []
+        rows = []
         for shots in sorted(self.study.shots):
             values = [lane.comparison.s1 for lane in self._counted if lane.shots == shots]
-            made.append(Scores(shots, len(values), *_mean_and_sd(values)))
-        return made
+            rows.append(Scores(shots, len(values), *_mean_and_sd(values)))
+        return rows
 
 
 def _mean_and_sd(values: Sequence[float]) -> tuple[str, str]:

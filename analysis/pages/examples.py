@@ -8,8 +8,9 @@ from django.views.decorators.http import require_GET
 
 from analysis.pages.common import chosen_kind
 from analysis.pages.example import ExamplePage
-from analysis.tables import columns, difficulty, performance
+from analysis.tables import difficulty, performance
 from annotation.access import study_of
+from tasks import columns
 from tasks.models import Example, Task
 
 PER_PAGE = 50

@@ -1,5 +1,6 @@
 """The pages of models: upload predictions, see their scores, and see them beside humans."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import messages
@@ -13,11 +14,13 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from analysis.pages.common import chosen_kind
 from analysis.pages.forms import UploadForm
-from analysis.tables import differences, performance, published
+from analysis.tables import columns, differences, models_columns, performance, published
 from analysis.tables import models as model_tables
 from annotation.access import own_model, predictions_job_of, study_of
+from annotation.models import Kind
 from tasks import checking, uploads
-from tasks.downloads import csv_download
+from tasks.columns import cells, on_page
+from tasks.downloads import download
 from tasks.models import LanguageModel, PredictionFile
 from tasks.polling import poll
 from tasks.predictions import store as prediction_store
@@ -104,11 +107,13 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
     language_model = get_object_or_404(
         LanguageModel.objects.select_related("uploaded_by"), name=name
     )
+    rows = model_tables.model_rows(language_model.files.all())
     files = language_model.files.with_scores().select_related("task")
     context = {
         "model": language_model,
         "is_mine": language_model.uploaded_by == request.user,
-        "rows": model_tables.model_rows(language_model.files.all()),
+        "columns": on_page(models_columns.MODEL),
+        "rows": list(zip(rows, cells(models_columns.MODEL, rows), strict=True)),
         "files": [(file, 100 * file.mean_s1) for file in files],
         "remarks": [
             f"{file.filename}: {remark}" for file in files for remark in file.remarks or ()
@@ -126,8 +131,8 @@ def model_file(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _model_scores(files, filename: str) -> HttpResponse:
-    rows = (row.as_record() for row in model_tables.model_rows(files))
-    return csv_download(filename, model_tables.MODEL_COLUMNS, rows)
+    text = columns.as_csv(models_columns.MODEL, model_tables.model_rows(files))
+    return download(text, filename)
 
 
 @login_required
@@ -164,24 +169,33 @@ def study_models(request: HttpRequest, name: str) -> HttpResponse:
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
     pairings = differences.differences(study, kind)
-    context = {
+    context: dict[str, Any] = {
         "study": study,
         "kind": kind,
         "kinds": kinds,
         "who": model_tables.WHO[kind],
         "tables": model_tables.tables(study, kind),
         "not_compared": published.not_compared(study.tasks.all()),
+        "score_columns": models_columns.SCORE_COLUMNS,
+        "explanations": models_columns.explanations(model_tables.WHO[Kind(kind)]),
         "differences": pairings,
+        "difference_columns": on_page(models_columns.DIFFERENCES),
+        "difference_cells": cells(models_columns.DIFFERENCES, pairings),
         "left_out": differences.LEFT_OUT,
         "chosen": None,
     }
     if pairings:
-        pairing = _chosen(request, pairings)
-        pairs = differences.pairs(study, kind, pairing)[:SHOWN]
-        predicted = differences.predicted_texts(pairing, study, [pair.example for pair in pairs])
+        chosen = _chosen(request, pairings)
+        pairs = differences.pairs(study, kind, chosen)[:SHOWN]
+        predicted = differences.predicted_texts(chosen, study, [pair.example for pair in pairs])
+        shown = models_columns.pair_columns(chosen)
         context |= {
-            "chosen": pairing,
-            "pairs": [(pair, predicted[pair.example.pk]) for pair in pairs],
+            "chosen": chosen,
+            "pair_columns": on_page(shown),
+            "pairs": [
+                (pair.example, texts, predicted[pair.example.pk])
+                for pair, texts in zip(pairs, cells(shown, pairs), strict=True)
+            ],
         }
     return render(request, "researcher/study_models.html", context)
 
@@ -192,31 +206,28 @@ def study_models_file(request: HttpRequest, name: str, table: str) -> HttpRespon
     """One of the page's tables as CSV, with all digits."""
     study = study_of(request, name, "read")
     kind = chosen_kind(request, performance.kinds(study))
-    if table in ("scores", "aggregates"):
-        results = model_tables.tables(study, kind)
-        columns, rows = {
-            "scores": (model_tables.SCORE_COLUMNS, model_tables.score_rows(results)),
-            "aggregates": (
-                model_tables.AGGREGATE_COLUMNS,
-                model_tables.aggregate_rows(results),
-            ),
-        }[table]
+    rows: Sequence[Any]
+    if table == "scores":
+        shown = models_columns.SCORES
+        rows = model_tables.score_rows(model_tables.tables(study, kind))
+    elif table == "aggregates":
+        shown = models_columns.AGGREGATES
+        rows = model_tables.aggregate_rows(model_tables.tables(study, kind))
     elif table == "differences":
-        columns = differences.DIFFERENCE_COLUMNS
-        rows = differences.difference_rows(kind, differences.differences(study, kind))
+        shown, rows = models_columns.DIFFERENCES, differences.differences(study, kind)
     elif table == "examples":
-        pairing = _chosen(request, differences.differences(study, kind))
-        columns = differences.PAIR_COLUMNS
-        rows = differences.pair_rows(kind, pairing, differences.pairs(study, kind, pairing))
+        chosen = _chosen(request, differences.differences(study, kind))
+        shown, rows = models_columns.pair_columns(chosen), differences.pairs(study, kind, chosen)
     else:
         raise Http404
-    return csv_download(f"{study.name}-models-{table}.csv", columns, rows)
+    with_kind = kind if table in ("differences", "examples") else ""
+    return download(columns.as_csv(shown, rows, with_kind), f"{study.name}-models-{table}.csv")
 
 
 def _chosen(request: HttpRequest, pairings: list[differences.Difference]) -> differences.Difference:
     """The pairing whose examples are asked for; the first where none is."""
     wanted = request.GET.get("pair")
-    pairing = next((pairing for pairing in pairings if wanted in (None, pairing.key)), None)
-    if pairing is None:
+    chosen = next((pairing for pairing in pairings if wanted in (None, pairing.key)), None)
+    if chosen is None:
         raise Http404
-    return pairing
+    return chosen

@@ -10,6 +10,7 @@ from analysis.pages.common import chosen_kind
 from analysis.tables import columns, performance, planner
 from analysis.tables import sensitivity as rules
 from annotation.access import study_of
+from tasks import columns as table_columns
 from tasks.downloads import download
 
 
@@ -28,7 +29,7 @@ def plan(request: HttpRequest) -> HttpResponse:
             "source": dict(sources)[wanted["source"]],
             "sentences": planner.sentences(wanted),
             "columns": shown,
-            "cells": columns.cells(shown, [planner.plan(cell, wanted) for cell in cells]),
+            "cells": table_columns.cells(shown, [planner.plan(cell, wanted) for cell in cells]),
         }
     return render(request, "researcher/planner.html", context)
 

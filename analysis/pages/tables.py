@@ -19,11 +19,11 @@ from analysis.tables import (
     training,
 )
 from annotation.access import study_of
-from tasks.downloads import CSV, csv_download, download, saved_as
+from tasks import columns as table_columns
+from tasks.downloads import download, saved_as
 from tasks.polling import poll
 
 FORMATS = {
-    "csv": (rendering.as_csv, CSV),
     "md": (rendering.as_markdown, "text/markdown; charset=utf-8"),
     "tex": (rendering.as_latex, "application/x-tex; charset=utf-8"),
 }
@@ -48,17 +48,15 @@ def human_performance(request: HttpRequest, name: str) -> HttpResponse:
 def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpResponse:
     """The same tables as a file; kinds one after the other, never mixed."""
     study = study_of(request, name, "read")
+    filename = f"{study.name}-human-performance.{ext}"
+    if ext == "csv":
+        rows = performance.all_rows(study)
+        return download(columns.as_csv(rendering.PERFORMANCE_FILE, rows), filename)
     if ext not in FORMATS:
         raise Http404
-    make, content_type = FORMATS[ext]
-    frame = frames.annotators(study)
-    texts = [
-        make(performance.performance(study, kind, frame)) for kind in performance.kinds_of(frame)
-    ]
-    if ext == "csv":
-        # One header for all kinds: the column `kind` tells them apart.
-        texts = [texts[0], *(text.split("\r\n", 1)[1] for text in texts[1:])]
-    return download("".join(texts), f"{study.name}-human-performance.{ext}", content_type)
+    render_table, content_type = FORMATS[ext]
+    texts = [render_table(table) for table in performance.all_tables(study)]
+    return download("".join(texts), filename, content_type)
 
 
 @login_required
@@ -66,7 +64,11 @@ def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpRes
 def training_table(request: HttpRequest, name: str) -> HttpResponse:
     study = study_of(request, name, "read")
     kinds = performance.kinds(study)
-    groups = [(kind, training.training(study, kind)) for kind in kinds]
+    tables = [(kind, training.training(study, kind)) for kind in kinds]
+    groups = [
+        (kind, training.columns(rows), table_columns.cells(training.columns(rows), rows))
+        for kind, rows in tables
+    ]
     return render(request, "researcher/training_table.html", {"study": study, "groups": groups})
 
 
@@ -74,8 +76,8 @@ def training_table(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def training_table_file(request: HttpRequest, name: str) -> HttpResponse:
     study = study_of(request, name, "read")
-    rows = rendering.training_rows(study)
-    return csv_download(f"{study.name}-training.csv", rendering.TRAINING_COLUMNS, rows)
+    text = columns.as_csv(training.BLOCK_SCORES, training.block_scores(study))
+    return download(text, f"{study.name}-training.csv")
 
 
 @login_required

@@ -32,19 +32,20 @@ def dawid_skene(
     `votes` holds one mapping of annotator to labels per example (an annotator may have voted more
     than once). EM from the shares of votes; with three annotators it is weakly identified.
     Raises ValueError without votes.
+    Our own, because no maintained package does it without a framework around it.
     """
     labels = sorted({label for unit in votes for own in unit.values() for label in own})
     people = sorted({person for unit in votes for person in unit})
     if not labels:
         raise ValueError("nobody has voted")
-    # counts[e, p, l]: how often person p said label l of example e.
+    # counts[e, p, l]: how often person p gave label l of example e.
     counts = np.zeros((len(votes), len(people), len(labels)))
     for example, unit in enumerate(votes):
         for person, own in unit.items():
             for label in own:
                 counts[example, people.index(person), labels.index(label)] += 1
-    said = counts.sum(1)
-    posterior = said / said.sum(1, keepdims=True)
+    totals = counts.sum(1)
+    posterior = totals / totals.sum(1, keepdims=True)
     for _ in range(rounds):
         shares = posterior.mean(0)
         # confusion[p, t, l]: how often person p says l where t is true.

@@ -17,32 +17,32 @@ Answer = frozenset[str]
 Distance = Callable[[Any, Any], float]
 
 
-def nominal(one: Hashable, other: Hashable) -> float:
+def nominal(first: Hashable, second: Hashable) -> float:
     """0 for equal answers, else 1."""
-    return float(one != other)
+    return float(first != second)
 
 
-def jaccard(one: Answer, other: Answer) -> float:
+def jaccard(first: Answer, second: Answer) -> float:
     """1 - |intersection| / |union|."""
-    together = one | other
-    return 1 - len(one & other) / len(together) if together else 0.0
+    together = first | second
+    return 1 - len(first & second) / len(together) if together else 0.0
 
 
-def masi(one: Answer, other: Answer) -> float:
+def masi(first: Answer, second: Answer) -> float:
     """1 - J M: M is 1 for equal sets, 2/3 where one holds the other, 1/3 if they overlap, else 0.
 
     An empty set is held by every set, and yet shares nothing: J is 0 then.
     """
-    if one == other:
+    if first == second:
         return 0.0
-    shared = one & other
-    closeness = 2 / 3 if shared in (one, other) else 1 / 3 if shared else 0.0
-    return 1 - closeness * (1 - jaccard(one, other))
+    shared = first & second
+    closeness = 2 / 3 if shared in (first, second) else 1 / 3 if shared else 0.0
+    return 1 - closeness * (1 - jaccard(first, second))
 
 
-def one_minus_s1(one: Answer, other: Answer) -> float:
+def one_minus_s1(first: Answer, second: Answer) -> float:
     """The task's own metric as a distance (S1 is symmetric)."""
-    return 1 - s1(one, other)
+    return 1 - s1(first, second)
 
 
 DISTANCES: dict[str, Distance] = {
@@ -54,7 +54,10 @@ DISTANCES: dict[str, Distance] = {
 
 
 def alpha(units: Iterable[Sequence[Hashable]], distance: Distance = nominal) -> float | None:
-    """Krippendorff's alpha, 1 - observed / expected disagreement; None where nothing varies."""
+    """Krippendorff's alpha, 1 - observed / expected disagreement; None where nothing varies.
+
+    Our own, because the package krippendorff cannot take answers that are sets.
+    """
     paired = [list(unit) for unit in units if len(unit) >= 2]
     values = Counter(answer for unit in paired for answer in unit)
     total = sum(values.values())
@@ -116,5 +119,5 @@ def pairwise_s1(unit: Sequence[Answer]) -> float | None:
 
 def mean_pairwise_s1(units: Iterable[Sequence[Answer]]) -> float | None:
     """The mean over examples of their pairwise S1; None where nobody answered twice."""
-    found = [value for value in map(pairwise_s1, units) if value is not None]
-    return sum(found) / len(found) if found else None
+    means = [value for value in map(pairwise_s1, units) if value is not None]
+    return sum(means) / len(means) if means else None

@@ -71,11 +71,11 @@ def groups(answers: Iterable[tuple[Who, Sequence[str]]]) -> list[Group[Who]]:
 
     Two answers are the same if they hold the same texts, in whatever order or place.
     """
-    found: dict[frozenset[str], list[tuple[Who, Sequence[str]]]] = defaultdict(list)
+    by_texts: dict[frozenset[str], list[tuple[Who, Sequence[str]]]] = defaultdict(list)
     for who, texts in answers:
-        found[frozenset(texts)].append((who, texts))
-    made = [
+        by_texts[frozenset(texts)].append((who, texts))
+    distinct = [
         Group(tuple(dict.fromkeys(given[0][1])), tuple(who for who, _texts in given))
-        for given in found.values()
+        for given in by_texts.values()
     ]
-    return sorted(made, key=lambda group: (-len(group.who), group.texts))
+    return sorted(distinct, key=lambda group: (-len(group.who), group.texts))

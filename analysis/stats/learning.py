@@ -29,10 +29,10 @@ SHORTEST = 0.001  # seconds; what is quicker counts as this, so that it has a lo
 
 def slope(values: Sequence[float]) -> float:
     """Least-squares slope over the position, per example; NaN for fewer than two values."""
-    found = np.asarray(values, dtype=float)
-    if len(found) < 2:
+    ordered = np.asarray(values, dtype=float)
+    if len(ordered) < 2:
         return math.nan
-    return float(_weights(len(found)) @ found)
+    return float(_weights(len(ordered)) @ ordered)
 
 
 def _weights(length: int) -> np.ndarray:
@@ -67,11 +67,11 @@ def standing(values: Sequence[float]) -> list[float]:
 
     Among n values none can lie farther than (n - 1) / sqrt(n) from the mean: 3 SD takes 11.
     """
-    found = np.asarray(values, dtype=float)
-    spread = sd(found)
+    array = np.asarray(values, dtype=float)
+    spread = sd(array)
     if math.isnan(spread) or not spread:
-        return [math.nan] * len(found)
-    return [float(one) for one in (found - found.mean()) / spread]
+        return [math.nan] * len(array)
+    return [float(distance) for distance in (array - array.mean()) / spread]
 
 
 # A group ------------------------------------------------------------------------------------------
@@ -83,15 +83,15 @@ def slope_p(people: Sequence[Sequence[float]], seed: int = 0, resamples: int = R
     The null hypothesis: the order in which somebody met the examples does not matter. A seeded
     sample of shuffles, the observed order being one of them. NaN without any slope.
     """
-    people = [np.asarray(one, dtype=float) for one in people if len(one) > 1]
+    people = [np.asarray(person, dtype=float) for person in people if len(person) > 1]
     if not people:
         return math.nan
-    observed = abs(sum(slope(one) for one in people))
+    observed = abs(sum(slope(person) for person in people))
     draw = np.random.default_rng(seed)
     sums = np.zeros(resamples)
-    for one in people:
-        shuffled = draw.permuted(np.tile(one, (resamples, 1)), axis=1)
-        sums += shuffled @ _weights(len(one))
+    for person in people:
+        shuffled = draw.permuted(np.tile(person, (resamples, 1)), axis=1)
+        sums += shuffled @ _weights(len(person))
     reached = (np.abs(sums) >= observed - 1e-12).sum()
     return float((reached + 1) / (resamples + 1))
 
@@ -115,10 +115,10 @@ def by_block(training: pd.DataFrame, size: int = BLOCK) -> pd.DataFrame:
     1), s1, n (examples).
     """
     keyed = training.assign(block=training["position"] // size)
-    made = _means(keyed, "block")
-    made["first"] = made["block"] * size + 1
-    made["last"] = made["first"] + made["n"] - 1
-    return made[[*GROUP, "annotator", "block", "first", "last", "s1", "n"]]
+    blocks = _means(keyed, "block")
+    blocks["first"] = blocks["block"] * size + 1
+    blocks["last"] = blocks["first"] + blocks["n"] - 1
+    return blocks[[*GROUP, "annotator", "block", "first", "last", "s1", "n"]]
 
 
 def by_part(annotation: pd.DataFrame, number: int = TENTHS) -> pd.DataFrame:
@@ -127,8 +127,8 @@ def by_part(annotation: pd.DataFrame, number: int = TENTHS) -> pd.DataFrame:
     Columns: task, shots, annotator, part (from 1), s1, n (examples). A step of fewer examples than
     parts has one part for each.
     """
-    made = _means(annotation.assign(part=_parts(annotation, number)), "part")
-    return made[[*GROUP, "annotator", "part", "s1", "n"]]
+    parts = _means(annotation.assign(part=_parts(annotation, number)), "part")
+    return parts[[*GROUP, "annotator", "part", "s1", "n"]]
 
 
 def _means(keyed: pd.DataFrame, key: str) -> pd.DataFrame:
@@ -157,11 +157,11 @@ def speed(annotation: pd.DataFrame, number: int = TWENTIETHS) -> pd.DataFrame:
     """
     keyed = annotation.assign(part=_parts(annotation, number))
     grouped = keyed.groupby([*GROUP, "part"])
-    made = grouped["seconds"].median().clip(lower=SHORTEST).to_frame()
-    made["first"] = grouped["position"].min() + 1
-    made["last"] = grouped["position"].max() + 1
-    made["n"] = grouped.size()
-    return made.reset_index()[[*GROUP, "first", "last", "seconds", "n"]]
+    summary = grouped["seconds"].median().clip(lower=SHORTEST).to_frame()
+    summary["first"] = grouped["position"].min() + 1
+    summary["last"] = grouped["position"].max() + 1
+    summary["n"] = grouped.size()
+    return summary.reset_index()[[*GROUP, "first", "last", "seconds", "n"]]
 
 
 def times(answers: pd.DataFrame) -> pd.DataFrame:
@@ -173,16 +173,16 @@ def times(answers: pd.DataFrame) -> pd.DataFrame:
     """
     keys = [*GROUP, "annotator"]
     minutes = (answers.groupby([*keys, "step"])["seconds"].sum() / 60).unstack(fill_value=0.0)
-    made = minutes.reindex(columns=["training", "annotation"], fill_value=0.0)
-    made.columns = ["training_minutes", "annotation_minutes"]
+    people = minutes.reindex(columns=["training", "annotation"], fill_value=0.0)
+    people.columns = ["training_minutes", "annotation_minutes"]
     annotation = answers[answers["step"] == "annotation"]
-    made["seconds"] = annotation.groupby(keys)["seconds"].median().clip(lower=SHORTEST)
-    made = made.reset_index()
-    made["log_median"] = np.log(made["seconds"])
-    made["standing"] = math.nan
-    for _task, part in made.groupby("task"):
-        made.loc[part.index, "standing"] = standing(list(part["log_median"]))
-    return made
+    people["seconds"] = annotation.groupby(keys)["seconds"].median().clip(lower=SHORTEST)
+    people = people.reset_index()
+    people["log_median"] = np.log(people["seconds"])
+    people["standing"] = math.nan
+    for _task, part in people.groupby("task"):
+        people.loc[part.index, "standing"] = standing(list(part["log_median"]))
+    return people
 
 
 # Numbers beside the figures -----------------------------------------------------------------------

@@ -19,11 +19,14 @@ EXACT_UP_TO = 100_000  # splits or sign flips; beyond, a seeded sample of as man
 PORTION = 250  # random flips that are added up at a time
 
 
-def permutation(one: Sequence[float], other: Sequence[float], seed: int = 0) -> float:
-    """The two-sided p of a difference in means, over all ways to split the pooled values."""
-    pooled = np.array([*one, *other], dtype=float)
-    observed = abs(np.mean(one) - np.mean(other))
-    size, total = len(one), pooled.sum()
+def permutation(first: Sequence[float], second: Sequence[float], seed: int = 0) -> float:
+    """The two-sided p of a difference in means, over all ways to split the pooled values.
+
+    Our own, because scipy's `permutation_test` doubles the smaller tail, which is another p.
+    """
+    pooled = np.array([*first, *second], dtype=float)
+    observed = abs(np.mean(first) - np.mean(second))
+    size, total = len(first), pooled.sum()
     if math.comb(len(pooled), size) <= EXACT_UP_TO:
         chosen = np.array(list(itertools.combinations(range(len(pooled)), size)))
         sums = pooled[chosen].sum(1)
@@ -36,42 +39,31 @@ def permutation(one: Sequence[float], other: Sequence[float], seed: int = 0) -> 
     return float(((gaps >= observed - 1e-12).sum() + added) / (len(gaps) + added))
 
 
-def smallest_p(one: int, other: int) -> float:
+def smallest_p(first: int, second: int) -> float:
     """The smallest two-sided p that `permutation` can give for groups of these sizes."""
-    splits = math.comb(one + other, one)
-    return min(1.0, (2 if one == other else 1) / splits)
+    splits = math.comb(first + second, first)
+    return min(1.0, (2 if first == second else 1) / splits)
 
 
-def welch(one: Sequence[float], other: Sequence[float]) -> float:
+def welch(first: Sequence[float], second: Sequence[float]) -> float:
     """Welch's two-sided p; NaN where a group has fewer than two values or nothing varies."""
-    spreads = sd(one), sd(other)
+    spreads = sd(first), sd(second)
     if any(math.isnan(spread) for spread in spreads) or not any(spreads):
         return math.nan
-    first, second = (
-        (float(np.mean(values)), spread, len(values))
-        for values, spread in zip((one, other), spreads, strict=True)
-    )
-    return welch_from_summary(first, second)
-
-
-def welch_from_summary(
-    one: tuple[float, float, int], other: tuple[float, float, int], ddof: int = 1
-) -> float:
-    """Welch's p from (mean, SD, n) of two groups; `ddof` is how their SDs were computed."""
-
-    def sample_sd(sd: float, n: int) -> float:
-        return sd if ddof else sd * math.sqrt(n / (n - 1))
-
-    (mean, sd, n), (other_mean, other_sd, m) = one, other
     return float(
         stats.ttest_ind_from_stats(
-            mean, sample_sd(sd, n), n, other_mean, sample_sd(other_sd, m), m, equal_var=False
+            np.mean(first), spreads[0], len(first),
+            np.mean(second), spreads[1], len(second),
+            equal_var=False,
         ).pvalue
-    )
+    )  # fmt: skip
 
 
 def holm(values: Sequence[float]) -> list[float]:
-    """Holm's adjusted p values, in the order given; NaN stays NaN and does not count."""
+    """Holm's adjusted p values, in the order given; NaN stays NaN and does not count.
+
+    Our own, because scipy has Benjamini's corrections alone, and statsmodels is large for one.
+    """
     order = sorted((p, index) for index, p in enumerate(values) if not math.isnan(p))
     adjusted = [math.nan] * len(values)
     reached = 0.0
@@ -82,20 +74,23 @@ def holm(values: Sequence[float]) -> list[float]:
 
 
 def sign_flip(differences: Sequence[float], seed: int = 0) -> float:
-    """The two-sided p of a mean difference between pairs, by flipping signs."""
-    found = np.asarray(differences, dtype=float)
-    found = found[found != 0]
-    if not len(found):
+    """The two-sided p of a mean difference between pairs, by flipping signs.
+
+    Our own, because scipy's `permutation_test` doubles the smaller tail, which is another p.
+    """
+    gaps = np.asarray(differences, dtype=float)
+    gaps = gaps[gaps != 0]
+    if not len(gaps):
         return 1.0
-    edge = abs(found.sum()) - 1e-12
-    if 2 ** len(found) <= EXACT_UP_TO:
-        signs = np.array(list(itertools.product((-1, 1), repeat=len(found))))
-        return float((np.abs(signs @ found) >= edge).mean())
+    edge = abs(gaps.sum()) - 1e-12
+    if 2 ** len(gaps) <= EXACT_UP_TO:
+        signs = np.array(list(itertools.product((-1, 1), repeat=len(gaps))))
+        return float((np.abs(signs @ gaps) >= edge).mean())
     draw, total, reached = np.random.default_rng(seed), EXACT_UP_TO // 10, 0
     # In portions that fit into the processor's cache; the signs are those of one draw of all.
     for begin in range(0, total, PORTION):
-        signs = draw.choice((-1, 1), (min(PORTION, total - begin), len(found)))
-        reached += int((np.abs(signs @ found) >= edge).sum())
+        signs = draw.choice((-1, 1), (min(PORTION, total - begin), len(gaps)))
+        reached += int((np.abs(signs @ gaps) >= edge).sum())
     return (reached + 1) / (total + 1)
 
 

@@ -31,10 +31,10 @@ def sd(values: Sequence[float]) -> float:
 
     The variance of three times 0.7 is 1e-32 in floating point, not 0.
     """
-    found = np.asarray(values, dtype=float)
-    if len(found) < 2:
+    array = np.asarray(values, dtype=float)
+    if len(array) < 2:
         return math.nan
-    return 0.0 if np.ptp(found) <= ROUNDING else float(found.std(ddof=1))
+    return 0.0 if np.ptp(array) <= ROUNDING else float(array.std(ddof=1))
 
 
 def why_no_interval(values: Sequence[float]) -> str:
@@ -49,30 +49,27 @@ def t_interval(values: Sequence[float], level: float = 0.95) -> Interval:
 
     Annotators who happen to tie do not show that all others would, too.
     """
-    found = np.asarray(values, dtype=float)
+    array = np.asarray(values, dtype=float)
     if why_no_interval(values):
         return Interval(np.nan, np.nan, np.nan)
-    error = sd(found) / np.sqrt(len(found))
-    reach = stats.t.ppf((1 + level) / 2, len(found) - 1) * error
-    return Interval(found.mean() - reach, found.mean() + reach, error)
+    error = sd(array) / np.sqrt(len(array))
+    reach = stats.t.ppf((1 + level) / 2, len(array) - 1) * error
+    return Interval(array.mean() - reach, array.mean() + reach, error)
 
 
 def t_interval_of_scores(values: Sequence[float]) -> Interval:
     """The t interval of a mean S1 in [0, 1], cut at what S1 can be; NaN as in `t_interval`."""
-    found = t_interval(values)
-    low, high = np.clip([found.low, found.high], 0, 1)
-    return Interval(float(low), float(high), found.sd)
+    interval = t_interval(values)
+    low, high = np.clip([interval.low, interval.high], 0, 1)
+    return Interval(float(low), float(high), interval.sd)
 
 
 def wilson(right: int, total: int, level: float = 0.95) -> tuple[float, float]:
     """Wilson's interval of a share, such as one annotator's accuracy; ValueError without trials."""
     if not 0 <= right <= total or not total:
         raise ValueError(f"{right} of {total} is no share")
-    z = stats.norm.ppf((1 + level) / 2)
-    share = right / total
-    middle = (share + z * z / (2 * total)) / (1 + z * z / total)
-    reach = z * np.sqrt(share * (1 - share) / total + z * z / (4 * total**2)) / (1 + z * z / total)
-    return max(0.0, float(middle - reach)), min(1.0, float(middle + reach))
+    interval = stats.binomtest(right, total).proportion_ci(level, method="wilson")
+    return float(interval.low), float(interval.high)
 
 
 def bootstrap(

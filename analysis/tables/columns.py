@@ -1,59 +1,18 @@
-"""What a column is, and every form in which a cell is shown.
+"""Tables as CSV and JSON, and every form in which a cell is shown.
 
 A table is a sequence of typed rows and a sequence of columns. The page, the CSV, the API and the
 documents all read the same columns, so that a number has one name, one meaning and one form.
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from analysis.values import cell
+from tasks.columns import Column, in_files
 from tasks.csv_files import csv_text
 
 NOTHING = "–"  # a cell without a value
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a table.
-
-    `name` is its name in CSV and JSON ("" where only the page has it), `heading` what stands above
-    it on the page ("" where only files have it), `unit` that of its numbers. `show` gives the text
-    of a value; `get` reads the value from a row, else it is the attribute called `name`.
-    """
-
-    name: str
-    heading: str = ""
-    meaning: str = ""
-    unit: str = ""
-    show: Callable[[Any], str] = str
-    get: Callable[[Any], Any] | None = None
-
-    def value(self, row: Any) -> Any:
-        """What the row has in this column."""
-        return getattr(row, self.name) if self.get is None else self.get(row)
-
-    def text(self, row: Any) -> str:
-        """The cell as a reader meets it."""
-        return self.show(self.value(row))
-
-
-def in_files(columns: Iterable[Column]) -> list[Column]:
-    """Those that a file has."""
-    return [column for column in columns if column.name]
-
-
-def on_page(columns: Iterable[Column]) -> list[Column]:
-    """Those that a page shows."""
-    return [column for column in columns if column.heading]
-
-
-def cells(columns: Iterable[Column], rows: Iterable[Any]) -> list[list[str]]:
-    """The page's cells as text, row by row."""
-    shown = on_page(columns)
-    return [[column.text(row) for column in shown] for row in rows]
 
 
 def as_csv(columns: Iterable[Column], rows: Iterable[Any], kind: str = "") -> str:

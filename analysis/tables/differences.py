@@ -8,7 +8,7 @@ sums are flipped. So p speaks of other examples, with these annotators and these
 import hashlib
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,6 @@ from django.core.cache import cache
 from django.db.models import Avg
 
 from analysis.stats import significance
-from analysis.values import number
 from annotation.models import Answer, Step, Study
 from tasks.models import Example, Prediction, PredictionFile, Split
 
@@ -35,8 +34,9 @@ Group = tuple[int, int, str]  # key of the task version, shots, name of the mode
 class Difference:
     """Human minus model, in points of S1 x 100, over `examples` in `contexts`.
 
-    `se` is the standard error of the mean difference with contexts as clusters; `p` is that of the
-    two-sided sign flip, `holm_p` the same corrected for all differences of the study.
+    `se_clustered` is the standard error of the mean difference with contexts as clusters;
+    `p_sign_flip` that of the two-sided sign flip, `p_holm` the same corrected for all differences
+    of the study.
     """
 
     task: str
@@ -49,26 +49,14 @@ class Difference:
     human_mean: float
     model_mean: float
     difference: float
-    se: float
-    p: float
-    holm_p: float
+    se_clustered: float
+    p_sign_flip: float
+    p_holm: float
 
     @property
     def key(self) -> str:
         """Names this pairing in an address."""
         return f"{self.task}/{self.shots}/{self.model}"
-
-    @property
-    def difference_text(self) -> str:
-        return f"{self.difference:+.1f}"
-
-    @property
-    def p_text(self) -> str:
-        return _p_text(self.p)
-
-    @property
-    def holm_text(self) -> str:
-        return _p_text(self.holm_p)
 
 
 @dataclass(frozen=True)
@@ -82,14 +70,6 @@ class Pair:
     @property
     def difference(self) -> float:
         return self.human - self.model
-
-    @property
-    def difference_text(self) -> str:
-        return f"{self.difference:+.1f}"
-
-
-def _p_text(p: float) -> str:
-    return "< .001" if p < 0.001 else f"{p:.3f}"
 
 
 def cluster_sums(values: Sequence[float], clusters: Sequence[str]) -> list[float]:
@@ -108,7 +88,7 @@ def clustered_se(values: Sequence[float], clusters: Sequence[str]) -> float:
     """
     mean = math.fsum(values) / len(values)
     sums = cluster_sums([value - mean for value in values], clusters)
-    return math.sqrt(math.fsum(one * one for one in sums)) / len(values)
+    return math.sqrt(math.fsum(total * total for total in sums)) / len(values)
 
 
 def differences(study: Study, kind: str) -> list[Difference]:
@@ -121,12 +101,12 @@ def differences(study: Study, kind: str) -> list[Difference]:
     counted = study.participations.analysed().filter(kind=kind).order_by("pk")
     files = PredictionFile.objects.filter(task__in=study.tasks.all()).order_by("pk")
     state = [list(rows.values_list("pk", flat=True)) for rows in (counted, files)]
-    key = f"differences:{study.pk}:{hashlib.sha256(repr(state).encode()).hexdigest()}"
-    found = cache.get(key)
-    if found is None:
-        found = _differences(study, kind)
-        cache.set(key, found, timeout=REMEMBERED)
-    return found
+    key = f"differences:2:{study.pk}:{hashlib.sha256(repr(state).encode()).hexdigest()}"
+    known = cache.get(key)
+    if known is None:
+        known = _differences(study, kind)
+        cache.set(key, known, timeout=REMEMBERED)
+    return known
 
 
 def _differences(study: Study, kind: str) -> list[Difference]:
@@ -139,15 +119,15 @@ def _differences(study: Study, kind: str) -> list[Difference]:
     }
     humans, models = _human_means(study, kind), _model_means(list(names))
     annotators, runs = _annotators(study, kind), _runs(list(names))
-    made = []
+    rows = []
     for (task, shots, model), predicted in sorted(models.items()):
         answered = humans.get((task, shots, ""), {})
         examples = sorted(answered.keys() & predicted.keys())
         if not examples:
             continue
-        gaps = [answered[one] - predicted[one] for one in examples]
-        clusters = [contexts[one] for one in examples]
-        made.append(
+        gaps = [answered[example] - predicted[example] for example in examples]
+        clusters = [contexts[example] for example in examples]
+        rows.append(
             {
                 "task": names[task],
                 "shots": shots,
@@ -156,46 +136,48 @@ def _differences(study: Study, kind: str) -> list[Difference]:
                 "splits": runs[task, shots, model],
                 "examples": len(examples),
                 "contexts": len(set(clusters)),
-                "human_mean": 100 * float(np.mean([answered[one] for one in examples])),
-                "model_mean": 100 * float(np.mean([predicted[one] for one in examples])),
+                "human_mean": 100 * float(np.mean([answered[example] for example in examples])),
+                "model_mean": 100 * float(np.mean([predicted[example] for example in examples])),
                 "difference": 100 * float(np.mean(gaps)),
-                "se": 100 * clustered_se(gaps, clusters),
-                "p": significance.sign_flip(cluster_sums(gaps, clusters), study.seed),
+                "se_clustered": 100 * clustered_se(gaps, clusters),
+                "p_sign_flip": significance.sign_flip(cluster_sums(gaps, clusters), study.seed),
             }
         )
-    made.sort(key=lambda row: (row["task"], row["shots"], row["model"]))
-    adjusted = significance.holm([row["p"] for row in made])
-    return [Difference(**row, holm_p=p) for row, p in zip(made, adjusted, strict=True)]
+    rows.sort(key=lambda row: (row["task"], row["shots"], row["model"]))
+    adjusted = significance.holm([row["p_sign_flip"] for row in rows])
+    return [Difference(**row, p_holm=p) for row, p in zip(rows, adjusted, strict=True)]
 
 
-def pairs(study: Study, kind: str, one: Difference) -> list[Pair]:
+def pairs(study: Study, kind: str, pairing: Difference) -> list[Pair]:
     """The examples of one pairing, where human and model differ most first."""
-    task = study.tasks.get(name=one.task)
-    answered = _human_means(study, kind)[task.pk, one.shots, ""]
-    predicted = _model_means([task.pk])[task.pk, one.shots, one.model]
-    found = [
+    task = study.tasks.get(name=pairing.task)
+    answered = _human_means(study, kind)[task.pk, pairing.shots, ""]
+    predicted = _model_means([task.pk])[task.pk, pairing.shots, pairing.model]
+    paired = [
         Pair(example, 100 * answered[example.pk], 100 * predicted[example.pk])
         for example in task.test_split.examples.all()
         if example.pk in answered and example.pk in predicted
     ]
-    return sorted(found, key=lambda pair: (-abs(pair.difference), pair.example.position))
+    return sorted(paired, key=lambda pair: (-abs(pair.difference), pair.example.position))
 
 
-def predicted_texts(one: Difference, study: Study, examples: Sequence[Example]) -> dict[int, list]:
+def predicted_texts(
+    pairing: Difference, study: Study, examples: Sequence[Example]
+) -> dict[int, list]:
     """Key of the example -> (predicted texts, in how many of the model's files), commonest first.
 
     Sets of texts, as they are scored: order and repetition do not tell two predictions apart.
     """
-    found: dict[int, Counter[tuple[str, ...]]] = defaultdict(Counter)
+    by_example: dict[int, Counter[tuple[str, ...]]] = defaultdict(Counter)
     rows = Prediction.objects.filter(
-        file__model__name=one.model,
-        file__task__in=study.tasks.filter(name=one.task),
-        file__shots=one.shots,
+        file__model__name=pairing.model,
+        file__task__in=study.tasks.filter(name=pairing.task),
+        file__shots=pairing.shots,
         example__in=examples,
     ).order_by("file__split_number")
     for example, texts in rows.values_list("example_id", "predicted"):
-        found[example][tuple(sorted(set(texts)))] += 1
-    return {example: counts.most_common() for example, counts in found.items()}
+        by_example[example][tuple(sorted(set(texts)))] += 1
+    return {example: counts.most_common() for example, counts in by_example.items()}
 
 
 def _human_means(study: Study, kind: str) -> dict[Group, dict[int, float]]:
@@ -213,10 +195,10 @@ def _human_means(study: Study, kind: str) -> dict[Group, dict[int, float]]:
         .annotate(Avg("s1"))
         .order_by()
     )
-    found: dict[Group, dict[int, float]] = defaultdict(dict)
+    means: dict[Group, dict[int, float]] = defaultdict(dict)
     for task, shots, example, mean in rows:
-        found[task, shots, ""][example] = mean
-    return found
+        means[task, shots, ""][example] = mean
+    return means
 
 
 def _model_means(tasks: Sequence[int]) -> dict[Group, dict[int, float]]:
@@ -227,10 +209,10 @@ def _model_means(tasks: Sequence[int]) -> dict[Group, dict[int, float]]:
         .annotate(Avg("s1"))
         .order_by()
     )
-    found: dict[Group, dict[int, float]] = defaultdict(dict)
+    means: dict[Group, dict[int, float]] = defaultdict(dict)
     for task, shots, model, example, mean in rows:
-        found[task, shots, model][example] = mean
-    return found
+        means[task, shots, model][example] = mean
+    return means
 
 
 def _annotators(study: Study, kind: str) -> Counter[tuple[int, int]]:
@@ -241,32 +223,3 @@ def _annotators(study: Study, kind: str) -> Counter[tuple[int, int]]:
 def _runs(tasks: Sequence[int]) -> Counter[Group]:
     files = PredictionFile.objects.filter(task__in=tasks).order_by()
     return Counter(files.values_list("task_id", "shots", "model__name"))
-
-
-DIFFERENCE_COLUMNS = [
-    "kind", "task", "shots", "model", "annotators", "splits", "examples", "contexts",
-    "human_mean", "model_mean", "difference", "se_clustered", "p_sign_flip", "p_holm",
-]  # fmt: skip
-PAIR_COLUMNS = [
-    "kind", "task", "shots", "model", "example", "hash", "human_mean", "model_mean", "difference",
-]  # fmt: skip
-
-
-def difference_rows(kind: str, found: Sequence[Difference]) -> Iterator[list[object]]:
-    """One row per task, shots and model (DIFFERENCE_COLUMNS); S1 x 100."""
-    for one in found:
-        yield [
-            kind, one.task, one.shots, one.model, one.annotators, one.splits, one.examples,
-            one.contexts, number(one.human_mean), number(one.model_mean), number(one.difference),
-            number(one.se), number(one.p), number(one.holm_p),
-        ]  # fmt: skip
-
-
-def pair_rows(kind: str, one: Difference, found: Sequence[Pair]) -> Iterator[list[object]]:
-    """One row per example of one pairing (PAIR_COLUMNS); S1 x 100."""
-    for pair in found:
-        yield [
-            kind, one.task, one.shots, one.model, pair.example.source_id,
-            pair.example.content_hash, number(pair.human), number(pair.model),
-            number(pair.difference),
-        ]  # fmt: skip

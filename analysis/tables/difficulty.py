@@ -7,8 +7,9 @@ from django.db.models import Avg
 
 from analysis.stats import agreement
 from analysis.tables import findings
-from analysis.tables.columns import Column, points
+from analysis.tables.columns import points
 from annotation.models import Answer, Step, Study
+from tasks.columns import Column
 from tasks.models import Example, Task
 
 

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from analysis.stats.uncertainty import RESAMPLES
-from analysis.tables import columns
-from analysis.tables.columns import Column, between, p_value, points, signed_points, two_digits
+from analysis.tables.columns import between, p_value, points, signed_points, two_digits
 from analysis.tables.findings import TABLES, Finding
+from tasks import columns
+from tasks.columns import Column
 
 
 @dataclass(frozen=True)

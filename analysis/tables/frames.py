@@ -34,12 +34,12 @@ def annotators(study: Study) -> pd.DataFrame:
         ),
         columns=COLUMNS[:9],
     )  # fmt: skip
-    found = _s1_by_step(study)
+    by_step = _s1_by_step(study)
     for step, names in (
         (Step.ANNOTATION, ["mean_s1", "sd_examples", "n"]),
         (Step.TRAINING, ["training_s1", "_training_sd", "training_n"]),
     ):
-        rows = [(pk, *numbers) for (pk, of), numbers in found.items() if of == step]
+        rows = [(pk, *numbers) for (pk, of), numbers in by_step.items() if of == step]
         part = pd.DataFrame.from_records(rows, columns=["participation", *names])
         people = people.merge(part, how="left", on="participation")
     counts, means = ["n", "training_n"], ["mean_s1", "sd_examples", "training_s1"]
@@ -60,15 +60,15 @@ def _s1_by_step(study: Study) -> dict[tuple[int, str], tuple[float, float, int]]
         .values_list("turn__participation_id", "turn__step", "s1")
         .annotate(times=Count("pk"))
     )
-    found = {}
+    summaries = {}
     for key, group in itertools.groupby(rows.iterator(chunk_size=5000), key=lambda row: row[:2]):
         values = [s1 for *_key, s1, times in group for _ in range(times)]
         mean, sd = math.fsum(values) / len(values), math.nan
         if len(values) > 1:
             squares = math.fsum((value - mean) ** 2 for value in values)
             sd = math.sqrt(squares / (len(values) - 1))
-        found[key] = mean, sd, len(values)
-    return found
+        summaries[key] = mean, sd, len(values)
+    return summaries
 
 
 def training_answers(study: Study, kind: str) -> pd.DataFrame:

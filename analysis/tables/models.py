@@ -14,9 +14,9 @@ from functools import cached_property
 
 import numpy as np
 
+from analysis.tables.columns import mean_and_sd, points
 from analysis.tables.performance import FAMILY_NAMES, performance
 from analysis.tables.published import human_table4, machine_tables5_6, name_of
-from analysis.values import number
 from annotation.models import Kind, Study
 from tasks.cards import FAMILIES
 from tasks.metrics import recipe
@@ -51,13 +51,7 @@ class Score:
 
     @property
     def text(self) -> str:
-        return _text(self.mean, self.spread)
-
-
-def _text(mean: float, spread: float) -> str:
-    if math.isnan(mean):
-        return "–"
-    return f"{mean:.1f} ± {'–' if math.isnan(spread) else f'{spread:.1f}'}"
+        return mean_and_sd(self.mean, self.spread)
 
 
 def over(values: Sequence[float], of: int) -> Score:
@@ -68,9 +62,9 @@ def over(values: Sequence[float], of: int) -> Score:
     """
     if not values:
         return Score(of=of)
-    found = 100 * np.asarray(values, dtype=float)
-    sd = float(found.std(ddof=1)) if len(found) > 1 else math.nan
-    return Score(float(found.mean()), sd, float(found.std(ddof=0)), n=len(found), of=of)
+    scores = 100 * np.asarray(values, dtype=float)
+    sd = float(scores.std(ddof=1)) if len(scores) > 1 else math.nan
+    return Score(float(scores.mean()), sd, float(scores.std(ddof=0)), n=len(scores), of=of)
 
 
 @dataclass(frozen=True)
@@ -84,7 +78,7 @@ class Aggregate:
 
     @property
     def text(self) -> str:
-        return _text(self.mean, self.sd_of_average)
+        return mean_and_sd(self.mean, self.sd_of_average)
 
 
 def aggregate(means: Sequence[float], spreads: Sequence[float]) -> Aggregate:
@@ -136,8 +130,7 @@ class Row:
     @property
     def sum_text(self) -> str:
         """The SD of the sum over tasks; a dash where there is none."""
-        found = self.aggregate
-        return "–" if found is None or math.isnan(found.sd_of_sum) else f"{found.sd_of_sum:.1f}"
+        return points(None if self.aggregate is None else self.aggregate.sd_of_sum)
 
     @property
     def cells(self) -> list[tuple[Score, str]]:
@@ -168,16 +161,16 @@ class Row:
 
     @property
     def aggregate_explanation(self) -> str:
-        found = self.aggregate
-        if found is None:
+        average = self.aggregate
+        if average is None:
             have = sum(not math.isnan(score.mean) for score in self.scores)
             return f"{self}: no aggregate, with scores on {have} of {len(self.tasks)} tasks."
-        if math.isnan(found.sd_of_sum):
-            return f"{self}: mean over {found.tasks} tasks; a task has no SD."
+        if math.isnan(average.sd_of_sum):
+            return f"{self}: mean over {average.tasks} tasks; a task has no SD."
         return (
-            f"{self}: mean over {found.tasks} tasks; SD of this average"
-            f" {found.sd_of_average:.2f}, SD of the sum (as the CLUES README prints it)"
-            f" {found.sd_of_sum:.2f}."
+            f"{self}: mean over {average.tasks} tasks; SD of this average"
+            f" {average.sd_of_average:.2f}, SD of the sum (as the CLUES README prints it)"
+            f" {average.sd_of_sum:.2f}."
         )
 
 
@@ -196,8 +189,8 @@ class Table:
     @property
     def families(self) -> list[tuple[str, int]]:
         """(name, number of its tasks) of each family, in the order of the columns."""
-        found = [task.card.family for task in self.tasks]
-        return [(FAMILY_NAMES[name], found.count(name)) for name in FAMILIES if name in found]
+        counts = Counter(task.card.family for task in self.tasks)
+        return [(FAMILY_NAMES[name], counts[name]) for name in FAMILIES if counts[name]]
 
 
 def tables(study: Study, kind: str) -> list[Table]:
@@ -210,7 +203,7 @@ def tables(study: Study, kind: str) -> list[Table]:
     tasks = people.tasks
     uploaded = splits(PredictionFile.objects.filter(task__in=tasks))
     shots: list[int | str] = [*sorted({*people.shots, *(place[2] for place in uploaded)})]
-    made = []
+    tables = []
     for k in [*shots, ALL]:
         rows = []
         if k in people.shots:
@@ -219,11 +212,11 @@ def tables(study: Study, kind: str) -> list[Table]:
             rows.append(Row("study", WHO[Kind(kind)], "annotators", own, tasks))
         rows += _published(WHO[Kind.PERSON], "annotators", tasks, _people_at(k))
         rows += _uploaded(tasks, k, uploaded)
-        for name, found in _models_at(str(k)).items():
-            rows += _published(name, "splits", tasks, found)
+        for name, scores in _models_at(str(k)).items():
+            rows += _published(name, "splits", tasks, scores)
         if rows:
-            made.append(Table(k, tasks, rows))
-    return made
+            tables.append(Table(k, tasks, rows))
+    return tables
 
 
 @dataclass(frozen=True)
@@ -239,35 +232,30 @@ class ModelRow:
     def unit(self) -> str:
         return "splits" if self.shots else "runs"
 
-    def as_record(self) -> list[object]:
-        """As MODEL_COLUMNS has it."""
-        score = self.score
-        return [
-            self.model, self.task.name, self.task.version, self.shots, number(score.mean),
-            number(score.sd_ddof1), number(score.sd_ddof0), score.n, score.of,
-            recipe(self.task.card.gold_rule, over=self.unit),
-        ]  # fmt: skip
+    @property
+    def recipe(self) -> str:
+        return recipe(self.task.card.gold_rule, over=self.unit)
 
 
 def model_rows(files: PredictionFileQuerySet) -> list[ModelRow]:
     """The scores of these files: by model, task version and shots."""
-    found = splits(files)
-    tasks = Task.objects.in_bulk({task for _model, task, _shots in found})
+    by_place = splits(files)
+    tasks = Task.objects.in_bulk({task for _model, task, _shots in by_place})
     of = training_files(tasks.values())
     rows = [
         ModelRow(model, tasks[task], shots, over(values, of[task, shots]))
-        for (model, task, shots), values in found.items()
+        for (model, task, shots), values in by_place.items()
     ]
     return sorted(rows, key=lambda row: (row.model, row.task.name, -row.task.version, row.shots))
 
 
 def splits(files: PredictionFileQuerySet) -> dict[tuple[str, int, int], list[float]]:
     """(model, key of the task version, shots) -> score in [0, 1] of each of its files."""
-    found: dict[tuple[str, int, int], list[float]] = defaultdict(list)
+    by_place: dict[tuple[str, int, int], list[float]] = defaultdict(list)
     rows = files.with_scores().values_list("model__name", "task_id", "shots", "mean_s1")
     for model, task, shots, mean in rows:
-        found[model, task, shots].append(mean)
-    return dict(found)
+        by_place[model, task, shots].append(mean)
+    return dict(by_place)
 
 
 def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int]]:
@@ -276,79 +264,106 @@ def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int]]:
     At zero shots nothing is trained: one run.
     """
     files = Split.objects.filter(task__in=tasks, kind=Split.Kind.TRAIN)
-    found = Counter(files.values_list("task_id", "shots"))
-    found.update((task.pk, 0) for task in tasks)
-    return found
+    counts = Counter(files.values_list("task_id", "shots"))
+    counts.update((task.pk, 0) for task in tasks)
+    return counts
 
 
 def _uploaded(
-    tasks: list[Task], shots: int | str, found: dict[tuple[str, int, int], list[float]]
+    tasks: list[Task], shots: int | str, by_place: dict[tuple[str, int, int], list[float]]
 ) -> Iterator[Row]:
     of = training_files(tasks)
-    for model in sorted({model for model, _task, k in found if k == shots}):
+    for model in sorted({model for model, _task, k in by_place if k == shots}):
         places = [(task.pk, int(shots)) for task in tasks]
-        scores = [over(found.get((model, *place), []), of[place]) for place in places]
+        scores = [over(by_place.get((model, *place), []), of[place]) for place in places]
         yield Row("uploaded", model, "splits" if shots else "runs", scores, tasks, link=model)
 
 
 def _people_at(shots: int | str) -> dict[str, Score]:
     return {
-        task: Score(found.mean, printed=found.spread, n=3, of=3)
-        for (task, k), found in human_table4().items()
+        task: Score(quoted.mean, printed=quoted.spread, n=3, of=3)
+        for (task, k), quoted in human_table4().items()
         if k == shots
     }
 
 
 def _models_at(shots: str) -> dict[str, dict[str, Score]]:
     """Name and method -> task -> published score."""
-    found: dict[str, dict[str, Score]] = defaultdict(dict)
+    by_model: dict[str, dict[str, Score]] = defaultdict(dict)
     for (model, method, task, k), quoted in machine_tables5_6().items():
         if k == shots:
-            found[f"{model} {method}"][task] = Score(quoted.mean, printed=quoted.spread, n=5, of=5)
-    return found
+            by_model[f"{model} {method}"][task] = Score(
+                quoted.mean, printed=quoted.spread, n=5, of=5
+            )
+    return by_model
 
 
-def _published(name: str, unit: str, tasks: list[Task], found: dict[str, Score]) -> Iterator[Row]:
+def _published(name: str, unit: str, tasks: list[Task], quoted: dict[str, Score]) -> Iterator[Row]:
     """A row of published figures, if there is one for any of these tasks' test files."""
     names = [name_of(task) for task in tasks]
-    if any(one in found for one in names):
-        scores = [found.get(one, Score()) for one in names]
+    if any(task_name in quoted for task_name in names):
+        scores = [quoted.get(task_name, Score()) for task_name in names]
         yield Row("published", name, unit, scores, tasks)
 
 
-MODEL_COLUMNS = [
-    "model", "task", "task_version", "shots", "mean", "sd_ddof1", "sd_ddof0", "n", "of", "recipe",
-]  # fmt: skip
-SCORE_COLUMNS = [
-    "source", "name", "task", "task_version", "shots", "mean", "sd_ddof1", "sd_ddof0",
-    "sd_printed", "sd_over", "n", "of", "recipe",
-]  # fmt: skip
-AGGREGATE_COLUMNS = ["source", "name", "shots", "tasks", "mean", "sd_of_sum", "sd_of_average"]
+@dataclass(frozen=True)
+class ScoreRow:
+    """One score of a Row, for files and programs."""
+
+    row: Row
+    task: Task
+    shots: int | str
+    score: Score
+
+    @property
+    def source(self) -> str:
+        return self.row.source
+
+    @property
+    def name(self) -> str:
+        return self.row.name
+
+    @property
+    def sd_over(self) -> str:
+        return self.row.unit
+
+    @property
+    def task_version(self) -> int | None:
+        """None for a published figure, which belongs to no version of ours."""
+        return None if self.row.is_published else self.task.version
+
+    @property
+    def recipe(self) -> str:
+        rule = self.task.card.gold_rule
+        return "" if self.row.is_published else recipe(rule, over=self.row.unit)
 
 
-def score_rows(found: Sequence[Table]) -> Iterator[list[object]]:
-    """One row per table, row and task that has a score (SCORE_COLUMNS)."""
-    for table in found:
-        for row in table.rows:
-            for score, task in zip(row.scores, table.tasks, strict=True):
-                if math.isnan(score.mean):
-                    continue
-                made = "" if row.is_published else recipe(task.card.gold_rule, over=row.unit)
-                yield [
-                    row.source, row.name, task.name, "" if row.is_published else task.version,
-                    table.shots, number(score.mean), number(score.sd_ddof1),
-                    number(score.sd_ddof0), number(score.printed), row.unit, score.n, score.of,
-                    made,
-                ]  # fmt: skip
+def score_rows(tables: Sequence[Table]) -> list[ScoreRow]:
+    """One row per table, row and task that has a score."""
+    return [
+        ScoreRow(row, task, table.shots, score)
+        for table in tables
+        for row in table.rows
+        for score, task in zip(row.scores, table.tasks, strict=True)
+        if not math.isnan(score.mean)
+    ]
 
 
-def aggregate_rows(found: Sequence[Table]) -> Iterator[list[object]]:
-    """One row per table and row that has a score on every task (AGGREGATE_COLUMNS)."""
-    for table in found:
-        for row in table.rows:
-            if row.aggregate is not None:
-                one = row.aggregate
-                yield [
-                    row.source, row.name, table.shots, one.tasks, number(one.mean),
-                    number(one.sd_of_sum), number(one.sd_of_average),
-                ]  # fmt: skip
+@dataclass(frozen=True)
+class AggregateRow:
+    """The mean over tasks of a Row."""
+
+    source: str
+    name: str
+    shots: int | str
+    aggregate: Aggregate
+
+
+def aggregate_rows(tables: Sequence[Table]) -> list[AggregateRow]:
+    """One row per table and row that has a score on every task."""
+    return [
+        AggregateRow(row.source, row.name, table.shots, row.aggregate)
+        for table in tables
+        for row in table.rows
+        if row.aggregate is not None
+    ]

@@ -12,6 +12,7 @@ from functools import cached_property
 import pandas as pd
 
 from analysis.tables import frames
+from analysis.tables.columns import mean_and_sd
 from analysis.tables.published import Published, human_table4, name_of, not_compared
 from annotation.models import Kind, Status, Study
 from tasks.cards import FAMILIES
@@ -39,8 +40,8 @@ def bounds(task: Task) -> Bounds:
 
     Both are means over the task's test examples under its gold rule, as its data report has them.
     """
-    found = task.report
-    return Bounds(found["baseline_name"], found["baseline"], found["ceiling"])
+    report = task.report
+    return Bounds(report["baseline_name"], report["baseline"], report["ceiling"])
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,7 @@ class Cell:
     @property
     def text(self) -> str:
         """As the paper prints it: 83.7 ± 0.6; a dash where there is nothing to print."""
-        if not self.n:
-            return "–"
-        return f"{self.mean:.1f} ± {'–' if math.isnan(self.sd_ddof1) else f'{self.sd_ddof1:.1f}'}"
+        return mean_and_sd(self.mean, self.sd_ddof1)
 
     @property
     def explanation(self) -> str:
@@ -148,14 +147,14 @@ def performance(
         key=lambda t: (FAMILIES.index(t.card.family), t.name),
     )
     shots = sorted(study.shots)
-    found = {
+    scenarios = {
         (row.task, row.shots): row
         for row in frames.scenarios(frames.counted(frame, kind)).itertuples()
     }
     cells = {}
     for task in tasks:
         for number in shots:
-            row = found.get((task.name, number))
+            row = scenarios.get((task.name, number))
             numbers = (row.mean, row.sd_ddof1, row.sd_ddof0) if row else (math.nan,) * 3
             cells[task.name, number] = Cell(
                 task.name,
@@ -171,10 +170,10 @@ def performance(
 def versions(study: Study, kind: str, frame: pd.DataFrame) -> list[PerformanceTable]:
     """The table of that kind, followed by the one with the excluded where there are any."""
     completed = frame[(frame["kind"] == kind) & (frame["status"] == Status.COMPLETED)]
-    made = [performance(study, kind, frame)]
+    tables = [performance(study, kind, frame)]
     if not completed["analysed"].all():
-        made.append(performance(study, kind, frame, with_excluded=True))
-    return made
+        tables.append(performance(study, kind, frame, with_excluded=True))
+    return tables
 
 
 def _not_counted(frame: pd.DataFrame, kind: str) -> list[str]:
@@ -198,8 +197,39 @@ def kinds_of(frame: pd.DataFrame) -> list[str]:
 
 def kinds(study: Study) -> list[str]:
     """The same without a frame: a query that reads no answers."""
-    found = study.participations.order_by().values_list("kind", flat=True).distinct()
-    return [Kind.PERSON, *sorted(set(found) - {Kind.PERSON})]
+    others = study.participations.order_by().values_list("kind", flat=True).distinct()
+    return [Kind.PERSON, *sorted(set(others) - {Kind.PERSON})]
 
 
-# Training table ----------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class LongRow:
+    """One cell of a table with what stands beside it: the table in long form."""
+
+    kind: str
+    task: Task
+    cell: Cell
+    bounds: Bounds
+
+    @property
+    def recipe(self) -> str:
+        return recipe(self.task.card.gold_rule)
+
+
+def all_tables(study: Study, frame: pd.DataFrame | None = None) -> list[PerformanceTable]:
+    """The table of each kind that took part, as reported."""
+    frame = frames.annotators(study) if frame is None else frame
+    return [performance(study, kind, frame) for kind in kinds_of(frame)]
+
+
+def long_rows(table: PerformanceTable) -> list[LongRow]:
+    """One row per number of shots and task."""
+    return [
+        LongRow(table.kind, task, table.cells[task.name, shots], limits)
+        for shots in table.shots
+        for task, limits in zip(table.tasks, table.bounds, strict=True)
+    ]
+
+
+def all_rows(study: Study) -> list[LongRow]:
+    """One row per kind, number of shots and task."""
+    return [row for table in all_tables(study) for row in long_rows(table)]

@@ -13,11 +13,12 @@ import pandas as pd
 from scipy import stats
 
 from analysis.stats import significance, uncertainty
-from analysis.tables.columns import Column, between, count, percent, points
+from analysis.tables.columns import between, count, percent, points
 from analysis.tables.frames import answers_in_order
 from analysis.tables.published import human_table4
 from annotation.models import Kind, Participation, Step, Study
 from tasks.cards import load_card
+from tasks.columns import Column
 from tasks.importing import CARDS
 
 PUBLISHED = "published"

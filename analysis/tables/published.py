@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from analysis.tables.columns import mean_and_sd
 from tasks.models import Task
 
 FOLDER = Path(__file__).parent / "published"
@@ -24,6 +25,10 @@ class Published(NamedTuple):
 
     mean: float
     spread: float
+
+    @property
+    def text(self) -> str:
+        return mean_and_sd(self.mean, self.spread)
 
 
 @cache

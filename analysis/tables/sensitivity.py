@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import pandas as pd
 
 from analysis.tables import frames
-from analysis.tables.columns import NOTHING, Column, mean_and_sd
+from analysis.tables.columns import NOTHING, mean_and_sd
 from annotation.models import Answer, Status, Step, Study
+from tasks.columns import Column
 
 TRAINING = (50, 60, 70, 80, 90)  # mean S1 x 100 in the training step, at least
 SECONDS = (1, 2, 5, 10)  # median active time on an example of the annotation step, at least

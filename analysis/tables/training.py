@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from django.db.models import Count
 
 from analysis.tables import frames
+from analysis.tables.columns import points
+from analysis.tables.performance import kinds
 from annotation.models import Kind, Study
+from tasks.columns import Column
 from tasks.models import Example, Split
 
 
@@ -30,13 +33,13 @@ def blocks(contents: dict[int, frozenset[str]]) -> list[Block]:
     A block is nested when every smaller split lies in it; where one does not, no number of that
     block can be compared between groups.
     """
-    made = []
+    ordered = []
     sizes = sorted(contents)
     for index, size in enumerate(sizes):
         smaller = sizes[index - 1] if index else None
         inner = contents[smaller] if smaller else frozenset()
-        made.append(Block(size, smaller, contents[size] - inner, inner <= contents[size]))
-    return made
+        ordered.append(Block(size, smaller, contents[size] - inner, inner <= contents[size]))
+    return ordered
 
 
 def _contents(study: Study) -> dict[int, dict[int, frozenset[str]]]:
@@ -47,12 +50,12 @@ def _contents(study: Study) -> dict[int, dict[int, frozenset[str]]]:
         split__shots__in=study.shots,
         split__number=study.split_number,
     )
-    found: dict[int, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
+    contents: dict[int, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     for task, size, digest in examples.values_list("split__task", "split__shots", "content_hash"):
-        found[task][size].add(digest)
+        contents[task][size].add(digest)
     return {
         task: {size: frozenset(hashes) for size, hashes in sizes.items()}
-        for task, sizes in found.items()
+        for task, sizes in contents.items()
     }
 
 
@@ -69,15 +72,71 @@ class TrainingRow:
 
     @property
     def texts(self) -> list[str]:
+        """The cell of each block."""
         return [
-            "not nested" if not nested else "–" if value is None else f"{value:.1f}"
+            points(value) if nested else "not nested"
             for value, nested in zip(self.values, self.is_nested, strict=True)
         ]
 
-    @property
-    def cells(self) -> list[tuple[str, str]]:
-        """(name of the block, text) of each block."""
-        return list(zip(self.block_names, self.texts, strict=True))
+
+def columns(rows: list[TrainingRow]) -> list[Column]:
+    """The columns of the page: groups by blocks."""
+    names = rows[0].block_names if rows else []
+    return [
+        Column("task", "Task"),
+        Column("shots", "Group", show=lambda shots: f"{shots} shots"),
+        Column("n", "n", "Annotators of the group who completed and are in the analysis."),
+        *(_of_block(place, name) for place, name in enumerate(names)),
+    ]
+
+
+def _of_block(place: int, name: str) -> Column:
+    return Column(
+        "",
+        name,
+        "Mean over the group's n annotators of their mean S1 x 100 on these training examples. A"
+        " dash: the group did not meet them.",
+        "S1 x 100",
+        get=lambda row: row.texts[place],
+    )
+
+
+@dataclass(frozen=True)
+class BlockScore:
+    """One group and block, for files and programs; no mean where the block is not nested."""
+
+    kind: str
+    task: str
+    shots: int
+    examples: str
+    mean_s1_x100: float | None
+    n: int
+    nested: int
+
+
+BLOCK_SCORES = [
+    Column("kind", meaning="person, simulated or model"),
+    Column("task", meaning="name of the task"),
+    Column("shots", meaning="of the group"),
+    Column("examples", meaning="which block of the training examples"),
+    Column(
+        "mean_s1_x100",
+        meaning="mean over annotators of their mean over the block, S1 x 100",
+        unit="S1 x 100",
+    ),
+    Column("n", meaning="annotators who completed and are in the analysis"),
+    Column("nested", meaning="1 if the block compares between groups"),
+]
+
+
+def block_scores(study: Study) -> list[BlockScore]:
+    """The training tables of all kinds, one row per group and block."""
+    return [
+        BlockScore(kind, row.task, row.shots, name, mean if nested else None, row.n, int(nested))
+        for kind in kinds(study)
+        for row in training(study, kind)
+        for name, mean, nested in zip(row.block_names, row.values, row.is_nested, strict=True)
+    ]
 
 
 def training(study: Study, kind: str = Kind.PERSON) -> list[TrainingRow]:
@@ -98,17 +157,17 @@ def training(study: Study, kind: str = Kind.PERSON) -> list[TrainingRow]:
     rows = []
     scenarios = study.scenarios.filter(shots__gt=0).select_related("task")
     for scenario in scenarios.order_by("task__name", "shots"):
-        found = blocks(contents[scenario.task_id])
+        own_blocks = blocks(contents[scenario.task_id])
         given = answers[answers["scenario"] == scenario.pk]
         values: list[float | None] = []
-        for block in found:
+        for block in own_blocks:
             inside = given[given["example_hash"].isin(block.hashes)]
             if block.size > scenario.shots or inside.empty:
                 values.append(None)
             else:
                 values.append(100 * inside.groupby("participation")["s1"].mean().mean())
         # A group's own block is comparable if every chain up to it is nested.
-        nested = [all(b.is_nested for b in found[: i + 1]) for i in range(len(found))]
-        n, names = groups.get(scenario.pk, 0), [b.name for b in found]
+        nested = [all(b.is_nested for b in own_blocks[: i + 1]) for i in range(len(own_blocks))]
+        n, names = groups.get(scenario.pk, 0), [b.name for b in own_blocks]
         rows.append(TrainingRow(scenario.task.name, scenario.shots, n, values, names, nested))
     return rows

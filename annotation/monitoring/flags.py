@@ -90,6 +90,11 @@ class Flagged:
     people: int
     by_flag: list[tuple[str, int]]
 
+    @property
+    def in_words(self) -> str:
+        """too fast 3, shared browser 2."""
+        return ", ".join(f"{words} {count}" for words, count in self.by_flag)
+
 
 def for_completed(study: Study) -> Flagged:
     """Counted from what was stored when they completed: two queries, and no answer is read.

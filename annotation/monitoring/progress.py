@@ -10,6 +10,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
+from typing import ClassVar
 
 from django.db.models import (
     Avg,
@@ -48,6 +49,7 @@ from annotation.models import (
 )
 from annotation.money import ledger
 from annotation.monitoring import flags
+from annotation.monitoring.columns import FACTS, FUNNEL, SEATS
 from annotation.wording import in_words
 from tasks.clock import database_now
 from tasks.models import Example, Split
@@ -80,6 +82,11 @@ class Funnel:
     withdrawn: int = 0
     rejected: int = 0
 
+    @property
+    def cells(self) -> list[str]:
+        """As text, in the order of FUNNEL."""
+        return [column.text(self) for column in FUNNEL]
+
     def __add__(self, other: "Funnel") -> "Funnel":
         names = [field.name for field in fields(self)]
         return Funnel(**{name: getattr(self, name) + getattr(other, name) for name in names})
@@ -103,6 +110,16 @@ class Seats:
     seconds_each: float
     median_of: int
     funnel: Funnel
+
+    @property
+    def cells(self) -> list[str]:
+        """As text, in the order of SEATS."""
+        return [column.text(self) for column in SEATS]
+
+    @property
+    def first_step(self) -> str:
+        """Where a preview begins."""
+        return Step.TRAINING if self.scenario.shots else Step.ANNOTATION
 
     @property
     def seconds_left(self) -> float:
@@ -181,6 +198,10 @@ class Progress:
     waiting: list[Waiting]
     money: Money
     flagged: flags.Flagged
+
+    facts: ClassVar = FACTS
+    seat_columns: ClassVar = SEATS
+    funnel_columns: ClassVar = FUNNEL
 
     @property
     def people(self) -> Funnel:

@@ -284,19 +284,6 @@ def test_welch():
     assert math.isnan(significance.welch([80], [70, 71]))
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "sample", "population"),
-    [
-        ((69.4, 0.8, 3), (78.6, 1.7, 3), 0.004, 0.007),  # MNLI, 30 and 20 shots, Table 4
-        ((82.6, 0.4, 3), (83.5, 0.1, 3), 0.053, 0.078),  # WikiANN
-    ],
-)
-def test_welch_from_the_printed_table(one, other, sample, population):
-    assert significance.welch_from_summary(one, other) == pytest.approx(sample, abs=6e-4)
-    found = significance.welch_from_summary(one, other, ddof=0)
-    assert found == pytest.approx(population, abs=6e-4)
-
-
 def test_holm():
     found = significance.holm([0.01, 0.04, 0.03, 0.005])
     assert found == pytest.approx([0.03, 0.06, 0.06, 0.02])

@@ -197,7 +197,7 @@ def test_differences_are_paired_by_example(study, toy):
     assert (found.human_mean, found.model_mean) == pytest.approx((200 / 3, 50))
     # Humans .5 and the model .5 at one place, .5 and 0 at two: 0, 0, .5, 0, 0, .5.
     assert found.difference == pytest.approx(100 / 6)
-    assert found.p == found.holm_p == pytest.approx(0.5)  # both signs alike: 2 of 4
+    assert found.p_sign_flip == found.p_holm == pytest.approx(0.5)  # both signs alike: 2 of 4
 
 
 def test_examples_of_one_context_are_flipped_together(researcher):
@@ -207,14 +207,14 @@ def test_examples_of_one_context_are_flipped_together(researcher):
     factories.work_through(factories.seat(study.scenarios.get()))
     factories.predict(researcher, "toy", task, 0, None, lambda _example: [])
     (found,) = differences.differences(study, Kind.PERSON)
-    assert (found.examples, found.contexts, found.difference, found.p) == (3, 1, 100, 1)
+    assert (found.examples, found.contexts, found.difference, found.p_sign_flip) == (3, 1, 100, 1)
 
 
 def test_holm_corrects_for_all_differences_of_the_study(researcher, study, toy):
     factories.predict(researcher, "other", study.tasks.get(), 2, 1, lambda _example: ["x"])
     found = differences.differences(study, Kind.PERSON)
-    assert sorted(one.p for one in found) == pytest.approx([2 / 64, 0.5])
-    assert sorted(one.holm_p for one in found) == pytest.approx([4 / 64, 0.5])
+    assert sorted(one.p_sign_flip for one in found) == pytest.approx([2 / 64, 0.5])
+    assert sorted(one.p_holm for one in found) == pytest.approx([4 / 64, 0.5])
 
 
 def test_what_is_remembered_follows_files_and_exclusions(researcher, study, toy):

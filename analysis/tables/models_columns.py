@@ -1,0 +1,268 @@
+"""The columns of humans and models: scores, averages over tasks, paired differences."""
+
+import math
+from operator import attrgetter
+
+from analysis.tables.columns import p_value, points, signed_points, two_digits
+from analysis.tables.differences import Difference
+from tasks.columns import Column
+
+SD1 = "sample standard deviation (ddof 1), x 100; empty for a single one"
+SD0 = "population standard deviation (ddof 0), x 100"
+RECIPE = "recipe string: every choice that affects the number"
+
+# Of ModelRow.
+MODEL = [
+    Column("model", meaning="name of the uploaded model"),
+    Column("task", meaning="name of the task", get=attrgetter("task.name")),
+    Column("task_version", meaning="version of the task", get=attrgetter("task.version")),
+    Column("shots", "Shots", "number of examples in the training splits used"),
+    Column(
+        "mean",
+        "S1",
+        "mean over training splits of the mean S1 over the test examples, x 100",
+        "S1 x 100",
+        points,
+        attrgetter("score.mean"),
+    ),
+    Column(
+        "sd_ddof1",
+        "SD, ddof 1",
+        "sample standard deviation over training splits (ddof 1), x 100; empty for a single split",
+        "points",
+        two_digits,
+        attrgetter("score.sd_ddof1"),
+    ),
+    Column(
+        "",
+        "SD, ddof 0",
+        "population standard deviation over training splits (ddof 0), x 100; none for a single"
+        " split",
+        "points",
+        two_digits,
+        lambda row: row.score.sd_ddof0 if row.score.n > 1 else math.nan,
+    ),
+    Column(
+        "sd_ddof0",
+        meaning="population standard deviation over training splits (ddof 0), x 100",
+        unit="points",
+        get=attrgetter("score.sd_ddof0"),
+    ),
+    Column(
+        "",
+        "Splits",
+        "training splits with predictions, of those that the task has; at zero shots nothing is"
+        " trained: one run",
+        get=lambda row: f"{row.score.n} of {row.score.of}" if row.shots else "one run",
+    ),
+    Column("n", meaning="number of training splits with predictions", get=attrgetter("score.n")),
+    Column(
+        "of",
+        meaning="number of training splits of the task at that number of shots",
+        get=attrgetter("score.of"),
+    ),
+    Column("recipe", meaning=RECIPE),
+]
+
+# Of ScoreRow.
+SCORES = [
+    Column("source", meaning="study, uploaded or published"),
+    Column("name", meaning="who, or which model"),
+    Column("task", meaning="name of the task", get=attrgetter("task.name")),
+    Column("task_version", meaning="version of the task; empty for a published figure"),
+    Column("shots", meaning="number of shots, or all: fully supervised"),
+    Column("mean", meaning="mean S1 x 100", unit="S1 x 100", get=attrgetter("score.mean")),
+    Column("sd_ddof1", meaning=SD1, unit="points", get=attrgetter("score.sd_ddof1")),
+    Column("sd_ddof0", meaning=SD0, unit="points", get=attrgetter("score.sd_ddof0")),
+    Column(
+        "sd_printed",
+        meaning="the spread that the paper prints",
+        unit="points",
+        get=attrgetter("score.printed"),
+    ),
+    Column("sd_over", meaning="what the SD is over: annotators, splits or runs"),
+    Column("n", meaning="how many of these there are", get=attrgetter("score.n")),
+    Column("of", meaning="how many of these there could be", get=attrgetter("score.of")),
+    Column("recipe", meaning=f"{RECIPE}; empty for a published figure"),
+]
+
+# Of AggregateRow.
+AGGREGATES = [
+    Column("source", meaning="study, uploaded or published"),
+    Column("name", meaning="who, or which model"),
+    Column("shots", meaning="number of shots, or all: fully supervised"),
+    Column("tasks", meaning="number of tasks", get=attrgetter("aggregate.tasks")),
+    Column("mean", meaning="mean over tasks", unit="S1 x 100", get=attrgetter("aggregate.mean")),
+    Column(
+        "sd_of_sum",
+        meaning="SD of the sum over tasks",
+        unit="points",
+        get=attrgetter("aggregate.sd_of_sum"),
+    ),
+    Column(
+        "sd_of_average",
+        meaning="SD of the mean over tasks",
+        unit="points",
+        get=attrgetter("aggregate.sd_of_average"),
+    ),
+]
+
+
+def _mean_and_n(values: tuple[float, int]) -> str:
+    mean, n = values
+    return f"{points(mean)} (n={n})"
+
+
+# Of Difference.
+DIFFERENCES = [
+    Column("task", "Task"),
+    Column("shots", "Shots"),
+    Column("model", "Model"),
+    Column("annotators", meaning="annotators who completed and are in the analysis"),
+    Column("splits", meaning="training splits with predictions"),
+    Column("examples", "Examples", "Test examples that both answered."),
+    Column("contexts", "Contexts", "Different contexts of these examples: the clusters."),
+    Column(
+        "",
+        "Humans",
+        "Mean S1 x 100 over the test examples, over n annotators who completed and are in the"
+        " analysis.",
+        "S1 x 100",
+        _mean_and_n,
+        attrgetter("human_mean", "annotators"),
+    ),
+    Column("human_mean", meaning="mean S1 x 100 of the annotators", unit="S1 x 100"),
+    Column(
+        "",
+        "Model's S1",
+        "Mean S1 x 100 over the test examples, over the n training splits with predictions.",
+        "S1 x 100",
+        _mean_and_n,
+        attrgetter("model_mean", "splits"),
+    ),
+    Column("model_mean", meaning="mean S1 x 100 of the model", unit="S1 x 100"),
+    Column(
+        "difference",
+        "Difference",
+        "Mean over the test examples of the mean S1 of the annotators minus the mean S1 of the"
+        " model over its splits, in points of S1 x 100.",
+        "points",
+        signed_points,
+    ),
+    Column(
+        "se_clustered",
+        "SE",
+        "Standard error of the difference over examples, with the examples of one context as a"
+        " cluster (ddof 0).",
+        "points",
+        points,
+    ),
+    Column(
+        "p_sign_flip",
+        "p",
+        "Two-sided sign-flip permutation; the differences of one context are summed and flipped"
+        " together, seeded with the study's seed. With many contexts 10,000 flips are drawn, so"
+        " that p cannot fall below 1 in 10,001.",
+        "0 to 1",
+        p_value,
+    ),
+    Column(
+        "p_holm",
+        "p Holm",
+        "The same, corrected by Holm for all differences of this table.",
+        "0 to 1",
+        p_value,
+    ),
+]
+
+
+def pair_columns(pairing: Difference) -> list[Column]:
+    """Of Pair: one example of that pairing."""
+    return [
+        *(
+            Column(column.name, meaning=column.heading, get=lambda _row, c=column: c.value(pairing))
+            for column in DIFFERENCES[:3]
+        ),
+        Column("example", meaning="id in its file", get=attrgetter("example.source_id")),
+        Column("hash", meaning="hash of the example", get=attrgetter("example.content_hash")),
+        Column(
+            "human_mean",
+            "Humans",
+            "S1 x 100 of the example, mean over annotators.",
+            "S1 x 100",
+            points,
+            attrgetter("human"),
+        ),
+        Column(
+            "model_mean",
+            "Model",
+            "S1 x 100 of the example, mean over files of predictions, one for each split.",
+            "S1 x 100",
+            points,
+            attrgetter("model"),
+        ),
+        Column(
+            "difference",
+            "Difference",
+            "Humans minus model, in points of S1 x 100.",
+            "points",
+            signed_points,
+        ),
+    ]
+
+
+# Over and below the page's tables of scores: each task has the first of these columns.
+SCORE_COLUMNS = [
+    Column(
+        "score",
+        "Each task",
+        "Mean ± SD of S1 x 100 over the test examples. This study: over n annotators who completed"
+        " and are in the analysis, ddof 1. Uploaded: over n training splits, ddof 1. Published:"
+        " quoted, ddof not said.",
+    ),
+    Column(
+        "average",
+        "Average",
+        "Mean over the tasks of this study, where each has a score, ± SD of this average: the root"
+        " of the summed variances (ddof 1, or as printed), over the number of tasks.",
+    ),
+    Column(
+        "sum",
+        "SD of sum",
+        "SD of the sum over tasks: the root of the summed variances, which the CLUES README prints"
+        " beside the average.",
+    ),
+]
+SOURCES = [
+    (
+        "Uploaded models",
+        "Mean ± SD (ddof 1) over training splits of the mean S1 x 100 over the same test examples,"
+        " by the same function and gold rule; n counts the splits that were uploaded, of those that"
+        " the task has. At zero shots nothing is trained: one run. Only predictions for the task"
+        " versions of this study count.",
+    ),
+    (
+        "Published",
+        "Quoted from CLUES, Tables 4 to 6, as printed, for tasks whose test file is the published"
+        " one. The paper does not define the ± of people; that of models is the SD over five"
+        " splits. The repository's own pipeline for models scores with other metrics than S1, so"
+        " that printed rows need not equal S1 of the same outputs.",
+    ),
+    (
+        "Average ± SD",
+        "Over the tasks of this study, only where each has a score. The SDs of tasks are taken for"
+        " independent: √Σσ² over the number of tasks is the SD of the average; √Σσ², which the"
+        " CLUES README prints beside the average, is that of the sum. Both start from the SD with"
+        " ddof 1, or from the printed one.",
+    ),
+]
+
+
+def explanations(who: str) -> list[tuple[str, str]]:
+    """(source, what its numbers are) of the page; `who` names the study's own annotators."""
+    own = (
+        "Mean ± SD (ddof 1) over annotators of each annotator's mean S1 x 100 over the test"
+        " examples; n counts annotators who completed and are in the analysis, of the seats there"
+        " are."
+    )
+    return [(f"{who}, this study", own), *SOURCES]
