@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = (
     "study", "human performance", "training table", "examples", "one example", "participation",
     "figures", "data of a figure", "sensitivity", "models", "planner", "pay", "lists", "links",
-    "recruiters", "report", "release bundle", "analysis, before its resampling",
+    "platforms", "report", "release bundle", "analysis, before its resampling",
 )  # fmt: skip
 
 
@@ -36,7 +36,7 @@ def addresses(name: str) -> dict[str, str]:
         f"{base}examples/{answer.turn.example_id}/", f"{base}annotators/{one.pseudonym}/",
         f"{base}figures/{kind}", f"{base}figures/learning.csv{kind}", f"{base}sensitivity/{kind}",
         f"{base}models/{kind}", "/planner/", f"{base}pay/", f"{base}lists/", f"{base}links/",
-        f"{base}recruiters/", f"{base}report/", f"{base}release/", f"{base}analysis/{kind}",
+        f"{base}platforms/", f"{base}report/", f"{base}release/", f"{base}analysis/{kind}",
     )  # fmt: skip
     return dict(zip(PAGES, found, strict=True))
 

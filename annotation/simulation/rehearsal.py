@@ -114,7 +114,7 @@ class Rehearsal:
         chosen = list(Task.objects.filter(name__in=tasks).values_list("pk", flat=True))
         fields = DESIGN | {"name": name, "title": f"Reading, {name}", "shots": shots}
         self.ada.submit("/new-study/", fields | {"tasks": chosen})
-        study, page = f"/studies/{name}/", f"/studies/{name}/recruiters/"
+        study, page = f"/studies/{name}/", f"/studies/{name}/platforms/"
         self.ada.submit(study, {"action": "open"}, "/status/")
         self.ada.submit(page, {"annotation_parts": parts}, "/prolific/")
         drafts = list(Study.objects.get(name=name).prolific_studies.order_by("part", "pk"))
@@ -291,7 +291,7 @@ class Rehearsal:
 
     def _sync(self, study: Study) -> None:
         """Press the researcher's button that does what the polling command does."""
-        self.ada.submit(f"/studies/{study.name}/recruiters/", {}, "/prolific/sync/")
+        self.ada.submit(f"/studies/{study.name}/platforms/", {}, "/prolific/sync/")
 
     def in_parts(self) -> None:
         """The second study: the training step first, the annotation step for who qualified."""

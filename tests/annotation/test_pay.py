@@ -339,7 +339,7 @@ def test_robots_earn_nothing(study):
 
 def test_somebody_elses_money_is_not_found(client, other_researcher, study):
     client.force_login(other_researcher)
-    for name in ("pay", "recruiters", "lists"):
+    for name in ("pay", "platforms", "lists"):
         assert client.get(reverse(name, args=[study.name])).status_code == 404
     assert client.post(reverse("pay", args=[study.name]), {"action": "prepare"}).status_code == 404
 

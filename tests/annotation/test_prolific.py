@@ -123,7 +123,7 @@ def test_who_took_too_long_to_create_it_is_told_that_theirs_is_one_too_many(
 
 
 def test_the_page_drafts_changes_and_publishes(payer, fake, study):
-    address = reverse("recruiters", args=[study.name])
+    address = reverse("platforms", args=[study.name])
     payer.post(reverse("prolific_plan", args=[study.name]), {"annotation_parts": "0"})
     draft = study.prolific_studies.get()
     assert draft.name in payer.get(address).content.decode()

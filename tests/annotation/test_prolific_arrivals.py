@@ -311,9 +311,9 @@ def test_who_is_not_confirmed_is_flagged_and_not_paid_until_a_payer_says_so(
     assert payout.prepare(study, None) == []
     page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
     assert "does not confirm" in page
-    recruiters = ada.get(reverse("recruiters", args=[study.name])).content.decode()
-    assert "does not confirm" in recruiters
-    assert seat.pseudonym in recruiters
+    platforms = ada.get(reverse("platforms", args=[study.name])).content.decode()
+    assert "does not confirm" in platforms
+    assert seat.pseudonym in platforms
     decide = reverse("participation_decide", args=[study.name, seat.pseudonym])
     ada.post(decide, {"about": "pay", "outcome": "yes", "reason": "I know who it is"})
     (batch,) = payout.prepare(study, None)

@@ -93,14 +93,14 @@ def test_the_study_there_is_paused_without_room_in_the_budget_and_started_when_t
     assert budget.room(study) == 0
     sync.sync(study)
     assert there(fake, published)["status"] == "PAUSED"
-    page = ada.get(reverse("recruiters", args=[study.name])).content.decode()
+    page = ada.get(reverse("platforms", args=[study.name])).content.decode()
     assert "the budget is exhausted" in page
     sync.sync(study)
     assert there(fake, published)["status"] == "PAUSED"
     recruitment.release_seat(elsewhere[0], "returned")
     sync.sync(study)
     assert there(fake, published)["status"] == "ACTIVE"
-    page = ada.get(reverse("recruiters", args=[study.name])).content.decode()
+    page = ada.get(reverse("platforms", args=[study.name])).content.decode()
     assert "the budget is exhausted" not in page
     _session, seat = arrive(fake, published)
     begin(seat)

@@ -46,7 +46,7 @@ def test_no_place_is_bought_for_one_whose_return_was_asked_for(fake, study, publ
     session = decline(fake, published)
     sync.sync(study)
     assert there(fake, published)["total_available_places"] == 2
-    page = ada.get(reverse("recruiters", args=[study.name])).content.decode()
+    page = ada.get(reverse("platforms", args=[study.name])).content.decode()
     assert "Return requested, not yet returned: 1" in page
     assert "after 21 days" in page
     fake.return_submission(session)
@@ -54,7 +54,7 @@ def test_no_place_is_bought_for_one_whose_return_was_asked_for(fake, study, publ
     assert there(fake, published)["total_available_places"] == 2
     for person in (BO, CY):  # and nobody is turned away
         complete(fake, published, person)
-    page = ada.get(reverse("recruiters", args=[study.name])).content.decode()
+    page = ada.get(reverse("platforms", args=[study.name])).content.decode()
     assert "not yet returned" not in page
 
 
@@ -64,7 +64,7 @@ def test_what_is_approved_by_itself_is_told_of_and_its_place_bought_again(
     decline(fake, published)
     fake.advance(TWENTY_ONE_DAYS + 1)
     sync.sync(study)
-    page = ada.get(reverse("recruiters", args=[study.name])).content.decode()
+    page = ada.get(reverse("platforms", args=[study.name])).content.decode()
     assert "Approved on Prolific without work here, so not in the ledger: 1" in page
     assert there(fake, published)["total_available_places"] == 3
 
@@ -97,7 +97,7 @@ def test_the_study_there_is_paused_while_no_seat_is_free_and_started_when_one_is
     elsewhere = [factories.join(study, identity=f"other {number}") for number in range(2)]
     sync.sync(study)
     assert there(fake, published)["status"] == "PAUSED"
-    page = ada.get(reverse("recruiters", args=[study.name])).content.decode()
+    page = ada.get(reverse("platforms", args=[study.name])).content.decode()
     assert "no seat is free here" in page
     sync.sync(study)
     assert there(fake, published)["status"] == "PAUSED"
@@ -122,7 +122,7 @@ def test_a_study_that_somebody_paused_there_stays_so_until_it_is_started_by_hand
     prolific_client.Client().transition(published.external_id, "PAUSE")
     sync.sync(study)
     assert there(fake, published)["status"] == "PAUSED"
-    page = reverse("recruiters", args=[study.name])
+    page = reverse("platforms", args=[study.name])
     assert "It was paused on Prolific, not by Handful" in ada.get(page).content.decode()
     address = reverse("prolific_study", args=[study.name, published.pk])
     ada.post(address, {"action": "start"})
@@ -145,7 +145,7 @@ def test_screen_outs_that_are_used_up_are_named_as_the_reason_of_a_pause(
     fake.complete(session, published.codes["not_qualified"])
     assert there(fake, published)["status"] == "PAUSED"
     sync.sync(study)
-    page = ada.get(reverse("recruiters", args=[study.name])).content.decode()
+    page = ada.get(reverse("platforms", args=[study.name])).content.decode()
     assert "its 1 paid screen-outs are used up" in page
     assert there(fake, published)["status"] == "PAUSED"
 

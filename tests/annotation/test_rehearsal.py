@@ -98,7 +98,7 @@ def open_the_researchers_pages(chromium: Browser, stage: Rehearsal) -> None:
     for address, holds in {
         "/studies/rehearsal/": "screened out",
         "/studies/rehearsal/pay/": "Median hourly earnings",
-        "/studies/rehearsal/recruiters/": "Submissions here",
+        "/studies/rehearsal/platforms/": "Submissions here",
         "/studies/rehearsal/lists/": "studies on Prolific drafted",
         f"/studies/{gone.study.name}/annotators/{gone.pseudonym}/": "not qualified",
         "/studies/rehearsal/human-performance/": "±",

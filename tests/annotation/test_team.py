@@ -81,7 +81,7 @@ ALLOWED = [
     ("personal_links", (), None, PAYERS),
     ("personal_links", (), {"names": "Dora"}, OWNERS),
     ("personal_links_file", (), None, PAYERS),
-    ("recruiters", (), None, OWNERS),
+    ("platforms", (), None, OWNERS),
     ("panel_new", (), {"name": "x"}, OWNERS),
     ("panel_visit", ("panel",), None, OWNERS),
     ("prolific_plan", (), {"parts": "0"}, OWNERS),
@@ -228,7 +228,7 @@ def test_the_study_page_leads_nobody_to_what_they_may_not(client, world):
     }
     for person in EVERYBODY:
         assert links(client, world, person) <= may[person], person
-    assert {"team", "recruiters", "pay", "export_zip"} <= links(client, world, "alice")
+    assert {"team", "platforms", "pay", "export_zip"} <= links(client, world, "alice")
     assert "export_zip" in links(client, world, "bob")
     assert "pay" in links(client, world, "carol")
 

@@ -22,7 +22,7 @@ from annotation.platforms.prolific.sync import start_by_hand, sync
 
 @login_required
 @require_GET
-def recruiters(request: HttpRequest, name: str) -> HttpResponse:
+def page(request: HttpRequest, name: str) -> HttpResponse:
     """Where people can come from."""
     return _page(request, study_of(request, name, "own"))
 
@@ -65,7 +65,7 @@ def _page(
     }
     context |= by_key(PanelForm(initial=first), PlanForm(), sent=sent)
     status = status if sent or problem else 200
-    return render(request, "researcher/recruiters.html", context, status=status)
+    return render(request, "researcher/platforms.html", context, status=status)
 
 
 def _prolific_row(there: ProlificStudy, form: OnPage) -> dict:
@@ -127,7 +127,7 @@ def prolific_plan(request: HttpRequest, name: str) -> HttpResponse:
         studies.plan(study, form.cleaned_data["annotation_parts"], request.user)
     except studies.PlanError as error:
         return _page(request, study, problem=str(error), status=409)
-    return redirect("recruiters", study.name)
+    return redirect("platforms", study.name)
 
 
 @login_required
@@ -150,7 +150,7 @@ def prolific_study(request: HttpRequest, name: str, pk: int) -> HttpResponse:
             messages.success(request, f"{draft.name} was restarted on Prolific.")
     except (studies.PlanError, budget.BudgetError, ProlificError) as error:
         return _page(request, study, problem=str(error), status=409)
-    return redirect("recruiters", study.name)
+    return redirect("platforms", study.name)
 
 
 def _change(request: HttpRequest, study: Study, draft: ProlificStudy) -> HttpResponse:
@@ -165,7 +165,7 @@ def _change(request: HttpRequest, study: Study, draft: ProlificStudy) -> HttpRes
         form.add_error(error.field, str(error))
         return _page(request, study, form, draft)
     messages.success(request, f"{draft.name} was changed.")
-    return redirect("recruiters", study.name)
+    return redirect("platforms", study.name)
 
 
 @login_required
@@ -180,4 +180,4 @@ def prolific_sync(request: HttpRequest, name: str) -> HttpResponse:
     messages.success(request, f"{done}.")
     for problem in done.problems[:10]:
         messages.warning(request, f"Not synced: {problem}")
-    return redirect("recruiters", study.name)
+    return redirect("platforms", study.name)

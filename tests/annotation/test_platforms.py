@@ -197,7 +197,7 @@ def test_a_test_visit_shows_the_identity_and_the_exits_and_stores_nothing(ada, s
 
 @pytest.mark.parametrize("preset", ["connect", "sona", "other"])
 def test_each_preset_fills_the_form(ada, study, preset):
-    page = ada.get(reverse("recruiters", args=[study.name]), {"preset": preset})
+    page = ada.get(reverse("platforms", args=[study.name]), {"preset": preset})
     assert page.status_code == 200
 
 
