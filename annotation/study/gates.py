@@ -41,4 +41,4 @@ def _question(number: int, block: str) -> Question:
 
 
 # How many others a rule needs before it can screen anybody out.
-OTHERS_NEEDED = {Qualification.POINTS_BELOW: 2, Qualification.SDS_BELOW: 5}
+OTHERS_NEEDED: dict[str, int] = {Qualification.POINTS_BELOW: 2, Qualification.SDS_BELOW: 5}

@@ -7,7 +7,7 @@ not part of the design: each is logged as a StudyEvent.
 import hashlib
 from decimal import Decimal
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F
@@ -40,7 +40,7 @@ def allowed_actions(study: Study) -> list[tuple[str, str]]:
     ]
 
 
-def change_status(study: Study, action: str, by: AbstractBaseUser | None = None) -> None:
+def change_status(study: Study, action: str, by: User | None = None) -> None:
     """Open, pause, reopen, close, or go back to draft; `study` carries the new state afterwards.
 
     Raises DesignError where the study does not allow it now, and PermissionDenied for a budget
@@ -78,7 +78,7 @@ def _thaw(study: Study) -> None:
         study.qualification_threshold = None
 
 
-def _freeze(study: Study, by: AbstractBaseUser | None) -> None:
+def _freeze(study: Study, by: User | None) -> None:
     """Check the design a last time, and keep its manifest, its hash and its consent text."""
     budget.check_limit(study, by)
     lacks = missing(study)
@@ -99,7 +99,7 @@ def _freeze(study: Study, by: AbstractBaseUser | None) -> None:
 SWITCHES = ("open_link_on", "shared_computers")
 
 
-def switch(study: Study, chosen: dict[str, bool], by: AbstractBaseUser) -> None:
+def switch(study: Study, chosen: dict[str, bool], by: User) -> None:
     """Set the switches of a study, whatever its status; the log keeps each that changes."""
     with transaction.atomic():
         locked = Study.objects.locked().get(pk=study.pk)
@@ -107,12 +107,13 @@ def switch(study: Study, chosen: dict[str, bool], by: AbstractBaseUser) -> None:
             if getattr(locked, name) == chosen[name]:
                 continue
             setattr(locked, name, chosen[name])
-            words = Study._meta.get_field(name).verbose_name
+            field = Study._meta.get_field(name)
+            words = field.verbose_name  # type: ignore[union-attr]  # a column, no relation
             locked.events.create(what=f"{words}: {'yes' if chosen[name] else 'no'}", by=by)
         locked.save(update_fields=SWITCHES)
 
 
-def add_seats(scenario: Scenario, number: int, by: AbstractBaseUser) -> None:
+def add_seats(scenario: Scenario, number: int, by: User) -> None:
     """Give a scenario of an open or paused study more seats; the log keeps it, the design stays.
 
     Raises DesignError, and PermissionDenied for who may not spend where the study is on Prolific:
@@ -133,7 +134,7 @@ def add_seats(scenario: Scenario, number: int, by: AbstractBaseUser) -> None:
         )
 
 
-def raise_budget(study: Study, amount: Decimal, by: AbstractBaseUser) -> None:
+def raise_budget(study: Study, amount: Decimal, by: User) -> None:
     """Give an open or paused study a larger budget; the log keeps it, the design stays.
 
     Raises DesignError, and PermissionDenied above the limit for who may not spend.

@@ -5,7 +5,7 @@ logged with the study.
 """
 
 from django.contrib.auth import get_user_model
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 
 from annotation.models import Member, Study
@@ -15,7 +15,7 @@ class TeamError(ValueError):
     """Why the team stays as it is; the text is for people."""
 
 
-def add(study: Study, username: str, role: str, by: AbstractBaseUser) -> Member:
+def add(study: Study, username: str, role: str, by: User) -> Member:
     """Add the researcher of that name to the team. Raises TeamError."""
     user = get_user_model().objects.filter(username=username, is_active=True).first()
     if user is None:
@@ -30,7 +30,7 @@ def add(study: Study, username: str, role: str, by: AbstractBaseUser) -> Member:
     return member
 
 
-def change(study: Study, pk: int, role: str, by: AbstractBaseUser, was: str) -> None:
+def change(study: Study, pk: int, role: str, by: User, was: str) -> None:
     """Give a member another role than they had (`was`); the same one changes nothing.
 
     Raises TeamError, also where somebody else gave them another one meanwhile.
@@ -49,7 +49,7 @@ def change(study: Study, pk: int, role: str, by: AbstractBaseUser, was: str) -> 
         member.save(update_fields=["role"])
 
 
-def remove(study: Study, pk: int, by: AbstractBaseUser) -> None:
+def remove(study: Study, pk: int, by: User) -> None:
     """Take a member out of the team. Raises TeamError."""
     with transaction.atomic():
         member = _member(study, pk)
