@@ -30,7 +30,7 @@ PAGES = {
 }
 SENTENCE = "The Bank of Tonga has lent money to Pacific Tuna Inc. again."
 QUESTION = "Which organisations are named?"
-PATIENCE = 180  # seconds until the demo is served
+PATIENCE = 600  # seconds until the demo is served, and for the bootstraps
 
 
 @contextlib.contextmanager
