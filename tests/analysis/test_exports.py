@@ -115,7 +115,7 @@ def test_the_journey_from_import_to_a_csv_byte_for_byte(client, researcher, tmp_
         "study,manifest,task,task_version,shots,split,annotator,kind,status,in_analysis,"
         "mean_s1,sd_examples,n,training_s1,training_n,seconds,active_seconds,browser,too_fast,"
         "modal_share,longest_run,longest_absence,blurs,pastes,checks,checks_passed,flags\r\n"
-        f"journey,{study.manifest_hash},toy-places,1,1,1,A-JRNEY,person,completed,1,"
+        f"journey,{study.manifest_hash},toy-places,{task.version},1,1,A-JRNEY,person,completed,1,"
         "0.5,0.7071067811865476,2,1.0,1,SECONDS,ACTIVE,B1,3,"
         "1.0,2,ABSENCE,0,0,0,0,too_fast\r\n"
     )
