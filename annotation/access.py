@@ -102,7 +102,7 @@ class Arrival:
         """
         theirs = self.study.participations.filter(worker__key=self.key, status__in=ENDED)
         if self.who and self.who.submission:
-            key = seats.submission_key(self.door.recruiter, self.who.submission)
+            key = seats.submission_key(self.door.platform, self.who.submission)
             theirs = theirs.filter(submissions__key=key)
         return theirs.order_by("-pk").first()
 
