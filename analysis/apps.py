@@ -7,5 +7,7 @@ class AnalysisConfig(AppConfig):
     name = "analysis"
 
     def ready(self) -> None:
-        from analysis.export import bundle_job  # noqa: F401 (registers a kind of job)
-        from analysis.tables import resampling  # noqa: F401 (the same)
+        from tasks import jobs
+
+        jobs.MODULES["release"] = "analysis.export.bundle_job"
+        jobs.MODULES["bootstrap"] = "analysis.tables.resampling"

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -54,12 +55,26 @@ class JobKind:
 
 
 KINDS: dict[str, JobKind] = {}
+# Kinds whose module is imported with their first chunk: pandas would slow down every command.
+MODULES: dict[str, str] = {}
+
+
+def known() -> set[str]:
+    """The names of all kinds of jobs."""
+    return KINDS.keys() | MODULES.keys()
+
+
+def _kind_of(job: Job) -> JobKind:
+    if job.kind not in KINDS:
+        import_module(MODULES[job.kind])
+    return KINDS[job.kind]
 
 
 def job(name: str, limit: timedelta = timedelta(minutes=2)) -> Callable[..., Any]:
     """Register `chunk(job, number)`, number from 0, as what jobs of that kind consist of.
 
-    Apps import the modules that do this when they are ready, so every process knows each kind.
+    Apps import the modules that do this when they are ready, or name them in MODULES, so every
+    process knows each kind.
     It returns something small that JSON can hold; files that it makes lie in `folder_of(job)`.
     """
 
@@ -157,7 +172,7 @@ def run_chunk(job: Job) -> bool:
 
 
 def _run_chunk(job: Job) -> bool:
-    kind = KINDS[job.kind]
+    kind = _kind_of(job)
     lease = take_lease(job)
     if not lease:
         return False

@@ -24,7 +24,7 @@ class Command(BaseCommand):
             require()
         failed = 0
         waiting = (Job.State.WAITING, Job.State.RUNNING)
-        for job in Job.objects.filter(state__in=waiting, kind__in=jobs.KINDS):
+        for job in Job.objects.filter(state__in=waiting, kind__in=jobs.known()):
             while jobs.run_chunk(job) or (job.lease and jobs.wait_for_lease(job)):
                 self.stdout.write(str(job))
             self.stdout.write(f"{job}, {job.state}" + (f": {job.error}" if job.error else ""))
