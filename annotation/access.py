@@ -16,7 +16,7 @@ from django.shortcuts import get_object_or_404
 from annotation.models import Kind, Participation, Status, Study
 from annotation.platforms import registry
 from annotation.platforms.links import COOKIE, COOKIE_AGE, COOKIE_SALT, browser
-from annotation.recruitment import doors, seats
+from annotation.recruitment import arrivals, doors, refusals
 from annotation.recruitment.doors import Identity
 from annotation.recruitment.identities import worker_key
 from tasks.models import Job, LanguageModel, TaskUpload
@@ -82,11 +82,11 @@ class Arrival:
         return worker_key(self.door.platform, self.who.person) if self.who else ""
 
     def refusal(self) -> str:
-        """Why they would get no seat now (a code of seats.NO_SEAT), or ""."""
+        """Why they would get no seat now (a code of refusals.NO_SEAT), or ""."""
         if self.lacks_computer:
             return "device"
         browser = worker_key("browser", self.browser) if self.kind == Kind.PERSON else ""
-        return self.door.refusal() or seats.refusal(
+        return self.door.refusal() or refusals.refusal(
             self.study, self.key, self.kind, self.door.scenarios(), browser
         )
 
@@ -102,7 +102,7 @@ class Arrival:
         """
         theirs = self.study.participations.filter(worker__key=self.key, status__in=ENDED)
         if self.who and self.who.submission:
-            key = seats.submission_key(self.door.platform, self.who.submission)
+            key = arrivals.submission_key(self.door.platform, self.who.submission)
             theirs = theirs.filter(submissions__key=key)
         return theirs.order_by("-pk").first()
 
@@ -122,12 +122,12 @@ class Arrival:
         """
         self.who = self.who or Identity(self.browser, verified=True)
         try:
-            return seats.arrive(
+            return arrivals.arrive(
                 self.door, self.who, self.browser if self.kind == Kind.PERSON else ""
             )
-        except seats.RecruitmentError as refusal:
+        except refusals.RecruitmentError as refusal:
             if refusal.code == "elsewhere":
-                seats.note_elsewhere(self.door, self.who)
+                arrivals.note_elsewhere(self.door, self.who)
             raise
 
     def set_cookie(self, response: HttpResponse, secure: bool) -> None:

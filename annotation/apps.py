@@ -9,11 +9,11 @@ class AnnotationConfig(AppConfig):
 
     def ready(self) -> None:
         from annotation import guards, key_check
-        from annotation.recruitment import seats
+        from annotation.recruitment import expiry
         from tasks import jobs
 
         pre_migrate.connect(guards.go_with_each_migration, sender=self)
         post_migrate.connect(guards.install_after_migrate, sender=self)
         post_migrate.connect(key_check.store_after_migrate, sender=self)
         jobs.CONDITIONS.append(key_check.require_for_command)
-        jobs.SWEEPS.append(seats.sweep)
+        jobs.SWEEPS.append(expiry.sweep)

@@ -94,7 +94,7 @@ def seats(number: int) -> list[str]:
     from django.core.management import call_command
 
     from annotation.models import Kind, Study, Worker
-    from annotation.recruitment import seats as recruitment
+    from annotation.recruitment import consent, seats
     from annotation.steps import training_step
     from annotation.study import design, lifecycle
     from tasks.cards import parse_card
@@ -113,8 +113,8 @@ def seats(number: int) -> list[str]:
     tokens = []
     for index in range(number):
         worker = Worker.objects.create(key=f"{index:064}", platform="link", kind=Kind.PERSON)
-        participation = recruitment.take_seat(study, scenario, worker)
-        recruitment.consent(participation, agree=True)
+        participation = seats.take_seat(study, scenario, worker)
+        consent.record(participation, agree=True)
         training_step.begin(participation.token)
         tokens.append(participation.token)
     return tokens

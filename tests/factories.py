@@ -9,7 +9,7 @@ from typing import Any
 from django.contrib.auth.models import Permission
 
 from annotation.models import Kind, Participation, Scenario, Status, Study, Turn, Worker
-from annotation.recruitment import seats
+from annotation.recruitment import consent, identities, seats
 from annotation.steps import answering, training_step
 from annotation.study import design, lifecycle
 from tasks.cards import parse_card
@@ -131,7 +131,7 @@ def join(study: Study, kind: str = Kind.PERSON, identity: str = "") -> Participa
     """Somebody new takes a seat."""
     platform = "link" if kind == Kind.PERSON else "simulated"
     identity = identity or f"somebody-{next(_identities)}-{secrets.token_hex(4)}"
-    return seats.join(study.pk, seats.worker_key(platform, identity), platform, kind)
+    return seats.join(study.pk, identities.worker_key(platform, identity), platform, kind)
 
 
 def may_spend(user) -> None:
@@ -144,7 +144,7 @@ def seat(scenario: Scenario, kind: str = Kind.PERSON) -> Participation:
     platform = "link" if kind == Kind.PERSON else "simulated"
     worker = Worker.objects.create(key=secrets.token_hex(32), platform=platform, kind=kind)
     participation = seats.take_seat(scenario.study, scenario, worker)
-    seats.consent(participation, agree=True)
+    consent.record(participation, agree=True)
     training_step.begin(participation.token)
     participation.refresh_from_db()
     return participation

@@ -63,7 +63,7 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         """Those of that study whose seat is taken, for everybody who looks.
 
         Who is idle for longer than they may be still has a seat number until somebody wants the
-        seat (`recruitment.expire_idle`), but it is free.
+        seat (`expiry.expire_idle`), but it is free.
         """
         seated = self.filter(study=study).seated()
         return seated.exclude(pk__in=seated.idle(now, study).order_by().values("pk"))

@@ -29,7 +29,7 @@ from annotation.platforms.prolific.client import Client, ProlificError
 from annotation.platforms.prolific.door import ProlificDoor
 from annotation.platforms.prolific.sync import Row, sync_submission
 from annotation.recruitment import identities
-from annotation.recruitment.seats import submission_key
+from annotation.recruitment.arrivals import submission_key
 from tasks.clock import database_now
 from tasks.csv_files import csv_text
 

@@ -5,7 +5,7 @@ import logging
 from annotation.models import Panel, Participation, PersonalLink, ProlificStudy, Study
 from annotation.platforms import links, panel
 from annotation.platforms.prolific.door import ProlificDoor
-from annotation.recruitment import identities, seats
+from annotation.recruitment import consent, identities
 from annotation.recruitment.doors import Door, Exit, Identity
 
 logger = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ def decline(token: str) -> Exit | None:
     way_out = None
     for participation in Participation.objects.filter(token=token).select_related("study"):
         way_out = exit_of(participation, "no_consent")
-        seats.consent(participation, agree=False)
+        consent.record(participation, agree=False)
     if Participation.objects.filter(token=token, consented_at__isnull=False).exists():
         raise Agreed
     return way_out

@@ -10,7 +10,7 @@ from django.db import transaction
 
 from annotation.models import Answer, AnswerSpan, ExitAnswers, Participation, Status, Tombstone
 from annotation.money import budget, ledger
-from annotation.recruitment import seats, sittings
+from annotation.recruitment import expiry, sittings
 from annotation.steps.answering import lock
 from tasks import jobs
 from tasks.clock import database_now
@@ -40,7 +40,7 @@ def withdraw(token: str) -> Participation:
         turns.delete()
         ExitAnswers.objects.filter(participation=participation).delete()
         participation.decisions.update(reason=REASON)
-        freed = seats.freed(participation)
+        freed = expiry.freed(participation)
         logged = participation.study.events.filter(what__startswith=freed)
         logged.update(what=f"{freed}{REASON}")
         participation.status = Status.WITHDRAWN

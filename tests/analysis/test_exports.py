@@ -22,7 +22,7 @@ from analysis.export.verify import deviation, main, mean
 from analysis.tables import frames, performance, training
 from analysis.tables.rendering import as_latex, as_markdown
 from annotation.models import Answer, Kind, Participation, Study
-from annotation.recruitment import seats
+from annotation.recruitment import consent
 from annotation.steps import exclusion, exit_questionnaire, training_step
 from tasks.formats import Record
 from tests import factories
@@ -37,7 +37,7 @@ def stored(module_researcher):
     labels = factories.make_task(name="toy-labels", labels=factories.LABELS, title="Labels")
     study = factories.make_study(module_researcher, places, labels, shots=[0, 2, 4], annotators=2)
     arrived = factories.join(study)
-    seats.consent(arrived, agree=True)
+    consent.record(arrived, agree=True)
     training_step.begin(arrived.token)
     factories.work_through(arrived)
     for scenario in study.scenarios.all():

@@ -24,7 +24,7 @@ from analysis.export.columns import COLUMNS
 from analysis.figures import data as figure_data
 from annotation.models import Kind, Panel, Participation, ProlificStudy, Study
 from annotation.platforms import personal_links
-from annotation.recruitment import seats
+from annotation.recruitment import consent
 from annotation.steps import exclusion, exit_questionnaire, training_step
 from tasks.formats import Record
 from tests import factories
@@ -62,7 +62,7 @@ def stored(module_researcher):
     ):
         reply = Client().post(reverse("start", args=[code], query=query))
         seat = Participation.objects.get(token=reply.url.split("/")[2])
-        seats.consent(seat, agree=True)
+        consent.record(seat, agree=True)
         training_step.begin(seat.token)
         factories.work_through(seat, lambda turn: list(dict.fromkeys(turn.example.gold)))
         told = {"seen_before": "no", "comments": f"=1+1, my id is {IDA}\nand {SESSION.upper()}"}

@@ -12,7 +12,7 @@ from analysis.documents import blocks, checklist, preregistration, report
 from analysis.documents.blocks import Bullets, Checklist, Facts, Grid, Picture
 from annotation.models import Kind, Panel, ReportAnswer, Status, Study
 from annotation.money import ledger
-from annotation.recruitment import eligibility, seats
+from annotation.recruitment import consent, eligibility, expiry
 from annotation.steps import exclusion, training_step, withdrawal
 from annotation.study import lifecycle, team
 from tests import factories
@@ -29,7 +29,7 @@ def stored(module_researcher):
     for scenario in (zero, two):
         for answer in (None, lambda turn: []):
             factories.work_through(factories.seat(scenario), answer)
-    seats.consent(factories.join(made), agree=False)
+    consent.record(factories.join(made), agree=False)
     factories.work_through(factories.seat(zero, Kind.SIMULATED), lambda turn: [])
     return made.pk
 
@@ -107,7 +107,7 @@ def test_the_funnel_follows_somebody_step_by_step(researcher):
     name = "toy-places, 2 shots"
     seat = factories.join(study)
     assert funnel_row(study, name) == [1, 0, 0, 0, 0, 0]
-    seats.consent(seat, agree=True)
+    consent.record(seat, agree=True)
     assert funnel_row(study, name) == [1, 1, 0, 0, 0, 0]
     training_step.begin(seat.token)
     factories.work_through(seat, limit=1)
@@ -134,7 +134,7 @@ def test_the_funnel_says_how_people_left(researcher):
     gone = factories.seat(scenario)
     factories.work_through(gone)
     withdrawal.withdraw(gone.token)
-    seats.release_seat(factories.seat(scenario), Status.RETURNED)
+    expiry.release_seat(factories.seat(scenario), Status.RETURNED)
     factories.seat(scenario)
     assert left(study) == [
         "screened out: 1",

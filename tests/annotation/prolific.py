@@ -12,7 +12,7 @@ from django.urls import reverse
 from annotation.models import Participation
 from annotation.platforms.prolific import client as prolific_client
 from annotation.platforms.prolific import studies, sync, webhook
-from annotation.recruitment import seats
+from annotation.recruitment import consent
 from annotation.simulation.fake_prolific.platform import FakeProlific
 from annotation.steps import training_step
 from tests import factories
@@ -73,7 +73,7 @@ def arrive(fake, on_prolific, person=IDA, **options):
 
 
 def begin(seat):
-    seats.consent(seat, agree=True)
+    consent.record(seat, agree=True)
     training_step.begin(seat.token)
 
 

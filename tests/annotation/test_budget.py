@@ -19,7 +19,7 @@ from annotation.models import LedgerEntry, Panel, Participation, Study
 from annotation.money import budget, holds, ledger, payout
 from annotation.platforms import personal_links
 from annotation.platforms.prolific import studies
-from annotation.recruitment import seats
+from annotation.recruitment import consent, refusals, seats
 from annotation.steps import qualification, training_step
 from annotation.study import design, lifecycle
 from tasks import teams
@@ -136,8 +136,8 @@ def test_no_seat_is_given_out_beyond_the_budget_and_the_page_says_why(study):
 
 def test_who_ends_below_the_cap_makes_room_for_somebody_else(study):
     first, _second = factories.join(study), factories.join(study)
-    assert seats.refusal(study, "nobody", "person") == "budget"
-    seats.consent(first, agree=True)
+    assert refusals.refusal(study, "nobody", "person") == "budget"
+    consent.record(first, agree=True)
     training_step.begin(first.token)
     study.budget = 13
     study.save()
@@ -172,7 +172,7 @@ def test_abandoned_places_keep_no_money(study):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(timezone, "now", lambda: later)
         assert budget.reserved(study) == 0
-        assert seats.refusal(study, "nobody", "person") == ""
+        assert refusals.refusal(study, "nobody", "person") == ""
 
 
 def test_who_comes_back_is_seated_only_within_the_budget(study):
@@ -186,7 +186,7 @@ def test_who_comes_back_is_seated_only_within_the_budget(study):
     Participation.objects.filter(pk=gone.pk).update(status="expired", seat_number=None)
     factories.join(study)
     gone.refresh_from_db()
-    with pytest.raises(seats.RecruitmentError, match="budget"):
+    with pytest.raises(refusals.RecruitmentError, match="budget"):
         seats.resume(gone)
 
 
@@ -544,7 +544,7 @@ def test_no_cell_of_a_batch_is_a_formula(study, researcher):
     for link in study.personal_links.order_by("pk"):
         Client().post(reverse("start", args=[link.code]))
     for seat in study.participations.all():
-        seats.consent(seat, agree=True)
+        consent.record(seat, agree=True)
         training_step.begin(seat.token)
         seat.refresh_from_db()
         factories.work_through(seat)

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from analysis.tables import frames
 from annotation.models import Answer, ExitAnswers, Step
-from annotation.recruitment import seats
+from annotation.recruitment import consent, refusals, seats
 from annotation.steps import attention_checks, training_step
 from annotation.steps.answering import Conflict
 from annotation.study import consent_text, design, lifecycle
@@ -32,7 +32,7 @@ def asked(researcher):
         researcher, factories.make_task(), shots=[2], comprehension_questions=QUESTIONS
     )
     seat = factories.join(study)
-    seats.consent(seat, agree=True)
+    consent.record(seat, agree=True)
     return seat
 
 
@@ -77,7 +77,7 @@ def test_who_failed_the_questions_cannot_begin_anew_with_the_same_link(client, a
     asked.refresh_from_db()
     assert asked.status == "screened_out"
     worker = asked.worker
-    with pytest.raises(seats.RecruitmentError) as refused:
+    with pytest.raises(refusals.RecruitmentError) as refused:
         seats.join(asked.study_id, worker.key, worker.platform, worker.kind)
     assert refused.value.code == "done"
 
@@ -120,7 +120,7 @@ def test_the_version_consented_to_is_stored_and_a_changed_text_is_a_new_one(rese
     design.save_draft(study, list(study.tasks.all()))
     lifecycle.change_status(study, "open")
     seat = factories.join(study)
-    seats.consent(seat, agree=True)
+    consent.record(seat, agree=True)
     seat.refresh_from_db()
     assert (seat.consent_text.version, seat.consent_text.text) == (2, "Second.")
 

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotation.models import Participation, Status
 from annotation.platforms.prolific import studies
-from annotation.recruitment import seats
+from annotation.recruitment import consent
 from tasks.models import TaskMember
 from tests import factories
 
@@ -34,7 +34,7 @@ def world(researcher):
     )
     done, asked = (factories.join(study) for _annotator in range(2))
     for annotator in (done, asked):
-        seats.consent(annotator, agree=True)
+        consent.record(annotator, agree=True)
     Participation.objects.filter(pk=done.pk).update(status=Status.COMPLETED)
     (draft,) = studies.plan(study, 0, researcher)
     member = study.members.create(user=researcher, role="analyst")

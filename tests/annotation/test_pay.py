@@ -22,7 +22,7 @@ from annotation.models import (
 from annotation.money import ledger, payout
 from annotation.platforms import personal_links
 from annotation.platforms.prolific import studies
-from annotation.recruitment import seats
+from annotation.recruitment import consent, seats
 from annotation.steps import active_time, qualification, training_step, withdrawal
 from tests import factories
 
@@ -437,9 +437,9 @@ def test_ten_hours_of_signs_earn_no_more_than_the_cap(client, researcher, monkey
 
 def test_who_only_consents_earns_nothing_and_neither_does_who_leaves_then(study, monkeypatch):
     consented = factories.join(study)
-    seats.consent(consented, agree=True)
+    consent.record(consented, agree=True)
     left = factories.join(study)
-    seats.consent(left, agree=True)
+    consent.record(left, agree=True)
     Participation.objects.update(consented_at=timezone.now() + timedelta(minutes=6))
     withdrawal.withdraw(left.token)
     Participation.objects.filter(pk=consented.pk).update(status="expired", seat_number=None)

@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from annotation.models import Participation, PersonalLink, Study
 from annotation.platforms import personal_links
-from annotation.recruitment import seats
+from annotation.recruitment import consent
 from annotation.steps import training_step
 from tests import factories
 
@@ -71,7 +71,7 @@ def test_the_states_follow_the_work(study):
     links = personal_links.make(study, "active\nexpired\ndone\nunused")
     _active, expired, done = (start(link, Client()) for link in links[:3])
     Participation.objects.filter(pk=expired.pk).update(status="expired", seat_number=None)
-    seats.consent(done, agree=True)
+    consent.record(done, agree=True)
     training_step.begin(done.token)
     factories.work_through(done)
     assert states(study) == {name: name for name in ("active", "expired", "done", "unused")}
@@ -81,7 +81,7 @@ def test_the_states_follow_the_work(study):
 
 def test_declining_leaves_the_link_unused(study):
     (link,) = personal_links.make(study, "Ida")
-    seats.consent(start(link, Client()), agree=False)
+    consent.record(start(link, Client()), agree=False)
     assert states(study) == {"Ida": "unused"}
 
 

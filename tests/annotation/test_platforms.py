@@ -17,7 +17,7 @@ from annotation.models import (
 )
 from annotation.money import payout
 from annotation.platforms import personal_links
-from annotation.recruitment import eligibility, identities, seats
+from annotation.recruitment import consent, eligibility, expiry, identities, refusals
 from annotation.steps import training_step
 from tests import factories
 
@@ -63,7 +63,7 @@ def arrive(panel, query="participantId=p-1&assignmentId=a1", client=None):
 def complete(started) -> Participation:
     """Consent and answer everything, from the reply to Start on."""
     seat = Participation.objects.get(token=started.url.split("/")[2])
-    seats.consent(seat, agree=True)
+    consent.record(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat)
     seat.refresh_from_db()
@@ -76,7 +76,7 @@ def test_somebody_from_a_panel_gets_a_seat_and_the_panels_way_back(client, panel
     assert Worker.objects.count() == 0
     arrive(panel)
     seat = Participation.objects.get()
-    seats.consent(seat, agree=True)
+    consent.record(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat)
     page = client.get(reverse("work", args=[seat.token])).content.decode()
@@ -242,7 +242,7 @@ def test_a_list_can_exclude_those_who_have_seen_a_task(researcher, study):
     Exposure.objects.create(worker_key=key("old hand"), task_name="mnli-like")
     rule(study, "deny", "task", "mnli-like", researcher)
     assert factories.join(study, identity="fresh").status == "arrived"
-    with pytest.raises(seats.RecruitmentError) as refused:
+    with pytest.raises(refusals.RecruitmentError) as refused:
         factories.join(study, identity="old hand")
     assert refused.value.code == "not_eligible"
 
@@ -253,7 +253,7 @@ def test_a_list_can_require_qualification_in_another_study(researcher, study):
     Participation.objects.filter(pk=seat.pk).update(qualified=True)
     rule(study, "allow", "study", first.name, researcher)
     assert factories.join(study, identity="ida").status == "arrived"
-    with pytest.raises(seats.RecruitmentError):
+    with pytest.raises(refusals.RecruitmentError):
         factories.join(study, identity="bo")
 
 
@@ -306,9 +306,9 @@ def test_who_is_denied_meanwhile_does_not_come_back(ada, client, study, panel, w
     """Whoever had expired came back by both ways."""
     token = arrive(panel, client=client).url.split("/")[2]
     seat = Participation.objects.get(token=token)
-    seats.consent(seat, agree=True)
+    consent.record(seat, agree=True)
     training_step.begin(token)
-    seats.release_seat(seat, "expired")
+    expiry.release_seat(seat, "expired")
     deny(ada, study, "p-1", "panel:Connect")
     if way == "start":
         reply = arrive(panel, client=client)
@@ -400,7 +400,7 @@ def test_identities_are_purged_only_once_everybody_is_paid(researcher, study, pa
     seat = Participation.objects.get()
     with pytest.raises(CommandError, match="still working"):
         call_command("purge_identities", study.name)
-    seats.consent(seat, agree=True)
+    consent.record(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat)
     with pytest.raises(CommandError, match="Not everybody has been paid"):
@@ -417,7 +417,7 @@ def test_identities_are_purged_only_once_everybody_is_paid(researcher, study, pa
 
 def test_a_no_after_a_yes_in_another_tab_takes_nothing_away(panel):
     seat = Participation.objects.get(token=arrive(panel).url.split("/")[2])
-    seats.consent(seat, agree=True)
+    consent.record(seat, agree=True)
     reply = Client().post(reverse("consent", args=[seat.token]), {"agree": "no"})
     assert reply.url == reverse("work", args=[seat.token])
     assert Submission.objects.get().participation == seat

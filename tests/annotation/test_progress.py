@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotation.models import LedgerEntry, Participation, Study
 from annotation.money import ledger, payout
 from annotation.monitoring import flags, progress
-from annotation.recruitment import seats as recruitment
+from annotation.recruitment import consent, expiry
 from annotation.steps import exclusion, qualification, training_step, withdrawal
 from annotation.study import lifecycle, team
 from tests import factories
@@ -52,7 +52,7 @@ def test_somebody_is_counted_as_far_as_they_came(study, two):
     one = factories.join(study)
     Participation.objects.filter(pk=one.pk).update(scenario=two)
     assert funnel(study) == {"arrived": 1, "at_work": 1}
-    recruitment.consent(one, agree=True)
+    consent.record(one, agree=True)
     assert funnel(study) == {"arrived": 1, "at_work": 1, "consented": 1}
     one.delete()
     seat = factories.seat(two)
@@ -77,7 +77,7 @@ def test_at_zero_shots_annotators_who_saw_an_example_count_as_trained(study):
 
 
 def test_who_declines_has_arrived_and_nothing_more(study):
-    recruitment.consent(factories.join(study), agree=False)
+    consent.record(factories.join(study), agree=False)
     people = progress.for_study(study).people
     assert (people.arrived, people.declined, people.consented) == (1, 1, 0)
 
@@ -127,7 +127,7 @@ def test_who_withdraws_stays_counted_as_far_as_they_came(study, two):
 
 def test_the_exits_are_distinguished(study, two):
     for status in ("returned", "expired"):
-        recruitment.release_seat(factories.seat(two), status)
+        expiry.release_seat(factories.seat(two), status)
     excluded = factories.seat(two)
     factories.work_through(excluded)
     exclusion.decide(excluded, False, "asleep", study.owner)

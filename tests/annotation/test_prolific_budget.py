@@ -8,7 +8,7 @@ from django.urls import reverse
 from annotation.models import Study
 from annotation.money import budget
 from annotation.platforms.prolific import studies, sync
-from annotation.recruitment import seats as recruitment
+from annotation.recruitment import consent, expiry
 from annotation.study import lifecycle
 from tests import factories
 from tests.annotation.prolific import HOST, IDA, arrive, begin
@@ -97,7 +97,7 @@ def test_the_study_there_is_paused_without_room_in_the_budget_and_started_when_t
     assert "the budget is exhausted" in page
     sync.sync(study)
     assert there(fake, published)["status"] == "PAUSED"
-    recruitment.release_seat(elsewhere[0], "returned")
+    expiry.release_seat(elsewhere[0], "returned")
     sync.sync(study)
     assert there(fake, published)["status"] == "ACTIVE"
     page = ada.get(reverse("platforms", args=[study.name])).content.decode()
@@ -125,7 +125,7 @@ def test_no_place_is_bought_whose_reward_the_budget_does_not_cover(fake, study, 
     allow(study, people=2)
     study.prolific_studies.update(reward_cents=CAP * 100)  # 2 x 30.00 are the whole budget
     session, seat = arrive(fake, published)
-    recruitment.consent(seat, agree=False)
+    consent.record(seat, agree=False)
     fake.complete(session, published.codes["no_consent"])
     fake.advance(21 * 24 * 3600 + 1)  # approved by itself: paid there, and no work here
     sync.sync(study)

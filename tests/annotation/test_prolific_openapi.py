@@ -15,7 +15,7 @@ from django.urls import resolve
 from annotation.models import Participation
 from annotation.money import ledger, payout
 from annotation.platforms.prolific import review, studies, sync
-from annotation.recruitment import seats
+from annotation.recruitment import consent
 from annotation.simulation.fake_prolific.platform import FakeProlific
 from annotation.simulation.fake_prolific.site import URLS, Server
 from annotation.simulation.fake_prolific.urls import API
@@ -115,19 +115,19 @@ def visit(fake, on_prolific, person, work):
 
 
 def completes(seat):
-    seats.consent(seat, agree=True)
+    consent.record(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat)
     return "completed"
 
 
 def declines(seat):
-    seats.consent(seat, agree=False)
+    consent.record(seat, agree=False)
     return "no_consent"
 
 
 def fails(seat):
-    seats.consent(seat, agree=True)
+    consent.record(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat, lambda turn: ["train"], limit=2)
     training_step.go_on(seat.token)

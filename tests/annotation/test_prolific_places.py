@@ -8,7 +8,7 @@ from django.urls import reverse
 from annotation.models import Participation, Submission
 from annotation.platforms.prolific import client as prolific_client
 from annotation.platforms.prolific import sync
-from annotation.recruitment import seats
+from annotation.recruitment import consent, expiry, refusals, seats
 from annotation.steps import training_step
 from annotation.study import lifecycle
 from tests import factories
@@ -34,7 +34,7 @@ def there(fake, on_prolific) -> dict:
 def decline(fake, on_prolific, person=IDA) -> str:
     """Somebody does not consent and enters the code for that."""
     session, seat = arrive(fake, on_prolific, person)
-    seats.consent(seat, agree=False)
+    consent.record(seat, agree=False)
     fake.complete(session, on_prolific.codes["no_consent"])
     return session
 
@@ -101,7 +101,7 @@ def test_the_study_there_is_paused_while_no_seat_is_free_and_started_when_one_is
     assert "no seat is free here" in page
     sync.sync(study)
     assert there(fake, published)["status"] == "PAUSED"
-    seats.release_seat(elsewhere[0], "returned")
+    expiry.release_seat(elsewhere[0], "returned")
     sync.sync(study)
     assert there(fake, published)["status"] == "ACTIVE"
     complete(fake, published)
@@ -185,7 +185,7 @@ def test_who_is_rejected_gets_no_more_work_and_a_true_sentence(fake, study, publ
     Client().post(reverse("resume", args=[seat.token]))
     seat.refresh_from_db()
     assert seat.status == "rejected"
-    with pytest.raises(seats.RecruitmentError, match="rejected"):
+    with pytest.raises(refusals.RecruitmentError, match="rejected"):
         seats.join(study.pk, seat.worker.key, "prolific", "person", among=None)
 
 
@@ -247,7 +247,7 @@ def test_who_was_at_work_can_go_on_when_the_rejection_is_taken_back(fake, study,
 def test_who_comes_again_after_a_seat_ran_out_before_consent_has_their_submission(fake, published):
     """The same submission, another participation: what Prolific says of it is about the new one."""
     session, first = arrive(fake, published)
-    seats.release_seat(first, "expired")
+    expiry.release_seat(first, "expired")
     address = f"PROLIFIC_PID={IDA}&STUDY_ID={published.external_id}&SESSION_ID={session}"
     reply = Client().post(reverse("start", args=[published.code]) + f"?{address}")
     again = Participation.objects.get(token=reply.url.split("/")[2])

@@ -4,8 +4,8 @@ import pytest
 from django.urls import reverse
 
 from annotation.models import Answer, Exposure, Participation, Status, Step, Turn, Worker
-from annotation.recruitment import seats
-from annotation.recruitment.seats import worker_key
+from annotation.recruitment import consent
+from annotation.recruitment.identities import worker_key
 from annotation.steps import training_step, withdrawal
 from tests import factories
 
@@ -306,7 +306,7 @@ def test_the_next_task_is_not_offered_after_withdrawal_or_screening_out(client, 
 def test_somebody_who_met_the_task_elsewhere_loses_the_seat_at_the_first_example(study):
     participation = factories.join(study, identity="ida")
     Exposure.objects.create(worker_key=worker_key("link", "ida"), task_name="toy-places")
-    seats.consent(participation, agree=True)
+    consent.record(participation, agree=True)
     training_step.begin(participation.token)
     participation.refresh_from_db()
     assert (participation.status, participation.seat_number) == ("refused", None)

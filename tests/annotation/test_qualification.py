@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from analysis.tables import frames
 from annotation.models import Decision, Participation, Step
-from annotation.recruitment import seats
+from annotation.recruitment import consent, expiry, refusals
 from annotation.steps import answering, qualification, training_step, withdrawal
 from annotation.steps.qualification import verdict
 from tests import factories
@@ -145,7 +145,7 @@ def test_the_worker_waits_with_the_seat_until_the_researcher_decides(client, wai
     assert "You are paid for waiting" in page
     reply = client.post(reverse("wait", args=[waiting.token]), HTTP_HX_REQUEST="true")
     assert reply.status_code == 204
-    with pytest.raises(seats.RecruitmentError):
+    with pytest.raises(refusals.RecruitmentError):
         factories.join(waiting.study)
 
 
@@ -191,15 +191,15 @@ def test_who_left_the_waiting_page_for_good_frees_the_seat_and_may_come_back(
 ):
     now, limit = timezone.now(), waiting.study.idle_limit + waiting.study.decision_limit
     monkeypatch.setattr(timezone, "now", lambda: now + limit - timedelta(minutes=1))
-    with pytest.raises(seats.RecruitmentError):
+    with pytest.raises(refusals.RecruitmentError):
         factories.join(waiting.study)
     monkeypatch.setattr(timezone, "now", lambda: now + limit + timedelta(minutes=1))
     somebody = factories.join(waiting.study)
     waiting.refresh_from_db()
     assert waiting.status == "expired"
-    seats.consent(somebody, agree=False)
+    consent.record(somebody, agree=False)
     client.post(reverse("resume", args=[waiting.token]))
-    seats.expire_idle(waiting.study)
+    expiry.expire_idle(waiting.study)
     client.post(reverse("wait", args=[waiting.token]))
     waiting.refresh_from_db()
     assert (waiting.status, waiting.latest_turn().step) == ("working", Step.ANNOTATION)

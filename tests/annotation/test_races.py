@@ -36,7 +36,7 @@ from annotation.money import budget
 from annotation.pages.worker import start_limit
 from annotation.platforms.prolific import studies as prolific_studies
 from annotation.platforms.prolific.client import Client as Prolific
-from annotation.recruitment import seats as recruitment
+from annotation.recruitment import consent, expiry, refusals
 from annotation.steps import answering, training_step, withdrawal
 from annotation.study import design
 from tasks.models import Prediction, PredictionFile
@@ -108,7 +108,7 @@ def test_64_at_once_fill_the_seats_exactly_and_nobody_is_refused_while_one_is_fr
     study = factories.make_study(researcher, factories.make_task(), shots=[0, 2, 4], annotators=4)
     results = crowd(study)
     seated = [one for one in results if isinstance(one, Participation)]
-    refused = [one for one in results if isinstance(one, recruitment.RecruitmentError)]
+    refused = [one for one in results if isinstance(one, refusals.RecruitmentError)]
     assert (len(seated), len(refused)) == (12, 52)
     assert {one.code for one in refused} == {"full"}
     for scenario in study.scenarios.all():
@@ -227,7 +227,7 @@ def arrivals(study) -> list[object]:
 def test_the_last_seat_is_given_once_and_the_others_hear_full(study):
     results = arrivals(study)
     assert study.participations.seated().count() == 1
-    refused = [r for r in results if isinstance(r, recruitment.RecruitmentError)]
+    refused = [r for r in results if isinstance(r, refusals.RecruitmentError)]
     assert len(refused) == THREADS - 1
     assert {r.code for r in refused} == {"full"}
 
@@ -313,7 +313,7 @@ def complete_while_expiring(researcher) -> Participation:
 
     def expire() -> None:
         updated.wait(5)
-        recruitment.expire_idle(study)
+        expiry.expire_idle(study)
 
     for result in race([complete, expire]):
         assert result is None, result
@@ -343,7 +343,7 @@ def decline_here_and_start_there(researcher, number: int) -> list[object]:
     seat = factories.join(studies[0], identity=who)
     found = race(
         [
-            lambda: recruitment.consent(seat, agree=False),
+            lambda: consent.record(seat, agree=False),
             lambda: factories.join(studies[1], identity=who),
         ]
     )
@@ -382,7 +382,7 @@ def two_studies_of_one_task(researcher):
     ida = secrets.token_hex(4)  # somebody else in each round: exposures are never deleted
     seats = [factories.join(study, identity=ida) for study in studies]
     for seat in seats:
-        recruitment.consent(seat, agree=True)
+        consent.record(seat, agree=True)
     race([lambda seat=seat: training_step.begin(seat.token) for seat in seats])
     return seats
 
@@ -569,7 +569,7 @@ def fifty_starts(researcher) -> tuple[Study, list[object]]:
 def test_fifty_starts_at_once_never_overspend_a_budget_for_ten(researcher):
     study, results = fifty_starts(researcher)
     seated = [one for one in results if isinstance(one, Participation)]
-    refused = [one for one in results if isinstance(one, recruitment.RecruitmentError)]
+    refused = [one for one in results if isinstance(one, refusals.RecruitmentError)]
     assert (len(seated), len(refused)) == (10, 40)
     assert {one.code for one in refused} == {"budget"}
     assert budget.reserved(study) == 6000

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from annotation.models import Answer, Kind, Participation, Status, Study
 from annotation.money import ledger
-from annotation.recruitment import seats
+from annotation.recruitment import consent, refusals, seats
 from annotation.steps import training_step
 from annotation.study import design, lifecycle
 from tests import factories
@@ -40,7 +40,7 @@ def test_the_least_filled_scenario_comes_first(study):
 def test_a_full_study_says_so_at_once(client, study):
     for _person in range(6):
         factories.join(study)
-    with pytest.raises(seats.RecruitmentError) as refused:
+    with pytest.raises(refusals.RecruitmentError) as refused:
         factories.join(study)
     assert refused.value.code == "full"
     page = client.get(reverse("landing", args=[study.link_code])).content.decode()
@@ -53,7 +53,7 @@ def test_simulated_annotators_have_seats_of_their_own(study):
         factories.join(study, Kind.SIMULATED)
     assert taken(study) == [0, 0, 0]
     factories.join(study)
-    with pytest.raises(seats.RecruitmentError):
+    with pytest.raises(refusals.RecruitmentError):
         factories.join(study, Kind.SIMULATED)
 
 
@@ -77,7 +77,7 @@ def test_ties_are_decided_by_the_studys_seed(researcher):
 def test_only_an_open_study_gives_seats(study, status):
     draft = {"manifest_hash": ""} if status == "draft" else {}
     Study.objects.filter(pk=study.pk).update(status=status, **draft)
-    with pytest.raises(seats.RecruitmentError) as refused:
+    with pytest.raises(refusals.RecruitmentError) as refused:
         factories.join(study)
     assert refused.value.code == status
 
@@ -145,7 +145,7 @@ def test_an_older_seat_is_no_way_around_the_tasks_per_worker(client, researcher)
     factories.join(study)  # so that another task is the emptier one
     second = factories.join(study, identity="ida")
     assert second != first
-    seats.consent(second, agree=True)
+    consent.record(second, agree=True)
     training_step.begin(second.token)
     factories.work_through(second)
     reply = client.post(reverse("resume", args=[first.token]))
@@ -168,7 +168,7 @@ def test_whoever_comes_back_too_late_is_told_so_and_keeps_their_answers(client, 
 
 def test_start_leads_a_late_worker_back_to_what_they_began(study):
     seat = factories.join(study, identity="ida")
-    seats.consent(seat, agree=True)
+    consent.record(seat, agree=True)
     training_step.begin(seat.token)
     expire(seat)
     assert factories.join(study, identity="ida") == seat
@@ -177,7 +177,7 @@ def test_start_leads_a_late_worker_back_to_what_they_began(study):
 def test_the_studys_link_leads_a_late_worker_back_too(client, study):
     client.post(reverse("start", args=[study.link_code]))
     seat = study.participations.get()
-    seats.consent(seat, agree=True)
+    consent.record(seat, agree=True)
     training_step.begin(seat.token)
     expire(seat)
     page = client.get(reverse("landing", args=[study.link_code])).content.decode()
@@ -223,7 +223,7 @@ def test_every_choice_of_a_scenario_can_be_made_again_from_its_log(researcher):
     for number in range(15):
         seat = factories.join(study)
         if number % 4 == 0:
-            seats.consent(seat, agree=False)
+            consent.record(seat, agree=False)
     logged = list(study.allocations.all())
     assert [one.arrival for one in logged] == list(range(1, 16))
     for one in logged:
@@ -234,7 +234,7 @@ def test_every_choice_of_a_scenario_can_be_made_again_from_its_log(researcher):
 
 
 def test_a_study_in_which_somebody_declined_stays_frozen(study):
-    seats.consent(factories.join(study), agree=False)
+    consent.record(factories.join(study), agree=False)
     with pytest.raises(design.DesignError, match="taken a seat"):
         lifecycle.change_status(study, "draft")
 
@@ -250,12 +250,12 @@ def test_somebody_who_works_is_not_idle_however_long_ago_they_arrived(study):
 
 def test_a_worker_takes_part_once_per_task_in_any_study_and_version(researcher, study):
     seat = factories.join(study, identity="ida")
-    seats.consent(seat, agree=True)
+    consent.record(seat, agree=True)
     training_step.begin(seat.token)
     newer = factories.make_task(test_size=6)
     assert newer.version == 2
     other = factories.make_study(researcher, newer)
-    with pytest.raises(seats.RecruitmentError) as refused:
+    with pytest.raises(refusals.RecruitmentError) as refused:
         factories.join(other, identity="ida")
     assert refused.value.code == "full"
 

@@ -17,7 +17,7 @@ from annotation.models import Answer, DeclinedOffer, Panel, Participation, Study
 from annotation.monitoring import progress
 from annotation.platforms import personal_links
 from annotation.platforms.prolific import studies
-from annotation.recruitment import seats
+from annotation.recruitment import consent, expiry
 from annotation.steps import training_step
 from tests import factories
 
@@ -97,7 +97,7 @@ def test_the_next_task_is_offered_where_its_seats_were_abandoned(researcher):
     )
     client = Client()
     seat = seat_of(start(study.link_code, client))
-    seats.consent(seat, agree=True)
+    consent.record(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat)
     start(study.link_code)
@@ -148,7 +148,7 @@ def test_a_page_that_is_only_open_holds_no_seat_beyond_the_idle_limit(study, mon
         moment = begun + timedelta(hours=hours)
         monkeypatch.setattr(timezone, "now", lambda moment=moment: moment)
         Client().post(reverse("ping", args=[seat.token]), {"turn": turn.pk})
-    seats.expire_idle(study)
+    expiry.expire_idle(study)
     seat.refresh_from_db()
     assert seat.status == "expired"
     # An answer is another matter: it renews the seat.
@@ -156,7 +156,7 @@ def test_a_page_that_is_only_open_holds_no_seat_beyond_the_idle_limit(study, mon
     fields = factories.fields_for(turn.example, list(turn.example.gold))
     Client().post(reverse("answer", args=[seat.token]), {"turn": turn.pk, **fields})
     assert Answer.objects.count() == 1
-    seats.expire_idle(study)
+    expiry.expire_idle(study)
     seat.refresh_from_db()
     assert seat.status == "working"
 
@@ -273,7 +273,7 @@ def test_what_the_cookie_holds_stays_in_the_cookie(study):
     client = Client()
     start(study.link_code, client)
     secret = client.cookies["handful_worker"].value.split(":")[0]
-    seats.release_seat(Participation.objects.get(), "expired")
+    expiry.release_seat(Participation.objects.get(), "expired")
     page = landing(study.link_code, client)
     assert form_of(page)
     assert secret not in page
@@ -319,7 +319,7 @@ def test_declining_offers_the_same_scenario_again_for_a_day(researcher, study, m
     assert others != offered[0]
     tomorrow = timezone.now() + timedelta(days=1, minutes=1)
     monkeypatch.setattr(timezone, "now", lambda: tomorrow)
-    seats.sweep()
+    expiry.sweep()
     assert not DeclinedOffer.objects.exists()
 
 
@@ -344,7 +344,7 @@ def test_a_refused_start_keeps_what_was_swept_up(researcher):
     Study.objects.filter(pk=study.pk).update(budget=study.max_paid_hours * 60)
     left = factories.seat(study.scenarios.get())
     factories.work_through(left, limit=1)
-    seats.release_seat(left, "expired")
+    expiry.release_seat(left, "expired")
     Participation.objects.filter(pk=left.pk).update(worked_seconds=None)
     assert start(study.link_code).status_code == 409  # what was earned leaves no room for another
     left.refresh_from_db()
@@ -374,7 +374,7 @@ def test_the_next_task_belongs_to_the_browser_of_the_first(researcher):
     panel = Panel.objects.create(study=many, name="SONA", id_parameter="survey_code")
     client, query = Client(), "?survey_code=4711"
     seat = seat_of(start(panel.code, client, query))
-    seats.consent(seat, agree=True)
+    consent.record(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat)
     following = seat_of(client.post(reverse("next_task", args=[seat.token])))
@@ -404,7 +404,7 @@ def test_a_plain_id_with_another_assignment_hands_nothing_over(study):
 def test_a_plain_id_leads_to_nobody_elses_completion_code(study, sona):
     query, owner = "?survey_code=4711", Client()
     seat = seat_of(start(sona.code, owner, query))
-    seats.consent(seat, agree=True)
+    consent.record(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat)
     page = landing(sona.code, query=query)
@@ -416,9 +416,9 @@ def test_a_plain_id_leads_to_nobody_elses_completion_code(study, sona):
 def test_an_expired_participation_is_handed_to_the_browser_that_began_it_alone(study, sona):
     query, owner = "?survey_code=4711", Client()
     seat = seat_of(start(sona.code, owner, query))
-    seats.consent(seat, agree=True)
+    consent.record(seat, agree=True)
     training_step.begin(seat.token)
-    seats.release_seat(seat, "expired")
+    expiry.release_seat(seat, "expired")
     assert start(sona.code, Client(), query).status_code == 409
     assert seat_of(start(sona.code, owner, query)) == seat
 
@@ -449,7 +449,7 @@ def test_the_code_is_shown_where_the_id_cannot_be_read_any_more(study, settings,
     )
     client = Client()
     seat = seat_of(start(panel.code, client, "?who=ida"))
-    seats.consent(seat, agree=True)
+    consent.record(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat)
     address = reverse("work", args=[seat.token])

@@ -25,7 +25,7 @@ from annotation.models import (
     Turn,
 )
 from annotation.monitoring import progress
-from annotation.recruitment import seats as recruitment
+from annotation.recruitment import consent, expiry, refusals
 from annotation.steps import comprehension, exclusion, exit_questionnaire, training_step, withdrawal
 from tasks.models import Job
 from tests import factories
@@ -86,7 +86,7 @@ def test_the_tombstone_says_how_many_examples_are_gone(seats):
 
 
 def test_the_freed_seat_is_given_out_again(study, seats):
-    with pytest.raises(recruitment.RecruitmentError):
+    with pytest.raises(refusals.RecruitmentError):
         factories.join(study)
     withdrawal.withdraw(seats[1].token)
     assert factories.join(study).status == "arrived"
@@ -94,7 +94,7 @@ def test_the_freed_seat_is_given_out_again(study, seats):
 
 def test_whoever_withdrew_can_neither_go_on_nor_do_the_task_again(client, study):
     seat = factories.join(study, identity="ida")
-    recruitment.consent(seat, agree=True)
+    consent.record(seat, agree=True)
     training_step.begin(seat.token)
     turn = seat.latest_turn()
     withdrawal.withdraw(seat.token)
@@ -102,7 +102,7 @@ def test_whoever_withdrew_can_neither_go_on_nor_do_the_task_again(client, study)
     assert reply.status_code == 404
     assert not Answer.objects.exists()
     assert Exposure.objects.filter(worker_key=seat.worker.key).exists()
-    with pytest.raises(recruitment.RecruitmentError) as refused:
+    with pytest.raises(refusals.RecruitmentError) as refused:
         factories.join(study, identity="ida")
     assert refused.value.code == "done"
 
@@ -128,7 +128,7 @@ def test_an_export_after_a_withdrawal_verifies(study, seats, tmp_path):
 
 
 def test_the_reason_for_which_a_seat_was_freed_goes_too(study, seats, researcher):
-    recruitment.free_by_hand(seats[0], "57.1 so far", researcher)
+    expiry.free_by_hand(seats[0], "57.1 so far", researcher)
     withdrawal.withdraw(seats[0].token)
     last = study.events.last()
     assert last.what == f"seat of {seats[0].pseudonym} freed: withdrawn"
@@ -166,7 +166,7 @@ def files_below(folder: Path) -> dict[str, bytes]:
 def begun(study, kind: str = Kind.PERSON) -> Participation:
     """Somebody at the first example, who needed two tries for the question."""
     one = factories.join(study, kind)
-    recruitment.consent(one, agree=True)
+    consent.record(one, agree=True)
     comprehension.answer(one.token, {"question-1": "1"})
     comprehension.answer(one.token, {"question-1": "0"})
     training_step.begin(one.token)

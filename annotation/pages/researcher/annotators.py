@@ -23,7 +23,7 @@ from annotation.pages.researcher.forms.annotators import (
 from annotation.pages.worker.turn import reveal_page
 from annotation.platforms.prolific import review as prolific_review
 from annotation.platforms.prolific.client import ProlificError
-from annotation.recruitment import seats
+from annotation.recruitment import expiry
 from annotation.steps import attention_checks, exclusion, qualification
 from annotation.wording import in_words
 from tasks.comparison import compare
@@ -99,7 +99,7 @@ def free_seat(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
     if not form.is_valid():
         return _page(request, annotator, form)
     try:
-        seats.free_by_hand(annotator, form.cleaned_data["reason"], request.user)
+        expiry.free_by_hand(annotator, form.cleaned_data["reason"], request.user)
     except ValueError as error:
         form.add_error("reason", str(error))
         return _page(request, annotator, form)

@@ -7,7 +7,7 @@ from django.urls import reverse
 from annotation.access import Arrival
 from annotation.models import Participation
 from annotation.money import ledger
-from annotation.recruitment import seats
+from annotation.recruitment import refusals
 
 
 def landing_page(
@@ -38,7 +38,7 @@ def landing_page(
         "idle_limit_hours": study.idle_limit_hours,
         "preview": arrival.is_preview,
         "state": "open" if begun or may_start else state,
-        "sentence": seats.NO_SEAT.get(state, ""),
+        "sentence": refusals.NO_SEAT.get(state, ""),
         "resume_url": reverse("work", args=[begun.token]) if begun and not has_submission else "",
         # Another submission, or the next part, is noted by pressing Go on: GET writes nothing.
         "goes_on_by_post": bool(begun and has_submission),

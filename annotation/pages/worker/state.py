@@ -11,7 +11,7 @@ from annotation.money import ledger
 from annotation.pages.worker.forms import ComprehensionForm, ExitForm
 from annotation.pages.worker.turn import TurnPage, reveal_page
 from annotation.platforms.registry import exit_of
-from annotation.recruitment import seats
+from annotation.recruitment import refusals
 from annotation.steps import comprehension, qualification, training_step
 from annotation.study.consent_text import as_html
 from annotation.wording import in_words
@@ -125,7 +125,7 @@ def _finished(participation: Participation) -> dict:
         "stage": "finished",
         "exit": exit_of(participation, "completed"),
         "worked": in_words(worked),
-        "next_task": seats.next_task_is_offered(participation),
+        "next_task": refusals.next_task_is_offered(participation),
         "next_task_url": reverse("next_task", args=[token]),
         "exit_form": ExitForm() if asks else None,
         "questionnaire_url": reverse("questionnaire", args=[token]),

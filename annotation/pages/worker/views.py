@@ -26,7 +26,8 @@ from annotation.pages.worker.forms import ComprehensionForm, ConsentForm, ExitFo
 from annotation.pages.worker.landing import landing_page
 from annotation.pages.worker.state import page_outside_turns, turn_page
 from annotation.platforms import registry
-from annotation.recruitment import seats
+from annotation.recruitment import consent as consent_step
+from annotation.recruitment import refusals, seats
 from annotation.recruitment.doors import Exit, NotAdmitted
 from annotation.steps import (
     active_time,
@@ -89,7 +90,7 @@ def start(request: HttpRequest, code: str) -> HttpResponse:
         return _busy(request, arrival)
     try:
         participation = arrival.start()
-    except seats.RecruitmentError as refusal:
+    except refusals.RecruitmentError as refusal:
         if refusal.code == "busy":
             return _busy(request, arrival)
         return _landing(request, arrival, refused=refusal.code, status=409)
@@ -121,7 +122,7 @@ def consent(request: HttpRequest, token: str) -> HttpResponse:
         participation = access.participation_of(token)
         return _state(request, participation, error="Please choose yes or no.", status=422)
     if form.cleaned_data["agree"] == "yes":
-        seats.consent(access.participation_of(token), agree=True)
+        consent_step.record(access.participation_of(token), agree=True)
         return redirect("work", token)
     try:
         way_out = registry.decline(token)
@@ -207,7 +208,7 @@ def resume(request: HttpRequest, token: str) -> HttpResponse:
     participation = access.participation_of(token)
     try:
         seats.resume(participation)
-    except seats.RecruitmentError as refusal:
+    except refusals.RecruitmentError as refusal:
         return _state(request, participation, notice=str(refusal), status=409)
     return redirect("work", token)
 
@@ -276,7 +277,7 @@ def next_task(request: HttpRequest, token: str) -> HttpResponse:
             worker.kind,
             browser=participation.browser,
         )
-    except seats.RecruitmentError as refusal:
+    except refusals.RecruitmentError as refusal:
         return _state(request, participation, notice=str(refusal), status=409)
     return redirect("work", following.token)
 

@@ -31,7 +31,7 @@ from annotation.money import budget, ledger
 from annotation.platforms.prolific.client import Client, ProlificError, status_of
 from annotation.platforms.prolific.door import ProlificDoor
 from annotation.platforms.prolific.studies import PlanError, free_seats
-from annotation.recruitment import eligibility, identities, seats
+from annotation.recruitment import arrivals, eligibility, expiry, identities
 from annotation.steps import exclusion, qualification, withdrawal
 
 # Submissions that hold one of the study's places on Prolific.
@@ -96,7 +96,7 @@ def sync(study: Study, client: Client | None = None) -> Synced:
     was done stays done.
     """
     client, done = client or Client(), Synced()
-    seats.expire_idle(study)
+    expiry.expire_idle(study)
     for waiting in study.participations.filter(status=Status.WAITING):
         qualification.move_on(waiting.token)
     verify(study, client, done)
@@ -133,7 +133,7 @@ class Row:
 
     @property
     def key(self) -> str:
-        return seats.submission_key(ProlificDoor.platform, self.session)
+        return arrivals.submission_key(ProlificDoor.platform, self.session)
 
     @property
     def return_is_open(self) -> bool:
@@ -201,7 +201,7 @@ def _sync_one(one: ProlificStudy, client: Client, done: Synced) -> Found:
 
 def sync_submission(session: str, client: Client | None = None) -> bool:
     """Sync one submission; False where it is not of a study here. Raises ProlificError."""
-    key = seats.submission_key(ProlificDoor.platform, session.lower())
+    key = arrivals.submission_key(ProlificDoor.platform, session.lower())
     if not Submission.objects.filter(key=key).exists():
         return False
     told = (client or Client()).submission(session)
@@ -245,9 +245,9 @@ def _follow(
     if before == "REJECTED":
         _rejection_taken_back(one, participation)
     if one.status == "RETURNED":
-        done.freed += seats.release_seat(participation, Status.RETURNED)
+        done.freed += expiry.release_seat(participation, Status.RETURNED)
     elif one.status == "TIMED_OUT":
-        done.freed += seats.release_seat(participation, Status.EXPIRED)
+        done.freed += expiry.release_seat(participation, Status.EXPIRED)
     elif one.status == "REJECTED":
         done.freed += participation.is_live
         _was_rejected(one, participation)
@@ -315,7 +315,7 @@ def verify(study: Study, client: Client, done: Synced) -> None:
                 done.not_confirmed += not answer
                 _settle(one, answer)
                 if answer and one.participation_id is None:
-                    seats.attach(one)
+                    arrivals.attach(one)
 
 
 def _settle(one: Submission, is_confirmed: bool) -> None:

@@ -1,0 +1,77 @@
+"""The answer to the consent text: "no" leaves nothing but a count."""
+
+from django.db import transaction
+from django.db.models import F, ProtectedError
+
+from annotation.models import (
+    MAY_RESUME,
+    DeclinedOffer,
+    Participation,
+    Scenario,
+    Status,
+    Study,
+    Submission,
+    Tombstone,
+    Worker,
+)
+from tasks.clock import database_now
+
+# Before consent, also where the seat was not held any longer: who declines leaves only a count.
+UNDECIDED = (Status.ARRIVED, *MAY_RESUME)
+
+
+def record(participation: Participation, agree: bool) -> None:
+    """Record consent, or leave nothing but a count. Does nothing once the question was answered.
+
+    Of who says no after a bonus or a decision that row stays, as withdrawn.
+    """
+    arrived = Participation.objects.filter(pk=participation.pk, status=Status.ARRIVED)
+    if agree:
+        text = participation.study.consent_texts.order_by("-version").first()
+        DeclinedOffer.objects.filter(
+            study=participation.study_id, worker_key=participation.worker.key
+        ).delete()
+        arrived.update(status=Status.WORKING, consented_at=database_now(), consent_text=text)
+    else:
+        _decline(participation)
+
+
+def _decline(participation: Participation) -> None:
+    """Delete whoever has agreed to nothing, and offer them no other scenario for a day."""
+    with transaction.atomic():
+        # Study and worker first, as in `join`: they may be starting something at this moment.
+        Study.objects.locked().get(pk=participation.study_id)
+        worker = Worker.objects.select_for_update().filter(pk=participation.worker_id)
+        list(worker)
+        # Who agreed in another tab has work to lose: then this "no" says nothing any more.
+        undecided = Participation.objects.select_for_update().filter(
+            pk=participation.pk, status__in=UNDECIDED, consented_at=None
+        )
+        one = undecided.first()
+        if one is None:
+            return
+        try:
+            with transaction.atomic():
+                Submission.objects.filter(participation=one).delete()
+                Participation.objects.filter(pk=one.pk).delete()
+        except ProtectedError:
+            _end_before_consent(one)
+            return
+        Scenario.objects.filter(pk=participation.scenario_id).update(declined=F("declined") + 1)
+        DeclinedOffer.objects.update_or_create(
+            study_id=participation.study_id,
+            worker_key=participation.worker.key,
+            defaults={"scenario_id": participation.scenario_id, "declined_at": database_now()},
+        )
+        worker.filter(participations__isnull=True).delete()
+
+
+def _end_before_consent(participation: Participation) -> None:
+    """What was earned or decided already stays: a bonus is owed to somebody. Nothing else does."""
+    Tombstone.objects.create(participation=participation, turns_erased=0)
+    participation.status, participation.seat_number = Status.WITHDRAWN, None
+    participation.in_analysis, participation.browser = False, ""
+    participation.finished_at = database_now()
+    participation.save(
+        update_fields=["status", "seat_number", "in_analysis", "browser", "finished_at"]
+    )

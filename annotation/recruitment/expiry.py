@@ -1,0 +1,83 @@
+"""Seats that come free: idle for too long, returned on the platform, or freed by a researcher."""
+
+from datetime import datetime
+
+from django.contrib.auth.models import AbstractBaseUser
+from django.db import transaction
+
+from annotation.models import (
+    DeclinedOffer,
+    Participation,
+    Status,
+    Study,
+    StudyStatus,
+)
+from annotation.money import budget
+from tasks.clock import database_now
+
+
+def free_by_hand(participation: Participation, reason: str, by: AbstractBaseUser) -> None:
+    """A researcher frees the seat of an annotator who does not return; logged with the reason.
+
+    Who does come back goes on where they stopped, if a seat is free. Raises ValueError without a
+    reason, and where there is no seat to free.
+    """
+    reason = reason.strip()
+    if not reason:
+        raise ValueError("Give a reason: it is stored in the log.")
+    with transaction.atomic():
+        Study.objects.locked().get(pk=participation.study_id)
+        if not release_seat(participation, Status.EXPIRED):
+            raise ValueError("This annotator has no seat that could be freed.")
+        what = f"{freed(participation)}{reason}"
+        participation.study.events.create(what=what[:200], by=by)
+
+
+def freed(participation: Participation) -> str:
+    """How the log's line begins on a seat that was freed by hand; the reason follows."""
+    return f"seat of {participation.pseudonym} freed: "
+
+
+def release_seat(participation: Participation, status: str) -> bool:
+    """Free the seat of a live participation: the platform, or a researcher, says that it is over.
+
+    `status` is RETURNED or EXPIRED. Returns whether a seat was freed.
+    """
+    with transaction.atomic():
+        one = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
+        if not one.is_live:
+            return False
+        one.status, one.seat_number = status, None
+        one.save(update_fields=["status", "seat_number"])
+        return True
+
+
+def sweep() -> int:
+    """Free the idle seats of all studies, and forget old declined offers; return the seats.
+
+    Who left is settled too, so that the budget need not work it out at each arrival.
+    """
+    now, freed = database_now(), 0
+    at_work = Participation.objects.live().values("study")
+    for study in Study.objects.filter(pk__in=at_work):
+        freed += expire_idle(study, now)
+    for study in Study.objects.filter(status__in=(StudyStatus.OPEN, StudyStatus.PAUSED)):
+        budget.settle_left_in_turn(study)
+    DeclinedOffer.objects.exclude(pk__in=DeclinedOffer.objects.fresh(now).values("pk")).delete()
+    return freed
+
+
+def expire_idle(study: Study, now: datetime | None = None) -> int:
+    """Free the seats of workers idle at that moment for longer than they may be; return how many.
+
+    Only then is a seat that `holding_seats` counts as free without its number.
+    """
+    idle = study.participations.idle(now or database_now(), study)
+    with transaction.atomic():
+        # Who answers at this very moment holds the lock: look again once it is ours.
+        candidates = Participation.objects.filter(pk__in=[one.pk for one in idle])
+        locked = [one.pk for one in candidates.select_for_update(no_key=True)]
+        still = [one.pk for one in idle.all().filter(pk__in=locked)]
+        return Participation.objects.filter(pk__in=still).update(
+            status=Status.EXPIRED, seat_number=None
+        )

@@ -1,0 +1,144 @@
+"""Whether there is a seat for somebody, and why not: one code and one sentence for each reason."""
+
+from datetime import datetime
+
+from django.db.models import Count, Q
+
+from annotation.models import (
+    LIVE,
+    DeclinedOffer,
+    Exposure,
+    Participation,
+    Scenario,
+    Status,
+    Study,
+    StudyStatus,
+)
+from annotation.money import budget
+from annotation.recruitment import eligibility
+from tasks.clock import database_now
+
+
+class RecruitmentError(Exception):
+    """Why there is no seat. `code` is a key of NO_SEAT; the text is for people."""
+
+    def __init__(self, code: str, sentence: str = ""):
+        super().__init__(sentence or NO_SEAT[code])
+        self.code = code
+
+
+NO_SEAT = {
+    "busy": "Many people are starting at the moment. Please try again in a minute: nothing is lost"
+    " by waiting.",
+    "link_off": "This link is switched off. If you were invited, please use the link that was sent"
+    " to you.",
+    "elsewhere": "Somebody with this id has already started. If it was you, continue in the"
+    " browser in which you started, or open the personal link that you were shown there. If this"
+    " is a further part, the personal link will work in a few minutes.",
+    "browser": "Somebody has already taken part in this study from this browser, and each person"
+    " can do so only once. If you share a computer, please tell the people who invited you.",
+    "full": "All places in this study are taken at the moment. Thank you for your interest.",
+    "budget": "The budget of this study is fully committed at the moment, so no more places are"
+    " available. Thank you for your interest.",
+    "closed": "This study is closed. Thank you for your interest.",
+    "paused": "This study is paused. Please try again later with the same link.",
+    "draft": "This study is not open yet. Please try again later with the same link.",
+    "done": "You have already taken part in this study. Thank you!",
+    "not_eligible": "This study is open to certain people only, and you are not eligible. Thank"
+    " you for your interest.",
+    "not_invited": "This is a later part of a study that you have not started. Thank you for your"
+    " interest.",
+    "device": "This study requires a desktop or laptop computer: highlighting words on a small"
+    " screen would be tedious. Please open the same link on a computer.",
+    "rejected": "Your submission to this study was rejected on the platform that you came from, so"
+    " you cannot continue.",
+    "taken": "Your place was given to somebody else in the meantime, so you cannot continue with"
+    " this task. Your answers so far are kept.",
+}
+
+
+def joinable(
+    study: Study, key: str, kind: str, among: list[int] | None = None, now: datetime | None = None
+) -> list[Scenario]:
+    """Scenarios with a free seat of that kind whose task this worker has never seen.
+
+    Of all of the study, or `among` those keys. Each carries `taken`, its number of seats taken by
+    that kind at that moment. Ordered by primary key. Whoever declined a scenario a short time ago
+    is offered the same one again: nobody can look through them for the shortest.
+    """
+    seen = Exposure.objects.filter(worker_key=key).values("task_name")
+    held = Participation.objects.holding_seats(now or database_now(), study).filter(kind=kind)
+    taken = Count("participations", filter=Q(participations__in=held.order_by().values("pk")))
+    scenarios = study.scenarios.exclude(task__name__in=seen).annotate(taken=taken).order_by("pk")
+    if among is not None:
+        scenarios = scenarios.filter(pk__in=among)
+    declined = (
+        DeclinedOffer.objects.filter(scenario__in=scenarios)
+        .fresh(database_now())
+        .filter(study=study, worker_key=key)
+    )
+    if declined.exists():
+        scenarios = scenarios.filter(pk__in=declined.values("scenario"))
+    return [scenario for scenario in scenarios if scenario.taken < scenario.seats]
+
+
+def refusal(
+    study: Study,
+    key: str,
+    kind: str,
+    among: list[int] | None = None,
+    browser: str = "",
+    now: datetime | None = None,
+) -> str:
+    """Why this worker would get no seat now (a code of NO_SEAT), or "" if they would.
+
+    `browser` is the keyed hash of the browser's cookie, "" where it does not matter.
+    """
+    if study.status != StudyStatus.OPEN:
+        return study.status
+    if is_rejected(study, key):
+        return "rejected"
+    if not eligibility.admits(study, key):
+        return "not_eligible"
+    if _has_left(study, key) or tasks_begun(study, key) >= study.tasks_per_worker:
+        return "done"
+    if browser and not study.shared_computers and _took_part(study, key, browser):
+        return "browser"
+    if not joinable(study, key, kind, among, now):
+        return "full"
+    return "" if budget.has_room(study, kind, now=now) else "budget"
+
+
+def _took_part(study: Study, key: str, browser: str) -> bool:
+    """Has another worker of the study this browser, at work or with their work done?"""
+    done = (Status.COMPLETED, Status.SCREENED_OUT)
+    others = study.participations.filter(browser=browser).exclude(worker__key=key)
+    return others.filter(status__in=(*LIVE, *done)).exists()
+
+
+def _has_left(study: Study, key: str) -> bool:
+    """Has this worker withdrawn, or been screened out? Then no other task here is theirs."""
+    left = (Status.WITHDRAWN, Status.SCREENED_OUT)
+    return study.participations.filter(worker__key=key, status__in=left).exists()
+
+
+def is_rejected(study: Study, key: str) -> bool:
+    """Does the platform show work of this worker in the study as rejected? No more work then."""
+    return study.submissions.filter(worker__key=key, status="REJECTED").exists()
+
+
+def tasks_begun(study: Study, key: str) -> int:
+    """How many tasks of the study this worker has begun: participations with an example shown.
+
+    Or that ended before it by what the worker did: there is no second try at the questions.
+    """
+    theirs = Participation.objects.filter(study=study, worker__key=key)
+    ended = (Status.WITHDRAWN, Status.SCREENED_OUT)
+    begun = theirs.filter(Q(turns__isnull=False) | Q(status__in=ended))
+    return begun.distinct().count()
+
+
+def next_task_is_offered(participation: Participation) -> bool:
+    """May this worker go on with another task of the study?"""
+    study, worker = participation.study, participation.worker
+    return refusal(study, worker.key, worker.kind) == ""
