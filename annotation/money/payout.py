@@ -27,7 +27,8 @@ from annotation.models import (
 from annotation.money import holds, ledger
 from annotation.platforms.prolific.client import Client, ProlificError
 from annotation.platforms.prolific.door import ProlificDoor
-from annotation.platforms.prolific.sync import Row, sync_submission
+from annotation.platforms.prolific.rows import Row
+from annotation.platforms.prolific.submissions import sync_submission
 from annotation.recruitment import identities
 from annotation.recruitment.arrivals import submission_key
 from tasks.clock import database_now

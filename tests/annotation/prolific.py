@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from annotation.models import Participation
 from annotation.platforms.prolific import client as prolific_client
-from annotation.platforms.prolific import studies, sync, webhook
+from annotation.platforms.prolific import rows, studies, submissions, webhook
 from annotation.recruitment import consent
 from annotation.simulation.fake_prolific.platform import FakeProlific
 from annotation.steps import training_step
@@ -68,7 +68,7 @@ def arrive(fake, on_prolific, person=IDA, **options):
     reply = Client().post(f"{address.path}start/?{address.query}")
     assert reply.status_code == 302, reply.content.decode()
     seat = Participation.objects.get(token=reply.url.split("/")[2])
-    sync.verify(seat.study, prolific_client.Client(), sync.Synced())
+    submissions.verify(seat.study, prolific_client.Client(), rows.Synced())
     return found["session_id"], seat
 
 

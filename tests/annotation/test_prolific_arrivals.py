@@ -17,7 +17,7 @@ from annotation import access
 from annotation.models import Participation, Submission, Worker
 from annotation.money import ledger, payout
 from annotation.platforms.prolific import client as prolific_client
-from annotation.platforms.prolific import door, studies, sync
+from annotation.platforms.prolific import door, rows, studies, submissions, sync
 from annotation.steps import training_step
 from tests import factories
 from tests.annotation.prolific import (
@@ -343,7 +343,7 @@ def test_part_two_in_another_browser_continues_by_the_personal_link(fake, study,
     reply = Client().post(f"{address.path}start/?{address.query}")
     assert (reply.status_code, seat.token in reply.content.decode()) == (409, False)
     assert "the personal link will work" in reply.content.decode()
-    sync.verify(study, prolific_client.Client(), sync.Synced())
+    submissions.verify(study, prolific_client.Client(), rows.Synced())
     seat.refresh_from_db()
     assert (seat.status, seat.part) == ("working", 2)
     assert Submission.objects.filter(participation=seat, verified=True).count() == 2
@@ -359,7 +359,7 @@ def test_a_submission_that_somebody_invented_for_an_id_joins_nothing(fake, study
     _session, seat = arrive(fake, first)
     query = f"PROLIFIC_PID={IDA}&STUDY_ID={second.external_id}&SESSION_ID={'e' * 24}"
     assert Client().post(reverse("start", args=[second.code]) + f"?{query}").status_code == 409
-    sync.verify(study, prolific_client.Client(), sync.Synced())
+    submissions.verify(study, prolific_client.Client(), rows.Synced())
     seat.refresh_from_db()
     assert (seat.part, seat.is_paid, seat.submissions.count()) == (1, True, 1)
 
@@ -428,7 +428,7 @@ def test_who_was_rejected_there_is_not_paid_because_a_late_confirmation_comes(fa
     look(fake, published, seat)
     fake.mode(lists=True)
     reject_there(fake, session)
-    sync.sync_submission(session)
+    submissions.sync_submission(session)
     assert look(fake, published, seat) == (True, False)
     change_there(fake, session, "UNREJECT")
     assert look(fake, published, seat) == (True, True)
@@ -437,7 +437,7 @@ def test_who_was_rejected_there_is_not_paid_because_a_late_confirmation_comes(fa
 def test_a_rejection_that_is_taken_back_confirms_nobody(fake, published):
     _session, seat = arrives_before_prolific_knows(fake, published, owner=BO)
     Submission.objects.update(status="REJECTED")
-    ledger.decide(seat, False, sync.REJECTED, None)
+    ledger.decide(seat, False, submissions.REJECTED, None)
     an_hour_later()
     assert look(fake, published, seat) == (False, False)
     fake.mode(lists=True)

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from annotation.models import Study
 from annotation.money import budget
-from annotation.platforms.prolific import studies, sync
+from annotation.platforms.prolific import places, studies, sync
 from annotation.recruitment import consent, expiry
 from annotation.study import lifecycle
 from tests import factories
@@ -114,11 +114,11 @@ def test_a_pause_tells_the_reason_that_holds_now(fake, study, published, researc
     lifecycle.change_status(study, "pause", researcher)
     sync.sync(study)
     published.refresh_from_db()
-    assert published.pause_reason == sync.NOT_OPEN
+    assert published.pause_reason == places.NOT_OPEN
     lifecycle.change_status(study, "reopen", researcher)
     sync.sync(study)
     published.refresh_from_db()
-    assert (published.pause_reason, published.paused_here) == (sync.NO_ROOM, True)
+    assert (published.pause_reason, published.paused_here) == (places.NO_ROOM, True)
 
 
 def test_no_place_is_bought_whose_reward_the_budget_does_not_cover(fake, study, published):

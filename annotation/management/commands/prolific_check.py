@@ -16,7 +16,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation.platforms.prolific import studies
 from annotation.platforms.prolific.client import Client, ProlificError, status_of
-from annotation.platforms.prolific.sync import Row
+from annotation.platforms.prolific.rows import Row
 
 ESTIMATE = 3  # minutes: the documented least for the longest time is 12
 

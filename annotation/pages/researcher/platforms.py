@@ -17,7 +17,8 @@ from annotation.pages.researcher.forms.platforms import DraftForm, PanelForm, Pl
 from annotation.platforms import panel
 from annotation.platforms.prolific import studies
 from annotation.platforms.prolific.client import ProlificError
-from annotation.platforms.prolific.sync import start_by_hand, sync
+from annotation.platforms.prolific.places import start_by_hand
+from annotation.platforms.prolific.sync import sync
 
 
 @login_required

@@ -13,7 +13,7 @@ from django.contrib.auth.models import AbstractBaseUser
 
 from annotation.models import Answer, Participation, Status, Submission
 from annotation.platforms.prolific.client import Client
-from annotation.platforms.prolific.sync import sync_submission
+from annotation.platforms.prolific.submissions import sync_submission
 from annotation.recruitment import identities
 from annotation.steps import attention_checks
 

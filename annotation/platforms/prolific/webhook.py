@@ -13,7 +13,8 @@ from django.utils import timezone
 
 from annotation.models import WebhookEvent
 from annotation.platforms.prolific.client import Client
-from annotation.platforms.prolific.sync import Synced, sync_submission
+from annotation.platforms.prolific.rows import Synced
+from annotation.platforms.prolific.submissions import sync_submission
 
 # Prolific tries again for a day; an older request is a replay.
 OLDEST = 25 * 3600  # seconds

@@ -1,0 +1,196 @@
+"""What follows here from a submission there: seats freed, pay and analysis decided, who is real."""
+
+from datetime import timedelta
+
+from django.db import transaction
+from django.utils import timezone
+
+from annotation.models import (
+    MAY_RESUME,
+    Decision,
+    Participation,
+    Status,
+    Study,
+    Submission,
+)
+from annotation.money import ledger
+from annotation.platforms.prolific.client import Client, ProlificError
+from annotation.platforms.prolific.door import ProlificDoor
+from annotation.platforms.prolific.rows import Row, Synced
+from annotation.recruitment import arrivals, expiry, identities
+from annotation.steps import exclusion, withdrawal
+
+# For so long Prolific's API may not know yet of somebody whom it sent here.
+MAY_BE_LATE = timedelta(hours=1)
+REJECTED = "rejected on Prolific"
+NOT_CONFIRMED = "Prolific does not confirm that this submission belongs to this person"
+
+
+def sync_submission(session: str, client: Client | None = None) -> bool:
+    """Sync one submission; False where it is not of a study here. Raises ProlificError."""
+    key = arrivals.submission_key(ProlificDoor.platform, session.lower())
+    if not Submission.objects.filter(key=key).exists():
+        return False
+    told = (client or Client()).submission(session)
+    # It is the one that was asked for, whatever it calls itself.
+    return take_over(Row.read({**told, "id": session}), Synced())
+
+
+def take_over(row: Row, done: Synced) -> bool:
+    """Store a submission's status and do what follows from it, once: both or neither."""
+    with transaction.atomic():
+        one = Submission.objects.filter(key=row.key).first()
+        if one is None or not _is_news(one, row):
+            return one is not None
+        # The order of all locks: study, participation, and its submission last.
+        Study.objects.locked().get(pk=one.study_id)
+        locked = Participation.objects.select_for_update(no_key=True)
+        participation = locked.filter(pk=one.participation_id).first()
+        one = Submission.objects.select_for_update(no_key=True).filter(pk=one.pk).first()
+        if one is None or not _is_news(one, row):
+            return one is not None
+        before, one.status = one.status, row.status
+        one.return_requested_at = row.return_requested_at
+        one.save(update_fields=["status", "return_requested_at"])
+        if before == row.status:
+            return True
+        _follow(one, before, participation, done)
+    done.changed += 1
+    return True
+
+
+def _is_news(one: Submission, row: Row) -> bool:
+    return (one.status, one.return_requested_at) != (row.status, row.return_requested_at)
+
+
+def _follow(
+    one: Submission, before: str, participation: Participation | None, done: Synced
+) -> None:
+    """What a new status leads to; the caller holds the locks."""
+    if participation is None or participation.submissions.order_by("-pk").first() != one:
+        return  # a later submission of the same person speaks for their work
+    if before == "REJECTED":
+        _rejection_taken_back(one, participation)
+    if one.status == "RETURNED":
+        done.freed += expiry.release_seat(participation, Status.RETURNED)
+    elif one.status == "TIMED_OUT":
+        done.freed += expiry.release_seat(participation, Status.EXPIRED)
+    elif one.status == "REJECTED":
+        done.freed += participation.is_live
+        _was_rejected(one, participation)
+
+
+def _was_rejected(one: Submission, participation: Participation) -> None:
+    """Rejected on Prolific: no more work, not paid, and not in the analysis; each logged.
+
+    Who has ended keeps the state in which they ended.
+    """
+    one.status_before_rejection = participation.status
+    one.save(update_fields=["status_before_rejection"])
+    if participation.is_live or participation.status in MAY_RESUME:
+        participation.status, participation.seat_number = Status.REJECTED, None
+        participation.save(update_fields=["status", "seat_number"])
+    elif participation.status == Status.COMPLETED:
+        exclusion.decide(participation, False, REJECTED, None)
+    participation.refresh_from_db()
+    ledger.decide(participation, False, REJECTED, None)
+
+
+def _rejection_taken_back(one: Submission, participation: Participation) -> None:
+    """Undo the consequences of the rejection, unless somebody has decided otherwise since."""
+    reason = "the rejection on Prolific was taken back"
+    about = Decision.About
+    if participation.status == Status.REJECTED:
+        ended = one.status_before_rejection
+        # Their seat was free from then on: they go on if one still is, by the page that offers it.
+        back = ended if ended in MAY_RESUME else Status.RETURNED
+        participation.status = back
+        participation.save(update_fields=["status"])
+    if not participation.in_analysis and _was_ours(participation, about.ANALYSIS):
+        try:
+            exclusion.decide(participation, True, reason, None)
+        except exclusion.ExclusionError as error:
+            participation.study.events.create(
+                what=f"{reason}, {participation} stays excluded: {error}"[:200]
+            )
+    participation.refresh_from_db()
+    _pay_again(participation, reason)
+
+
+def _was_ours(participation: Participation, about: str) -> bool:
+    """Was the last decision about this automatic, from a status on Prolific?"""
+    last = participation.decisions.filter(about=about).order_by("pk").last()
+    # A withdrawal in between replaces every reason.
+    ours = (REJECTED, NOT_CONFIRMED, withdrawal.REASON)
+    return last is not None and last.by_id is None and last.reason in ours
+
+
+def verify(study: Study, client: Client, done: Synced) -> None:
+    """Ask Prolific about each arrival with plain ids: is this submission this person's, here?
+
+    Who is not confirmed is not paid until a payer says so; the study's pages tell of them. They are
+    asked about again until then: Prolific may be late, and so may its confirmation.
+    """
+    asked = study.submissions.filter(prolific_study__external_id__isnull=False)
+    asked = asked.exclude(verified=True).exclude(reference="")
+    for one in asked.select_related("prolific_study", "participation"):
+        with done.noting(f"{one.participation or one}"):
+            if one.verified is False and _has_payers_word(one.participation):
+                continue
+            answer = _is_confirmed(one, client)
+            if answer is not None and answer != one.verified:
+                done.not_confirmed += not answer
+                _settle(one, answer)
+                if answer and one.participation_id is None:
+                    arrivals.attach(one)
+
+
+def _settle(one: Submission, is_confirmed: bool) -> None:
+    """Store whether Prolific confirms an arrival, and decide on pay if no researcher has."""
+    with transaction.atomic():
+        locked = Participation.objects.select_for_update(no_key=True)
+        participation = locked.filter(pk=one.participation_id).first()
+        if one.verified is False and _has_payers_word(participation):
+            return
+        one.verified = is_confirmed
+        one.save(update_fields=["verified"])
+        if participation is None:
+            return
+        if is_confirmed:
+            _pay_again(participation, "Prolific has now confirmed who it is")
+        else:
+            ledger.decide(participation, False, NOT_CONFIRMED, None)
+
+
+def _has_payers_word(participation: Participation | None) -> bool:
+    """Did somebody decide about the pay of it since Handful itself did?"""
+    if participation is None:
+        return False
+    decided = participation.decisions.filter(about=Decision.About.PAY).exists()
+    return decided and not _was_ours(participation, Decision.About.PAY)
+
+
+def _pay_again(participation: Participation, reason: str) -> None:
+    """Pay those who were unpaid only because of a status on Prolific that no longer holds."""
+    latest = participation.submissions.order_by("-pk").first()
+    holds = participation.submissions.filter(verified=False).exists() or (
+        latest is not None and latest.status == "REJECTED"
+    )
+    if not holds and not participation.is_paid and _was_ours(participation, Decision.About.PAY):
+        ledger.decide(participation, True, reason, None)
+
+
+def _is_confirmed(one: Submission, client: Client) -> bool | None:
+    """Does Prolific know this submission, of this person and this study? None: not yet, perhaps."""
+    try:
+        found = client.submission(identities.decrypt(one.reference))
+    except ProlificError as error:
+        if error.refused and error.status == 404 and one.arrived_at > timezone.now() - MAY_BE_LATE:
+            return None
+        if error.refused and error.status in (400, 404):
+            return False
+        raise
+    person = str(found.get("participant") or found.get("participant_id") or "").lower()
+    return person == identities.decrypt(one.person).lower() and (
+        str(found.get("study_id", "")).lower() == one.prolific_study.external_id
+    )
