@@ -9,9 +9,9 @@ from typing import Any
 from django.template.loader import render_to_string
 
 from annotation.models import Scenario, Step, Study
+from annotation.pages.worker.forms import ComprehensionForm
 from annotation.pages.worker.state import instructions_of
 from annotation.pages.worker.turn import TurnPage, reveal_page
-from annotation.study import gates
 from annotation.study.consent_text import as_html
 from tasks.comparison import compare
 from tasks.models import Example, Task
@@ -62,9 +62,10 @@ def _instructions(scenario: Scenario) -> str:
         "minutes": study.estimated_minutes,
         "begin_url": "#",
         "comprehend_url": "#",
-        "questions": gates.parse(study.comprehension_questions),
         "attempts_left": study.comprehension_attempts,
     }
+    if study.comprehension_questions.strip():
+        context["questions_form"] = ComprehensionForm(study)
     return _page("worker/_instructions.html", f"{card.title}: instructions", context)
 
 

@@ -70,14 +70,33 @@ class WholeNumberField(forms.IntegerField):
         return super().to_python(value)
 
 
+def _is_row_number(value: Any) -> bool:
+    """At most 18 digits from 0 to 9: larger numbers are no number to a database."""
+    return re.fullmatch(r"[0-9]{1,18}", str(value)) is not None
+
+
 class RowField(forms.ModelChoiceField):
     """A row by its number, out of those that the form may choose from."""
 
     def to_python(self, value: Any) -> Any:
-        if value not in self.empty_values and not re.fullmatch(r"[0-9]{1,18}", str(value)):
+        if value not in self.empty_values and not _is_row_number(value):
             raise ValidationError(
                 self.error_messages["invalid_choice"],
                 code="invalid_choice",
                 params={"value": value},
             )
         return super().to_python(value)
+
+
+class RowsField(forms.ModelMultipleChoiceField):
+    """Rows by their numbers, out of those that the form may choose from."""
+
+    def clean(self, value: Any) -> Any:
+        for number in value or ():
+            if not _is_row_number(number):
+                raise ValidationError(
+                    self.error_messages["invalid_choice"],
+                    code="invalid_choice",
+                    params={"value": number},
+                )
+        return super().clean(value)

@@ -342,5 +342,5 @@ def test_published_figures_stand_beside_uploaded_ones_marked_as_published(ada, r
     assert {row["shots"] for row in published} == {"0", "10", "all"}
     assert all(row["sd_ddof1"] == row["recipe"] == "" for row in published)
     page = ada.get(reverse("study_models", args=[study.name])).content.decode()
-    assert "BERT-Base FT <small>published</small>" in page
+    assert "BERT-Base FT, published" in page
     assert "quoted from CLUES" in page

@@ -146,7 +146,7 @@ def test_the_page_starts_full_and_takes_nothing_but_wishes(ada):
     page = reply.content.decode()
     assert "From: CLUES, Table 4, as published." in page
     assert page.count('<tr><th scope="row"') == 24
-    assert "Once somebody has completed a study of yours" in page
+    assert "Once an annotator has completed a study of yours" in page
     assert ada.post(reverse("planner")).status_code == 405
 
 
@@ -154,7 +154,7 @@ def test_each_number_is_explained(ada):
     page = unescape(ada.get(reverse("planner"), WANTED).content.decode())
     for column in planner.columns(WANTED)[2:]:
         assert column.meaning
-        assert f">{column.heading}</button>" in page
+        assert f">{column.heading}</dt>" in page
         assert column.meaning[1:] in page
 
 
@@ -259,7 +259,7 @@ def test_an_exclusion_by_hand_can_be_taken_back(study):
 def test_a_minimum_of_seconds_is_about_the_median():
     people = pd.DataFrame(
         {
-            "task": "toy", "shots": 0, "annotator": ["a", "b"], "in_analysis": True,
+            "task": "toy", "shots": 0, "annotator": ["a", "b"], "analysed": True,
             "mean_s1": [0.5, 1.0], "training_s1": math.nan, "median_seconds": [1.5, 5.0],
         }
     )  # fmt: skip

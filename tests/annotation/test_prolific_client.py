@@ -123,7 +123,7 @@ def test_the_token_goes_to_no_other_host_and_a_list_ends(fake, published, odd):
         return 200, json.dumps(page).encode()
 
     odd(leads_away)
-    with pytest.raises(ProlificError, match="circle"):
+    with pytest.raises(ProlificError, match="cyclic"):
         list(prolific_client.Client().submissions(published.external_id))
     assert set(asked) == {"submissions/"}
 

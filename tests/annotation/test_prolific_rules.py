@@ -185,7 +185,7 @@ def test_without_signed_addresses_the_refusal_says_which_tick_to_take_away(fake,
 
 
 def test_the_description_says_that_not_everybody_continues(fake, published):
-    assert "not everybody goes on" in fake.study(published.external_id)["description"]
+    assert "Not everybody continues" in fake.study(published.external_id)["description"]
 
 
 # Webhooks of the workspace -----------------------------------------------------------------------

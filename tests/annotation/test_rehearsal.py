@@ -100,7 +100,7 @@ def open_the_researchers_pages(chromium: Browser, stage: Rehearsal) -> None:
         "/studies/rehearsal/pay/": "Median hourly earnings",
         "/studies/rehearsal/platforms/": "Submissions here",
         "/studies/rehearsal/lists/": "studies on Prolific drafted",
-        f"/studies/{gone.study.name}/annotators/{gone.pseudonym}/": "not qualified",
+        f"/studies/{gone.study.name}/annotators/{gone.pseudonym}/": "screened out",
         "/studies/rehearsal/human-performance/": "±",
     }.items():
         page.goto(address)

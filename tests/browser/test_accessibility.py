@@ -11,6 +11,7 @@ from analysis.tables import resampling
 from annotation.models import Panel, Participation, Study
 from annotation.money import ledger, payout
 from annotation.platforms.prolific import studies
+from annotation.recruitment import consent as consent_step
 from annotation.steps import qualification, training_step, withdrawal
 from tasks import jobs, uploads
 from tasks.models import Job, TaskUpload
@@ -82,13 +83,13 @@ def states(researcher, put):
 
     def instructions(page):
         seat = consenting(researcher, labels=factories.LABELS)
-        consent.record(seat, agree=True)
+        consent_step.record(seat, agree=True)
         page.goto(f"/work/{seat.token}/")
         page.locator("details.turn-help summary").first.click()
 
     def declined(page):
         seat = consenting(researcher)
-        consent.record(seat, agree=False)
+        consent_step.record(seat, agree=False)
         page.goto("/declined/")
 
     def expired(page):
@@ -115,7 +116,7 @@ def states(researcher, put):
             researcher, factories.make_task(), shots=[2], comprehension_questions=asked
         )
         seat = factories.join(study)
-        consent.record(seat, agree=True)
+        consent_step.record(seat, agree=True)
         page.goto(f"/work/{seat.token}/")
         page.get_by_label("Always").check()
         page.get_by_role("button", name="Answer").click()

@@ -4,6 +4,7 @@ import csv
 import io
 import itertools
 import json
+from html import unescape
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -345,10 +346,9 @@ def test_files_from_before_are_named_as_not_held_against_the_card(ada, researche
     assert "Stored before" not in ada.get(address).content.decode()
     PredictionFile.objects.update(remarks=None)
     page = ada.get(address).content.decode()
-    assert "Stored before predictions were held against the task&#x27;s card" in page.replace(
-        "'", "&#x27;"
-    )
-    assert f"answer: {file.filename}. To be sure, delete and upload it again." in page
+    page = " ".join(unescape(page).split())
+    assert "Stored before predictions were validated against the task's card" in page
+    assert f"cannot give: {file.filename}. To be sure, delete and upload" in page
 
 
 # The command -------------------------------------------------------------------------------------

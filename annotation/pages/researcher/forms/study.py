@@ -8,7 +8,7 @@ from django.db.models import IntegerField, QuerySet
 
 from annotation.models import Study
 from annotation.money.amounts import AmountField
-from annotation.pages.fields import WholeNumberField
+from annotation.pages.fields import RowsField, WholeNumberField
 from annotation.study import design
 from tasks.models import Task
 
@@ -26,9 +26,7 @@ class StudyForm(forms.ModelForm):
     cannot write over what the first has saved.
     """
 
-    tasks = forms.ModelMultipleChoiceField(
-        Task.objects.none(), widget=forms.CheckboxSelectMultiple, required=False
-    )
+    tasks = RowsField(Task.objects.none(), widget=forms.CheckboxSelectMultiple, required=False)
     shots = forms.CharField(help_text=Study._meta.get_field("shots").help_text)
     version = forms.CharField(widget=forms.HiddenInput, required=False)
 
