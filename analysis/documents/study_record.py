@@ -32,7 +32,7 @@ from annotation.models import (
     Study,
 )
 from annotation.money import ledger
-from annotation.monitoring import progress
+from annotation.monitoring import funnel, progress
 from tasks.models import Example, PredictionFile, Split, Task
 
 # Where participants came from, in words.
@@ -107,14 +107,14 @@ class StudyRecord:
         return dict(named.annotate(size=Count("pk")))
 
     @cached_property
-    def funnels(self) -> list[tuple[Scenario, progress.Funnel]]:
+    def funnels(self) -> list[tuple[Scenario, funnel.Funnel]]:
         """How many people reached each stage of each scenario, as the page of the study shows"
         " it."""
         return [(row.scenario, row.funnel) for row in progress.for_study(self.study).seats]
 
     @cached_property
-    def whole(self) -> progress.Funnel:
-        return sum((own for _scenario, own in self.funnels), progress.Funnel())
+    def whole(self) -> funnel.Funnel:
+        return sum((own for _scenario, own in self.funnels), funnel.Funnel())
 
     @property
     def excluded(self) -> int:

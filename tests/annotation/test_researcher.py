@@ -5,7 +5,7 @@ from django.apps import apps
 from django.urls import reverse
 
 from annotation.models import Participation
-from annotation.monitoring import progress
+from annotation.monitoring import participants
 from tests import factories
 
 
@@ -76,7 +76,7 @@ def test_the_page_of_a_study_takes_as_many_queries_for_one_as_for_many(
 
 
 def test_the_page_of_a_study_shows_participations_a_page_at_a_time(ada, study, monkeypatch):
-    monkeypatch.setattr(progress, "PER_PAGE", 3)
+    monkeypatch.setattr(participants, "PER_PAGE", 3)
     seats = [factories.seat(scenario) for scenario in study.scenarios.all() for _ in range(2)]
     address = reverse("study", args=[study.name])
     shown = [

@@ -13,7 +13,7 @@ from annotation import guards
 from annotation.access import study_of
 from annotation.models import Study
 from annotation.money import budget
-from annotation.monitoring import progress
+from annotation.monitoring import overview, participants, progress
 from annotation.pages.fields import is_shown_again
 from annotation.pages.researcher.forms.study import StudyForm
 from annotation.study import design, lifecycle
@@ -30,7 +30,7 @@ def home(request: HttpRequest) -> HttpResponse:
 def studies(request: HttpRequest) -> HttpResponse:
     """The studies of this researcher, each with what may need them now."""
     context = {
-        "studies": progress.for_studies(Study.objects.visible_to(request.user)),
+        "studies": overview.for_studies(Study.objects.visible_to(request.user)),
         "has_tasks": Task.objects.exists(),
         "missing_guards": guards.missing(connection),
     }
@@ -86,7 +86,7 @@ def study_page(request: HttpRequest, study: Study) -> dict:
         .defer("training_order", "annotation_order", "checks")
         .order_by("-arrived_at", "-pk")
     )
-    page = Paginator(participations, progress.PER_PAGE).get_page(request.GET.get("page"))
+    page = Paginator(participations, participants.PER_PAGE).get_page(request.GET.get("page"))
     return {
         "study": study,
         "actions": lifecycle.allowed_actions(study),
@@ -95,7 +95,7 @@ def study_page(request: HttpRequest, study: Study) -> dict:
         "link": request.build_absolute_uri(reverse("landing", args=[study.link_code])),
         "progress": progress.for_study(study),
         "page": page,
-        "participations": progress.participation_rows(study, list(page)),
+        "participations": participants.participation_rows(study, list(page)),
     }
 
 

@@ -1,0 +1,67 @@
+"""The money of a study: earned, paid, held back, due and promised."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models import Q, QuerySet, Sum
+
+from annotation.models import Kind, LedgerEntry, PaymentBatch, Study
+from annotation.money import ledger
+
+
+@dataclass(frozen=True)
+class Money:
+    """Amounts in cents, of people: `due` is earned, not yet paid and not held back.
+
+    `promised` is what the seats that are still open will cost at least.
+    """
+
+    earned: int
+    paid: int
+    held_back: int
+    promised: int
+    currency: str
+
+    @property
+    def due(self) -> int:
+        return self.earned - self.paid - self.held_back
+
+    @property
+    def in_words(self) -> dict[str, str]:
+        amounts = {
+            "earned": self.earned,
+            "paid": self.paid,
+            "held_back": self.held_back,
+            "due": self.due,
+            "promised": self.promised,
+            "committed": self.due + self.promised,
+        }
+        return {
+            name: f"{ledger.in_currency(amount)} {self.currency}"
+            for name, amount in amounts.items()
+        }
+
+
+def money(study: Study, open_seats: int) -> Money:
+    """Earned and paid by the ledger, and what that many open seats will cost."""
+    estimate = timedelta(minutes=study.estimated_minutes)
+    each = max(ledger.cents(study.base_reward), ledger.for_time(study, estimate))
+    sums = of_people(LedgerEntry.objects.filter(participation__study=study)).aggregate(
+        **sums_by_status()
+    )
+    return Money(**sums, promised=open_seats * each, currency=study.currency)
+
+
+def of_people(entries: QuerySet[LedgerEntry]) -> QuerySet[LedgerEntry]:
+    return entries.filter(participation__kind=Kind.PERSON)
+
+
+def sums_by_status() -> dict[str, Sum]:
+    """Cents of the ledger's entries by payment status."""
+    held = Q(participation__is_paid=False, payment__isnull=True)
+    paid = Q(payment__batch__state=PaymentBatch.State.PAID)
+    return {
+        "earned": Sum("cents", default=0),
+        "paid": Sum("cents", filter=paid, default=0),
+        "held_back": Sum("cents", filter=held, default=0),
+    }

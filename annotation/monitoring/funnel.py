@@ -1,0 +1,146 @@
+"""The funnel: how many people and robots of a scenario came how far, from arrival to analysis."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import Any
+
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, Subquery, Value, When
+from django.db.models.functions import Coalesce
+
+from annotation.models import (
+    ANALYSED,
+    LIVE,
+    Decision,
+    Kind,
+    Qualification,
+    Scenario,
+    Status,
+    Step,
+    Study,
+    Turn,
+)
+from annotation.monitoring.columns import FUNNEL
+from tasks.models import Split
+
+ROBOTS = Kind.SIMULATED
+
+
+@dataclass(frozen=True)
+class Funnel:
+    """How many came how far, of one kind, in one scenario or in all.
+
+    `arrived` = `declined` + `at_work` + `completed` + `screened_out` + `returned` + `expired` +
+    `refused` + `withdrawn` + `rejected`.
+    """
+
+    arrived: int = 0
+    declined: int = 0
+    consented: int = 0
+    trained: int = 0
+    qualified: int = 0
+    completed: int = 0
+    analysed: int = 0
+    at_work: int = 0
+    screened_out: int = 0
+    returned: int = 0
+    expired: int = 0
+    refused: int = 0
+    withdrawn: int = 0
+    rejected: int = 0
+
+    @property
+    def cells(self) -> list[str]:
+        """As text, in the order of FUNNEL."""
+        return [column.text(self) for column in FUNNEL]
+
+    def __add__(self, other: "Funnel") -> "Funnel":
+        names = [field.name for field in fields(self)]
+        return Funnel(**{name: getattr(self, name) + getattr(other, name) for name in names})
+
+
+def with_training_size(study: Study) -> QuerySet[Scenario]:
+    """The scenarios, each with the number of examples of its training step (of NER: questions)."""
+    sizes = Split.objects.filter(
+        task=OuterRef("task"),
+        kind=Split.Kind.TRAIN,
+        shots=OuterRef("shots"),
+        number=OuterRef("split_number"),
+    ).annotate(size=Count("examples"))
+    size = Coalesce(Subquery(sizes.values("size")[:1]), 0)
+    scenarios = study.scenarios.select_related("task").defer("task__card_data")
+    return scenarios.annotate(training_size=size)
+
+
+def by_scenario_and_kind(study: Study, scenarios: list[Scenario]) -> dict[tuple[int, str], Funnel]:
+    """(key of a scenario, kind) -> how many came how far."""
+    funnels = defaultdict(
+        Funnel, {(row["scenario"], row["kind"]): _funnel(row) for row in _counts(study, scenarios)}
+    )
+    for scenario in scenarios:
+        funnels[scenario.pk, Kind.PERSON] += Funnel(
+            arrived=scenario.declined, declined=scenario.declined
+        )
+    return funnels
+
+
+def _counts(study: Study, scenarios: list[Scenario]) -> Iterable[dict[str, Any]]:
+    """One row per scenario and kind: how many did or are what the keys say."""
+    trained, passed = _trained_and_passed(study)
+    sizes = [When(scenario=each.pk, then=Value(each.training_size)) for each in scenarios]
+    return (
+        study.participations.order_by()
+        .alias(training_size=Case(*sizes, default=Value(0)))
+        .values("scenario", "kind")
+        .annotate(
+            came=Count("pk"),
+            consented=Count("pk", filter=Q(consented_at__isnull=False)),
+            trained=Count("pk", filter=trained),
+            passed=Count("pk", filter=passed),
+            analysed=Count("pk", filter=ANALYSED),
+            at_work=Count("pk", filter=Q(status__in=LIVE)),
+            **{f"n_{status}": Count("pk", filter=Q(status=status)) for status in Status.values},
+        )
+    )
+
+
+def _trained_and_passed(study: Study) -> tuple[Q, Q]:
+    """Who finished the training step, and who was let on after it; takes `training_size`."""
+    turns = Turn.objects.filter(participation=OuterRef("pk"))
+    last = turns.filter(
+        step=Step.TRAINING, position=OuterRef("training_size") - 1, answer__isnull=False
+    )
+    first = turns.filter(step=Step.ANNOTATION, position=0)
+    # Who withdrew has no turns any more and is not called qualified, but their tombstone says how
+    # many there were, and a decision that there was one.
+    decided = Decision.objects.filter(
+        participation=OuterRef("pk"), about=Decision.About.QUALIFICATION
+    )
+    trained = (
+        Q(Exists(last))
+        | Q(Exists(first))
+        | Q(tombstone__turns_erased__gt=F("training_size"))
+        | Q(Exists(decided), tombstone__turns_erased__gt=0)
+    )
+    if study.qualification == Qualification.NONE:
+        return trained, trained
+    passed = Q(Exists(decided.filter(outcome=True)), status=Status.WITHDRAWN)
+    return trained, trained & (Q(qualified=True) | passed | Q(scenario__shots=0))
+
+
+def _funnel(row: dict[str, Any]) -> Funnel:
+    return Funnel(
+        arrived=row["came"],
+        consented=row["consented"],
+        trained=row["trained"],
+        qualified=row["passed"],
+        completed=row["n_completed"],
+        analysed=row["analysed"],
+        at_work=row["at_work"],
+        screened_out=row["n_screened_out"],
+        returned=row["n_returned"],
+        expired=row["n_expired"],
+        refused=row["n_refused"],
+        withdrawn=row["n_withdrawn"],
+        rejected=row["n_rejected"],
+    )
