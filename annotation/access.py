@@ -179,7 +179,7 @@ REFUSALS = {
 def study_of(request: HttpRequest, name: str, right: str = "own") -> Study:
     """The study of that name, if the researcher who asks has that right in it (models.RIGHTS).
 
-    Who is not in its team gets 404; who is, but has no such right, 403 with a sentence.
+    A researcher outside its team gets 404; a member without that right, 403 with a sentence.
     """
     if not request.user.is_authenticated:
         raise Http404

@@ -1,9 +1,9 @@
 """A form that is sent after the session has ended: nothing is done, and nothing typed is lost.
 
-The reply is the page to sign in on, with what was sent, signed, in the page itself: the server
-stores nothing of people whom it does not know. After signing in it is shown again, to be looked at
-and sent, or opened in its form; nothing is ever sent by itself. The same page answers a form that
-was opened before somebody signed in again in another tab. Annotators' pages have no part in this.
+The reply is the sign-in page. It carries what was sent, signed, so that the server stores nothing
+from people who are not signed in. After signing in, the researcher reviews it and sends it, or
+opens it in its form; nothing is ever sent automatically. The same page answers a form that was
+opened before its user signed in again in another tab. Annotators' pages do not use this.
 """
 
 from collections.abc import Callable
@@ -31,7 +31,7 @@ SHOWN_AGAIN = {"study_new", "study_edit", "report"}
 
 @dataclass(frozen=True)
 class Kept:
-    """What was sent, and where to; of files the names alone."""
+    """What was sent, and to which address; of files only the names."""
 
     address: str
     fields: list[tuple[str, str]]

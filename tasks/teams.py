@@ -39,7 +39,7 @@ def owner(name: str) -> User | None:
 def may_change(name: str, user: User | None) -> bool:
     """May that account add versions and checks? Everybody may make a task of a new name.
 
-    None is the command line: who has the server has everything.
+    None is the command line: whoever controls the server may do everything.
     """
     if user is None or user.is_superuser or not Task.with_unfinished.filter(name=name).exists():
         return True

@@ -1,8 +1,8 @@
 """The release bundle of a study: everything that is needed to check it, reuse it and cite it.
 
 The export (CSVs, manifest, verify.py), Parquet, a data dictionary, instructions and cards, what
-annotators saw, the preregistration and the report, and what verify.py said. Nobody is named: what
-links a pseudonym to a person is not read here.
+annotators saw, the preregistration and the report, and the output of verify.py. Nobody is named:
+what links a pseudonym to a person is not read here.
 """
 
 import csv

@@ -856,7 +856,7 @@ def check_decisions(export, check):
 
 
 def check_questionnaire(export, check):
-    """Who answered the questions at the end has completed, and answered once."""
+    """Annotators who answered the questions at the end have completed, and answered once."""
     met = set()
     for row in export.rows("questionnaire.csv", check):
         annotator = export.annotators.get(row["annotator"])

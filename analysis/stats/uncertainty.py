@@ -109,7 +109,7 @@ def bootstrap(
             if over == "examples"
             else draw.multinomial(annotators, np.full(annotators, 1 / annotators), size)
         )
-        # Who answered none of the drawn examples says nothing in that resample.
+        # An annotator without an answer to the drawn examples has no weight in that resample.
         weights = np.where(np.isnan(own), 0, of_annotators)
         with np.errstate(invalid="ignore"):
             means[begin : begin + size] = (np.nan_to_num(own) * weights).sum(1) / weights.sum(1)

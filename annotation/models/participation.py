@@ -62,8 +62,8 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
     def holding_seats(self, now: datetime, study: Study) -> "ParticipationQuerySet":
         """Those of that study whose seat is taken, for everybody who looks.
 
-        Who is idle for longer than they may be still has a seat number until somebody wants the
-        seat (`expiry.expire_idle`), but it is free.
+        Annotators who are idle for longer than the limit keep their seat number until another one
+        wants the seat (`expiry.expire_idle`), but it is free.
         """
         seated = self.filter(study=study).seated()
         return seated.exclude(pk__in=seated.idle(now, study).order_by().values("pk"))

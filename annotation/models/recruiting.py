@@ -22,7 +22,7 @@ class Panel(models.Model):
     completed_code = models.CharField(max_length=60, blank=True)
     other_url = models.CharField(max_length=500, blank=True)
     other_code = models.CharField(max_length=60, blank=True)
-    # Who was never at work (no consent, full, wrong device): a platform does not pay for that.
+    # For people who were never at work (no consent, full, wrong device): platforms do not pay them.
     turned_away_url = models.CharField(max_length=500, blank=True)
     turned_away_code = models.CharField(max_length=60, blank=True)
 
@@ -68,8 +68,8 @@ class ProlificStudy(models.Model):
     qualified_group = models.CharField(max_length=40, blank=True)
     blocklist_id = models.CharField(max_length=40, blank=True)
     blocklist_size = models.PositiveIntegerField(default=0)
-    # Who is creating it there at this moment, and until when that is believed: of two who press
-    # Publish at once only one goes on.
+    # The request that is creating it there at this moment, and until when that is believed: of two
+    # people who press Publish at once only one continues.
     creation = models.CharField(max_length=32, blank=True)
     creation_until = models.DateTimeField(null=True)
     # Why it is paused there, and whether Handful paused it: only then Handful starts it again.

@@ -19,7 +19,7 @@ class Scenario(models.Model):
     shots = models.PositiveIntegerField()
     split_number = models.PositiveIntegerField(null=True)
     seats = models.PositiveIntegerField()
-    # Who does not consent leaves nothing but this count.
+    # Of people who do not consent only this count is stored.
     declined = models.PositiveIntegerField(default=0)
 
     class Meta:

@@ -2,7 +2,7 @@
 
 A seat is given out only if what is earned, what those at work can still earn (each up to the cap)
 and the cap of the newcomer fit into the budget; the study's lock, under which seats are given out,
-keeps a race from overspending. Who is seated finishes and is paid. Fees of a platform come on top.
+keeps a race from overspending. People with a seat finish and are paid. Platform fees come on top.
 """
 
 from collections.abc import Iterable
@@ -77,16 +77,16 @@ def _idle(study: Study, now: datetime | None) -> list[int]:
 
 
 def _left_unsettled(study: Study, idle: Iterable[int] = ()) -> QuerySet[Participation]:
-    """Who left after the first example without being settled: their entries are still to come."""
+    """People who left after the first example and are not settled: their entries are to come."""
     left = Q(worked_seconds=None) & ~Q(status__in=LIVE)
     begun = Exists(Turn.objects.filter(participation=OuterRef("pk")))
     return _people(study).filter(begun, left | Q(pk__in=idle))
 
 
 def settle_left(study: Study) -> None:
-    """Settle who expired or gave the place back, so that what they earned is in the ledger.
+    """Settle those who expired or returned, so that what they earned is in the ledger.
 
-    The caller holds the study's lock. Who comes back goes on all the same.
+    The caller holds the study's lock. People who return continue all the same.
     """
     for one in _left_unsettled(study).order_by("pk"):
         ledger.settle(Participation.objects.select_for_update(no_key=True).get(pk=one.pk))

@@ -1,12 +1,12 @@
 """What is earned: active time, the hourly promise, and the ledger.
 
-Completing a task earns the larger of the base reward and the hourly rate times the active time; who
-ends earlier (screened out, returned, expired, withdrawn) earns the rate for the time worked; and
-whoever saw an example at least the study's minimum. Who ends before the first example earns
-nothing, unless the questions about the instructions screened them out. Waiting for a decision is
-paid by the rate too. Bonuses left aside, nobody earns more than the study's cap (`cap`). Amounts
-are integer cents, rounded up. The ledger only grows: `settle` enters what is due and not yet
-entered.
+Completing a task earns the larger of the base reward and the hourly rate times the active time;
+annotators who end earlier (screened out, returned, expired, withdrawn) earn the rate for the time
+worked, and at least the study's minimum once they saw an example. Those who end before the first
+example earn nothing, unless the questions about the instructions screened them out. Waiting for a
+decision is paid by the rate too. Bonuses left aside, nobody earns more than the study's cap
+(`cap`). Amounts are integer cents, rounded up. The ledger only grows: `settle` enters what is due
+and not yet entered.
 """
 
 import statistics

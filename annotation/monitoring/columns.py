@@ -13,12 +13,12 @@ FACTS = {
         Column(
             "now",
             "At work now",
-            "People with a seat who gave a sign of work in the last ten minutes.",
+            "People with a seat who were active in the last ten minutes.",
         ),
         Column(
             "waiting",
             "Waiting for a decision",
-            "Annotators who finished the training step and go on only when an owner lets them.",
+            "Annotators who finished the training step and continue only when an owner decides so.",
         ),
         Column(
             "left",
@@ -37,8 +37,8 @@ FACTS = {
         Column(
             "earned",
             "Earned",
-            "All entries of the ledger, of people. Who expired or returned is entered when a"
-            " payment is prepared.",
+            "All entries of the ledger, of people. What people earned who expired or returned is"
+            " entered when a payment is prepared.",
         ),
         Column(
             "committed",

@@ -139,7 +139,7 @@ def sentences(study: Study, scenario: int | None = None) -> dict[int, list[str]]
 
 
 def ranked(study: Study, seen: dict[int, list[str]]) -> list[tuple[Participation, list[str]]]:
-    """Who of these `sentences` has any, most flags first, then by scenario."""
+    """The annotators with flags among `seen`, most flags first, then by scenario."""
     people = study.participations.select_related("scenario__task").order_by("scenario", "pk")
     people = people.defer("training_order", "annotation_order")
     flagged = [(person, seen[person.pk]) for person in people if seen.get(person.pk)]

@@ -43,7 +43,7 @@ def _decline(participation: Participation) -> None:
         Study.objects.locked().get(pk=participation.study_id)
         worker = Worker.objects.select_for_update().filter(pk=participation.worker_id)
         list(worker)
-        # Who agreed in another tab has work to lose: then this "no" says nothing any more.
+        # Somebody who agreed in another tab has work to lose: this "no" is then ignored.
         undecided = Participation.objects.select_for_update().filter(
             pk=participation.pk, status__in=UNDECIDED, consented_at=None
         )

@@ -19,8 +19,8 @@ from tasks.clock import database_now
 def free_by_hand(participation: Participation, reason: str, by: AbstractBaseUser) -> None:
     """A researcher frees the seat of an annotator who does not return; logged with the reason.
 
-    Who does come back goes on where they stopped, if a seat is free. Raises ValueError without a
-    reason, and where there is no seat to free.
+    An annotator who does return continues where they stopped, if a seat is free. Raises ValueError
+    without a reason, and where there is no seat to free.
     """
     reason = reason.strip()
     if not reason:
@@ -55,7 +55,7 @@ def release_seat(participation: Participation, status: str) -> bool:
 def sweep() -> int:
     """Free the idle seats of all studies, and forget old declined offers; return the seats.
 
-    Who left is settled too, so that the budget need not work it out at each arrival.
+    Those who left are settled too, so that the budget need not compute it at each arrival.
     """
     now, freed = database_now(), 0
     at_work = Participation.objects.live().values("study")
@@ -74,7 +74,7 @@ def expire_idle(study: Study, now: datetime | None = None) -> int:
     """
     idle = study.participations.idle(now or database_now(), study)
     with transaction.atomic():
-        # Who answers at this very moment holds the lock: look again once it is ours.
+        # An annotator who answers at this moment holds the lock: check again once it is ours.
         candidates = Participation.objects.filter(pk__in=[one.pk for one in idle])
         locked = [one.pk for one in candidates.select_for_update(no_key=True)]
         still = [one.pk for one in idle.all().filter(pk__in=locked)]

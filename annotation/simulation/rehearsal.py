@@ -300,7 +300,7 @@ class Rehearsal:
         low = self.somebody().arrive(training.external_id).work("noisy:0")
         expect(low.participation.status == "screened_out", "part 1 screens out")
         expect(low.leave() == "AWAITING REVIEW", "and is paid in full for part 1")
-        # Who was screened out keeps a place there: the free seat needs another one.
+        # People who are screened out keep their place there: the free seat needs another one.
         self._sync(self.parts)
         for _seat in range(3):
             able = self.somebody().arrive(training.external_id).work("gold")
@@ -313,7 +313,7 @@ class Rehearsal:
         self.say("The second study was done in two parts, in and out by Prolific's group.")
 
     def latecomers(self) -> None:
-        """Who comes when all is taken is told so, until there have been forty arrivals."""
+        """Those who arrive when all seats are taken are told so; forty arrivals in all."""
         link = f"/join/{self.study.link_code}/"
         while self.arrivals < 40:
             browser = Browser(self.server.url)

@@ -7,7 +7,7 @@
 
 import { endOfLine, onNextLine, spanAt, typeAhead } from "./spans.js";
 
-const TYPING_PAUSE = 700; // ms after which typing ahead starts anew
+const TYPING_PAUSE = 700; // ms after which typing ahead starts again
 
 export function listenToKeys(answer, on) {
   let column = null; // x that Up and Down keep to

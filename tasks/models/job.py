@@ -35,7 +35,7 @@ class Job(models.Model):
     error = models.TextField(blank=True)
     # What each chunk gave, in their order.
     result = models.JSONField(default=list)
-    # Who is at the next chunk, until when that is believed, and how often it was begun.
+    # The process at the next chunk, until when that is believed, and how often it was started.
     lease = models.CharField(max_length=32, blank=True)
     leased_until = models.DateTimeField(null=True)
     attempts = models.PositiveIntegerField(default=0)

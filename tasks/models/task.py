@@ -127,7 +127,7 @@ class UnfinishedImport(models.Model):
 
 
 class TaskMember(models.Model):
-    """Somebody in the team of a task, beside who imported its first version (tasks/teams.py)."""
+    """A member of a task's team, beside the importer of its first version (tasks/teams.py)."""
 
     task_name = models.CharField(max_length=40)
     user = models.ForeignKey(

@@ -110,7 +110,7 @@ def _texts(value: object, filename: str, line: int) -> list[str]:
 
 
 def disobedient(card: Card, predicted: Collection[Predicted], filename: str) -> list[FormatError]:
-    """What the card lets nobody answer, one error for each rule, at the first line against it.
+    """What the card does not allow, one error for each rule, at the first line against it.
 
     A label task takes exactly one of its labels; a span task at most `max_spans` texts, and no
     empty answer where the card has none. A text that is predicted twice counts once, as in S1.

@@ -353,7 +353,7 @@ def test_the_database_refuses_a_drafted_threshold_off_its_scale(researcher, task
     study = factories.make_study(researcher, task, status="draft")
     with pytest.raises(IntegrityError), transaction.atomic():
         Study.objects.update(qualification_threshold=500)
-    # What was frozen before there were bounds stays as it was, and can be drafted anew.
+    # What was frozen before there were bounds stays as it was, and can be drafted again.
     design.suggest_limits(study, [task])
     study.save()
     lifecycle.change_status(study, "open")

@@ -119,7 +119,7 @@ def test_two_look_ups_of_the_same_lost_payment_pay_it_once(fake, study, publishe
     PaymentBatch.objects.filter(pk=batch.pk).update(state="paying", paying_since=long_ago)
 
     class Overtaken(prolific_client.Client):
-        """While this one looks, the other one sets the batch up anew and pays it."""
+        """While this one looks, the other one sets the batch up again and pays it."""
 
         def submission(self, submission):
             seen = super().submission(submission)

@@ -337,7 +337,7 @@ def test_who_declined_and_then_took_part_is_offered_the_next_task(researcher):
 
 
 def test_a_refused_start_keeps_what_was_swept_up(researcher):
-    """One who had left was worked out anew at each click, as the refusal took it back."""
+    """One who had left was computed again at each click, as the refusal took it back."""
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=1, hourly_rate=60
     )

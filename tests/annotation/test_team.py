@@ -332,7 +332,7 @@ def test_another_owner_may_do_everything_except_remove_the_creator(client, world
     assert act(client, world, action="add", username="alice", role="payer").status_code == 422
     assert not Member.objects.filter(user__username="alice").exists()
     shown = client.get(reverse("team", args=["story"])).content.decode()
-    assert "owner, who made the study" in shown
+    assert "owner, creator of the study" in shown
     assert "Remove alice" not in shown
     mine = world.study.members.get(user__username="charlie")
     reply = act(client, world, action="remove", member=str(mine.pk))

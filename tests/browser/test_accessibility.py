@@ -297,7 +297,7 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways_at_320_px(open_browser, 
 
 
 def uploaded(researcher, **changes: str) -> TaskUpload:
-    """Files of a task that wait to be confirmed, or to be mended."""
+    """Files of a task that wait to be confirmed, or to be fixed."""
     contents = {"task.toml": card_text(), "toy_test.jsonl": line(), **changes}
     upload = TaskUpload.objects.create(owner=researcher)
     made = [SimpleUploadedFile(name, text.encode()) for name, text in contents.items()]
@@ -351,7 +351,7 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher, settings, 
         "/password/",
     ]  # fmt: skip
     ready = uploaded(researcher)
-    mend = uploaded(researcher, **{"toy_train_9_1.jsonl": "{", "notes.txt": "x"})
+    invalid = uploaded(researcher, **{"toy_train_9_1.jsonl": "{", "notes.txt": "x"})
     broken = uploaded(researcher)
     Job.objects.filter(pk=broken.job_id).update(state="failed", done=1, error="It broke.")
     waiting = factories.make_study(researcher, task, name="waiting", shots=[0])
@@ -359,7 +359,7 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher, settings, 
     while not (job := resampling.job_of(study, "person", researcher)).is_done:
         jobs.advance(job)
     page.context.route(re.compile("/run/"), lambda route: route.fulfill(status=204))
-    addresses += [f"/tasks/import/{one.pk}/" for one in (ready, mend, broken)]
+    addresses += [f"/tasks/import/{one.pk}/" for one in (ready, invalid, broken)]
     addresses += [f"/tasks/import/{ready.pk}/preview/1/", "/studies/waiting/analysis/"]
     for address in addresses[part::3]:
         page.goto(address)

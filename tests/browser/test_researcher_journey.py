@@ -51,7 +51,7 @@ def upload_model(page, name: str, files: list) -> None:
     page.wait_for_url(re.compile(rf"/models/{name}/"), timeout=60_000)
 
 
-# SQLite in memory, as tests have it, lets nobody write while the watched page is being read.
+# SQLite in memory, as tests have it, blocks writes while the watched page is being read.
 @pytest.mark.postgres
 @pytest.mark.real_data
 def test_a_human_evaluation_from_import_to_a_verified_bundle(page, clues, db, tmp_path):

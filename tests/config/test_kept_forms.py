@@ -1,4 +1,4 @@
-"""A session that ends, or begins anew, while somebody types: nothing lost, nothing done unasked."""
+"""A session that ends or restarts while somebody types: nothing lost, nothing done unasked."""
 
 import base64
 from datetime import timedelta
@@ -274,7 +274,7 @@ def test_signing_in_twice_in_two_tabs_loses_no_form(study):
     assert reply.status_code == 403
     assert form_of(reply, "Send it")[1]["action"] == "pause"
     reply = sign_in_strictly(browser, plain)
-    assert "You signed in in another tab meanwhile, as ada" in reply.content.decode()
+    assert "You have since signed in in another tab, as ada" in reply.content.decode()
 
 
 def sign_in_strictly(client, reply):

@@ -150,7 +150,7 @@ def test_without_htmx_and_with_it_the_same_happens(ada):
 def test_an_upload_says_what_it_will_change(ada):
     act(ada, settle(ada, send(ada, GOOD)), "confirm")
     page = settle(ada, send(ada, GOOD))
-    assert "This very content is stored already as toy-places v1" in text(page)
+    assert "This content is already stored as toy-places v1" in text(page)
     page = act(ada, page, "confirm")
     assert "already existed" in text(page)
     page = settle(ada, send(ada, GOOD | {"toy_test.jsonl": line(question="Where?")}))

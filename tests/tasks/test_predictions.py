@@ -239,7 +239,7 @@ def test_the_published_empty_rows_are_those_of_always_no_answer(researcher, db, 
             assert file.examples == 600
 
 
-# What the card lets nobody answer ----------------------------------------------------------------
+# What the card does not allow --------------------------------------------------------------------
 
 
 def lines_of(task, *predicted) -> bytes:

@@ -80,7 +80,7 @@ def start(request: HttpRequest, code: str) -> HttpResponse:
     arrival = access.arrival(request, code)
     if arrival.is_preview:
         return _landing(request, arrival, status=409)
-    # Who is at work already keeps their seat: the code for a phone would give the work back.
+    # Annotators at work keep their seat: the code for a phone would give the work back.
     begun = arrival.begun()
     if arrival.lacks_computer and not begun:
         return _landing(request, arrival, refused="device", status=409)

@@ -18,8 +18,8 @@ NOT_OPEN = "Handful paused it: the study does not assign seats"
 def fit_places(study: Study, found: list[Found], client: Client, done: Synced) -> None:
     """Places there for the seats that are free here and that the budget has room for.
 
-    The room is one for all studies on Prolific. Who has a place there and no seat yet is on the way
-    to a free one, and to a part of the room.
+    The room is one for all studies on Prolific. People with a place there and no seat yet are on
+    the way to a free seat, and to a part of the room.
     """
     study = Study.objects.get(pk=study.pk)
     room = budget.room(study)

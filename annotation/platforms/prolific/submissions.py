@@ -83,7 +83,7 @@ def _follow(
 def _was_rejected(one: Submission, participation: Participation) -> None:
     """Rejected on Prolific: no more work, not paid, and not in the analysis; each logged.
 
-    Who has ended keeps the state in which they ended.
+    A participation that has ended keeps its status.
     """
     one.status_before_rejection = participation.status
     one.save(update_fields=["status_before_rejection"])
@@ -128,8 +128,8 @@ def _was_ours(participation: Participation, about: str) -> bool:
 def verify(study: Study, client: Client, done: Synced) -> None:
     """Ask Prolific about each arrival with plain ids: is this submission this person's, here?
 
-    Who is not confirmed is not paid until a payer says so; the study's pages tell of them. They are
-    asked about again until then: Prolific may be late, and so may its confirmation.
+    Unconfirmed people are not paid until a payer says so; the study's pages name them. Prolific is
+    asked about them again until then: it may be late, and so may its confirmation.
     """
     asked = study.submissions.filter(prolific_study__external_id__isnull=False)
     asked = asked.exclude(verified=True).exclude(reference="")
