@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from annotation.models import Participation
 from annotation.platforms.prolific import client as prolific_client
-from annotation.platforms.prolific import rows, studies, submissions, webhook
+from annotation.platforms.prolific import drafts, rows, studies, submissions, webhook
 from annotation.recruitment import consent
 from annotation.simulation.fake_prolific.platform import FakeProlific
 from annotation.steps import training_step
@@ -56,7 +56,7 @@ def payer(ada, researcher):
 
 @pytest.fixture
 def published(fake, study, researcher):
-    (draft,) = studies.plan(study, 0, researcher)
+    (draft,) = drafts.plan(study, 0, researcher)
     studies.create(draft, HOST)
     return draft
 
@@ -119,7 +119,7 @@ def landing_and_ticket(address: str) -> tuple[str, str]:
 def signed(fake, study, researcher):
     """A published study whose addresses Prolific signs, as some workspaces have it."""
     fake.mode(signing="on")
-    (draft,) = studies.plan(study, 0, researcher)
+    (draft,) = drafts.plan(study, 0, researcher)
     draft.signed = True
     draft.save()
     studies.create(draft, HOST)

@@ -18,7 +18,7 @@ from django.utils import timezone
 from annotation.models import LedgerEntry, Panel, Participation, Study
 from annotation.money import budget, holds, ledger, payout
 from annotation.platforms import personal_links
-from annotation.platforms.prolific import studies
+from annotation.platforms.prolific import drafts
 from annotation.recruitment import consent, refusals, seats
 from annotation.steps import qualification, training_step
 from annotation.study import design, lifecycle
@@ -367,7 +367,7 @@ def test_the_database_refuses_a_drafted_threshold_off_its_scale(researcher, task
 
 
 def test_a_fresh_account_cannot_publish_on_prolific(ada, researcher, study):
-    (draft,) = studies.plan(study, 0, researcher)
+    (draft,) = drafts.plan(study, 0, researcher)
     reply = ada.post(reverse("prolific_study", args=[study.name, draft.pk]), {"action": "publish"})
     assert reply.status_code == 403
     assert "may not spend money" in reply.content.decode()
@@ -419,7 +419,7 @@ def test_prolific_is_not_asked_to_pay_more_than_cap_and_budget(
 ):
     settings.PROLIFIC_TOKEN = ""  # nobody is asked in this test
     factories.may_spend(researcher)
-    (draft,) = studies.plan(study, 0, researcher)
+    (draft,) = drafts.plan(study, 0, researcher)
     study.prolific_studies.update(**fields)
     reply = ada.post(reverse("prolific_study", args=[study.name, draft.pk]), {"action": "publish"})
     assert reply.status_code == 409

@@ -9,7 +9,7 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
 from annotation.models import Participation, Status
-from annotation.platforms.prolific import studies
+from annotation.platforms.prolific import drafts
 from annotation.recruitment import consent
 from tasks.models import TaskMember
 from tests import factories
@@ -36,7 +36,7 @@ def world(researcher):
     for annotator in (done, asked):
         consent.record(annotator, agree=True)
     Participation.objects.filter(pk=done.pk).update(status=Status.COMPLETED)
-    (draft,) = studies.plan(study, 0, researcher)
+    (draft,) = drafts.plan(study, 0, researcher)
     member = study.members.create(user=researcher, role="analyst")
     return SimpleNamespace(
         study=study.name, done=done, asked=asked, draft=draft.pk, member=member.pk,

@@ -21,7 +21,7 @@ from annotation.models import (
 )
 from annotation.money import ledger, payout
 from annotation.platforms import personal_links
-from annotation.platforms.prolific import studies
+from annotation.platforms.prolific import drafts
 from annotation.recruitment import consent, seats
 from annotation.steps import active_time, qualification, training_step, withdrawal
 from tests import factories
@@ -411,7 +411,7 @@ def test_signs_taken_while_somebody_waited_before_the_upgrade_count_no_longer(
 
 
 def test_a_break_between_two_parts_is_not_paid(client, researcher, study, monkeypatch):
-    studies.plan(study, 1, researcher)
+    drafts.plan(study, 1, researcher)
     seat = factories.seat(study.scenarios.get())
     Participation.objects.filter(pk=seat.pk).update(part=1)
     factories.work_through(seat, limit=2)

@@ -17,7 +17,7 @@ from annotation.models import (
     WebhookEvent,
 )
 from annotation.platforms.prolific import client as prolific_client
-from annotation.platforms.prolific import studies, sync
+from annotation.platforms.prolific import drafts, studies, sync
 from annotation.platforms.prolific.client import ProlificError
 from annotation.recruitment import eligibility
 from annotation.simulation.fake_prolific.platform import FakeError
@@ -53,11 +53,11 @@ def test_one_study_there_for_each_scenario_with_the_codes_set_up(fake, published
 
 
 def test_nothing_is_drafted_twice_nor_for_a_draft(study, published, researcher):
-    with pytest.raises(studies.PlanError, match="already been drafted"):
-        studies.plan(study, 0, researcher)
+    with pytest.raises(drafts.PlanError, match="already been drafted"):
+        drafts.plan(study, 0, researcher)
     other = factories.make_study(researcher, factories.make_task(name="t2"), status="draft")
-    with pytest.raises(studies.PlanError, match="Open the study first"):
-        studies.plan(other, 0, researcher)
+    with pytest.raises(drafts.PlanError, match="Open the study first"):
+        drafts.plan(other, 0, researcher)
 
 
 class StumblesAtPublishing(prolific_client.Client):
@@ -73,7 +73,7 @@ class StumblesAtPublishing(prolific_client.Client):
 
 
 def test_an_interrupted_publication_continues_where_it_stopped(fake, study, researcher):
-    (draft,) = studies.plan(study, 0, researcher)
+    (draft,) = drafts.plan(study, 0, researcher)
     fake.mode(fail_next=2)
     with pytest.raises(ProlificError, match="503"):
         studies.create(draft, HOST)
@@ -87,13 +87,13 @@ def test_an_interrupted_publication_continues_where_it_stopped(fake, study, rese
 
 
 def test_two_clicks_on_publish_create_one_study(fake, study, researcher):
-    (draft,) = studies.plan(study, 0, researcher)
+    (draft,) = drafts.plan(study, 0, researcher)
 
     class Overtaken(prolific_client.Client):
         """While this one creates the study, the second click arrives."""
 
         def create_study(self, asked):
-            with pytest.raises(studies.PlanError, match="at the moment"):
+            with pytest.raises(drafts.PlanError, match="at the moment"):
                 studies.create(study.prolific_studies.get(), HOST)
             return super().create_study(asked)
 
@@ -105,7 +105,7 @@ def test_two_clicks_on_publish_create_one_study(fake, study, researcher):
 def test_who_took_too_long_to_create_it_is_told_that_theirs_is_one_too_many(
     fake, study, researcher, monkeypatch
 ):
-    (draft,) = studies.plan(study, 0, researcher)
+    (draft,) = drafts.plan(study, 0, researcher)
     monkeypatch.setattr(studies, "LONGEST_CREATION", -timedelta(seconds=1))
 
     class Overtaken(prolific_client.Client):
@@ -115,7 +115,7 @@ def test_who_took_too_long_to_create_it_is_told_that_theirs_is_one_too_many(
             studies.create(study.prolific_studies.get(), HOST)
             return super().create_study(asked)
 
-    with pytest.raises(studies.PlanError, match="one too many"):
+    with pytest.raises(drafts.PlanError, match="one too many"):
         studies.create(draft, HOST, Overtaken())
     stored = study.prolific_studies.get()
     assert (stored.status, stored.creation) == ("ACTIVE", "")
@@ -147,7 +147,7 @@ def test_the_page_drafts_changes_and_publishes(payer, fake, study):
 
 def test_without_a_token_the_page_says_what_to_set(payer, fake, study, settings, researcher):
     settings.PROLIFIC_TOKEN = ""
-    (draft,) = studies.plan(study, 0, researcher)
+    (draft,) = drafts.plan(study, 0, researcher)
     form = reverse("prolific_study", args=[study.name, draft.pk])
     reply = payer.post(form, {"action": "publish"})
     assert reply.status_code == 409
@@ -225,7 +225,7 @@ def test_a_seat_freed_here_gets_a_place_there(fake, study, published, payer):
 
 def test_who_may_not_take_part_never_arrives(fake, study, published, researcher):
     other = factories.make_study(researcher, study.tasks.get(), shots=[2], currency="GBP")
-    (draft,) = studies.plan(other, 0, researcher)
+    (draft,) = drafts.plan(other, 0, researcher)
     studies.create(draft, HOST)
     complete(fake, published)
     sync.sync(other)
@@ -242,7 +242,7 @@ def test_who_is_on_the_deny_list_never_arrives_where_the_id_is_known(
     other = factories.make_study(
         researcher, factories.make_task(name="other"), shots=[2], currency="GBP"
     )
-    (draft,) = studies.plan(other, 0, researcher)
+    (draft,) = drafts.plan(other, 0, researcher)
     studies.create(draft, HOST)
     eligibility.add_rule(other, "deny", "people", f"prolific {IDA}", researcher)
     sync.sync(other)
@@ -254,7 +254,7 @@ def test_who_was_purged_is_refused_at_the_door_by_the_hash(fake, study, publishe
     complete(fake, published)
     Submission.objects.update(person="", reference="")
     other = factories.make_study(researcher, study.tasks.get(), shots=[2], currency="GBP")
-    (draft,) = studies.plan(other, 0, researcher)
+    (draft,) = drafts.plan(other, 0, researcher)
     studies.create(draft, HOST)
     sync.sync(other)
     found = fake.arrive(draft.external_id, IDA)

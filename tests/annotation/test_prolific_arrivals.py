@@ -17,7 +17,7 @@ from annotation import access
 from annotation.models import Participation, Submission, Worker
 from annotation.money import ledger, payout
 from annotation.platforms.prolific import client as prolific_client
-from annotation.platforms.prolific import door, rows, studies, submissions, sync
+from annotation.platforms.prolific import door, drafts, rows, studies, submissions, sync
 from annotation.steps import training_step
 from tests import factories
 from tests.annotation.prolific import (
@@ -49,7 +49,7 @@ def test_the_same_session_resumes_and_another_one_finds_the_stored_state(fake, s
 
 def test_who_comes_late_for_the_next_part_is_not_judged_again(fake, study, researcher):
     fake.mode(signing="on")
-    first, _second = studies.plan(study, 1, researcher)
+    first, _second = drafts.plan(study, 1, researcher)
     study.prolific_studies.update(signed=True)
     first.refresh_from_db()
     studies.create(first, HOST)
@@ -100,7 +100,7 @@ def test_only_the_field_of_this_door_and_of_these_hours_stands_for_the_signature
         other = factories.make_study(
             researcher, factories.make_task(name="other"), shots=[2], currency="GBP"
         )
-        (door,) = studies.plan(other, 0, researcher)
+        (door,) = drafts.plan(other, 0, researcher)
         studies.create(door, HOST)
     assert start_late(fake, signed, found, ticket, door).status_code == 403
     assert not Participation.objects.exists()
@@ -297,7 +297,7 @@ def test_who_is_not_confirmed_is_flagged_and_not_paid_until_a_payer_says_so(
         other = factories.make_study(
             researcher, factories.make_task(name="other"), shots=[2], currency="GBP"
         )
-        (elsewhere,) = studies.plan(other, 0, researcher)
+        (elsewhere,) = drafts.plan(other, 0, researcher)
         studies.create(elsewhere, HOST)
         session = fake.arrive(elsewhere.external_id, IDA)["session_id"]
     Client().post(plain(published, IDA, session))
@@ -322,7 +322,7 @@ def test_who_is_not_confirmed_is_flagged_and_not_paid_until_a_payer_says_so(
 
 def in_two_parts(study, researcher):
     """Its two studies on Prolific, created there one after the other."""
-    studies.plan(study, 1, researcher)
+    drafts.plan(study, 1, researcher)
     for part in (1, 2):
         studies.create(study.prolific_studies.get(part=part), HOST)
     return study.prolific_studies.order_by("part")

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from annotation.models import Study
 from annotation.money import budget
-from annotation.platforms.prolific import places, studies, sync
+from annotation.platforms.prolific import drafts, places, studies, sync
 from annotation.recruitment import consent, expiry
 from annotation.study import lifecycle
 from tests import factories
@@ -36,7 +36,7 @@ def two(fake, study, researcher):
         researcher, factories.make_task(name="other"), shots=[2, 4], currency="GBP",
         hourly_rate=60, estimated_minutes=10,
     )  # fmt: skip
-    for draft in studies.plan(made, 0, researcher):
+    for draft in drafts.plan(made, 0, researcher):
         studies.create(draft, HOST)
     return list(made.prolific_studies.all())
 
@@ -61,7 +61,7 @@ def test_adding_seats_of_a_study_on_prolific_needs_the_permission_to_spend(
 
 
 def test_seats_of_a_study_that_is_only_drafted_there_cost_nothing_yet(ada, researcher, study):
-    studies.plan(study, 0, researcher)
+    drafts.plan(study, 0, researcher)
     address = reverse("seats", args=[study.name])
     reply = ada.post(address, {"scenario": study.scenarios.get().pk, "number": "3"})
     assert reply.status_code == 302
@@ -171,9 +171,9 @@ def test_drafts_that_together_are_above_the_budget_are_not_published(
         currency="GBP", hourly_rate=60, estimated_minutes=10, max_paid_hours="0.5",
         budget=Decimal(30),
     )  # fmt: skip
-    drafts = studies.plan(made, 0, researcher)
+    planned = drafts.plan(made, 0, researcher)
     made.prolific_studies.update(reward_cents=CAP * 100)  # each alone is the whole budget
-    for draft in drafts:
+    for draft in planned:
         address = reverse("prolific_study", args=[made.name, draft.pk])
         reply = ada.post(address, {"action": "publish"})
         assert reply.status_code == 409

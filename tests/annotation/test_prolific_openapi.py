@@ -14,7 +14,7 @@ from django.urls import resolve
 
 from annotation.models import Participation
 from annotation.money import ledger, payout
-from annotation.platforms.prolific import review, studies, sync
+from annotation.platforms.prolific import drafts, review, studies, sync
 from annotation.recruitment import consent
 from annotation.simulation.fake_prolific.platform import FakeProlific
 from annotation.simulation.fake_prolific.site import URLS, Server
@@ -152,7 +152,7 @@ def our_flow(fake, researcher):
     """Everything that Handful asks of Prolific, in the order of a study."""
     call_command("subscribe_prolific", "https://handful.example", stdout=None)
     study = make_study(researcher, "whole")
-    studies.plan(study, 0, researcher)
+    drafts.plan(study, 0, researcher)
     study.prolific_studies.update(signed=False)
     whole = study.prolific_studies.get()
     studies.create(whole, "http://testserver")
@@ -168,7 +168,7 @@ def our_flow(fake, researcher):
     sync.sync(study)
     payout.pay_all(study, None)
     parts = make_study(researcher, "parts")
-    studies.plan(parts, 1, researcher)
+    drafts.plan(parts, 1, researcher)
     parts.prolific_studies.update(signed=False)
     for part in (1, 2):
         studies.create(parts.prolific_studies.get(part=part), "http://testserver")

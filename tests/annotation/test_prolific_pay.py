@@ -14,7 +14,7 @@ from annotation.models import (
 from annotation.money import ledger as pay
 from annotation.money import payout
 from annotation.platforms.prolific import client as prolific_client
-from annotation.platforms.prolific import studies, sync
+from annotation.platforms.prolific import drafts, studies, sync
 from annotation.platforms.prolific.client import ProlificError
 from annotation.steps import training_step
 from tests import factories
@@ -197,7 +197,7 @@ def test_a_further_task_is_paid_through_the_submission_that_it_came_from(fake, r
         "tasks_per_worker": 2,
     }
     study = factories.make_study(researcher, *tasks, **fields)
-    for draft in studies.plan(study, 0, researcher):
+    for draft in drafts.plan(study, 0, researcher):
         studies.create(draft, HOST)
     first = study.prolific_studies.first()
     session, seat = arrive(fake, first)

@@ -10,7 +10,7 @@ from django.urls import reverse
 from annotation.models import Participation
 from annotation.money import payout
 from annotation.platforms.prolific import client as prolific_client
-from annotation.platforms.prolific import review, studies, sync
+from annotation.platforms.prolific import drafts, review, studies, sync
 from annotation.platforms.prolific.client import ProlificError
 from annotation.steps import attention_checks, training_step
 from tests import factories
@@ -31,7 +31,7 @@ def make_study(researcher, **fields):
 @pytest.mark.parametrize("minutes", [1, 2, 3, 4, 60, 664, 692])
 def test_the_longest_time_is_never_below_what_prolific_takes(fake, researcher, minutes):
     study = make_study(researcher, estimated_minutes=minutes)
-    (draft,) = studies.plan(study, 0, researcher)
+    (draft,) = drafts.plan(study, 0, researcher)
     least = math.ceil(2 + 2 * minutes + 2 * math.sqrt(minutes))
     assert least <= draft.max_minutes < 24 * 60
     studies.create(draft, HOST)
@@ -43,15 +43,15 @@ def test_what_takes_a_day_is_drafted_in_parts_or_not_at_all(fake, researcher, ad
     reply = ada.post(reverse("prolific_plan", args=[study.name]), {"annotation_parts": "0"})
     assert reply.status_code == 409
     assert "less than a day" in reply.content.decode()
-    assert len(studies.plan(study, 2, researcher)) == 3
+    assert len(drafts.plan(study, 2, researcher)) == 3
 
 
 def test_a_longest_time_that_is_too_short_is_refused_with_its_bounds(fake, study, researcher):
-    (draft,) = studies.plan(study, 0, researcher)
-    with pytest.raises(studies.PlanError, match="is 29 to 1439 minutes"):
-        studies.change(draft, {"max_minutes": 28})
-    with pytest.raises(studies.PlanError, match="less than a day"):
-        studies.change(draft, {"minutes": 693, "max_minutes": 1439, "reward_cents": 10**6})
+    (draft,) = drafts.plan(study, 0, researcher)
+    with pytest.raises(drafts.PlanError, match="is 29 to 1439 minutes"):
+        drafts.change(draft, {"max_minutes": 28})
+    with pytest.raises(drafts.PlanError, match="less than a day"):
+        drafts.change(draft, {"minutes": 693, "max_minutes": 1439, "reward_cents": 10**6})
 
 
 # Pay ---------------------------------------------------------------------------------------------
@@ -59,19 +59,19 @@ def test_a_longest_time_that_is_too_short_is_refused_with_its_bounds(fake, study
 
 def test_less_than_prolifics_minimum_is_neither_saved_nor_created(fake, researcher):
     study = make_study(researcher, hourly_rate=1, estimated_minutes=60)
-    (draft,) = studies.plan(study, 0, researcher)
-    with pytest.raises(studies.PlanError, match=r"at least 6.00 GBP an hour, so 6.00"):
+    (draft,) = drafts.plan(study, 0, researcher)
+    with pytest.raises(drafts.PlanError, match=r"at least 6.00 GBP an hour, so 6.00"):
         studies.create(draft, HOST)
     assert fake.studies() == []
     assert studies.ProlificStudy.objects.get().status == "not created"
-    with pytest.raises(studies.PlanError, match="at least"):
-        studies.change(draft, {"reward_cents": 599})
-    studies.change(draft, {"reward_cents": 600})
+    with pytest.raises(drafts.PlanError, match="at least"):
+        drafts.change(draft, {"reward_cents": 599})
+    drafts.change(draft, {"reward_cents": 600})
 
 
 def test_the_minimum_that_prolific_says_today_counts_where_it_is_higher(fake, researcher):
     study = make_study(researcher, hourly_rate=6, estimated_minutes=60)
-    (draft,) = studies.plan(study, 0, researcher)
+    (draft,) = drafts.plan(study, 0, researcher)
 
     class Dearer(prolific_client.Client):
         """Prolific has raised what it asks for."""
@@ -79,15 +79,15 @@ def test_the_minimum_that_prolific_says_today_counts_where_it_is_higher(fake, re
         def minimum_hourly(self, workspace, currency):
             return super().minimum_hourly(workspace, currency) + 300
 
-    with pytest.raises(studies.PlanError, match=r"at least \d+.00 GBP an hour"):
+    with pytest.raises(drafts.PlanError, match=r"at least \d+.00 GBP an hour"):
         studies.create(draft, HOST, Dearer())
 
 
 def test_a_reward_for_being_screened_out_is_above_prolifics_least(fake, study, researcher):
-    (draft,) = studies.plan(study, 0, researcher)
-    with pytest.raises(studies.PlanError, match="at least 0.10 GBP"):
-        studies.change(draft, {"screen_out_cents": 9})
-    studies.change(draft, {"screen_out_cents": 0})
+    (draft,) = drafts.plan(study, 0, researcher)
+    with pytest.raises(drafts.PlanError, match="at least 0.10 GBP"):
+        drafts.change(draft, {"screen_out_cents": 9})
+    drafts.change(draft, {"screen_out_cents": 0})
 
 
 def test_a_study_in_another_currency_than_the_account_is_not_drafted(fake, researcher, ada):
@@ -99,17 +99,17 @@ def test_a_study_in_another_currency_than_the_account_is_not_drafted(fake, resea
 
 
 def test_the_currency_is_compared_again_when_the_study_is_created(fake, study, researcher):
-    (draft,) = studies.plan(study, 0, researcher)
+    (draft,) = drafts.plan(study, 0, researcher)
     fake.mode(currency="USD")
-    with pytest.raises(studies.PlanError, match="pays in USD, this study in GBP"):
+    with pytest.raises(drafts.PlanError, match="pays in USD, this study in GBP"):
         studies.create(draft, HOST)
     assert fake.studies() == []
 
 
 def test_a_currency_unknown_to_prolific_is_refused_without_a_request(researcher):
     study = make_study(researcher, currency="EUR")
-    with pytest.raises(studies.PlanError, match="GBP or USD"):
-        studies.plan(study, 0, researcher)
+    with pytest.raises(drafts.PlanError, match="GBP or USD"):
+        drafts.plan(study, 0, researcher)
 
 
 # Workspace and project ---------------------------------------------------------------------------
@@ -120,7 +120,7 @@ def test_a_study_and_its_groups_are_in_the_workspace_and_project_that_were_chose
 ):
     workspace = fake.first_workspace
     made = fake.create_project(workspace, {"title": "Second"})
-    (draft,) = studies.plan(study, 0, researcher)
+    (draft,) = drafts.plan(study, 0, researcher)
     with pytest.raises(ProlificError, match=r"set PROLIFIC_PROJECT to one of .*Second"):
         studies.create(draft, HOST)
     settings.PROLIFIC_WORKSPACE, settings.PROLIFIC_PROJECT = workspace, made["id"]
@@ -132,7 +132,7 @@ def test_a_study_and_its_groups_are_in_the_workspace_and_project_that_were_chose
 
 
 def test_a_workspace_invisible_to_the_token_is_reported(fake, study, researcher, settings):
-    (draft,) = studies.plan(study, 0, researcher)
+    (draft,) = drafts.plan(study, 0, researcher)
     settings.PROLIFIC_WORKSPACE = "nonsense"
     with pytest.raises(ProlificError, match="PROLIFIC_WORKSPACE is nonsense, which your token"):
         studies.create(draft, HOST)
@@ -146,7 +146,7 @@ def test_without_paid_screen_outs_the_page_says_what_to_do_and_drafts_anew(
 ):
     fake.mode(screen_out=False)
     factories.may_spend(researcher)
-    (draft,) = studies.plan(study, 0, researcher)
+    (draft,) = drafts.plan(study, 0, researcher)
     form = reverse("prolific_study", args=[study.name, draft.pk])
     reply = ada.post(form, {"action": "publish"}).content.decode()
     assert "set that reward to 0" in reply
@@ -155,14 +155,14 @@ def test_without_paid_screen_outs_the_page_says_what_to_do_and_drafts_anew(
     assert [one.part for one in study.prolific_studies.all()] == [1, 2]
     for part in (1, 2):
         studies.create(study.prolific_studies.get(part=part), HOST)
-    with pytest.raises(studies.PlanError, match="already been drafted"):
-        studies.plan(study, 0, researcher)
+    with pytest.raises(drafts.PlanError, match="already been drafted"):
+        drafts.plan(study, 0, researcher)
 
 
 def test_without_paid_screen_outs_a_reward_of_zero_is_paid_by_bonus(fake, study, researcher):
     fake.mode(screen_out=False)
-    (draft,) = studies.plan(study, 0, researcher)
-    studies.change(draft, {"screen_out_cents": 0})
+    (draft,) = drafts.plan(study, 0, researcher)
+    drafts.change(draft, {"screen_out_cents": 0})
     studies.create(draft, HOST)
     session, seat = arrive(fake, draft)
     begin(seat)
@@ -176,11 +176,11 @@ def test_without_paid_screen_outs_a_reward_of_zero_is_paid_by_bonus(fake, study,
 
 
 def test_without_signed_addresses_the_refusal_says_which_tick_to_take_away(fake, study, researcher):
-    (draft,) = studies.plan(study, 0, researcher)
-    studies.change(draft, {"signed": True})
+    (draft,) = drafts.plan(study, 0, researcher)
+    drafts.change(draft, {"signed": True})
     with pytest.raises(ProlificError, match="clear that checkbox"):
         studies.create(draft, HOST)
-    studies.change(draft, {"signed": False})
+    drafts.change(draft, {"signed": False})
     studies.create(draft, HOST)
 
 
@@ -315,7 +315,7 @@ def test_who_answered_everything_is_not_rejected_for_no_answers(fake, published,
 
 def test_who_is_screened_out_is_never_rejected(fake, researcher, ada):
     study = make_study(researcher, qualification="minimum", qualification_threshold=50)
-    first, _second = studies.plan(study, 1, researcher)
+    first, _second = drafts.plan(study, 1, researcher)
     studies.create(first, HOST)
     session, seat = arrive(fake, first)
     begin(seat)

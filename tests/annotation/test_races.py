@@ -34,6 +34,7 @@ from annotation.models import (
 )
 from annotation.money import budget
 from annotation.pages.worker import start_limit
+from annotation.platforms.prolific import drafts
 from annotation.platforms.prolific import studies as prolific_studies
 from annotation.platforms.prolific.client import Client as Prolific
 from annotation.recruitment import consent, expiry, refusals
@@ -627,7 +628,7 @@ def publish_at_once(study, researcher) -> tuple[list[object], list[str]]:
 
     Each looks up what Prolific demands before it creates anything, which takes its time.
     """
-    (draft,) = prolific_studies.plan(study, 0, researcher)
+    (draft,) = drafts.plan(study, 0, researcher)
     created = []
 
     class Counting(Prolific):
@@ -636,9 +637,9 @@ def publish_at_once(study, researcher) -> tuple[list[object], list[str]]:
             created.append(answer["id"])
             return answer
 
-    drafts = [ProlificStudy.objects.get(pk=draft.pk) for _click in range(THREADS)]
+    copies = [ProlificStudy.objects.get(pk=draft.pk) for _click in range(THREADS)]
     results = race(
-        [partial(prolific_studies.create, one, "http://testserver", Counting()) for one in drafts]
+        [partial(prolific_studies.create, one, "http://testserver", Counting()) for one in copies]
     )
     return results, created
 
@@ -653,7 +654,7 @@ def on_prolific(researcher, fake):
 def test_of_many_clicks_on_publish_at_once_one_creates_the_study(on_prolific, researcher):
     results, created = publish_at_once(on_prolific, researcher)
     assert len(created) == 1
-    refused = [one for one in results if isinstance(one, prolific_studies.PlanError)]
+    refused = [one for one in results if isinstance(one, drafts.PlanError)]
     assert (results.count(None), len(refused)) == (1, THREADS - 1)
     assert on_prolific.prolific_studies.get().external_id == created[0]
 

@@ -16,7 +16,7 @@ from django.utils import timezone
 from annotation.models import Answer, DeclinedOffer, Panel, Participation, Study, Worker
 from annotation.monitoring import progress
 from annotation.platforms import personal_links
-from annotation.platforms.prolific import studies
+from annotation.platforms.prolific import drafts, studies
 from annotation.recruitment import consent, expiry
 from annotation.steps import training_step
 from tests import factories
@@ -73,7 +73,7 @@ def test_abandoned_seats_are_offered_and_assigned_to_the_next_arrival(study):
 
 def test_everybody_who_looks_counts_abandoned_seats_as_free(ada, study, sona):
     link, *_others = personal_links.make(study, "Ida\nBo")
-    (draft,) = studies.plan(study, 0, study.owner)
+    (draft,) = drafts.plan(study, 0, study.owner)
     for _ in range(3):
         start(study.link_code)
     assert "<button" not in landing(link.code) + landing(sona.code, query="?survey_code=1")

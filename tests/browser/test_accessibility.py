@@ -10,7 +10,7 @@ from playwright.sync_api import Error, expect
 from analysis.tables import resampling
 from annotation.models import Panel, Participation, Study
 from annotation.money import ledger, payout
-from annotation.platforms.prolific import studies
+from annotation.platforms.prolific import drafts
 from annotation.recruitment import consent as consent_step
 from annotation.steps import qualification, training_step, withdrawal
 from tasks import jobs, uploads
@@ -318,7 +318,7 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher, settings, 
     panel = Panel.objects.create(study=study, name="SONA", id_parameter="id")
     ledger.add_bonus(study.participations.first(), 150, "thanks", researcher)
     payout.prepare(study, researcher)
-    studies.plan(study, 1, researcher)
+    drafts.plan(study, 1, researcher)
     waiting = decided_on(researcher)
     predicted = factories.prediction_lines(task)
     upload = prediction_store.PredictionUpload("toy_0.jsonl", predicted, task, 0, None)

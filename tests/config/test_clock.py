@@ -12,7 +12,7 @@ from django.utils import timezone
 from analysis.export import verify
 from annotation.models import Answer, Participation, PaymentBatch
 from annotation.money import ledger, payout
-from annotation.platforms.prolific import studies
+from annotation.platforms.prolific import drafts, studies
 from annotation.platforms.prolific.client import ProlificError
 from tasks import jobs
 from tasks.models import Job
@@ -86,7 +86,7 @@ def begun(fake, researcher):
         researcher, factories.make_task(name="paid"), shots=[2], annotators=2, currency="GBP",
         hourly_rate=60, estimated_minutes=10,
     )  # fmt: skip
-    (draft,) = studies.plan(on_prolific, 0, researcher)
+    (draft,) = drafts.plan(on_prolific, 0, researcher)
     studies.create(draft, HOST)
     ledger.add_bonus(complete(fake, draft), 100, "thanks", None)
     payout.prepare(on_prolific, None)

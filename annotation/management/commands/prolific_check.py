@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlsplit
 import jwt
 from django.core.management.base import BaseCommand, CommandError
 
-from annotation.platforms.prolific import studies
+from annotation.platforms.prolific import drafts
 from annotation.platforms.prolific.client import Client, ProlificError, status_of
 from annotation.platforms.prolific.rows import Row
 
@@ -109,7 +109,7 @@ class Command(BaseCommand):
 
     def _draft(self, client: Client, project: str) -> None:
         """What creation accepts: a longest time that is too short, signing, a paid screen-out."""
-        shortest = studies.shortest_maximum(ESTIMATE)
+        shortest = drafts.shortest_maximum(ESTIMATE)
         with self._created(client, project, maximum_allowed_time=shortest) as made:
             self._say(f"longest time of {shortest} minutes", made["maximum_allowed_time"])
         with self._created(client, project, maximum_allowed_time=shortest - 2) as made:
@@ -156,7 +156,7 @@ def _study(project: str) -> dict[str, Any]:
         "completion_codes": [_code("CHECKDONE", "MANUALLY_REVIEW")],
         "total_available_places": 1,
         "estimated_completion_time": ESTIMATE,
-        "maximum_allowed_time": studies.shortest_maximum(ESTIMATE),
+        "maximum_allowed_time": drafts.shortest_maximum(ESTIMATE),
         "reward": 100,
         "device_compatibility": ["desktop"],
         "peripheral_requirements": [],

@@ -15,7 +15,7 @@ from annotation.money import budget, ledger
 from annotation.pages.fields import OnPage, by_key
 from annotation.pages.researcher.forms.platforms import DraftForm, PanelForm, PlanForm
 from annotation.platforms import panel
-from annotation.platforms.prolific import studies
+from annotation.platforms.prolific import drafts, studies
 from annotation.platforms.prolific.client import ProlificError
 from annotation.platforms.prolific.places import start_by_hand
 from annotation.platforms.prolific.sync import sync
@@ -125,8 +125,8 @@ def prolific_plan(request: HttpRequest, name: str) -> HttpResponse:
     if not form.is_valid():
         return _page(request, study, form)
     try:
-        studies.plan(study, form.cleaned_data["annotation_parts"], request.user)
-    except studies.PlanError as error:
+        drafts.plan(study, form.cleaned_data["annotation_parts"], request.user)
+    except drafts.PlanError as error:
         return _page(request, study, problem=str(error), status=409)
     return redirect("platforms", study.name)
 
@@ -149,7 +149,7 @@ def prolific_study(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         else:
             start_by_hand(draft)
             messages.success(request, f"{draft.name} was restarted on Prolific.")
-    except (studies.PlanError, budget.BudgetError, ProlificError) as error:
+    except (drafts.PlanError, budget.BudgetError, ProlificError) as error:
         return _page(request, study, problem=str(error), status=409)
     return redirect("platforms", study.name)
 
@@ -159,8 +159,8 @@ def _change(request: HttpRequest, study: Study, draft: ProlificStudy) -> HttpRes
     if not form.is_valid():
         return _page(request, study, form, draft)
     try:
-        studies.change(draft, form.values())
-    except studies.PlanError as error:
+        drafts.change(draft, form.values())
+    except drafts.PlanError as error:
         if draft.external_id:
             return _page(request, study, problem=str(error), status=409)
         form.add_error(error.field, str(error))

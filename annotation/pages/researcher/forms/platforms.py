@@ -74,7 +74,7 @@ class PlanForm(PageForm):
 
 
 class DraftForm(PageForm):
-    """What a draft will ask of Prolific; platforms/prolific/studies.py holds the rules."""
+    """What a draft will ask of Prolific; platforms/prolific/drafts.py holds the rules."""
 
     key = "draft"
     name = forms.CharField(label="Name that people see", max_length=120)
