@@ -8,10 +8,12 @@ from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
+from django.contrib.auth.models import User
 from django.core import signing
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
+from django_htmx.middleware import HtmxDetails
 
 from annotation.models import Kind, Participation, Status, Study
 from annotation.platforms import registry
@@ -26,6 +28,18 @@ TICKET_SALT = "annotation.arrival"
 # Long enough to read the landing page and be called away; an address that was copied is worth
 # nothing a few hours later, and a platform holds a place no longer before the work begins.
 TICKET_AGE = 2 * 3600  # seconds
+
+
+class PageRequest(HttpRequest):
+    """A request as our middleware hands it on."""
+
+    htmx: HtmxDetails
+
+
+class ResearcherRequest(PageRequest):
+    """A request of a researcher who is signed in: what views behind `login_required` get."""
+
+    user: User
 
 
 ENDED = (Status.COMPLETED, Status.SCREENED_OUT, Status.WITHDRAWN, Status.REJECTED)

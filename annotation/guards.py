@@ -12,7 +12,7 @@ migrate, and a system check compares what stands, definition by definition.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from django.core.checks import CheckMessage, Error, Tags, register
@@ -323,7 +323,9 @@ def _sentence(name: str) -> str:
 
 
 @register(Tags.database)
-def answers_are_guarded(databases: list[str] | None, **_kwargs: Any) -> list[CheckMessage]:
+def answers_are_guarded(
+    *, databases: Sequence[str] | None = None, **_kwargs: Any
+) -> list[CheckMessage]:
     """System check: every guard stands, as it is defined here. `check --database default`."""
     return [
         Error(_sentence(name), id="annotation.E001")

@@ -5,6 +5,7 @@ IDENTITY_KEY hardly anybody can be paid. Neither would be noticed, so a server d
 one.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
@@ -81,7 +82,9 @@ def _has_table() -> bool:
 
 
 @register(Tags.database)
-def keys_fit_the_data(databases: list[str] | None, **_kwargs: Any) -> list[CheckMessage]:
+def keys_fit_the_data(
+    *, databases: Sequence[str] | None = None, **_kwargs: Any
+) -> list[CheckMessage]:
     """System check: `manage.py check --database default`, and every migrate."""
     if "default" not in (databases or []) or not _has_table():
         return []

@@ -7,7 +7,7 @@ from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.exceptions import ValidationError
 from django.db.models import Count
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -16,7 +16,7 @@ from analysis.pages.common import chosen_kind
 from analysis.pages.forms import UploadForm
 from analysis.tables import columns, differences, models_columns, performance, published
 from analysis.tables import models as model_tables
-from annotation.access import own_model, predictions_job_of, study_of
+from annotation.access import ResearcherRequest, own_model, predictions_job_of, study_of
 from annotation.models import Kind
 from tasks import checking, uploads
 from tasks.columns import cells, on_page
@@ -32,7 +32,7 @@ SHOWN = 20  # examples where human and model differ most
 @uploads.takes_files(uploads.MAX_BYTES)
 @login_required
 @require_http_methods(["GET", "POST"])
-def models(request: HttpRequest) -> HttpResponse:
+def models(request: ResearcherRequest) -> HttpResponse:
     """GET lists the models; POST stores an upload, all of it or nothing."""
     if request.method == "POST":
         form = UploadForm(request.POST, request.FILES)
@@ -48,7 +48,7 @@ def models(request: HttpRequest) -> HttpResponse:
     return render(request, "researcher/models.html", context, status=422 if form.is_bound else 200)
 
 
-def _taken(form: UploadForm, request: HttpRequest) -> str:
+def _taken(form: UploadForm, request: ResearcherRequest) -> str:
     """Where a valid form leads: to the model, or to the job of a large upload.
 
     Nothing is stored, and errors stand at the form's fields, if it does not do: then "".
@@ -71,14 +71,14 @@ def _taken(form: UploadForm, request: HttpRequest) -> str:
     return ""
 
 
-def _begun(data: dict[str, Any], request: HttpRequest, details: dict[str, Any]) -> str:
+def _begun(data: dict[str, Any], request: ResearcherRequest, details: dict[str, Any]) -> str:
     job = prediction_upload.begin(data["name"], data["uploads"], request.user, **details)
     return reverse("model_upload", args=[job.pk])
 
 
 @login_required
 @require_GET
-def model_upload(request: HttpRequest, pk: int) -> HttpResponse:
+def model_upload(request: ResearcherRequest, pk: int) -> HttpResponse:
     """The progress and the result of a large upload."""
     job = predictions_job_of(request, pk)
     outcome = prediction_upload.outcome(job) if job.is_done else {}
@@ -88,21 +88,21 @@ def model_upload(request: HttpRequest, pk: int) -> HttpResponse:
 
 @login_required
 @require_POST
-def model_upload_run(request: HttpRequest, pk: int) -> HttpResponse:
+def model_upload_run(request: ResearcherRequest, pk: int) -> HttpResponse:
     """Run a chunk of that job."""
     return poll(request, predictions_job_of(request, pk), reverse("model_upload", args=[pk]))
 
 
 @login_required
 @require_GET
-def models_file(request: HttpRequest) -> HttpResponse:
+def models_file(request: ResearcherRequest) -> HttpResponse:
     """Every model's scores: one row per model, task version and shots."""
     return _model_scores(PredictionFile.objects.all(), "models.csv")
 
 
 @login_required
 @require_GET
-def model(request: HttpRequest, name: str) -> HttpResponse:
+def model(request: ResearcherRequest, name: str) -> HttpResponse:
     """One model: what it is, its scores, its files."""
     language_model = get_object_or_404(
         LanguageModel.objects.select_related("uploaded_by"), name=name
@@ -125,7 +125,7 @@ def model(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_GET
-def model_file(request: HttpRequest, name: str) -> HttpResponse:
+def model_file(request: ResearcherRequest, name: str) -> HttpResponse:
     language_model = get_object_or_404(LanguageModel, name=name)
     return _model_scores(language_model.files.all(), f"{language_model.name}-scores.csv")
 
@@ -137,7 +137,7 @@ def _model_scores(files, filename: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def delete_file(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def delete_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     """Delete one's own file of predictions, so that another can take its place."""
     file = get_object_or_404(own_model(request, name).files, pk=pk)
     file.delete()
@@ -147,7 +147,7 @@ def delete_file(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 @login_required
 @require_POST
-def delete_model(request: HttpRequest, name: str) -> HttpResponse:
+def delete_model(request: ResearcherRequest, name: str) -> HttpResponse:
     """Delete one's own model once it has no file."""
     language_model = own_model(request, name)
     if language_model.files.exists():
@@ -163,7 +163,7 @@ def delete_model(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_GET
-def study_models(request: HttpRequest, name: str) -> HttpResponse:
+def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
     """Humans of this study, uploaded models and published figures; where they differ most."""
     study = study_of(request, name, "read")
     kinds = performance.kinds(study)
@@ -202,7 +202,7 @@ def study_models(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_GET
-def study_models_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
+def study_models_file(request: ResearcherRequest, name: str, table: str) -> HttpResponse:
     """One of the page's tables as CSV, with all digits."""
     study = study_of(request, name, "read")
     kind = chosen_kind(request, performance.kinds(study))
@@ -224,7 +224,9 @@ def study_models_file(request: HttpRequest, name: str, table: str) -> HttpRespon
     return download(columns.as_csv(shown, rows, with_kind), f"{study.name}-models-{table}.csv")
 
 
-def _chosen(request: HttpRequest, pairings: list[differences.Difference]) -> differences.Difference:
+def _chosen(
+    request: ResearcherRequest, pairings: list[differences.Difference]
+) -> differences.Difference:
     """The pairing whose examples are asked for; the first where none is."""
     wanted = request.GET.get("pair")
     chosen = next((pairing for pairing in pairings if wanted in (None, pairing.key)), None)

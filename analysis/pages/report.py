@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import FileResponse, Http404, HttpRequest, HttpResponse
+from django.http import FileResponse, Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from analysis.documents import blocks, preregistration, report, wording
 from analysis.export import bundle_job
 from analysis.pages.forms import AnswersForm
-from annotation.access import study_of
+from annotation.access import ResearcherRequest, study_of
 from annotation.models import Study
 from annotation.monitoring import report_answers
 from annotation.pages.fields import is_shown_again
@@ -25,7 +25,7 @@ MARKDOWN = "text/markdown; charset=utf-8"
 
 @login_required
 @require_GET
-def preregistration_page(request: HttpRequest, name: str) -> HttpResponse:
+def preregistration_page(request: ResearcherRequest, name: str) -> HttpResponse:
     """The frozen design in words; a draft says that opening makes it."""
     study = study_of(request, name, "read")
     context = {"study": study, "document": preregistration.for_study(study)}
@@ -34,7 +34,7 @@ def preregistration_page(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_GET
-def preregistration_file(request: HttpRequest, name: str) -> HttpResponse:
+def preregistration_file(request: ResearcherRequest, name: str) -> HttpResponse:
     """The same as Markdown."""
     document = preregistration.for_study(study_of(request, name, "read"))
     if document is None:
@@ -45,7 +45,7 @@ def preregistration_file(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def report_page(request: HttpRequest, name: str) -> HttpResponse:
+def report_page(request: ResearcherRequest, name: str) -> HttpResponse:
     """GET shows the report; POST stores the answers to its checklist (owners alone)."""
     if request.method == "GET":
         return _report(request, study_of(request, name, "read"))
@@ -68,7 +68,7 @@ def report_page(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _report(
-    request: HttpRequest,
+    request: ResearcherRequest,
     study: Study,
     answers: Mapping[str, str] | None = None,
     *,
@@ -95,7 +95,7 @@ def _report(
 
 @login_required
 @require_GET
-def report_file(request: HttpRequest, name: str) -> HttpResponse:
+def report_file(request: ResearcherRequest, name: str) -> HttpResponse:
     """The same as Markdown."""
     document = report.for_study(study_of(request, name, "read"))
     if document is None:
@@ -103,7 +103,7 @@ def report_file(request: HttpRequest, name: str) -> HttpResponse:
     return download(blocks.as_markdown(document), f"{name}-report.md", MARKDOWN)
 
 
-def _opened(request: HttpRequest, name: str) -> Study:
+def _opened(request: ResearcherRequest, name: str) -> Study:
     """The study to release; a draft has nothing to release."""
     study = study_of(request, name, "read")
     if study.is_draft:
@@ -113,7 +113,7 @@ def _opened(request: HttpRequest, name: str) -> Study:
 
 @login_required
 @require_GET
-def release_page(request: HttpRequest, name: str) -> HttpResponse:
+def release_page(request: ResearcherRequest, name: str) -> HttpResponse:
     """The bundle: to prepare, being prepared, or ready, and whether the study has changed since."""
     study = _opened(request, name)
     job = bundle_job.job_of(study)
@@ -130,7 +130,7 @@ def release_page(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def release_prepare(request: HttpRequest, name: str) -> HttpResponse:
+def release_prepare(request: ResearcherRequest, name: str) -> HttpResponse:
     """Begin to make the bundle, unless somebody is at it or the one that is there still holds."""
     study = _opened(request, name)
     bundle_job.prepare(study, request.user)
@@ -139,7 +139,7 @@ def release_prepare(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def release_run(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def release_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     """A part of that job; where it was dropped meanwhile, the page says what there is now."""
     study = _opened(request, name)
     address = reverse("release", args=[study.name])
@@ -151,7 +151,7 @@ def release_run(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 @login_required
 @require_GET
-def release_zip(request: HttpRequest, name: str) -> HttpResponseBase:
+def release_zip(request: ResearcherRequest, name: str) -> HttpResponseBase:
     """The bundle that is ready; where there is none, the page that prepares it."""
     study = _opened(request, name)
     archive = bundle_job.archive_of(bundle_job.job_of(study))

@@ -60,7 +60,7 @@ class Turn(models.Model):
     def prime_empty_relations(self) -> None:
         """Spare the database the question for what a turn just shown cannot have."""
         for name in ("answer", "activity"):
-            self._meta.get_field(name).set_cached_value(self, None)
+            self._meta.get_field(name).set_cached_value(self, None)  # type: ignore[union-attr]  # a reverse one-to-one has it
 
     def active_until(self, moment: datetime, cutoff: timedelta) -> timedelta:
         """Time worked on this example up to that moment (docs/statistics.md#active-time).

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
 from annotation.models.answers import LONGEST_COUNTED_GAP, Turn
@@ -91,7 +92,8 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
 
     def at_work(self, now: datetime) -> "ParticipationQuerySet":
         """Live ones whose worker gave a sign of work within AT_WORK_WITHIN."""
-        return self.live().with_last_active().filter(last_active_at__gte=now - AT_WORK_WITHIN)
+        since = now - AT_WORK_WITHIN
+        return self.live().with_last_active().filter(last_active_at__gte=since)  # type: ignore[misc]  # annotated
 
     def idle(self, now: datetime, study: Study) -> "ParticipationQuerySet":
         """Live ones of that study whose worker has done nothing for longer than they may.
@@ -114,16 +116,16 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         )
 
 
-def _latest(*of_turn: str) -> models.functions.Greatest:
+def _latest(*of_turn: str) -> Greatest:
     """The first of these times of the latest turn that there is, or consent, arrival, return."""
     latest = Turn.objects.filter(participation=models.OuterRef("pk")).order_by("-pk")
-    last_done = models.functions.Coalesce(
+    last_done = Coalesce(
         *(models.Subquery(latest.values(name)[:1]) for name in of_turn),
         F("consented_at"),
         F("arrived_at"),
     )
-    came = models.functions.Coalesce(F("returned_at"), F("arrived_at"))
-    return models.functions.Greatest(last_done, came)
+    came = Coalesce(F("returned_at"), F("arrived_at"))
+    return Greatest(last_done, came)
 
 
 class Participation(models.Model):
@@ -265,8 +267,8 @@ class Participation(models.Model):
 
     def worked_before_first(self, moment: datetime) -> timedelta:
         """Time from arrival over consent and questions to the instructions, absences left out."""
-        marks = [self.arrived_at, self.consented_at, self.comprehended_at, moment]
-        marks = [mark for mark in marks if mark is not None]
+        dates = [self.arrived_at, self.consented_at, self.comprehended_at, moment]
+        marks = [date for date in dates if date is not None]
         gaps = (later - earlier for earlier, later in itertools.pairwise(marks))
         # Clocks of two servers differ, and are set back: no gap takes time away.
         return sum((min(max(gap, timedelta()), LONGEST_COUNTED_GAP) for gap in gaps), timedelta())

@@ -95,6 +95,12 @@ class ProlificStudy(models.Model):
     def __str__(self) -> str:
         return self.name
 
+    @property
+    def id_there(self) -> str:
+        """Prolific's id of a study that was created there."""
+        assert self.external_id is not None
+        return self.external_id
+
 
 class Submission(models.Model):
     """What a platform calls one person's work on one of its studies.

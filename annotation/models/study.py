@@ -4,8 +4,10 @@ import secrets
 from datetime import timedelta
 from decimal import Decimal
 from functools import partial
+from typing import TYPE_CHECKING
 
 from django.conf import settings
+from django.contrib.auth.models import User
 from django.core.exceptions import ObjectDoesNotExist
 from django.core.validators import MaxValueValidator, MinValueValidator, RegexValidator
 from django.db import models
@@ -106,7 +108,7 @@ class StudyQuerySet(models.QuerySet["Study"]):
         """
         return self.select_for_update(no_key=True)
 
-    def visible_to(self, user, right: str = "see") -> "StudyQuerySet":
+    def visible_to(self, user: User, right: str = "see") -> "StudyQuerySet":
         """The studies in which this researcher has that right, each with their `role`."""
         member = Member.objects.filter(study=models.OuterRef("pk"), user=user)
         role = models.Case(
@@ -284,6 +286,9 @@ class Study(models.Model):
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True, blank=True)
 
+    if TYPE_CHECKING:
+        role: Role  # annotated by StudyQuerySet.visible_to
+
     objects = StudyQuerySet.as_manager()
 
     class Meta:
@@ -323,7 +328,7 @@ class Study(models.Model):
     @property
     def rights(self) -> frozenset[str]:
         """The rights of the researcher for whom this row was fetched (StudyQuerySet.visible_to)."""
-        return RIGHTS.get(getattr(self, "role", None), frozenset())
+        return RIGHTS[self.role] if hasattr(self, "role") else frozenset()
 
     @property
     def manifest(self) -> str:

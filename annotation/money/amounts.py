@@ -30,7 +30,7 @@ class AmountField(forms.DecimalField):
 
     default_error_messages = {"invalid": "Enter a number such as 12.50: digits and a point."}
 
-    def to_python(self, value: Any) -> Decimal | None:
+    def to_python(self, value: Any) -> Decimal | None:  # type: ignore[override]  # as in DecimalField
         # The sign is for the validator, which says what the least is.
         if value not in self.empty_values and not re.fullmatch(
             r"-?[0-9]{1,12}(\.[0-9]{1,12})?", str(value).strip()

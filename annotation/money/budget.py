@@ -10,7 +10,7 @@ from datetime import datetime
 from functools import partial
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
@@ -26,6 +26,7 @@ from annotation.models import (
     StudyStatus,
     Turn,
 )
+from annotation.models.participation import ParticipationQuerySet
 from annotation.money import ledger
 from tasks.clock import database_now
 
@@ -43,7 +44,7 @@ class BudgetError(ValueError):
 # Who may spend --------------------------------------------------------------------------------
 
 
-def check_may_spend(user: AbstractBaseUser | None) -> None:
+def check_may_spend(user: User | None) -> None:
     """Raise PermissionDenied for an account that may not spend; None is the command line."""
     if user is not None and not user.has_perm(PERMISSION):
         raise PermissionDenied(
@@ -52,7 +53,7 @@ def check_may_spend(user: AbstractBaseUser | None) -> None:
         )
 
 
-def check_limit(study: Study, user: AbstractBaseUser | None) -> None:
+def check_limit(study: Study, user: User | None) -> None:
     """Raise PermissionDenied for a budget above the limit, by an account that may not spend."""
     limit = settings.STUDY_BUDGET_LIMIT
     above = study.budget is not None and study.budget > limit
@@ -67,7 +68,7 @@ def check_limit(study: Study, user: AbstractBaseUser | None) -> None:
 # How much is left -----------------------------------------------------------------------------
 
 
-def _people(study: Study) -> QuerySet[Participation]:
+def _people(study: Study) -> ParticipationQuerySet:
     return study.participations.filter(kind=Kind.PERSON)
 
 
@@ -107,7 +108,9 @@ def spent(study: Study, returning: Participation | None = None, now: datetime | 
     """
     entries = LedgerEntry.objects.filter(participation__study=study, participation__kind="person")
     entered = entries.aggregate(total=Sum("cents", default=0))["total"]
-    left = _left_unsettled(study, _idle(study, now)).exclude(pk=returning.pk if returning else None)
+    left = _left_unsettled(study, _idle(study, now))
+    if returning is not None:
+        left = left.exclude(pk=returning.pk)
     return entered + sum(map(_still_due, left))
 
 
@@ -174,9 +177,7 @@ def room(study: Study) -> int | None:
     return max(left // most, 0)
 
 
-def give_bonus(
-    participation: Participation, amount: int, reason: str, by: AbstractBaseUser
-) -> LedgerEntry:
+def give_bonus(participation: Participation, amount: int, reason: str, by: User) -> LedgerEntry:
     """Enter a bonus of so many cents, if the study's budget has room for it.
 
     Raises BudgetError where it has none, and ValueError as pay.add_bonus does.

@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from datetime import timedelta
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Max, Q, Sum
 
@@ -31,7 +31,7 @@ class Hold:
 
     participation: Participation
     earned: int
-    usual: int
+    usual: float
     entries: tuple[LedgerEntry, ...]
 
     @property
@@ -95,7 +95,7 @@ def _usual(study: Study, others: list[int]) -> float:
     return max(estimate, ledger.cents(study.base_reward))
 
 
-def release(participation: Participation, reason: str, by: AbstractBaseUser) -> None:
+def release(participation: Participation, reason: str, by: User) -> None:
     """Release the held earnings of this participation for payment; logged with user and reason.
 
     What is entered later is judged again. Raises ValueError without a reason.

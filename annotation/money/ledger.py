@@ -10,12 +10,12 @@ and not yet entered.
 """
 
 import statistics
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from decimal import ROUND_CEILING, Decimal
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import QuerySet, Sum
 
@@ -69,7 +69,7 @@ def cap(study: Study) -> int | None:
 def promise(study: Study) -> str:
     """What is paid, in words for workers: the rate, the cap, and what completing earns at least."""
     words, most = f"{study.hourly_rate} {study.currency} per hour", cap(study)
-    if study.hourly_rate and most is not None:
+    if study.hourly_rate and study.max_paid_hours is not None and most is not None:
         words += f", for at most {study.max_paid_hours.normalize():f} hours"
         words += f" ({in_currency(most)} {study.currency}) per task"
     if study.base_reward:
@@ -187,7 +187,9 @@ def settle(participation: Participation) -> list[LedgerEntry]:
     return made
 
 
-def _enter_exits(participation: Participation, entered: dict, enter) -> None:
+def _enter_exits(
+    participation: Participation, entered: dict[str, int], enter: Callable[..., None]
+) -> None:
     """What Prolific itself pays for the exits that this participation was sent to."""
     paid_already = set(
         participation.ledger.filter(submission__isnull=False).values_list(
@@ -199,6 +201,7 @@ def _enter_exits(participation: Participation, entered: dict, enter) -> None:
         if one.pk in paid_already:
             continue
         part = one.prolific_study
+        assert part is not None  # as filtered
         if one.outcome == "completed" or (one.outcome == "not_qualified" and part.part == 1):
             enter(Kind.BASE, part.reward_cents, f"reward of {part.name}", one)
         elif one.outcome == "not_qualified":
@@ -219,7 +222,7 @@ def settle_ended(study: Study) -> int:
     return made
 
 
-def decide(participation: Participation, is_paid: bool, reason: str, by: AbstractBaseUser) -> None:
+def decide(participation: Participation, is_paid: bool, reason: str, by: User | None) -> None:
     """Decide that a participation is paid, or not, and log who and why.
 
     Not to pay stops what is not yet in the ledger, and holds back what is there and in no batch.
@@ -243,7 +246,7 @@ def decide(participation: Participation, is_paid: bool, reason: str, by: Abstrac
         settle(one)
 
 
-def add_bonus(participation: Participation, amount: int, reason: str, by) -> LedgerEntry:
+def add_bonus(participation: Participation, amount: int, reason: str, by: User) -> LedgerEntry:
     """Enter a bonus of so many cents; budget.give_bonus asks the study's budget first.
 
     Raises ValueError without amount or reason, and for a robot.

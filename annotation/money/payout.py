@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import timedelta
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Sum
 
@@ -100,7 +100,7 @@ def payable(study: Study) -> list[LedgerEntry]:
     return [entry for entry in unpaid(study) if entry.pk not in held]
 
 
-def prepare(study: Study, by: AbstractBaseUser | None) -> list[PaymentBatch]:
+def prepare(study: Study, by: User | None) -> list[PaymentBatch]:
     """Settle everybody who has ended and put what is not yet in a batch into one.
 
     What Prolific has paid for an exit by itself is entered as paid. Nothing else is paid here, and
@@ -289,10 +289,16 @@ def _cannot_be_found(lost: list[Submission]) -> str:
     )
 
 
+def _study_there(batch: PaymentBatch) -> str:
+    """Prolific's id of the study that the batch is paid through."""
+    assert batch.prolific_study is not None
+    return batch.prolific_study.id_there
+
+
 def _statuses(batch: PaymentBatch, client: Client) -> dict[str, str]:
     """What Prolific shows of each submission of the batch's study; odd rows are left out."""
     shown = {}
-    for told in client.submissions(batch.prolific_study.external_id):
+    for told in client.submissions(_study_there(batch)):
         with suppress(ProlificError):
             row = Row.read(told)
             shown[row.session] = row.status
@@ -304,9 +310,7 @@ def _pay_bonuses(batch: PaymentBatch, client: Client) -> PaymentBatch:
         return _look_up(batch, client)
     if not batch.external_id:
         # Setting bonuses up pays nothing: if this is lost, another one is set up.
-        batch.external_id = client.prepare_bonuses(
-            batch.prolific_study.external_id, bonus_lines(batch)
-        )
+        batch.external_id = client.prepare_bonuses(_study_there(batch), bonus_lines(batch))
         batch.save(update_fields=["external_id"])
     if not _claim(batch, State.PREPARED, State.PAYING):
         raise PaymentError(SOMEBODY_ELSE)
@@ -343,6 +347,7 @@ def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
             f"Only {sum(arrived)} of {len(arrived)} bonuses of batch {batch.pk} have arrived at"
             " Prolific so far: ask again later."
         )
+    assert batch.paying_since is not None  # set with the state
     if database_now() - batch.paying_since < SETTLING:
         raise PaymentError(
             f"Batch {batch.pk} was being paid when the connection broke. Prolific shows none of its"
@@ -481,7 +486,7 @@ def _link_names(study: Study) -> dict[str, str]:
     return {identities.worker_key("personal", link.code): link.name for link in links}
 
 
-def pay_all(study: Study, by: AbstractBaseUser | None, client: Client | None = None) -> list[str]:
+def pay_all(study: Study, by: User | None, client: Client | None = None) -> list[str]:
     """Prepare and pay everything that goes through Prolific; sentences of what was done.
 
     One batch that fails does not keep the others from being paid.

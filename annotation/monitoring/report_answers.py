@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
@@ -35,9 +35,7 @@ def touched(answers: Mapping[str, str], made_from: str) -> dict[str, str]:
     return {item: text for item, text in sent.items() if _mark(text) != before.get(item, "")}
 
 
-def save(
-    study: Study, answers: Mapping[str, str], by: AbstractBaseUser, made_from: str = ""
-) -> int:
+def save(study: Study, answers: Mapping[str, str], by: User, made_from: str = "") -> int:
     """Store the answers that were touched, all or none; an empty one takes an earlier one away.
 
     `made_from` is what `versions` gave for the page; without it, that of a page without answers.

@@ -5,7 +5,7 @@ Django's fields refuse U+0000 themselves, and its rendering joins a field to its
 """
 
 import re
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -16,7 +16,7 @@ from django.utils.safestring import SafeString
 class OnPage(forms.BaseForm):
     """One of several forms of a page: `key` begins its ids, and names it in the page's context."""
 
-    key: ClassVar[str]
+    key: str
 
     def __init__(self, *args: Any, **kwargs: Any):
         kwargs.setdefault("auto_id", f"{self.key}-%s")
@@ -51,7 +51,14 @@ class TextField(forms.CharField):
     widget = forms.Textarea
 
     def to_python(self, value: Any) -> str:
-        return super().to_python(value).replace("\r\n", "\n")
+        return (super().to_python(value) or "").replace("\r\n", "\n")
+
+
+def row_field(form: forms.BaseForm, name: str) -> forms.ModelChoiceField:
+    """The form's field of that name, whose choices are rows of a table."""
+    field = form.fields[name]
+    assert isinstance(field, forms.ModelChoiceField)
+    return field
 
 
 def is_shown_again(request: HttpRequest) -> bool:

@@ -14,7 +14,8 @@ COOKIE_AGE = 400 * 24 * 3600  # seconds; the longest that browsers keep
 
 def browser(request: HttpRequest) -> str:
     """The random value of this browser's signed cookie; "" for an unknown browser."""
-    return request.get_signed_cookie(COOKIE, default="", salt=COOKIE_SALT, max_age=COOKIE_AGE)
+    held = request.get_signed_cookie(COOKIE, default="", salt=COOKIE_SALT, max_age=COOKIE_AGE)
+    return held or ""
 
 
 class OpenLink:

@@ -45,6 +45,7 @@ def exit_of(participation: Participation, outcome: str) -> Exit | None:
     if latest.prolific_study is not None:
         came_by = ProlificDoor(latest.prolific_study)
     else:
+        assert latest.panel is not None  # no other platform has submissions
         came_by = panel.PanelDoor(latest.panel)
     try:
         who = Identity(identities.decrypt(latest.person), identities.decrypt(latest.reference))

@@ -63,6 +63,7 @@ def attach(submission: Submission) -> None:
         submission.participation = begun
         submission.save(update_fields=["participation"])
         if begun.is_live:
+            assert submission.prolific_study is not None  # only Prolific confirms
             sittings.enter_sitting(begun, submission.prolific_study.part)
 
 
@@ -75,7 +76,10 @@ def _note_submission(
     door: Door, who: Identity, worker: Worker, participation: Participation | None
 ) -> None:
     """Store the platform's record of this work, once; without a participation it waits for one."""
-    submission = who.submission or f"participation {participation.pk}"
+    submission = who.submission
+    if not submission:
+        assert participation is not None  # only with an id can work wait for one
+        submission = f"participation {participation.pk}"
     stored, made = Submission.objects.get_or_create(
         key=submission_key(door.platform, submission),
         defaults={

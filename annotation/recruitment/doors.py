@@ -54,12 +54,26 @@ class NotAdmitted(Exception):
 class Door(Protocol):
     """One address under /join/ and what stands behind it."""
 
-    platform: str  # part of every worker's key
-    kind: str
-    study: Study
-    part: int
-    anonymous: bool  # anybody can arrive here under any name, as often as they like
-    confirms: bool  # its platform can be asked later whether a submission is that person's
+    # Part of every worker's key.
+    @property
+    def platform(self) -> str: ...
+
+    @property
+    def kind(self) -> str: ...
+
+    @property
+    def study(self) -> Study: ...
+
+    @property
+    def part(self) -> int: ...
+
+    # Anybody can arrive here under any name, as often as they like.
+    @property
+    def anonymous(self) -> bool: ...
+
+    # Its platform can be asked later whether a submission is that person's.
+    @property
+    def confirms(self) -> bool: ...
 
     def identity(self, request: HttpRequest) -> Identity | None:
         """The identity of the arrival; None if unknown. Raises NotAdmitted."""

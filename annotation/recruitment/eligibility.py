@@ -5,7 +5,7 @@ is kept. Somebody is admitted whom no entry denies and, where there are entries 
 one of them allows.
 """
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
@@ -19,6 +19,7 @@ from annotation.models import (
     Study,
     Worker,
 )
+from annotation.models.participation import ParticipationQuerySet
 from annotation.recruitment.doors import PERSONAL
 from annotation.recruitment.identities import worker_key
 from tasks.models import Task
@@ -46,10 +47,10 @@ def _meets(rule: AccessRule, key: str) -> bool:
         return Exposure.objects.filter(worker_key=key, task_name=rule.value).exists()
     if rule.criterion == AccessRule.Criterion.STUDY:
         return qualified_in(rule.value).filter(worker__key=key).exists()
-    return rule.lists
+    return rule.lists  # type: ignore[attr-defined]  # annotated
 
 
-def qualified_in(study_name: str):
+def qualified_in(study_name: str) -> ParticipationQuerySet:
     """Participations that qualified in the study of that name, or completed it."""
     theirs = Participation.objects.filter(study__name=study_name)
     return theirs.filter(qualified=True) | theirs.filter(status=Status.COMPLETED).exclude(
@@ -70,7 +71,7 @@ def platforms(study: Study) -> list[tuple[str, str]]:
 
 
 def add_rule(
-    study: Study, effect: str, criterion: str, value: str, by: AbstractBaseUser, platform: str = ""
+    study: Study, effect: str, criterion: str, value: str, by: User, platform: str = ""
 ) -> AccessRule:
     """Make an entry. For a list of people, `value` has an id of that platform on each line.
 
@@ -104,7 +105,7 @@ def _keys(study: Study, text: str, chosen: str) -> list[str]:
         raise RuleError(f"Enter 1 to {MAX_PEOPLE} ids, one per line.")
     names = [name for name, _words in platforms(study)]
     codes = dict(study.personal_links.values_list("name", "code"))
-    keys = {}
+    keys: dict[str, None] = {}
     for number, line in enumerate(lines, start=1):
         # A platform's name may hold blanks, and begin with that of another.
         named = [name for name in names if line.startswith(f"{name} ")]
@@ -126,7 +127,7 @@ def in_words(rule: AccessRule) -> str:
     return f"{rule.listed.count()} on the list; {known} of them have already been here."
 
 
-def end_rule(study: Study, pk: int, by: AbstractBaseUser) -> None:
+def end_rule(study: Study, pk: int, by: User) -> None:
     """End an entry; it is kept. A second call changes nothing."""
     with transaction.atomic():
         ended = study.access_rules.filter(pk=pk, ended_at__isnull=True)

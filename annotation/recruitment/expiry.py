@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 
 from annotation.models import (
@@ -16,7 +16,7 @@ from annotation.money import budget
 from tasks.clock import database_now
 
 
-def free_by_hand(participation: Participation, reason: str, by: AbstractBaseUser) -> None:
+def free_by_hand(participation: Participation, reason: str, by: User) -> None:
     """A researcher frees the seat of an annotator who does not return; logged with the reason.
 
     An annotator who does return continues where they stopped, if a seat is free. Raises ValueError

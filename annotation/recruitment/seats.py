@@ -124,7 +124,10 @@ def _allocate(
     """Choose a scenario, and log the choice with the state that it was made on."""
     joinable = refusals.joinable(study, key, kind, among, now)
     scenarios = {scenario.pk: scenario for scenario in joinable}
-    candidates = [[pk, scenario.taken, scenario.seats] for pk, scenario in scenarios.items()]
+    candidates = [
+        [pk, scenario.taken, scenario.seats]  # type: ignore[attr-defined]  # annotated
+        for pk, scenario in scenarios.items()
+    ]
     arrival = study.allocations.count() + 1
     chosen = scenarios[choose(study.seed, arrival, candidates)]
     Allocation.objects.create(

@@ -40,6 +40,7 @@ def enter_sitting(participation: Participation, part: int) -> Participation:
     if one.status != Status.BETWEEN:
         return one
     last = one.latest_turn()
+    assert last is not None  # between two parts: an example was shown
     one.scenario = scenario_of(one)
     position = 0 if last.step == Step.TRAINING else last.position + 1
     if not ends_before(one, position):

@@ -52,7 +52,7 @@ def _earned() -> dict[str, int]:
 def _wages(study: Study) -> str:
     wages = ledger.wages(ledger.settled(study))
     rate = float(ledger.cents(study.hourly_rate))
-    low = [wage for wage in wages if wage.active_seconds and wage.per_active_hour < rate]
+    low = [wage for wage in wages if (hourly := wage.per_active_hour) is not None and hourly < rate]
     expect(not low, f"{study}: nobody earned under the rate")
     median = ledger.in_currency(int(ledger.median_wage(wages) or 0))
     return f"{study}: {len(wages)} wages, none under {study.hourly_rate}, median {median}"

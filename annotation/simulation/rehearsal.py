@@ -133,11 +133,11 @@ class Rehearsal:
     def trained(self) -> list[str]:
         """Prolific's ids of the studies whose scenario has a training step."""
         rows = self.study.prolific_studies.filter(scenarios__shots__gt=0).order_by("pk")
-        return list(rows.values_list("external_id", flat=True))
+        return [row.id_there for row in rows]
 
     def untrained(self) -> list[str]:
         rows = self.study.prolific_studies.filter(scenarios__shots=0).order_by("pk")
-        return list(rows.values_list("external_id", flat=True))
+        return [row.id_there for row in rows]
 
     def gatecrashers(self) -> None:
         """Addresses that are forged, stale, of another study, replayed, or only looked at."""
@@ -171,7 +171,7 @@ class Rehearsal:
         self._refused(outsider, address.replace(guest.id, "f" * 24), "another person's id")
         self._refused(outsider, address.partition("&prolific_token")[0], "no signature")
         others = self.study.prolific_studies.exclude(external_id=self.trained()[0])
-        other = others.exclude(part__gt=0).first()
+        other = others.exclude(part__gt=0)[0]
         elsewhere = urlsplit(address)._replace(path=f"/join/{other.code}/").geturl()
         self._refused(outsider, elsewhere, "the address of another study")
 
@@ -297,16 +297,16 @@ class Rehearsal:
         """The second study: the training step first, the annotation step for who qualified."""
         knowledge, self.knowledge = self.knowledge, Knowledge(self.parts)
         training, annotation = self.parts.prolific_studies.order_by("part")
-        low = self.somebody().arrive(training.external_id).work("noisy:0")
+        low = self.somebody().arrive(training.id_there).work("noisy:0")
         expect(low.participation.status == "screened_out", "part 1 screens out")
         expect(low.leave() == "AWAITING REVIEW", "and is paid in full for part 1")
         # People who are screened out keep their place there: the free seat needs another one.
         self._sync(self.parts)
         for _seat in range(3):
-            able = self.somebody().arrive(training.external_id).work("gold")
+            able = self.somebody().arrive(training.id_there).work("gold")
             expect(able.participation.status == "between", "the seat is kept between parts")
             able.leave()
-            able.arrive(annotation.external_id).work("gold")
+            able.arrive(annotation.id_there).work("gold")
             expect(able.participation.status == "completed", "part 2 goes on to the end")
             able.leave()
         self.knowledge = knowledge
@@ -329,7 +329,7 @@ class Rehearsal:
         batches = self.study.payment_batches.filter(state="prepared").order_by("pk")
         for batch in batches.filter(method="approval"):
             self._pay(page, batch.pk)
-        hanging = batches.filter(method="bonus").first()
+        hanging = batches.filter(method="bonus")[0]
         self.fake.mode(hang_on="pay", hang=20)
         with contextlib.suppress(requests.RequestException, Failed):
             self._pay(page, hanging.pk, timeout=2)

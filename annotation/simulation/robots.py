@@ -46,8 +46,8 @@ class InProcess:
         return self._read(self.client.get(address, follow=True))
 
     def post(self, address: str, fields: Mapping[str, str], *, htmx: bool = False) -> str:
-        headers = {"HTTP_HX_REQUEST": "true"} if htmx else {}
-        reply = self.client.post(address, fields, follow=True, **headers)
+        headers = {"HX-Request": "true"} if htmx else {}
+        reply = self.client.post(address, fields, follow=True, headers=headers)
         if "HX-Redirect" in reply.headers:
             return self.get(reply["HX-Redirect"])
         return self._read(reply)

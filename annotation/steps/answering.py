@@ -7,6 +7,7 @@ was committed, so a kill between commit and reply loses nothing: a reload shows 
 
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 from django.db import transaction
 
@@ -14,6 +15,7 @@ from annotation.frozen import scenario_of
 from annotation.models import Answer, AnswerSpan, Participation, Status, Step, Turn
 from annotation.steps import annotation_step
 from tasks import spans
+from tasks.cards import Card
 from tasks.clock import database_now
 from tasks.metrics import score
 from tasks.models import Example
@@ -42,7 +44,7 @@ def lock(token: str) -> Participation:
     return participation
 
 
-def read_answer(example: Example, card, fields: Mapping[str, str]) -> spans.GivenAnswer:
+def read_answer(example: Example, card: Card, fields: Mapping[str, str]) -> spans.GivenAnswer:
     """Turn the fields of the form into an answer to this example.
 
     Three forms arrive here: a label, the element's payload of offsets, and the typed alternative
@@ -51,7 +53,7 @@ def read_answer(example: Example, card, fields: Mapping[str, str]) -> spans.Give
     if card.answered_by == "label":
         return spans.read_label(fields.get("label", ""), [label.name for label in card.labels])
     question = card.selectable_question(example.question)
-    limits = {"max_spans": card.max_spans, "no_answer_possible": card.no_answer}
+    limits: dict[str, Any] = {"max_spans": card.max_spans, "no_answer_possible": card.no_answer}
     if fields.get("answer"):
         return spans.read_spans(fields["answer"], example.context, question, **limits)
     return spans.read_typed(
@@ -76,8 +78,9 @@ def submit(
     with transaction.atomic():
         participation = lock(token)
         current = participation.latest_turn()
-        asked = current
-        if current is None or current.pk != turn_id:
+        if current is not None and current.pk == turn_id:
+            asked = current
+        else:
             asked = participation.turns.select_related("example", "answer").get(pk=turn_id)
         card = participation.scenario.task.card
         if asked.given is not None:
@@ -92,7 +95,7 @@ def submit(
         return participation, annotation_step.go_on(participation, asked)
 
 
-def _same_or_conflict(turn: Turn, card, fields: Mapping[str, str]) -> None:
+def _same_or_conflict(turn: Turn, card: Card, fields: Mapping[str, str]) -> None:
     """Pass if these fields repeat the answer stored for the turn; else raise Conflict."""
     try:
         again = read_answer(turn.example, card, fields)

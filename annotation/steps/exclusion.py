@@ -4,7 +4,7 @@ In the analysis or not is one fact, paid or not another: nothing here touches pa
 the seat, so that the scenario still ends with as many analysed annotators as it has seats.
 """
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 
 from annotation.models import Decision, Participation, Status, Study
@@ -16,9 +16,7 @@ class ExclusionError(Exception):
     """Why it cannot be done; the text is for people."""
 
 
-def decide(
-    participation: Participation, in_analysis: bool, reason: str, by: AbstractBaseUser
-) -> None:
+def decide(participation: Participation, in_analysis: bool, reason: str, by: User | None) -> None:
     """Exclude a completed participation from the analysis, or include it again; log who and why.
 
     Raises ExclusionError without a reason, for a participation that is not completed, and when the

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Avg, Count
 
@@ -127,7 +128,7 @@ def after_training(participation: Participation, turn: Turn) -> Turn | None:
     return annotation_step.begin(participation, turn)
 
 
-def decide(token: str, passes: bool, reason: str, by=None) -> Participation:
+def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Participation:
     """A researcher (or the time limit, `by` None) lets a waiting worker go on, or screens them out.
 
     Does nothing to one who is not waiting (any more). Raises Participation.DoesNotExist.
@@ -144,6 +145,7 @@ def decide(token: str, passes: bool, reason: str, by=None) -> Participation:
         participation.save(update_fields=["status", "decided_at"])
         _note(participation, True, reason, by)
         last = participation.latest_turn()
+        assert last is not None  # they wait after the training step
         annotation_step.begin(participation, last, until=participation.waiting_since)
         return participation
 
@@ -158,13 +160,13 @@ def move_on(token: str) -> Participation:
     """What the waiting page asks for again and again: go on once the time limit is over."""
     participation = Participation.objects.select_related("study").get(token=token)
     until = end_of_wait(participation)
-    if participation.status != Status.WAITING or until > database_now():
+    if participation.status != Status.WAITING or until is None or until > database_now():
         return participation
     minutes = participation.study.decision_minutes
     return decide(token, True, f"no decision within {minutes} minutes")
 
 
-def screen_out(participation: Participation, reason: str, by=None) -> None:
+def screen_out(participation: Participation, reason: str, by: User | None = None) -> None:
     """The paid exit: the seat is free again, the answers are kept. The caller holds the lock."""
     participation.status = Status.SCREENED_OUT
     participation.seat_number = None
@@ -186,7 +188,7 @@ def screen_out(participation: Participation, reason: str, by=None) -> None:
     budget.watch(participation.study_id)
 
 
-def _note(participation: Participation, passes: bool, reason: str, by) -> None:
+def _note(participation: Participation, passes: bool, reason: str, by: User | None) -> None:
     participation.qualified = passes
     participation.save(update_fields=["qualified"])
     participation.decisions.create(

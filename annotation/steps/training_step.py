@@ -5,7 +5,7 @@ Zero-shot workers have none and begin with the annotation step.
 
 from django.db import transaction
 
-from annotation.models import Exposure, Participation, Status, Step, Study, Turn
+from annotation.models import Exposure, Participation, Status, Step, Turn
 from annotation.steps import attention_checks, comprehension, qualification
 from annotation.steps.answering import Conflict, lock
 from annotation.steps.ordering import order_examples
@@ -61,7 +61,7 @@ def _set_orders(participation: Participation) -> None:
     participation.save(update_fields=["training_order", "annotation_order", "checks"])
 
 
-def _draw(split: Split, how: Study.Order, seed: str) -> list[int]:
+def _draw(split: Split, how: str, seed: str) -> list[int]:
     examples = [
         (pk, tuple(context))
         for pk, context in split.examples.order_by("position").values_list("pk", "context")

@@ -86,7 +86,7 @@ class Task(models.Model):
         """SHA-256 over the content hashes of the test file's examples, in the file's order."""
         return frozen.test_hash(self)
 
-    def train_split(self, shots: int, number: int) -> "Split":
+    def train_split(self, shots: int, number: int | None) -> "Split":
         """The training file of that size and number; Split.DoesNotExist where there is none."""
         return self.splits.get(kind=Split.Kind.TRAIN, shots=shots, number=number)
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from django.contrib.auth import get_user_model
+from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
@@ -117,7 +118,7 @@ class Command(BaseCommand):
             ]
             raise CommandError("The study was not created.\n" + "\n".join(lines)) from None
 
-    def _owner(self, name: str | None):
+    def _owner(self, name: str | None) -> User:
         users = get_user_model().objects.filter(is_active=True)
         if name:
             owner = users.filter(username=name).first()

@@ -1,15 +1,17 @@
 """The researcher's page of one annotator: answers beside the gold, in the analysis or not."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
-from annotation.access import annotator_of, study_of
+from annotation.access import ResearcherRequest, annotator_of, study_of
 from annotation.models import Decision, Participation, Turn
 from annotation.money import budget, ledger
 from annotation.monitoring import flags
@@ -31,7 +33,7 @@ from tasks.comparison import compare
 PER_PAGE = 50
 
 
-def _qualify(annotator: Participation, passes: bool, reason: str, by: AbstractBaseUser) -> None:
+def _qualify(annotator: Participation, passes: bool, reason: str, by: User) -> None:
     qualification.decide(annotator.token, passes, reason, by)
 
 
@@ -44,7 +46,7 @@ DECIDE = {
 
 @login_required
 @require_GET
-def participation(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
+def participation(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
     """Everything that one annotator answered, in the order in which it was shown.
 
     Answers are for who may read them, money for who may pay.
@@ -54,7 +56,7 @@ def participation(request: HttpRequest, name: str, pseudonym: str) -> HttpRespon
 
 @login_required
 @require_POST
-def decide(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
+def decide(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
     """Decide on analysis, pay, or admission to the annotation step."""
     about = request.POST.get("about", "")
     right = "pay" if about == Decision.About.PAY else "own"
@@ -75,7 +77,7 @@ def decide(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def bonus(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
+def bonus(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
     """A bonus with its reason."""
     annotator = annotator_of(request, name, pseudonym, "pay")
     form = BonusForm(annotator.study, request.POST)
@@ -92,7 +94,7 @@ def bonus(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def free_seat(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
+def free_seat(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
     """Free the seat of an annotator who does not return."""
     annotator = annotator_of(request, name, pseudonym, "own")
     form = SeatForm(request.POST)
@@ -108,7 +110,7 @@ def free_seat(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def review(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
+def review(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
     """Ask for a return on Prolific, or reject there."""
     annotator = annotator_of(request, name, pseudonym, "own")
     form = ReviewForm(request.POST)
@@ -130,7 +132,7 @@ def review(request: HttpRequest, name: str, pseudonym: str) -> HttpResponse:
 
 @login_required
 @require_GET
-def behaviour_page(request: HttpRequest, name: str) -> HttpResponse:
+def behaviour_page(request: ResearcherRequest, name: str) -> HttpResponse:
     """Annotators with quality flags and their reasons, those with most flags first."""
     study = study_of(request, name, "read")
     seen = flags.sentences(study)
@@ -139,14 +141,14 @@ def behaviour_page(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _page(
-    request: HttpRequest, annotator: Participation, sent: PageForm | None = None
+    request: ResearcherRequest, annotator: Participation, sent: PageForm | None = None
 ) -> HttpResponse:
     study = annotator.study
     may_read, may_pay = "read" in study.rights, "pay" in study.rights
     turns = annotator.turns if may_read else annotator.turns.none()
     turns = turns.select_related("example", "answer").prefetch_related("answer__spans")
     page = Paginator(turns.order_by("pk"), PER_PAGE).get_page(request.GET.get("page"))
-    context = {
+    context: dict[str, Any] = {
         "study": study,
         "participation": annotator,
         "sent": sent,

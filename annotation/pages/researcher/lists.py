@@ -2,11 +2,11 @@
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.access import study_of
+from annotation.access import ResearcherRequest, study_of
 from annotation.models import AccessRule, Study
 from annotation.money import budget, ledger
 from annotation.pages.fields import OnPage, by_key
@@ -23,7 +23,7 @@ from annotation.study import design, lifecycle
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def lists(request: HttpRequest, name: str) -> HttpResponse:
+def lists(request: ResearcherRequest, name: str) -> HttpResponse:
     """GET shows the lists, the seats and the log; POST makes an entry, or ends one."""
     if request.method == "GET":
         return _page(request, study_of(request, name, "read"))
@@ -31,7 +31,7 @@ def lists(request: HttpRequest, name: str) -> HttpResponse:
     return _end(request, study) if "end" in request.POST else _add(request, study)
 
 
-def _end(request: HttpRequest, study: Study) -> HttpResponse:
+def _end(request: ResearcherRequest, study: Study) -> HttpResponse:
     form = EndForm(study, request.POST)
     if not form.is_valid():
         return _page(request, study, form)
@@ -39,7 +39,7 @@ def _end(request: HttpRequest, study: Study) -> HttpResponse:
     return redirect("lists", study.name)
 
 
-def _add(request: HttpRequest, study: Study) -> HttpResponse:
+def _add(request: ResearcherRequest, study: Study) -> HttpResponse:
     form = RuleForm(study, request.POST)
     if not form.is_valid():
         return _page(request, study, form)
@@ -55,7 +55,7 @@ def _add(request: HttpRequest, study: Study) -> HttpResponse:
 
 @login_required
 @require_POST
-def seats(request: HttpRequest, name: str) -> HttpResponse:
+def seats(request: ResearcherRequest, name: str) -> HttpResponse:
     """Give one scenario more seats."""
     study = study_of(request, name, "own")
     form = SeatsForm(study, request.POST)
@@ -71,7 +71,7 @@ def seats(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def switches(request: HttpRequest, name: str) -> HttpResponse:
+def switches(request: ResearcherRequest, name: str) -> HttpResponse:
     """The open link on or off; one browser for several people or not."""
     study = study_of(request, name, "own")
     form = SwitchesForm(request.POST)
@@ -83,7 +83,7 @@ def switches(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def raise_budget(request: HttpRequest, name: str) -> HttpResponse:
+def raise_budget(request: ResearcherRequest, name: str) -> HttpResponse:
     """Give the study a larger budget."""
     study = study_of(request, name, "own")
     form = BudgetForm(study, request.POST)
@@ -97,7 +97,7 @@ def raise_budget(request: HttpRequest, name: str) -> HttpResponse:
     return redirect("lists", study.name)
 
 
-def _page(request: HttpRequest, study: Study, sent: OnPage | None = None) -> HttpResponse:
+def _page(request: ResearcherRequest, study: Study, sent: OnPage | None = None) -> HttpResponse:
     context = {
         "study": study,
         "sent": sent,

@@ -5,11 +5,11 @@ from datetime import timedelta
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db.models import Sum
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_http_methods
 
-from annotation.access import study_of
+from annotation.access import ResearcherRequest, study_of
 from annotation.models import PaymentBatch, Study
 from annotation.money import budget, holds, ledger, payout
 from annotation.pages.researcher.forms.pay import BatchForm, ReleaseForm
@@ -21,7 +21,7 @@ from tasks.downloads import download
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def pay_page(request: HttpRequest, name: str) -> HttpResponse:
+def pay_page(request: ResearcherRequest, name: str) -> HttpResponse:
     """GET shows wages and batches; POST prepares, pays, cancels, or marks as paid."""
     study = study_of(request, name, "pay")
     if request.method == "GET":
@@ -37,7 +37,7 @@ def pay_page(request: HttpRequest, name: str) -> HttpResponse:
     return redirect("pay", study.name)
 
 
-def _prepare(request: HttpRequest, study: Study) -> str:
+def _prepare(request: ResearcherRequest, study: Study) -> str:
     """Put what is due into batches; a sentence of what was done."""
     if study.prolific_studies.exclude(external_id=None).exists():
         for problem in sync(study).problems[:10]:
@@ -46,7 +46,7 @@ def _prepare(request: HttpRequest, study: Study) -> str:
     return f"{len(batches)} batches were prepared." if batches else "Nothing new is due."
 
 
-def _batch(request: HttpRequest, study: Study, action: str) -> str:
+def _batch(request: ResearcherRequest, study: Study, action: str) -> str:
     """Pay a batch, mark it as paid, or cancel it; a sentence of what was done.
 
     404 for a batch that is not the study's. Raises PaymentError, ProlificError.
@@ -69,7 +69,7 @@ def _batch(request: HttpRequest, study: Study, action: str) -> str:
     raise payout.PaymentError("This action does not exist.")
 
 
-def _release(request: HttpRequest, study: Study) -> HttpResponse:
+def _release(request: ResearcherRequest, study: Study) -> HttpResponse:
     """Let what is held of an annotator be paid."""
     form = ReleaseForm(request.POST)
     if not form.is_valid():
@@ -82,7 +82,7 @@ def _release(request: HttpRequest, study: Study) -> HttpResponse:
 
 
 def _page(
-    request: HttpRequest,
+    request: ResearcherRequest,
     study: Study,
     sent: ReleaseForm | None = None,
     problem: str = "",
@@ -128,10 +128,12 @@ def _page(
 def _hold_row(hold: holds.Hold, sent: ReleaseForm | None) -> dict:
     """What is held of one annotator, with the form that releases it."""
     pseudonym = hold.participation.pseudonym
-    is_sent = sent is not None and sent.data.get("annotator") == pseudonym
+    form = ReleaseForm()
+    if sent is not None and sent.data.get("annotator") == pseudonym:
+        form = sent
     return {
         "annotator": hold.participation,
-        "form": (sent if is_sent else ReleaseForm()).in_row(pseudonym),
+        "form": form.in_row(pseudonym),
         "worked": in_words(ledger.active_time(hold.participation)),
         "earned": ledger.in_currency(hold.earned),
         "usual": ledger.in_currency(round(hold.usual)),
@@ -145,7 +147,7 @@ def _hourly(cents: float | None) -> str:
 
 @login_required
 @require_GET
-def batch_file(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def batch_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     """A batch as CSV: to be paid by hand, or Prolific's own bonus format."""
     study = study_of(request, name, "pay")
     batch = get_object_or_404(study.payment_batches, pk=pk)

@@ -4,12 +4,12 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.db import IntegrityError, transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
-from annotation.access import study_of
+from annotation.access import ResearcherRequest, study_of
 from annotation.models import Panel, ProlificStudy, Study
 from annotation.money import budget, ledger
 from annotation.pages.fields import OnPage, by_key
@@ -23,13 +23,13 @@ from annotation.platforms.prolific.sync import sync
 
 @login_required
 @require_GET
-def page(request: HttpRequest, name: str) -> HttpResponse:
+def page(request: ResearcherRequest, name: str) -> HttpResponse:
     """Where people can come from."""
     return _page(request, study_of(request, name, "own"))
 
 
 def _page(
-    request: HttpRequest,
+    request: ResearcherRequest,
     study: Study,
     sent: OnPage | None = None,
     draft: ProlificStudy | None = None,
@@ -86,7 +86,7 @@ def _prolific_row(there: ProlificStudy, form: OnPage) -> dict:
 
 @login_required
 @require_POST
-def panel_new(request: HttpRequest, name: str) -> HttpResponse:
+def panel_new(request: ResearcherRequest, name: str) -> HttpResponse:
     """Another platform, with its parameter and its way back."""
     study = study_of(request, name, "own")
     form = PanelForm(request.POST, instance=Panel(study=study))
@@ -103,7 +103,7 @@ def panel_new(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_GET
-def panel_visit(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def panel_visit(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     """A test visit: what an address leads to, and back; it takes no seat and stores nothing."""
     study = study_of(request, name, "own")
     platform = get_object_or_404(study.panels, pk=pk)
@@ -118,7 +118,7 @@ def panel_visit(request: HttpRequest, name: str, pk: int) -> HttpResponse:
 
 @login_required
 @require_POST
-def prolific_plan(request: HttpRequest, name: str) -> HttpResponse:
+def prolific_plan(request: ResearcherRequest, name: str) -> HttpResponse:
     """Draft the studies on Prolific from the design."""
     study = study_of(request, name, "own")
     form = PlanForm(request.POST)
@@ -133,7 +133,7 @@ def prolific_plan(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def prolific_study(request: HttpRequest, name: str, pk: int) -> HttpResponse:
+def prolific_study(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     """Change a draft, create and publish it on Prolific, or start it again there."""
     study = study_of(request, name, "own")
     draft = get_object_or_404(study.prolific_studies, pk=pk)
@@ -154,7 +154,7 @@ def prolific_study(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     return redirect("platforms", study.name)
 
 
-def _change(request: HttpRequest, study: Study, draft: ProlificStudy) -> HttpResponse:
+def _change(request: ResearcherRequest, study: Study, draft: ProlificStudy) -> HttpResponse:
     form = DraftForm(draft, request.POST)
     if not form.is_valid():
         return _page(request, study, form, draft)
@@ -171,7 +171,7 @@ def _change(request: HttpRequest, study: Study, draft: ProlificStudy) -> HttpRes
 
 @login_required
 @require_POST
-def prolific_sync(request: HttpRequest, name: str) -> HttpResponse:
+def prolific_sync(request: ResearcherRequest, name: str) -> HttpResponse:
     """Sync with Prolific."""
     study = study_of(request, name, "own")
     try:

@@ -7,13 +7,13 @@ would not yet. Each request says by itself where it stands: step and position ar
 from dataclasses import replace
 
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotation.access import study_of
+from annotation.access import ResearcherRequest, study_of
 from annotation.models import Scenario, Step
 from annotation.pages.worker.turn import Reveal, TurnPage, reveal_page
 from annotation.steps.answering import read_answer
@@ -27,7 +27,7 @@ from tasks.spans import AnswerError
 @login_required
 @require_http_methods(["GET", "POST"])
 def scenario_preview(
-    request: HttpRequest, name: str, scenario: int, step: str, position: int
+    request: ResearcherRequest, name: str, scenario: int, step: str, position: int
 ) -> HttpResponse:
     """GET shows an example; POST shows what its reveal (training) or the next one would be."""
     study = study_of(request, name, "read")
@@ -50,7 +50,7 @@ def scenario_preview(
     return show(request, page)
 
 
-def show(request: HttpRequest, page: TurnPage) -> HttpResponse:
+def show(request: ResearcherRequest, page: TurnPage) -> HttpResponse:
     """That question, or what a POST to it leads to; an answer is checked as the real step does."""
     status = 200
     if request.method == "POST":
@@ -91,7 +91,7 @@ def _following(scenario: Scenario, step: str, position: int, total: int) -> str:
     return reverse("study", args=[scenario.study.name])
 
 
-def _reveal(page: TurnPage, request: HttpRequest) -> Reveal | None:
+def _reveal(page: TurnPage, request: ResearcherRequest) -> Reveal | None:
     """Check the answer as the real step does, and compare it in the training step."""
     card, example = page.card, page.example
     answer = read_answer(example, card, request.POST)

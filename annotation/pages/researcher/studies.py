@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotation import guards
-from annotation.access import study_of
+from annotation.access import ResearcherRequest, study_of
 from annotation.models import Study
 from annotation.money import budget
 from annotation.monitoring import overview, participants, progress
@@ -27,7 +27,7 @@ def home(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_GET
-def studies(request: HttpRequest) -> HttpResponse:
+def studies(request: ResearcherRequest) -> HttpResponse:
     """The studies of this researcher, each with what may need them now."""
     context = {
         "studies": overview.for_studies(Study.objects.visible_to(request.user)),
@@ -39,13 +39,13 @@ def studies(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def study_new(request: HttpRequest) -> HttpResponse:
+def study_new(request: ResearcherRequest) -> HttpResponse:
     return _edit(request, Study(owner=request.user))
 
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def study_edit(request: HttpRequest, name: str) -> HttpResponse:
+def study_edit(request: ResearcherRequest, name: str) -> HttpResponse:
     """Change a draft; a frozen design says so instead."""
     study = study_of(request, name, "own")
     if not study.is_draft:
@@ -53,7 +53,7 @@ def study_edit(request: HttpRequest, name: str) -> HttpResponse:
     return _edit(request, study)
 
 
-def _edit(request: HttpRequest, study: Study) -> HttpResponse:
+def _edit(request: ResearcherRequest, study: Study) -> HttpResponse:
     form = StudyForm(request.POST or None, instance=study)
     context = {"form": form, "is_new": study.pk is None, "has_tasks": Task.objects.exists()}
     status = 422 if form.is_bound else 200
@@ -73,13 +73,13 @@ def _edit(request: HttpRequest, study: Study) -> HttpResponse:
 
 @login_required
 @require_GET
-def study(request: HttpRequest, name: str) -> HttpResponse:
+def study(request: ResearcherRequest, name: str) -> HttpResponse:
     """One study: status, link, seats of each scenario, who took part."""
     context = study_page(request, study_of(request, name, "see"))
     return render(request, "researcher/study.html", context)
 
 
-def study_page(request: HttpRequest, study: Study) -> dict:
+def study_page(request: ResearcherRequest, study: Study) -> dict:
     """What the page of a study shows, in a fixed number of queries."""
     participations = (
         study.participations.select_related("scenario__task")
@@ -101,7 +101,7 @@ def study_page(request: HttpRequest, study: Study) -> dict:
 
 @login_required
 @require_GET
-def study_progress(request: HttpRequest, name: str) -> HttpResponse:
+def study_progress(request: ResearcherRequest, name: str) -> HttpResponse:
     """What the study's page asks for every few seconds: 204 while nothing has changed."""
     study = study_of(request, name, "see")
     if not request.htmx:
@@ -115,7 +115,7 @@ def study_progress(request: HttpRequest, name: str) -> HttpResponse:
 
 @login_required
 @require_POST
-def study_status(request: HttpRequest, name: str) -> HttpResponse:
+def study_status(request: ResearcherRequest, name: str) -> HttpResponse:
     """Open, pause, reopen, close, back to draft."""
     study = study_of(request, name, "own")
     try:

@@ -8,13 +8,13 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation.access import upload_of
+from annotation.access import ResearcherRequest, upload_of
 from annotation.models import Step
 from annotation.pages.researcher.forms.tasks import CardForm, RemoveForm
 from annotation.pages.researcher.preview import show
@@ -28,7 +28,7 @@ from tasks.polling import go_to, poll
 @never_cache
 @login_required
 @require_http_methods(["GET", "POST"])
-def task_import(request: HttpRequest) -> HttpResponse:
+def task_import(request: ResearcherRequest) -> HttpResponse:
     """GET shows the form and unfinished imports; POST stores the files and redirects to them."""
     if request.method == "GET":
         return _form(request, CardForm())
@@ -52,7 +52,9 @@ def task_import(request: HttpRequest) -> HttpResponse:
     return go_to(request, _address(upload))
 
 
-def _form(request: HttpRequest, form: CardForm, refused: list[str] | None = None) -> HttpResponse:
+def _form(
+    request: ResearcherRequest, form: CardForm, refused: list[str] | None = None
+) -> HttpResponse:
     context = {
         "form": form,
         "refused": refused,
@@ -69,7 +71,7 @@ def _address(upload: TaskUpload) -> str:
 @never_cache
 @login_required
 @require_GET
-def task_upload(request: HttpRequest, pk: UUID) -> HttpResponse:
+def task_upload(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     """The uploaded files: their errors, or the data report and the examples."""
     upload = upload_of(request, pk)
     job = upload.job
@@ -79,7 +81,7 @@ def task_upload(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _page(
-    request: HttpRequest,
+    request: ResearcherRequest,
     upload: TaskUpload,
     refused: list[str] | None = None,
     form: CardForm | None = None,
@@ -127,7 +129,7 @@ def _may_change(upload: TaskUpload) -> bool:
 @uploads.takes_files(uploads.MAX_BYTES)
 @login_required
 @require_POST
-def task_upload_files(request: HttpRequest, pk: UUID) -> HttpResponse:
+def task_upload_files(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     """Add or replace files, take one away, or choose another card; then all is read again."""
     upload = upload_of(request, pk)
     if not _may_change(upload):
@@ -144,7 +146,7 @@ def task_upload_files(request: HttpRequest, pk: UUID) -> HttpResponse:
     return go_to(request, _address(upload))
 
 
-def _add(request: HttpRequest, upload: TaskUpload) -> HttpResponse | None:
+def _add(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
     """Take the files and the card that were sent; else the page that says what is wrong."""
     form, files = CardForm(request.POST), request.FILES.getlist("files")
     if not form.is_valid():
@@ -162,7 +164,7 @@ def _add(request: HttpRequest, upload: TaskUpload) -> HttpResponse | None:
 
 @login_required
 @require_POST
-def task_upload_run(request: HttpRequest, pk: UUID) -> HttpResponse:
+def task_upload_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     """A part of the check or of the import; at the end of the import the task is there."""
     upload = upload_of(request, pk)
     if upload.job is None:
@@ -173,7 +175,7 @@ def task_upload_run(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 @login_required
 @require_POST
-def task_upload_confirm(request: HttpRequest, pk: UUID) -> HttpResponse:
+def task_upload_confirm(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     """Make it a task: at once where it is small, else the page shows how far it is."""
     upload = upload_of(request, pk)
     seen = uploads.checked(upload)
@@ -187,7 +189,7 @@ def task_upload_confirm(request: HttpRequest, pk: UUID) -> HttpResponse:
     return _imported(request, upload) or go_to(request, _address(upload))
 
 
-def _imported(request: HttpRequest, upload: TaskUpload) -> HttpResponse | None:
+def _imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | None:
     """The way to the task, if it is one by now; the upload is done with then."""
     job = upload.job
     if job is None or job.kind != uploads.IMPORT or not job.is_done:
@@ -201,7 +203,7 @@ def _imported(request: HttpRequest, upload: TaskUpload) -> HttpResponse | None:
 
 @login_required
 @require_POST
-def task_upload_discard(request: HttpRequest, pk: UUID) -> HttpResponse:
+def task_upload_discard(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     uploads.drop(upload_of(request, pk))
     messages.success(request, "The upload was discarded; nothing was imported.")
     return redirect("tasks")
@@ -210,7 +212,7 @@ def task_upload_discard(request: HttpRequest, pk: UUID) -> HttpResponse:
 @never_cache
 @login_required
 @require_http_methods(["GET", "POST"])
-def task_upload_preview(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
+def task_upload_preview(request: ResearcherRequest, pk: UUID, number: int) -> HttpResponse:
     """One of the ten examples as annotators will see it, with the reveal of the training step."""
     upload = upload_of(request, pk)
     shown = uploads.checked(upload).get("shown", [])

@@ -2,10 +2,11 @@
 
 from django.contrib.auth.decorators import login_required
 from django.db.models import Count
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
+from annotation.access import ResearcherRequest
 from annotation.pages.fields import PageForm, by_key
 from annotation.pages.researcher.forms.tasks import MAX_CHECKS, ChecksForm
 from annotation.pages.researcher.forms.team import TaskMemberForm
@@ -17,19 +18,19 @@ from tasks.models import Split, Task, TaskMember
 
 @login_required
 @require_GET
-def tasks(request: HttpRequest) -> HttpResponse:
+def tasks(request: ResearcherRequest) -> HttpResponse:
     return render(request, "researcher/tasks.html", {"tasks": Task.objects.latest_versions()})
 
 
 @login_required
 @require_GET
-def task(request: HttpRequest, name: str, version: int) -> HttpResponse:
+def task(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
     """A task's card, splits and data report."""
     return _task_page(request, get_object_or_404(Task, name=name, version=version))
 
 
 def _task_page(
-    request: HttpRequest,
+    request: ResearcherRequest,
     its: Task,
     sent: PageForm | None = None,
     problem: str = "",
@@ -54,7 +55,7 @@ def _task_page(
 
 @login_required
 @require_POST
-def task_team(request: HttpRequest, name: str, version: int) -> HttpResponse:
+def task_team(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
     """Add somebody to the team of a task."""
     its = get_object_or_404(Task, name=name, version=version)
     form = TaskMemberForm(request.POST)
@@ -73,7 +74,7 @@ def task_team(request: HttpRequest, name: str, version: int) -> HttpResponse:
 @uploads.takes_files(10 * MAX_CHECKS)  # one that is a little too large gets its error
 @login_required
 @require_POST
-def task_checks(request: HttpRequest, name: str, version: int) -> HttpResponse:
+def task_checks(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
     """Attach a file of attention checks to a task."""
     its = get_object_or_404(Task, name=name, version=version)
     if not teams.may_change(name, request.user):

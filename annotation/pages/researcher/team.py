@@ -2,12 +2,12 @@
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.contrib.auth.models import AbstractBaseUser
-from django.http import HttpRequest, HttpResponse
+from django.contrib.auth.models import User
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
-from annotation.access import study_of
+from annotation.access import ResearcherRequest, study_of
 from annotation.models import Study
 from annotation.pages.fields import PageForm, by_key
 from annotation.pages.researcher.forms.team import MemberForm, RemovalForm, RoleForm
@@ -16,7 +16,7 @@ from annotation.study import team as members
 
 @login_required
 @require_http_methods(["GET", "POST"])
-def team(request: HttpRequest, name: str) -> HttpResponse:
+def team(request: ResearcherRequest, name: str) -> HttpResponse:
     """GET shows who is in the team; POST adds somebody, changes a role, or removes somebody."""
     study = study_of(request, name, "own")
     if request.method == "GET":
@@ -37,7 +37,7 @@ def team(request: HttpRequest, name: str) -> HttpResponse:
     return redirect("team", study.name) if is_owner else redirect("studies")
 
 
-def _change(form: PageForm, study: Study, by: AbstractBaseUser) -> bool:
+def _change(form: PageForm, study: Study, by: User) -> bool:
     """Do what was pressed; where it cannot be done the form says why."""
     sent, field = form.cleaned_data, None
     try:
@@ -55,7 +55,7 @@ def _change(form: PageForm, study: Study, by: AbstractBaseUser) -> bool:
 
 
 def _page(
-    request: HttpRequest,
+    request: ResearcherRequest,
     study: Study,
     sent: PageForm | None = None,
     problem: str = "",
@@ -63,8 +63,10 @@ def _page(
 ) -> HttpResponse:
     rows = []
     for member in study.members.select_related("user"):
-        is_theirs = isinstance(sent, RoleForm) and sent.is_about(member)
-        rows.append((member, (sent if is_theirs else RoleForm(study)).in_row(member)))
+        form = RoleForm(study)
+        if isinstance(sent, RoleForm) and sent.is_about(member):
+            form = sent
+        rows.append((member, form.in_row(member)))
     context = {"study": study, "rows": rows, "sent": sent, "problem": problem}
     context |= by_key(MemberForm(), sent=sent)
     return render(request, "researcher/team.html", context, status=status)

@@ -13,7 +13,7 @@ from functools import lru_cache
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
-from tasks.cards import Card
+from tasks.cards import Card, Help
 from tasks.comparison import Comparison, Piece
 from tasks.models import Example
 from tasks.spans import QUESTION, GivenAnswer, tokens
@@ -182,7 +182,7 @@ class TurnPage:
         return self.step == "annotation" and self.number == 1 and self.training_total > 0
 
     @property
-    def help_windows(self):
+    def help_windows(self) -> tuple[Help, ...]:
         return self.card.help_windows
 
     @property

@@ -9,7 +9,7 @@ from functools import wraps
 
 from django.conf import settings
 from django.core import signing
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -45,7 +45,7 @@ def worker_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
     """Never cached: Back must not bring an answered question to life again."""
 
     @wraps(view)
-    def guarded(request: HttpRequest, *args: str, **kwargs: str) -> HttpResponse:
+    def guarded(request: access.PageRequest, *args: str, **kwargs: str) -> HttpResponse:
         try:
             return view(request, *args, **kwargs)
         except NotAdmitted as refused:
@@ -56,14 +56,14 @@ def worker_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
 
 @worker_page
 @require_GET
-def landing(request: HttpRequest, code: str) -> HttpResponse:
+def landing(request: access.PageRequest, code: str) -> HttpResponse:
     """What it is, how long it takes, what it pays; Start, or why there is no seat."""
     arrival = access.arrival(request, code)
     return _landing(request, arrival, arrival.begun())
 
 
 def _landing(
-    request: HttpRequest,
+    request: access.PageRequest,
     arrival: access.Arrival,
     begun: Participation | None = None,
     refused: str = "",
@@ -75,7 +75,7 @@ def _landing(
 
 @worker_page
 @require_POST
-def start(request: HttpRequest, code: str) -> HttpResponse:
+def start(request: access.PageRequest, code: str) -> HttpResponse:
     """Take a seat; without one, say why at once."""
     arrival = access.arrival(request, code)
     if arrival.is_preview:
@@ -99,7 +99,7 @@ def start(request: HttpRequest, code: str) -> HttpResponse:
     return response
 
 
-def _busy(request: HttpRequest, arrival: access.Arrival) -> HttpResponse:
+def _busy(request: access.PageRequest, arrival: access.Arrival) -> HttpResponse:
     """Too many begin at once: the page says so and keeps its Start."""
     response = _landing(request, arrival, refused="busy", status=429)
     response["Retry-After"] = str(start_limit.WINDOW)
@@ -108,14 +108,14 @@ def _busy(request: HttpRequest, arrival: access.Arrival) -> HttpResponse:
 
 @worker_page
 @require_GET
-def work(request: HttpRequest, token: str) -> HttpResponse:
+def work(request: access.PageRequest, token: str) -> HttpResponse:
     """The state of the participation: consent, instructions, question, reveal or the end."""
     return _state(request, access.participation_of(token))
 
 
 @worker_page
 @require_POST
-def consent(request: HttpRequest, token: str) -> HttpResponse:
+def consent(request: access.PageRequest, token: str) -> HttpResponse:
     """They agree, or leave without a trace."""
     form = ConsentForm(request.POST)
     if not form.is_valid():
@@ -136,7 +136,7 @@ def consent(request: HttpRequest, token: str) -> HttpResponse:
 
 @never_cache
 @require_GET
-def declined(request: HttpRequest) -> HttpResponse:
+def declined(request: access.PageRequest) -> HttpResponse:
     """The same page for everybody who did not consent: nothing of them is kept.
 
     How to leave stands signed in the address, as there is no row left that could tell it.
@@ -150,7 +150,7 @@ def declined(request: HttpRequest) -> HttpResponse:
 
 @worker_page
 @require_POST
-def comprehend(request: HttpRequest, token: str) -> HttpResponse:
+def comprehend(request: access.PageRequest, token: str) -> HttpResponse:
     """One attempt at the questions about the instructions."""
     participation = access.participation_of(token)
     if not comprehension.is_open(participation):
@@ -166,7 +166,7 @@ def comprehend(request: HttpRequest, token: str) -> HttpResponse:
 
 @worker_page
 @require_POST
-def wait(request: HttpRequest, token: str) -> HttpResponse:
+def wait(request: access.PageRequest, token: str) -> HttpResponse:
     """The waiting page asks whether it is decided; no news is 204."""
     try:
         participation = qualification.move_on(token)
@@ -181,7 +181,7 @@ def wait(request: HttpRequest, token: str) -> HttpResponse:
 
 @worker_page
 @require_POST
-def ping(request: HttpRequest, token: str) -> HttpResponse:
+def ping(request: access.PageRequest, token: str) -> HttpResponse:
     """A sign of work on the turn on the page; nothing to say to it."""
     try:
         active_time.ping(token, turn_of(request.POST), request.POST)
@@ -192,7 +192,7 @@ def ping(request: HttpRequest, token: str) -> HttpResponse:
 
 @worker_page
 @require_POST
-def exit_questionnaire(request: HttpRequest, token: str) -> HttpResponse:
+def exit_questionnaire(request: access.PageRequest, token: str) -> HttpResponse:
     """The optional questions at the end."""
     participation, form = access.participation_of(token), ExitForm(request.POST)
     if not form.is_valid():
@@ -203,7 +203,7 @@ def exit_questionnaire(request: HttpRequest, token: str) -> HttpResponse:
 
 @worker_page
 @require_POST
-def resume(request: HttpRequest, token: str) -> HttpResponse:
+def resume(request: access.PageRequest, token: str) -> HttpResponse:
     """After the seat had expired: go on if one is free."""
     participation = access.participation_of(token)
     try:
@@ -215,7 +215,7 @@ def resume(request: HttpRequest, token: str) -> HttpResponse:
 
 @worker_page
 @require_http_methods(["GET", "POST"])
-def withdraw(request: HttpRequest, token: str) -> HttpResponse:
+def withdraw(request: access.PageRequest, token: str) -> HttpResponse:
     """GET asks once more; POST erases."""
     participation = access.participation_of(token)
     if request.method == "POST":
@@ -228,7 +228,7 @@ def withdraw(request: HttpRequest, token: str) -> HttpResponse:
 
 @worker_page
 @require_POST
-def begin(request: HttpRequest, token: str) -> HttpResponse:
+def begin(request: access.PageRequest, token: str) -> HttpResponse:
     participation = access.participation_of(token)
     try:
         training_step.begin(token)
@@ -239,7 +239,7 @@ def begin(request: HttpRequest, token: str) -> HttpResponse:
 
 @worker_page
 @require_POST
-def answer(request: HttpRequest, token: str) -> HttpResponse:
+def answer(request: access.PageRequest, token: str) -> HttpResponse:
     """An answer arrives: the table of docs/protocol.md#replies."""
     try:
         participation, turn = answering.submit(token, turn_of(request.POST), request.POST)
@@ -254,7 +254,7 @@ def answer(request: HttpRequest, token: str) -> HttpResponse:
 
 @worker_page
 @require_POST
-def go_on(request: HttpRequest, token: str) -> HttpResponse:
+def go_on(request: access.PageRequest, token: str) -> HttpResponse:
     """Continue after a reveal."""
     try:
         participation, turn = training_step.go_on(token)
@@ -265,7 +265,7 @@ def go_on(request: HttpRequest, token: str) -> HttpResponse:
 
 @worker_page
 @require_POST
-def next_task(request: HttpRequest, token: str) -> HttpResponse:
+def next_task(request: access.PageRequest, token: str) -> HttpResponse:
     """Start the next task of the study, where it allows more than one per worker."""
     participation = access.participation_of(token)
     worker = participation.worker
@@ -283,7 +283,7 @@ def next_task(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _after_post(
-    request: HttpRequest, participation: Participation, turn: Turn | None
+    request: access.PageRequest, participation: Participation, turn: Turn | None
 ) -> HttpResponse:
     """The new state: as a fragment for htmx, else by redirect (so that reload repeats nothing)."""
     if not request.htmx:
@@ -298,7 +298,7 @@ def _shows_turn(participation: Participation) -> bool:
 
 
 def _state(
-    request: HttpRequest,
+    request: access.PageRequest,
     participation: Participation,
     form: PageForm | None = None,
     *,

@@ -11,7 +11,7 @@ from contextlib import suppress
 from decimal import Decimal
 
 from django.conf import settings
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 from django.db import transaction
 
 from annotation.models import ProlificStudy, Scenario, Study, StudyStatus
@@ -61,7 +61,7 @@ def new_codes() -> dict[str, str]:
     return {outcome: new_code() for outcome in OUTCOMES}
 
 
-def plan(study: Study, annotation_parts: int, by: AbstractBaseUser) -> list[ProlificStudy]:
+def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
     """Draft the studies: for each scenario one, or (`annotation_parts` > 0) its parts.
 
     Drafts of which none was created are drafted again. Nothing is created on Prolific. Raises

@@ -58,12 +58,12 @@ def _fit(
     if wanted and needed > one.places:
         more = budget.within(study, one.reward_cents, needed - one.places)
         if more:
-            client.set_places(one.external_id, one.places + more)
+            client.set_places(one.id_there, one.places + more)
             done.places_added += more
             one.places += more
             one.save(update_fields=["places"])
             # That alone sets a study that had ended going again.
-            one.status = str(client.study(one.external_id)["status"])[:20]
+            one.status = str(client.study(one.id_there)["status"])[:20]
             one.save(update_fields=["status"])
         elif found.open_places <= 0:
             reason = NO_ROOM
@@ -81,14 +81,14 @@ def _fit(
 
 def _pause(one: ProlificStudy, client: Client, reason: str) -> None:
     """Admit no arrival without a free seat: they would have to return the study, unpaid."""
-    client.transition(one.external_id, "PAUSE")
+    client.transition(one.id_there, "PAUSE")
     one.status, one.pause_reason, one.paused_here = "PAUSED", reason, True
     one.save(update_fields=["status", "pause_reason", "paused_here"])
 
 
 def start(one: ProlificStudy, client: Client) -> None:
     """Set a paused study going again. Raises ProlificError."""
-    client.transition(one.external_id, "START")
+    client.transition(one.id_there, "START")
     one.status, one.pause_reason, one.paused_here = "ACTIVE", "", False
     one.save(update_fields=["status", "pause_reason", "paused_here"])
 

@@ -9,7 +9,7 @@ another matter.
 
 import statistics
 
-from django.contrib.auth.models import AbstractBaseUser
+from django.contrib.auth.models import User
 
 from annotation.models import Answer, Participation, Status, Submission
 from annotation.platforms.prolific.client import Client
@@ -61,7 +61,7 @@ def reject(
     participation: Participation,
     message: str,
     category: str,
-    by: AbstractBaseUser,
+    by: User,
     client: Client | None = None,
 ) -> None:
     """Reject a submission on Prolific, and take over what follows.
@@ -98,6 +98,7 @@ def _no_ground(participation: Participation, submission: Submission, category: s
     """Why Prolific's rules do not allow this ground here; "" where they do."""
     if category == "FAILED_CHECK":
         passed, answered = attention_checks.results(participation)
+        assert submission.prolific_study is not None  # as `_on_prolific` chose it
         needed = 1 if submission.prolific_study.minutes < SHORT_STUDY else 2
         if answered - passed < needed:
             return (
@@ -120,7 +121,8 @@ def _not_too_fast(participation: Participation) -> str:
         status=Status.COMPLETED,
         worked_seconds__isnull=False,
     )
-    others = list(theirs.exclude(pk=participation.pk).values_list("worked_seconds", flat=True))
+    times = theirs.exclude(pk=participation.pk).values_list("worked_seconds", flat=True)
+    others = [seconds for seconds in times if seconds is not None]
     if participation.status != Status.COMPLETED:
         return "They have not completed: there is no time to compare."
     if len(others) < OTHERS_NEEDED:

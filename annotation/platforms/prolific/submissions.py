@@ -45,7 +45,7 @@ def take_over(row: Row, done: Synced) -> bool:
         # The order of all locks: study, participation, and its submission last.
         Study.objects.locked().get(pk=one.study_id)
         locked = Participation.objects.select_for_update(no_key=True)
-        participation = locked.filter(pk=one.participation_id).first()
+        participation = locked.filter(pk=one.participation_id).first()  # type: ignore[misc]  # none: no row
         one = Submission.objects.select_for_update(no_key=True).filter(pk=one.pk).first()
         if one is None or not _is_news(one, row):
             return one is not None
@@ -149,7 +149,7 @@ def _settle(one: Submission, is_confirmed: bool) -> None:
     """Store whether Prolific confirms an arrival, and decide on pay if no researcher has."""
     with transaction.atomic():
         locked = Participation.objects.select_for_update(no_key=True)
-        participation = locked.filter(pk=one.participation_id).first()
+        participation = locked.filter(pk=one.participation_id).first()  # type: ignore[misc]  # none: no row
         if one.verified is False and _has_payers_word(participation):
             return
         one.verified = is_confirmed
@@ -192,5 +192,5 @@ def _is_confirmed(one: Submission, client: Client) -> bool | None:
         raise
     person = str(found.get("participant") or found.get("participant_id") or "").lower()
     return person == identities.decrypt(one.person).lower() and (
-        str(found.get("study_id", "")).lower() == one.prolific_study.external_id
+        str(found.get("study_id", "")).lower() == one.prolific_study.external_id  # type: ignore[union-attr]  # only its door stores these
     )

@@ -51,13 +51,13 @@ def sync(study: Study, client: Client | None = None) -> Synced:
 
 def _sync_one(one: ProlificStudy, client: Client, done: Synced) -> Found:
     rows = []
-    for told in client.submissions(one.external_id):
+    for told in client.submissions(one.id_there):
         done.submissions += 1
         with done.noting(f"{one}, a submission"):
             rows.append(Row.read(told))
             take_over(rows[-1], done)
     _note_what_costs(one, rows)
-    before, there = status_of(one.status), client.study(one.external_id)
+    before, there = status_of(one.status), client.study(one.id_there)
     one.status = str(there["status"])[:20]
     if one.signed:
         one.signing_keys = client.signing_keys()
@@ -80,7 +80,8 @@ def _sync_one(one: ProlificStudy, client: Client, done: Synced) -> Found:
 def _note_what_costs(one: ProlificStudy, rows: list[Row]) -> None:
     """What Prolific will pay, or has paid, without there being work here."""
     open_yet = [row for row in rows if row.return_is_open]
-    since = [row.completed_at or row.return_requested_at for row in open_yet]
+    ends = [row.completed_at or row.return_requested_at for row in open_yet]
+    since = [end for end in ends if end is not None]
     one.returns_open = len(open_yet)
     one.returns_until = min(since) + AUTO_APPROVAL if since else None
     approved = {row.key for row in rows if row.status == "APPROVED"}

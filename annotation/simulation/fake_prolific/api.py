@@ -118,7 +118,7 @@ def subscribe(fake: "FakeProlific", request: Request) -> HttpResponse:
 
 def members(fake: "FakeProlific", request: Request, key: str) -> HttpResponse:
     people = request.data.get("participant_ids") or []
-    verb = {"POST": "add", "DELETE": "remove"}.get(request.method)
+    verb = {"POST": "add", "DELETE": "remove"}.get(request.method or "")
     return reply(fake.members(key, **({verb: people} if verb else {})))
 
 

@@ -63,12 +63,13 @@ class Filters(Books):
                             "choices": choices[kind],
                         }
                     )
-            for name, (title, kind) in ASKED.items():
-                if isinstance(kind, dict):
-                    form = {"type": "select", "data_type": "ChoiceID", "choices": kind}
+            for name, (title, asked) in ASKED.items():
+                form: dict[str, Any]
+                if isinstance(asked, dict):
+                    form = {"type": "select", "data_type": "ChoiceID", "choices": asked}
                 else:
                     form = {"type": "range", "data_type": "integer"}
-                    form |= {"min": kind[0], "max": kind[1]}
+                    form |= {"min": asked[0], "max": asked[1]}
                 shown.append({"filter_id": name, "title": title, **form})
             return shown
 
@@ -103,7 +104,7 @@ class Filters(Books):
         if kind in MEMBERSHIP and verb in ("allowlist", "blocklist"):
             if not is_list:
                 return [f"{name}: selected_values must be a list of texts"]
-            known = {"participant_group": self._live_groups(), "custom": chosen}
+            known: dict[str, Any] = {"participant_group": self._live_groups(), "custom": chosen}
             known["previous_studies"] = self._data["studies"]
             return [
                 f"{name}: no such id: {each}" for each in chosen or [] if each not in known[kind]

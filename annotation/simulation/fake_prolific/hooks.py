@@ -89,7 +89,7 @@ class Webhooks:
 
     def change(self, subscription: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
         """Another event, another target, or off and on."""
-        changes = {
+        changes: dict[str, Any] = {
             name: body[name] for name in ("event_type", "target_url", "is_enabled") if name in body
         }
         _check_subscription({**subscription, **changes})

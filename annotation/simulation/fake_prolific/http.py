@@ -42,7 +42,7 @@ class Request(WSGIRequest):
         return {name: str(value) for name, value in self.GET.items() if value}
 
     @property
-    def site(self) -> str:
+    def site(self) -> str:  # type: ignore[override]  # django.contrib.sites is not installed
         """Such as http://127.0.0.1:8100; not `get_host`, whose hosts are those of Handful."""
         return f"http://{self.META.get('HTTP_HOST', '')}"
 

@@ -31,9 +31,10 @@ class DecisionForm(PageForm):
         self.key = about
         super().__init__(*args, initial={"about": about})
         if about == Decision.About.QUALIFICATION:
-            self.fields["reason"].required = False
-            self.fields["reason"].empty_value = "no reason given"
-            self.fields["reason"].widget.attrs["required"] = True
+            reason = self.fields["reason"]
+            assert isinstance(reason, forms.CharField)
+            reason.required, reason.empty_value = False, "no reason given"
+            reason.widget.attrs["required"] = True
 
     def clean_outcome(self) -> bool:
         return self.cleaned_data["outcome"] == "yes"

@@ -6,7 +6,7 @@ from django import forms
 
 from annotation.models import AccessRule, Scenario, Study
 from annotation.money.amounts import AmountField
-from annotation.pages.fields import OnPage, PageForm, RowField, WholeNumberField
+from annotation.pages.fields import OnPage, PageForm, RowField, WholeNumberField, row_field
 from annotation.recruitment import eligibility
 from annotation.study import lifecycle
 
@@ -35,7 +35,9 @@ class RuleForm(PageForm):
 
     def __init__(self, study: Study, *args: Any):
         super().__init__(*args)
-        self.fields["platform"].choices = [("", "no ids"), *eligibility.platforms(study)]
+        platform = self.fields["platform"]
+        assert isinstance(platform, forms.ChoiceField)
+        platform.choices = [("", "no ids"), *eligibility.platforms(study)]
 
 
 class EndForm(PageForm):
@@ -46,7 +48,7 @@ class EndForm(PageForm):
 
     def __init__(self, study: Study, *args: Any):
         super().__init__(*args)
-        self.fields["end"].queryset = study.access_rules.all()
+        row_field(self, "end").queryset = study.access_rules.all()
 
 
 class SwitchesForm(OnPage, forms.ModelForm):
@@ -73,8 +75,8 @@ class SeatsForm(PageForm):
 
     def __init__(self, study: Study, *args: Any):
         super().__init__(*args)
-        self.fields["scenario"].queryset = study.scenarios.select_related("task")
-        self.fields["scenario"].label_from_instance = self._label
+        row_field(self, "scenario").queryset = study.scenarios.select_related("task")
+        row_field(self, "scenario").label_from_instance = self._label  # type: ignore[method-assign, assignment]  # as Django documents
 
     @staticmethod
     def _label(scenario: Scenario) -> str:

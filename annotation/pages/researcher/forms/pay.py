@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 
 from annotation.models import PaymentBatch, Study
-from annotation.pages.fields import PageForm, RowField
+from annotation.pages.fields import PageForm, RowField, row_field
 from annotation.pages.researcher.forms.annotators import NO_REASON
 
 
@@ -33,4 +33,4 @@ class BatchForm(PageForm):
 
     def __init__(self, study: Study, *args: Any):
         super().__init__(*args)
-        self.fields["batch"].queryset = study.payment_batches.all()
+        row_field(self, "batch").queryset = study.payment_batches.all()

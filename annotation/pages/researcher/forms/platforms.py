@@ -44,7 +44,7 @@ class PanelForm(OnPage, forms.ModelForm):
 
     def _post_clean(self) -> None:
         """Let the rules of panels speak at the fields."""
-        super()._post_clean()
+        super()._post_clean()  # type: ignore[misc]  # no public hook is called as late
         try:
             panel.check(self.instance)
         except forms.ValidationError as error:

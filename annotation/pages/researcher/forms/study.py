@@ -8,7 +8,7 @@ from django.db.models import IntegerField, QuerySet
 
 from annotation.models import Study
 from annotation.money.amounts import AmountField
-from annotation.pages.fields import RowsField, WholeNumberField
+from annotation.pages.fields import RowsField, WholeNumberField, row_field
 from annotation.study import design
 from tasks.models import Task
 
@@ -43,10 +43,10 @@ class StudyForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        self.fields["tasks"].queryset = self._selectable()
+        row_field(self, "tasks").queryset = self._selectable()
         self.initial["shots"] = " ".join(map(str, self.instance.shots))
         self.initial["version"] = design.version(self.instance)
-        self.fields["tasks"].label_from_instance = self._task_label
+        row_field(self, "tasks").label_from_instance = self._task_label  # type: ignore[method-assign, assignment]  # as Django documents
         self._suggest()
 
     # Headings of the page -> the fields below them.
@@ -132,8 +132,9 @@ class StudyForm(forms.ModelForm):
         """
         now = design.version(stored)
         sent = self.data.get("version", "")
-        self.data = self.data.copy()
-        self.data["version"] = now
+        data = self.data.copy()  # type: ignore[attr-defined]  # a QueryDict
+        data["version"] = now
+        self.data = data
         changed = design.changed(sent, now)
         values = design.values(stored)
         return [(self[name], _in_words(self.fields[name], values[name])) for name in changed]

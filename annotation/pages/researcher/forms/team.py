@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 
 from annotation.models import Member, Role, Study
-from annotation.pages.fields import PageForm, RowField
+from annotation.pages.fields import PageForm, RowField, row_field
 
 NO_ROLE = "Choose a role: owner, analyst or payer."
 GONE = "They are not (or no longer) in the team."
@@ -55,7 +55,7 @@ class RemovalForm(PageForm):
 
     def __init__(self, study: Study, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        self.fields["member"].queryset = study.members.all()
+        row_field(self, "member").queryset = study.members.all()
 
 
 class RoleForm(RemovalForm):
@@ -71,8 +71,9 @@ class RoleForm(RemovalForm):
         self.fields["role"].widget.attrs["aria-label"] = f"Role of {member.user}"
         self.initial = {"member": member.pk, "was": member.role, "role": member.role}
         if self.is_bound:
-            self.data = self.data.copy()
-            self.data["was"] = member.role
+            data = self.data.copy()  # type: ignore[attr-defined]  # a QueryDict
+            data["was"] = member.role
+            self.data = data
         return self
 
     def is_about(self, member: Member) -> bool:
