@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import OuterRef, Subquery
 
-from annotation.models import Participation, ParticipationQuerySet, Status, Step, Turn
+from annotation.models import ParticipationQuerySet, Status, Step, Turn
 
 SHOWN_AT_WORK = 20
 
@@ -26,21 +27,23 @@ def latest(active: ParticipationQuerySet) -> list[AtWork]:
     return [_at_work(participation) for participation in _with_place(active)]
 
 
-def _with_place(active: ParticipationQuerySet) -> Iterable[Participation]:
+def _with_place(active: ParticipationQuerySet) -> Iterable[Any]:
     """The latest of them, each with the step and position of their latest turn."""
     latest = Turn.objects.filter(participation=OuterRef("pk")).order_by("-pk")
-    return (
+    rows: Iterable[Any] = (
         active.select_related("scenario__task")
         .defer("checks", "scenario__task__card_data")
         .annotate(
             step=Subquery(latest.values("step")[:1]),
             position=Subquery(latest.values("position")[:1]),
         )
-        .order_by("-last_active_at", "-pk")[:SHOWN_AT_WORK]
+        .order_by("-last_active_at", "-pk")[:SHOWN_AT_WORK]  # type: ignore[misc]  # annotated
     )
+    return rows
 
 
-def _at_work(participation: Participation) -> AtWork:
+def _at_work(participation: Any) -> AtWork:
+    """Of a participation as `_with_place` returns it."""
     if participation.step is None:
         where = "consent" if participation.status == Status.ARRIVED else "instructions"
     elif participation.status in (Status.WAITING, Status.BETWEEN):

@@ -87,8 +87,11 @@ def by_scenario_and_kind(study: Study, scenarios: list[Scenario]) -> dict[tuple[
 def _counts(study: Study, scenarios: list[Scenario]) -> Iterable[dict[str, Any]]:
     """One row per scenario and kind: how many did or are what the keys say."""
     trained, passed = _trained_and_passed(study)
-    sizes = [When(scenario=each.pk, then=Value(each.training_size)) for each in scenarios]
-    return (
+    sizes = [
+        When(scenario=each.pk, then=Value(each.training_size))  # type: ignore[attr-defined]  # annotated
+        for each in scenarios
+    ]
+    rows: Iterable[Any] = (
         study.participations.order_by()
         .alias(training_size=Case(*sizes, default=Value(0)))
         .values("scenario", "kind")
@@ -102,6 +105,7 @@ def _counts(study: Study, scenarios: list[Scenario]) -> Iterable[dict[str, Any]]
             **{f"n_{status}": Count("pk", filter=Q(status=status)) for status in Status.values},
         )
     )
+    return rows
 
 
 def _trained_and_passed(study: Study) -> tuple[Q, Q]:

@@ -1,5 +1,6 @@
 """The studies of a researcher at a glance: seats, people at work, money."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -68,7 +69,7 @@ def _counts(studies: QuerySet[Study]) -> dict[int, dict[str, Any]]:
     """Study -> people who completed, work now or wait, and when anybody last did anything."""
     recent = Q(kind=Kind.PERSON, status__in=LIVE)
     recent &= Q(last_active_at__gte=database_now() - AT_WORK_WITHIN)
-    rows = (
+    rows: Iterable[Any] = (
         Participation.objects.filter(study__in=studies.values("pk"))
         .with_last_active()
         .order_by()
@@ -86,7 +87,8 @@ def _counts(studies: QuerySet[Study]) -> dict[int, dict[str, Any]]:
 def _due(studies: QuerySet[Study]) -> dict[int, int]:
     """Study -> cents that are earned, not yet paid and not held back."""
     entries = LedgerEntry.objects.filter(participation__study__in=studies.values("pk"))
-    rows = of_people(entries).order_by().values("participation__study").annotate(**sums_by_status())
+    by_study = of_people(entries).order_by().values("participation__study")
+    rows: Iterable[Any] = by_study.annotate(**sums_by_status())
     return {
         row["participation__study"]: row["earned"] - row["paid"] - row["held_back"] for row in rows
     }

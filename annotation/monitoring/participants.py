@@ -1,6 +1,8 @@
 """The table of a study's participations: how far each of them is."""
 
 from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any
 
 from django.db.models import Avg, Count, Max
 
@@ -19,12 +21,13 @@ def participation_rows(study: Study, page: list[Participation]) -> list[dict]:
         .annotate(size=Count("pk"))
     )
     steps: dict[int, dict[str, dict]] = defaultdict(dict)
-    for row in (
+    counts: Iterable[Any] = (
         Turn.objects.filter(participation__in=[participation.pk for participation in page])
         .order_by()
         .values("participation", "step")
         .annotate(n=Count("answer"), s1=Avg("answer__s1"), shown_at=Max("shown_at"))
-    ):
+    )
+    for row in counts:
         steps[row["participation"]][row["step"]] = row
     rows = []
     for participation in page:

@@ -26,7 +26,7 @@ class Waiting:
 
     pseudonym: str
     scenario: str
-    since: datetime
+    since: datetime | None
 
 
 @dataclass(frozen=True)

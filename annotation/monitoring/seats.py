@@ -77,11 +77,10 @@ def for_scenarios(
 def _times_of_completed(study: Study) -> dict[int, list[float]]:
     """Scenario -> active seconds of each person who completed it."""
     times: dict[int, list[float]] = defaultdict(list)
-    done = study.participations.filter(
-        kind=Kind.PERSON, status=Status.COMPLETED, worked_seconds__isnull=False
-    )
+    done = study.participations.filter(kind=Kind.PERSON, status=Status.COMPLETED)
     for scenario, seconds in done.order_by().values_list("scenario", "worked_seconds"):
-        times[scenario].append(seconds)
+        if seconds is not None:
+            times[scenario].append(seconds)
     return times
 
 
