@@ -177,7 +177,8 @@ def parse_card(data: dict[str, Any], source: str) -> Card:
     for index, name in enumerate(segments):
         _text(name, f"{source}: key segments[{index}]")
     parts: dict[str, Any] = {
-        key: _parts(data.get(key, []), made, f"{source}: key {key}") for key, made in PARTS.items()
+        key: _parts(data.get(key, []), part_type, f"{source}: key {key}")
+        for key, part_type in PARTS.items()
     }
     for index, label in enumerate(parts["labels"]):
         # An answer holds the name, and a browser sends a line break back as another one.
@@ -210,10 +211,10 @@ def _text(value: Any, where: str) -> None:
         raise CardError(f"{where}: U+0000 cannot be stored")
 
 
-def _parts(value: Any, made: type[Any], where: str) -> tuple[Any, ...]:
+def _parts(value: Any, part_type: type[Any], where: str) -> tuple[Any, ...]:
     if not isinstance(value, list) or not all(isinstance(part, dict) for part in value):
         raise CardError(f"{where}: expected a list of tables")
-    keys = tuple(made.__dataclass_fields__)
+    keys = tuple(part_type.__dataclass_fields__)
     for index, part in enumerate(value):
         _only(part, keys, (), f"{where}[{index}]")
         for key in keys:
@@ -222,4 +223,4 @@ def _parts(value: Any, made: type[Any], where: str) -> tuple[Any, ...]:
     for index, name in enumerate(first):
         if name in first[:index]:
             raise CardError(f"{where}[{index}].{keys[0]}: {name!r} is there twice")
-    return tuple(made(**part) for part in value)
+    return tuple(part_type(**part) for part in value)

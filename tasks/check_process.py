@@ -86,10 +86,10 @@ def task(folder: str, card: dict[str, Any]) -> dict[str, Any]:
 def records(path: str, card: dict[str, Any]) -> dict[str, Any]:
     """{records}: each as [id, context, question, gold, gold_starts]; or {error}, in its parts."""
     try:
-        found = read_records(Path(path), _card(card))
+        read = read_records(Path(path), _card(card))
     except FormatError as error:
         return {"error": [error.file, error.line, error.field, error.expected]}
-    return {"records": [[r.id, r.context, r.question, r.gold, r.gold_starts] for r in found]}
+    return {"records": [[r.id, r.context, r.question, r.gold, r.gold_starts] for r in read]}
 
 
 def predictions(files: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> dict[str, Any]:
@@ -98,7 +98,7 @@ def predictions(files: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> dic
     A file is {filename, data (base64), task}, where `task` is a place in `tasks`, each {card,
     examples: {id: [gold, context, question]}}.
     """
-    return {"files": [_predictions(one, tasks[one["task"]]) for one in files]}
+    return {"files": [_predictions(file, tasks[file["task"]]) for file in files]}
 
 
 def _predictions(file: dict[str, Any], task: dict[str, Any]) -> dict[str, Any]:
@@ -110,8 +110,8 @@ def _predictions(file: dict[str, Any], task: dict[str, Any]) -> dict[str, Any]:
     if errors := disobedient(card, predicted.values(), name):
         return {"errors": [str(error) for error in errors]}
     rows = [
-        [key, one.texts, score(one.texts, examples[key][0], card.gold_rule).s1]
-        for key, one in predicted.items()
+        [key, prediction.texts, score(prediction.texts, examples[key][0], card.gold_rule).s1]
+        for key, prediction in predicted.items()
     ]
     places = {
         key: [*context, card.selectable_question(question) or ""]

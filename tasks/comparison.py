@@ -59,11 +59,11 @@ class Comparison:
         """Cut a segment at the ends of its marks; the pieces' texts add up to the segment."""
         marks = [mark for mark in self.marks if mark.segment == segment]
         cuts = sorted({0, len(text), *(m.start for m in marks), *(m.end for m in marks)})
-        made = []
+        cut = []
         for start, end in itertools.pairwise(cuts):
             over = [mark for mark in marks if mark.start <= start and end <= mark.end]
             chosen = next((mark.verdict for mark in over if mark.verdict != "missed"), "")
-            made.append(
+            cut.append(
                 Piece(
                     text[start:end],
                     chosen,
@@ -72,7 +72,7 @@ class Comparison:
                     any(mark.end == end for mark in over),
                 )
             )
-        return made
+        return cut
 
 
 def compare(

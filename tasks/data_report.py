@@ -46,11 +46,11 @@ def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
 
 
 def _ids(files: list[SplitFile], is_odd: Any) -> list[dict[str, Any]]:
-    found = [
+    entries = [
         {"file": file.filename, "ids": [record.id for record in file.records if is_odd(record)]}
         for file in files
     ]
-    return [entry for entry in found if entry["ids"]]
+    return [entry for entry in entries if entry["ids"]]
 
 
 def _is_unreachable(card: Card, record: Record) -> bool:
@@ -137,7 +137,7 @@ def rechained(files: list[SplitFile]) -> list[SplitFile]:
 
 def _duplicates(files: list[SplitFile]) -> list[dict[str, Any]]:
     """Ids of examples whose content stands in the same file already."""
-    found = []
+    entries = []
     for file in files:
         seen: set[str] = set()
         ids = []
@@ -146,8 +146,8 @@ def _duplicates(files: list[SplitFile]) -> list[dict[str, Any]]:
                 ids.append(record.id)
             seen.add(record.content_hash)
         if ids:
-            found.append({"file": file.filename, "ids": ids})
-    return found
+            entries.append({"file": file.filename, "ids": ids})
+    return entries
 
 
 def _overlap(trains: list[SplitFile], test: SplitFile) -> list[dict[str, Any]]:
@@ -184,7 +184,7 @@ def _bounds(card: Card, test: SplitFile) -> dict[str, Any]:
 
 def lines(report: dict[str, Any]) -> list[str]:
     """The report in sentences, for the command line and the researcher's page."""
-    made = [
+    sentences = [
         f"{split['file']}: {split['examples']} examples, {split['empty_share']:.1f} % empty"
         for split in report["splits"]
     ]
@@ -194,12 +194,12 @@ def lines(report: dict[str, Any]) -> list[str]:
         ("overlap_with_test", "in the test file too"),
         ("reused_ids", "ids that the test file uses for another text"),
     ):
-        made += [f"{one['file']}: {words}: {_list(one['ids'])}" for one in report[key]]
+        sentences += [f"{entry['file']}: {words}: {_list(entry['ids'])}" for entry in report[key]]
     if report["labels_not_in_question"]:
         names = ", ".join(report["labels_not_in_question"])
-        made.append(f"The data's question does not spell these labels so: {names}")
+        sentences.append(f"The data's question does not spell these labels so: {names}")
     for number, smaller, larger in report["not_nested"]:
-        made.append(
+        sentences.append(
             f"Training file {number} of {smaller} is not contained in file {number} of {larger}"
         )
     if report["renumbering"]:
@@ -207,10 +207,10 @@ def lines(report: dict[str, Any]) -> list[str]:
             " in ".join(f"{number} of {size}" for size, number in chain.items())
             for chain in report["renumbering"].values()
         )
-        made.append(f"Nested after renumbering (--rechain applies it): {chains}")
-    made.append(f"Trivial baseline, {report['baseline_name']}: {report['baseline']:.2f}")
-    made.append(f"Ceiling by highlighting: {report['ceiling']:.2f}")
-    return made
+        sentences.append(f"Nested after renumbering (--rechain applies it): {chains}")
+    sentences.append(f"Trivial baseline, {report['baseline_name']}: {report['baseline']:.2f}")
+    sentences.append(f"Ceiling by highlighting: {report['ceiling']:.2f}")
+    return sentences
 
 
 def _list(ids: list[str]) -> str:

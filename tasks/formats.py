@@ -102,13 +102,13 @@ def layout(folder: Path) -> list[Path]:
         name = path.name
         if name == "task.toml" or is_beside(name):
             continue
-        found = FILE_NAME.fullmatch(name)
-        if not found or not path.is_file():
+        matched = FILE_NAME.fullmatch(name)
+        if not matched or not path.is_file():
             raise FormatError(
                 name, None, None, "unknown file name; expected <task>_train_<shots>_<number>.jsonl,"
                 " <task>_test.jsonl or task.toml",
             )  # fmt: skip
-        prefixes.add(found["prefix"])
+        prefixes.add(matched["prefix"])
         if len(prefixes) > 1:
             raise FormatError(name, None, None, f"two tasks in one folder: {sorted(prefixes)}")
         paths.append(path)
@@ -119,13 +119,13 @@ def layout(folder: Path) -> list[Path]:
 
 def read_split(path: Path, card: Card) -> SplitFile:
     """Read one file, of which the name says what it is. Raises FormatError."""
-    found = FILE_NAME.fullmatch(path.name)
-    if not found:
+    matched = FILE_NAME.fullmatch(path.name)
+    if not matched:
         raise FormatError(path.name, None, None, "unknown file name")
     records = read_records(path, card)
-    if found["shots"] is None:
+    if matched["shots"] is None:
         return SplitFile("test", None, None, path.name, records)
-    shots = int(found["shots"])
+    shots = int(matched["shots"])
     expected = shots * card.examples_per_shot
     if len(records) != expected:
         raise FormatError(
@@ -134,7 +134,7 @@ def read_split(path: Path, card: Card) -> SplitFile:
             None,
             f"expected {expected} examples for {shots} shots, found {len(records)}",
         )
-    return SplitFile("train", shots, int(found["number"]), path.name, records)
+    return SplitFile("train", shots, int(matched["number"]), path.name, records)
 
 
 def read_records(path: Path, card: Card) -> list[Record]:
@@ -195,12 +195,12 @@ def json_object(
         raise FormatError(file, line, None, f"{name} is not valid JSON")
 
     def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         for key, value in items:
-            if key in found:
+            if key in fields:
                 raise FormatError(file, line, key[:100], "the field appears twice")
-            found[key] = value
-        return found
+            fields[key] = value
+        return fields
 
     try:
         data = json.loads(text, parse_constant=refuse, object_pairs_hook=pairs)
@@ -293,21 +293,21 @@ def _gold(
     """
     if not answer or answer == [""]:
         return (), None
-    if all(isinstance(one, dict) for one in answer):
+    if all(isinstance(item, dict) for item in answer):
         starts = []
-        for one in answer:
-            if set(one) != {"text", "answer_start"}:
+        for item in answer:
+            if set(item) != {"text", "answer_start"}:
                 refuse("answer", "expected the fields text and answer_start")
-            start = one["answer_start"]
+            start = item["answer_start"]
             if type(start) is not int or start < 0:
                 refuse("answer_start", "expected a whole number of at least 0")
-            if not text(one["text"], "answer"):
+            if not text(item["text"], "answer"):
                 refuse("answer", "expected a non-empty text")
-            if segments[0][start : start + len(one["text"])] != one["text"]:
-                refuse("answer_start", f"the text at {start} is not {one['text'][:60]!r}")
+            if segments[0][start : start + len(item["text"])] != item["text"]:
+                refuse("answer_start", f"the text at {start} is not {item['text'][:60]!r}")
             starts.append(start)
-        return tuple(one["text"] for one in answer), tuple(starts)
-    for one in answer:
-        if not text(one, "answer"):
+        return tuple(item["text"] for item in answer), tuple(starts)
+    for item in answer:
+        if not text(item, "answer"):
             refuse("answer", 'expected non-empty texts, or [""] alone for no answer')
     return tuple(answer), None

@@ -107,9 +107,9 @@ def _begin(
     """The row of that content, with the mark that it is not whole yet."""
     with transaction.atomic():
         versions = Task.with_unfinished.filter(name=card.name)
-        found = versions.filter(content_hash=digest).first()
-        if found is not None:
-            return found
+        stored = versions.filter(content_hash=digest).first()
+        if stored is not None:
+            return stored
         teams.check(card.name, by)
         newest = versions.order_by("-version").first()
         task = Task.with_unfinished.create(

@@ -103,13 +103,13 @@ def find(kind: str, parameters: dict[str, Any], seed: int = 0) -> Job | None:
 
 def start(kind: str, parameters: dict[str, Any], *, total: int, owner: Any, seed: int = 0) -> Job:
     """The job of exactly this work: the one that is there, or a new one that waits."""
-    found, _made = Job.objects.get_or_create(
+    job, _made = Job.objects.get_or_create(
         key=key_of(kind, parameters, seed),
         defaults={
             "kind": kind, "parameters": parameters, "seed": seed, "total": total, "owner": owner,
         },
     )  # fmt: skip
-    return found
+    return job
 
 
 def folder_of(job: Job) -> Path:
@@ -121,10 +121,10 @@ def _root() -> Path:
     return Path(settings.VAR_DIR) / "jobs"
 
 
-def drop(found: QuerySet[Job]) -> None:
+def drop(dropped: QuerySet[Job]) -> None:
     """Forget these jobs and their files. A chunk that is being run stores nothing any more."""
-    folders = [folder_of(job) for job in found]
-    found.delete()
+    folders = [folder_of(job) for job in dropped]
+    dropped.delete()
     for folder in folders:
         transaction.on_commit(partial(shutil.rmtree, folder, ignore_errors=True))
 

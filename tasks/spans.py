@@ -78,7 +78,7 @@ def tokens(text: str) -> tuple[tuple[int, int], ...]:
 
     Blanks and invisible signs separate tokens and belong to none. Start and end of each, in order.
     """
-    found = []
+    bounds = []
     start = None
     for index, character in enumerate(text):
         if _is_word(character):
@@ -86,13 +86,13 @@ def tokens(text: str) -> tuple[tuple[int, int], ...]:
                 start = index
             continue
         if start is not None:
-            found.append((start, index))
+            bounds.append((start, index))
             start = None
         if not _is_separator(character):
-            found.append((index, index + 1))
+            bounds.append((index, index + 1))
     if start is not None:
-        found.append((start, len(text)))
-    return tuple(found)
+        bounds.append((start, len(text)))
+    return tuple(bounds)
 
 
 def on_boundaries(text: str, start: int, end: int) -> bool:
@@ -210,10 +210,10 @@ def _json(payload: str) -> Any:
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         raise ValueError("a key appears twice")
-    return found
+    return fields
 
 
 def _span(given: Any, segments: Sequence[str], question: str | None) -> Span:
@@ -255,7 +255,7 @@ def _checked(
             "too_many_spans",
             f"In this task at most {limit} can be chosen, and you chose {len(spans)}.",
         )
-    if any(one.overlaps(following) for one, following in itertools.pairwise(spans)):
+    if any(earlier.overlaps(following) for earlier, following in itertools.pairwise(spans)):
         raise AnswerError("overlap", "Two highlights overlap.")
     return GivenAnswer(tuple(spans), "", no_answer)
 

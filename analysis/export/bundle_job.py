@@ -135,13 +135,13 @@ def _data(study: Study, job: Job) -> dict[str, str]:
         folder.mkdir(parents=True)
         with files.snapshot():
             study.refresh_from_db()
-            at, found = timezone.now(), state(study)
+            at, current = timezone.now(), state(study)
             release.write_data(study, folder)
         release.write_readme(folder)
     except OSError:
         shutil.rmtree(folder.parent, ignore_errors=True)
         raise
-    return {"folder": name, "state": found, "at": at.isoformat()}
+    return {"folder": name, "state": current, "at": at.isoformat()}
 
 
 def _further(part: str, study: Study, job: Job) -> dict[str, str]:
@@ -159,9 +159,9 @@ def _further(part: str, study: Study, job: Job) -> dict[str, str]:
             building.replace(_archive(job))
         finally:
             building.unlink(missing_ok=True)
-        for one in jobs.folder_of(job).iterdir():
-            if one.is_dir():
-                shutil.rmtree(one, ignore_errors=True)
+        for entry in jobs.folder_of(job).iterdir():
+            if entry.is_dir():
+                shutil.rmtree(entry, ignore_errors=True)
     else:
         release.write_parquet(folder, part)
     return {}

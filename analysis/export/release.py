@@ -88,10 +88,10 @@ def write_release(
     with tempfile.TemporaryDirectory(prefix=f".{target.stem}-", dir=target.parent) as parent:
         folder, archive = Path(parent) / study.name, Path(parent) / target.name
         folder.mkdir()
-        said = _write(study, folder, browser, tell)
+        output = _write(study, folder, browser, tell)
         files.zip_folder(folder, archive)
         archive.rename(target)
-    return said
+    return output
 
 
 def _write(study: Study, folder: Path, browser: str | None, tell: Callable[[str], Any]) -> str:
@@ -185,17 +185,17 @@ def _write_documents(study: Study, folder: Path, masked: Callable[[str], str]) -
     (folder / "style").mkdir()
     for name, path in STYLES.items():
         shutil.copyfile(finders.find(path), folder / "style" / name)
-    made = {
+    documents = {
         "preregistration": preregistration.for_study(study),
         "report": report.for_study(study, masked=masked),
     }
-    for name, document in made.items():
+    for name, document in documents.items():
         _text(folder / f"{name}.md", blocks.as_markdown(document))
         context = {"document": document, "root": "", "pictures": "figures/"}
         _text(folder / f"{name}.html", render_to_string("researcher/offline.html", context))
     pictured = {
         block.name
-        for section in made["report"].sections
+        for section in documents["report"].sections
         for block in section.blocks
         if isinstance(block, blocks.Picture)
     }

@@ -74,7 +74,10 @@ def _people(study: Study) -> ParticipationQuerySet:
 
 def _idle(study: Study, now: datetime | None) -> list[int]:
     """Whose place the next arrival frees, as they are idle for too long: nothing is kept for it."""
-    return [one.pk for one in study.participations.idle(now or database_now(), study)]
+    return [
+        participation.pk
+        for participation in study.participations.idle(now or database_now(), study)
+    ]
 
 
 def _left_unsettled(study: Study, idle: Iterable[int] = ()) -> QuerySet[Participation]:
@@ -89,8 +92,8 @@ def settle_left(study: Study) -> None:
 
     The caller holds the study's lock. People who return continue all the same.
     """
-    for one in _left_unsettled(study).order_by("pk"):
-        ledger.settle(Participation.objects.select_for_update(no_key=True).get(pk=one.pk))
+    for participation in _left_unsettled(study).order_by("pk"):
+        ledger.settle(Participation.objects.select_for_update(no_key=True).get(pk=participation.pk))
 
 
 def settle_left_in_turn(study: Study) -> None:
@@ -125,16 +128,18 @@ def reserved(
     seated = _people(study).filter(live | Q(pk=returning.pk if returning else None))
     entered = Sum("ledger__cents", filter=~Q(ledger__kind=ledger.Kind.BONUS), default=0)
     sums = seated.annotate(entered=entered).values_list("entered", flat=True)
-    return sum(max(most - one, 0) for one in sums)
+    return sum(max(most - earned, 0) for earned in sums)
 
 
-def _still_due(one: Participation) -> int:
+def _still_due(participation: Participation) -> int:
     """What will still be entered for somebody who left, apart from bonuses."""
-    if not one.is_paid:
+    if not participation.is_paid:
         return 0
-    whole = ledger.amount_due(one, ledger.active_time(one))
-    entered = one.ledger.exclude(kind=ledger.Kind.BONUS).aggregate(total=Sum("cents", default=0))
-    return max(whole + ledger.for_waiting(one, whole) - entered["total"], 0)
+    whole = ledger.amount_due(participation, ledger.active_time(participation))
+    entered = participation.ledger.exclude(kind=ledger.Kind.BONUS).aggregate(
+        total=Sum("cents", default=0)
+    )
+    return max(whole + ledger.for_waiting(participation, whole) - entered["total"], 0)
 
 
 def has_room(

@@ -57,9 +57,9 @@ def holds(study: Study) -> list[Hold]:
         .annotate(latest=Max("at"))
     )
     earned = _earned(study)
-    found = []
+    on_hold = []
     for pk, theirs in waiting.items():
-        one = theirs[0].participation
+        participation = theirs[0].participation
         own, scenario, _completed = earned[pk]
         others = [
             cents
@@ -69,8 +69,8 @@ def holds(study: Study) -> list[Hold]:
         usual = _usual(study, others)
         held = [entry for entry in theirs if pk not in released or entry.at > released[pk]]
         if held and own > TIMES * usual:
-            found.append(Hold(one, own, usual, tuple(held)))
-    return found
+            on_hold.append(Hold(participation, own, usual, tuple(held)))
+    return on_hold
 
 
 def _earned(study: Study) -> dict[int, tuple[int, int, bool]]:
@@ -103,9 +103,9 @@ def release(participation: Participation, reason: str, by: User) -> None:
     if not reason.strip():
         raise ValueError("Give a reason: it is stored with the decision.")
     with transaction.atomic():
-        one = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
-        if any(hold.participation.pk == one.pk for hold in holds(one.study)):
-            one.decisions.create(
+        locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
+        if any(hold.participation.pk == locked.pk for hold in holds(locked.study)):
+            locked.decisions.create(
                 about=Decision.About.RELEASE,
                 outcome=True,
                 reason=reason.strip(),

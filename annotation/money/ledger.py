@@ -153,11 +153,11 @@ def settle(participation: Participation) -> list[LedgerEntry]:
         participation.save(update_fields=["worked_seconds"])
     if participation.kind != WorkerKind.PERSON or not participation.is_paid:
         return []
-    made = []
+    entries = []
 
     def enter(kind: str, amount: int, reason: str, submission: Submission | None = None) -> None:
         if amount > 0:
-            made.append(
+            entries.append(
                 LedgerEntry.objects.create(
                     participation=participation,
                     kind=kind,
@@ -175,7 +175,7 @@ def settle(participation: Participation) -> list[LedgerEntry]:
     completed = participation.status == Status.COMPLETED
     hours = f"{worked.total_seconds():.0f} s at {study.hourly_rate} {study.currency} per hour"
     had = sum(amount for kind, amount in entered.items() if kind not in (Kind.WAITING, Kind.BONUS))
-    had += sum(entry.cents for entry in made)
+    had += sum(entry.cents for entry in entries)
     if completed and not participation.submissions.filter(prolific_study__isnull=False).exists():
         base = cents(study.base_reward) - entered.get(Kind.BASE, 0)
         enter(Kind.BASE, min(base, whole - had), "completed")
@@ -184,7 +184,7 @@ def settle(participation: Participation) -> list[LedgerEntry]:
     words = f"{waiting_time(participation).total_seconds():.0f} s of waiting"
     waited = for_waiting(participation, max(whole, had))
     enter(Kind.WAITING, waited - entered.get(Kind.WAITING, 0), words)
-    return made
+    return entries
 
 
 def _enter_exits(
@@ -197,15 +197,19 @@ def _enter_exits(
         )
     )
     sent = participation.submissions.filter(prolific_study__isnull=False).exclude(outcome="")
-    for one in sent.select_related("prolific_study"):
-        if one.pk in paid_already:
+    for submission in sent.select_related("prolific_study"):
+        if submission.pk in paid_already:
             continue
-        part = one.prolific_study
+        part = submission.prolific_study
         assert part is not None  # as filtered
-        if one.outcome == "completed" or (one.outcome == "not_qualified" and part.part == 1):
-            enter(Kind.BASE, part.reward_cents, f"reward of {part.name}", one)
-        elif one.outcome == "not_qualified":
-            enter(Kind.SCREEN_OUT, part.screen_out_cents, f"screened out of {part.name}", one)
+        if submission.outcome == "completed" or (
+            submission.outcome == "not_qualified" and part.part == 1
+        ):
+            enter(Kind.BASE, part.reward_cents, f"reward of {part.name}", submission)
+        elif submission.outcome == "not_qualified":
+            enter(
+                Kind.SCREEN_OUT, part.screen_out_cents, f"screened out of {part.name}", submission
+            )
 
 
 def settle_ended(study: Study) -> int:
@@ -214,12 +218,12 @@ def settle_ended(study: Study) -> int:
     Expired and returned workers are settled here and not when they leave, as they may come back.
     """
     ended = study.participations.filter(kind="person").exclude(status__in=LIVE)
-    made = 0
+    count = 0
     for token in ended.values_list("token", flat=True):
         with transaction.atomic():
-            one = Participation.objects.select_for_update(no_key=True).get(token=token)
-            made += len(settle(one))
-    return made
+            locked = Participation.objects.select_for_update(no_key=True).get(token=token)
+            count += len(settle(locked))
+    return count
 
 
 def decide(participation: Participation, is_paid: bool, reason: str, by: User | None) -> None:
@@ -231,19 +235,19 @@ def decide(participation: Participation, is_paid: bool, reason: str, by: User | 
     if not reason.strip():
         raise ValueError("Give a reason: it is stored with the decision.")
     with transaction.atomic():
-        one = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
-        if one.is_paid == is_paid:
+        locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
+        if locked.is_paid == is_paid:
             return
-        one.is_paid = is_paid
-        one.save(update_fields=["is_paid"])
-        one.decisions.create(
+        locked.is_paid = is_paid
+        locked.save(update_fields=["is_paid"])
+        locked.decisions.create(
             about=Decision.About.PAY,
             outcome=is_paid,
             reason=reason.strip(),
             by=by,
             at=database_now(),
         )
-        settle(one)
+        settle(locked)
 
 
 def add_bonus(participation: Participation, amount: int, reason: str, by: User) -> LedgerEntry:
@@ -297,22 +301,22 @@ class Wage:
 
 def wages(participations: Iterable[Participation]) -> list[Wage]:
     """Earned, paid and times of participations that have ended and were settled."""
-    found = []
-    for one in participations:
-        entries = list(one.ledger.all())
+    rows = []
+    for participation in participations:
+        entries = list(participation.ledger.all())
         paid = sum(e.cents for e in entries if _is_paid(e))
-        end = one.finished_at or one.decided_at or one.arrived_at
-        waited = waiting_time(one).total_seconds()
-        found.append(
+        end = participation.finished_at or participation.decided_at or participation.arrived_at
+        waited = waiting_time(participation).total_seconds()
+        rows.append(
             Wage(
-                participation=one,
-                active_seconds=(one.worked_seconds or 0.0) + waited,
-                elapsed_seconds=max((end - one.arrived_at).total_seconds(), 0.0),
+                participation=participation,
+                active_seconds=(participation.worked_seconds or 0.0) + waited,
+                elapsed_seconds=max((end - participation.arrived_at).total_seconds(), 0.0),
                 earned=sum(entry.cents for entry in entries),
                 paid=paid,
             )
         )
-    return found
+    return rows
 
 
 def _is_paid(entry: LedgerEntry) -> bool:
@@ -328,9 +332,9 @@ def settled(study: Study) -> "QuerySet[Participation]":
     )
 
 
-def median_wage(found: Iterable[Wage]) -> float | None:
+def median_wage(wage_rows: Iterable[Wage]) -> float | None:
     """The median wage per active hour, in cents; None where nobody has worked."""
-    known = [wage.per_active_hour for wage in found if wage.per_active_hour is not None]
+    known = [wage.per_active_hour for wage in wage_rows if wage.per_active_hour is not None]
     return statistics.median(known) if known else None
 
 

@@ -80,7 +80,7 @@ def _note_submission(
     if not submission:
         assert participation is not None  # only with an id can work wait for one
         submission = f"participation {participation.pk}"
-    stored, made = Submission.objects.get_or_create(
+    stored, created = Submission.objects.get_or_create(
         key=submission_key(door.platform, submission),
         defaults={
             "study": door.study,
@@ -93,7 +93,7 @@ def _note_submission(
             **door.submission_fields(),
         },
     )
-    if made or participation is None or stored.participation_id == participation.pk:
+    if created or participation is None or stored.participation_id == participation.pk:
         return
     # They came again with the same submission after a seat that was never worked on had run out.
     before = stored.participation

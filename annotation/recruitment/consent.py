@@ -47,15 +47,15 @@ def _decline(participation: Participation) -> None:
         undecided = Participation.objects.select_for_update().filter(
             pk=participation.pk, status__in=UNDECIDED, consented_at=None
         )
-        one = undecided.first()
-        if one is None:
+        locked = undecided.first()
+        if locked is None:
             return
         try:
             with transaction.atomic():
-                Submission.objects.filter(participation=one).delete()
-                Participation.objects.filter(pk=one.pk).delete()
+                Submission.objects.filter(participation=locked).delete()
+                Participation.objects.filter(pk=locked.pk).delete()
         except ProtectedError:
-            _end_before_consent(one)
+            _end_before_consent(locked)
             return
         Scenario.objects.filter(pk=participation.scenario_id).update(declined=F("declined") + 1)
         DeclinedOffer.objects.update_or_create(

@@ -63,11 +63,11 @@ def platforms(study: Study) -> list[tuple[str, str]]:
 
     Prolific too before anything is drafted there: lists are made before people come.
     """
-    found = [("prolific", "Prolific")]
-    found += [(f"panel:{name}", name) for name in study.panels.values_list("name", flat=True)]
+    choices = [("prolific", "Prolific")]
+    choices += [(f"panel:{name}", name) for name in study.panels.values_list("name", flat=True)]
     if study.personal_links.exists():
-        found.append((PERSONAL, "Personal links (their names)"))
-    return found
+        choices.append((PERSONAL, "Personal links (their names)"))
+    return choices
 
 
 def add_rule(

@@ -44,11 +44,11 @@ def release_seat(participation: Participation, status: str) -> bool:
     `status` is RETURNED or EXPIRED. Returns whether a seat was freed.
     """
     with transaction.atomic():
-        one = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
-        if not one.is_live:
+        locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
+        if not locked.is_live:
             return False
-        one.status, one.seat_number = status, None
-        one.save(update_fields=["status", "seat_number"])
+        locked.status, locked.seat_number = status, None
+        locked.save(update_fields=["status", "seat_number"])
         return True
 
 
@@ -75,9 +75,11 @@ def expire_idle(study: Study, now: datetime | None = None) -> int:
     idle = study.participations.idle(now or database_now(), study)
     with transaction.atomic():
         # An annotator who answers at this moment holds the lock: check again once it is ours.
-        candidates = Participation.objects.filter(pk__in=[one.pk for one in idle])
-        locked = [one.pk for one in candidates.select_for_update(no_key=True)]
-        still = [one.pk for one in idle.all().filter(pk__in=locked)]
+        candidates = Participation.objects.filter(
+            pk__in=[participation.pk for participation in idle]
+        )
+        locked = [participation.pk for participation in candidates.select_for_update(no_key=True)]
+        still = [participation.pk for participation in idle.all().filter(pk__in=locked)]
         return Participation.objects.filter(pk__in=still).update(
             status=Status.EXPIRED, seat_number=None
         )

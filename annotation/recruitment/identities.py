@@ -80,8 +80,8 @@ def without_ids(study: Study) -> Callable[[str], str]:
     For texts that people wrote. Ids that were purged are not known any more, and very short ones
     are left alone. Raises LostKey under another IDENTITY_KEY.
     """
-    found = set(study.personal_links.values_list("name", "code").iterator())
-    known = {text for pair in found for text in pair}
+    links = set(study.personal_links.values_list("name", "code").iterator())
+    known = {text for pair in links for text in pair}
     for pair in study.submissions.values_list("person", "reference").iterator():
         known.update(decrypt(ciphertext) for ciphertext in pair)
     sought = sorted((text for text in known if len(text) >= SHORTEST_SOUGHT), key=len, reverse=True)

@@ -34,21 +34,21 @@ def enter_sitting(participation: Participation, part: int) -> Participation:
     """
     if part <= participation.part:
         return participation
-    one = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
-    one.part = part
-    one.save(update_fields=["part"])
-    if one.status != Status.BETWEEN:
-        return one
-    last = one.latest_turn()
+    locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
+    locked.part = part
+    locked.save(update_fields=["part"])
+    if locked.status != Status.BETWEEN:
+        return locked
+    last = locked.latest_turn()
     assert last is not None  # between two parts: an example was shown
-    one.scenario = scenario_of(one)
+    locked.scenario = scenario_of(locked)
     position = 0 if last.step == Step.TRAINING else last.position + 1
-    if not ends_before(one, position):
-        one.status = Status.WORKING
-        one.save(update_fields=["status"])
+    if not ends_before(locked, position):
+        locked.status = Status.WORKING
+        locked.save(update_fields=["status"])
         until = last.given.submitted_at if last.given else last.shown_at
-        one.show(Step.ANNOTATION, position, after=last, until=until)
-    return one
+        locked.show(Step.ANNOTATION, position, after=last, until=until)
+    return locked
 
 
 def stop(participation: Participation) -> None:

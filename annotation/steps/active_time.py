@@ -47,10 +47,10 @@ def ping(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
 def _told(turn: Turn, fields: Mapping[str, str]) -> dict[str, float]:
     """Counts so far plus what this ping tells, each within reason."""
     before = getattr(turn, "activity", None)
-    told = {}
+    counts = {}
     for name in ("blurs", "away_seconds", "pastes"):
         text = fields.get(name, "0")
         more = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
         limit = 24 * 3600 if name == "away_seconds" else MAX_PER_PING
-        told[name] = (getattr(before, name) if before else 0) + min(more, limit)
-    return told
+        counts[name] = (getattr(before, name) if before else 0) + min(more, limit)
+    return counts

@@ -28,20 +28,20 @@ def decide(participation: Participation, in_analysis: bool, reason: str, by: Use
     with transaction.atomic():
         # Seats are given out under the study's lock: taking one back must wait for its turn.
         Study.objects.locked().get(pk=participation.study_id)
-        one = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
-        if one.status != Status.COMPLETED:
+        locked = Participation.objects.select_for_update(no_key=True).get(pk=participation.pk)
+        if locked.status != Status.COMPLETED:
             raise ExclusionError("Only a completed participation can be excluded or included.")
-        if one.in_analysis == in_analysis:
+        if locked.in_analysis == in_analysis:
             return
-        seat = free_seat(one.scenario, one.kind) if in_analysis else None
+        seat = free_seat(locked.scenario, locked.kind) if in_analysis else None
         if in_analysis and seat is None:
             raise ExclusionError(
                 "Its seat was given to somebody else: exclude another annotator of the scenario"
                 " first."
             )
-        one.in_analysis, one.seat_number = in_analysis, seat
-        one.save(update_fields=["in_analysis", "seat_number"])
-        one.decisions.create(
+        locked.in_analysis, locked.seat_number = in_analysis, seat
+        locked.save(update_fields=["in_analysis", "seat_number"])
+        locked.decisions.create(
             about=Decision.About.ANALYSIS,
             outcome=in_analysis,
             reason=reason,

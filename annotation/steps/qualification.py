@@ -120,11 +120,11 @@ def after_training(participation: Participation, turn: Turn) -> Turn | None:
         participation.waiting_since = database_now()
         participation.save(update_fields=["status", "waiting_since"])
         return None
-    found = judge(participation)
-    if not found.passes:
-        screen_out(participation, found.reason)
+    judgement = judge(participation)
+    if not judgement.passes:
+        screen_out(participation, judgement.reason)
         return None
-    _note(participation, True, found.reason, None)
+    _note(participation, True, judgement.reason, None)
     return annotation_step.begin(participation, turn)
 
 
@@ -206,7 +206,7 @@ def flagged_again(study: Study) -> dict[int, str]:
         return {}
     means = training_means(study)
     passed = study.participations.filter(qualified=True).values_list("pk", flat=True)
-    found = {}
+    reasons = {}
     for pk in passed:
         if pk not in means:
             continue
@@ -218,5 +218,5 @@ def flagged_again(study: Study) -> dict[int, str]:
         ]
         now = verdict(study.qualification, study.qualification_threshold, own, others)
         if not now.passes:
-            found[pk] = f"would now be screened out: {now.reason}"
-    return found
+            reasons[pk] = f"would now be screened out: {now.reason}"
+    return reasons

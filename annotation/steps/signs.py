@@ -66,27 +66,29 @@ def signs(answers: Sequence[Answered]) -> Signs:
 
     An answer is too fast under max(1 s, 0.3 of the own median), or under the time to read it.
     """
-    times = [one.seconds for one in answers]
+    times = [answer.seconds for answer in answers]
     median = statistics.median(times) if times else None
     limit = max(1.0, 0.3 * (median or 0.0))
-    annotated = [one.answer for one in answers if one.step == Step.ANNOTATION]
-    marks = [mark for one in answers for mark in (one.shown_at, one.submitted_at)]
+    annotated = [answer.answer for answer in answers if answer.step == Step.ANNOTATION]
+    marks = [mark for answer in answers for mark in (answer.shown_at, answer.submitted_at)]
     gaps = [(later - earlier).total_seconds() for earlier, later in pairwise(marks)]
-    checks = [one for one in answers if one.step == Step.CHECK]
+    checks = [answer for answer in answers if answer.step == Step.CHECK]
     return Signs(
         n=len(answers),
         seconds=math.fsum(times),
-        active_seconds=math.fsum(one.active_seconds for one in answers),
+        active_seconds=math.fsum(answer.active_seconds for answer in answers),
         median_seconds=median,
-        too_fast=sum(one.seconds < max(limit, one.words / READ_AT_MOST) for one in answers),
+        too_fast=sum(
+            answer.seconds < max(limit, answer.words / READ_AT_MOST) for answer in answers
+        ),
         modal_share=(max(Counter(annotated).values()) / len(annotated) if annotated else None),
         longest_run=max((len(list(run)) for _answer, run in groupby(annotated)), default=0),
         longest_absence=max(gaps, default=0.0),
-        blurs=sum(one.blurs for one in answers),
-        away_seconds=math.fsum(one.away_seconds for one in answers),
-        pastes=sum(one.pastes for one in answers),
+        blurs=sum(answer.blurs for answer in answers),
+        away_seconds=math.fsum(answer.away_seconds for answer in answers),
+        pastes=sum(answer.pastes for answer in answers),
         checks=len(checks),
-        checks_passed=sum(one.right for one in checks),
+        checks_passed=sum(answer.right for answer in checks),
     )
 
 
@@ -140,7 +142,7 @@ def _texts_by_turn(people: Sequence[int]) -> dict[int, str]:
         "answer_id", "text"
     ):
         texts.setdefault(turn, {})[text] = None
-    return {turn: "\n".join(found) for turn, found in texts.items()}
+    return {turn: "\n".join(distinct) for turn, distinct in texts.items()}
 
 
 def word_count(texts: Iterable[str]) -> int:

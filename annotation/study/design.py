@@ -51,15 +51,15 @@ FORM_FIELDS = (
 
 def values(study: Study) -> dict[str, Any]:
     """What the draft holds in each field of the form; tasks as their names with versions."""
-    found = {name: getattr(study, name) for name in FORM_FIELDS if name != "tasks"}
+    fields = {name: getattr(study, name) for name in FORM_FIELDS if name != "tasks"}
     tasks = study.tasks.order_by("name", "version") if study.pk else []
-    return {**found, "tasks": [str(task) for task in tasks]}
+    return {**fields, "tasks": [str(task) for task in tasks]}
 
 
 def version(study: Study) -> str:
     """A mark of the draft as it is stored, field by field: equal marks, equal drafts."""
-    found = values(study)
-    marks = [hashlib.sha256(str(found[name]).encode()).hexdigest()[:8] for name in FORM_FIELDS]
+    stored = values(study)
+    marks = [hashlib.sha256(str(stored[name]).encode()).hexdigest()[:8] for name in FORM_FIELDS]
     return "-".join(marks) if study.pk else ""
 
 
@@ -151,9 +151,11 @@ def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
     if study.qualification != Qualification.NONE and not any(study.shots or []):
         refuse("qualification", "Without a training step, nobody can be screened out by score.")
     for task in tasks if study.attention_checks else []:
-        found = Example.objects.filter(split__task=task, split__kind=Split.Kind.CHECK).count()
-        if found < study.attention_checks:
-            refuse("attention_checks", f"{task} has {found} attention checks: import them first.")
+        attached = Example.objects.filter(split__task=task, split__kind=Split.Kind.CHECK).count()
+        if attached < study.attention_checks:
+            refuse(
+                "attention_checks", f"{task} has {attached} attention checks: import them first."
+            )
 
 
 def suggested_hours(study: Study) -> Decimal:
@@ -185,26 +187,26 @@ def suggest_limits(study: Study, tasks: Sequence[Task]) -> None:
 
 def missing(study: Study) -> list[str]:
     """What a draft lacks to be opened, in sentences."""
-    found = []
+    sentences = []
     if study.hourly_rate and study.max_paid_hours is None:
-        found.append(
+        sentences.append(
             "Set the maximum paid hours, which cap what one person can earn. Suggested:"
             f" {suggested_hours(study)}, {SUGGESTED_TIMES} times the estimate."
         )
     if study.is_paid and study.budget is None:
         seats = study.scenarios.aggregate(n=Sum("seats", default=0))["n"]
-        found.append(
+        sentences.append(
             f"Set the budget of the study. Suggested: {suggested_budget(study, seats)}"
             f" {study.currency}, the cap for each of its {seats} seats plus 20 %."
         )
     if study.is_paid and study.budget is not None:
         most = ledger.cap(study)
         if most is not None and ledger.cents(study.budget) < most:
-            found.append(
+            sentences.append(
                 f"The budget, {study.budget} {study.currency}, does not cover one person, who may"
                 f" earn {ledger.in_currency(most)}."
             )
-    return found
+    return sentences
 
 
 def save_draft(study: Study, tasks: Sequence[Task], made_from: str | None = None) -> None:

@@ -38,13 +38,13 @@ def place_of(filename: str) -> Place:
 
     Raises FormatError.
     """
-    found = FILE_NAME.fullmatch(filename)
-    if not found:
+    matched = FILE_NAME.fullmatch(filename)
+    if not matched:
         raise FormatError(filename, None, None, f"unknown file name; expected {NAMED}")
     version, shots, number = (
-        int(digits) if digits else None for digits in found.group("version", "shots", "number")
+        int(digits) if digits else None for digits in matched.group("version", "shots", "number")
     )
-    return Place(found["task"], version, shots or 0, number)
+    return Place(matched["task"], version, shots or 0, number)
 
 
 class Predicted(NamedTuple):
@@ -65,8 +65,8 @@ def parse(data: bytes, filename: str, ids: Collection[str]) -> dict[str, Predict
     known = set(ids)
     predicted: dict[str, Predicted] = {}
     for line, text in json_lines(io.BytesIO(data), filename):
-        found = json_object(text, filename, line, FIELDS)
-        identity = example_id(found["id"], filename, line)
+        fields = json_object(text, filename, line, FIELDS)
+        identity = example_id(fields["id"], filename, line)
         if identity not in known:
             raise FormatError(
                 filename, line, "id", f"{identity!r} is not the id of a test example of this task"
@@ -76,7 +76,7 @@ def parse(data: bytes, filename: str, ids: Collection[str]) -> dict[str, Predict
                 filename, line, "id",
                 f"{identity!r} is already the id of line {predicted[identity].line}",
             )  # fmt: skip
-        predicted[identity] = Predicted(line, _texts(found["predicted"], filename, line))
+        predicted[identity] = Predicted(line, _texts(fields["predicted"], filename, line))
     missing = [identity for identity in ids if identity not in predicted]
     if missing:
         named = ", ".join(map(repr, missing[:3])) + (", ..." if len(missing) > 3 else "")
@@ -153,14 +153,14 @@ def _broken(
     filename: str,
 ) -> FormatError | None:
     """How many predictions break one rule, what the first of them are, and where."""
-    broken = [one for one in predicted if breaks(set(one.texts))]
+    broken = [prediction for prediction in predicted if breaks(set(prediction.texts))]
     if not broken:
         return None
-    different = list(dict.fromkeys(", ".join(map(repr, one.texts)) for one in broken))
+    different = list(dict.fromkeys(", ".join(map(repr, prediction.texts)) for prediction in broken))
     named = "; ".join(_short(text) for text in different[:3])
     named += "; ..." if len(different) > 3 else ""
     reason = f"{len(broken)} of {len(predicted)} predictions {sentence.replace('{named}', named)}"
-    return FormatError(filename, min(one.line for one in broken), "predicted", reason)
+    return FormatError(filename, min(prediction.line for prediction in broken), "predicted", reason)
 
 
 def _short(text: str) -> str:
@@ -179,6 +179,8 @@ def not_in_context(
     """
     if card.labels:
         return ""
-    texts = [(identity, text) for identity, one in predicted.items() for text in one.texts]
+    texts = [
+        (identity, text) for identity, prediction in predicted.items() for text in prediction.texts
+    ]
     away = sum(all(text not in place for place in places[identity]) for identity, text in texts)
     return f"{away} of {len(texts)} predicted texts do not occur in their context" if away else ""

@@ -46,7 +46,9 @@ class PredictionUpload:
             versions = versions.filter(version=place.version)
         task = versions.order_by("-version").first()
         if task is None:
-            known = ", ".join(one.name for one in Task.objects.latest_versions()) or "none yet"
+            known = (
+                ", ".join(newest.name for newest in Task.objects.latest_versions()) or "none yet"
+            )
             version = f" v{place.version}" if place.version else ""
             raise FormatError(
                 filename, None, None, f"there is no task {place.task}{version}; imported: {known}"
@@ -109,7 +111,7 @@ def check(name: str, uploads: Sequence[PredictionUpload], by: User, **details: A
 def store(
     name: str,
     uploads: Sequence[PredictionUpload],
-    found: Sequence[Scored],
+    results: Sequence[Scored],
     by: User,
     details: dict[str, Any],
 ) -> list[PredictionFile]:
@@ -117,7 +119,10 @@ def store(
     try:
         with transaction.atomic():
             model = _free_model(name, uploads, by, details)
-            return [_store(model, upload, one) for upload, one in zip(uploads, found, strict=True)]
+            return [
+                _store(model, upload, result)
+                for upload, result in zip(uploads, results, strict=True)
+            ]
     except IntegrityError:
         # The check above passed, so somebody stored the same model or place since.
         raise PredictionsError(
@@ -191,7 +196,9 @@ def scored(uploads: Sequence[PredictionUpload]) -> list[Scored]:
     problems = {number: [sentence] for number, sentence in misplaced.items()}
     problems |= {n: reply["errors"] for n, reply in replies.items() if "errors" in reply}
     if problems:
-        raise PredictionsError([one for number in sorted(problems) for one in problems[number]])
+        raise PredictionsError(
+            [problem for number in sorted(problems) for problem in problems[number]]
+        )
     return [
         Scored(
             [
@@ -223,11 +230,12 @@ def _read(
     """What the check says of each: {rows, remarks}, rows of [id, texts, S1]; or {errors}."""
     tasks = list({upload.task.pk: upload.task for upload in uploads}.values())
     numbers = {task.pk: number for number, task in enumerate(tasks)}
-    told = [
+    described = [
         {
             "card": task.card.as_dict(),
             "examples": {
-                key: [one.gold, one.context, one.question] for key, one in known[task.pk].items()
+                key: [example.gold, example.context, example.question]
+                for key, example in known[task.pk].items()
             },
         }
         for task in tasks
@@ -241,7 +249,7 @@ def _read(
         for upload in uploads
     ]
     try:
-        return checking.run("predictions", waits=True, files=files, tasks=told)["files"]
+        return checking.run("predictions", waits=True, files=files, tasks=described)["files"]
     except checking.TooComplex as error:
         if len(uploads) > 1:  # which of them?
             return [_read([upload], known)[0] for upload in uploads]
@@ -265,7 +273,7 @@ def _model(name: str, by: User, details: dict[str, Any]) -> LanguageModel:
     return model
 
 
-def _store(model: LanguageModel, upload: PredictionUpload, one: Scored) -> PredictionFile:
+def _store(model: LanguageModel, upload: PredictionUpload, result: Scored) -> PredictionFile:
     file = PredictionFile.objects.create(
         model=model,
         task=upload.task,
@@ -273,9 +281,9 @@ def _store(model: LanguageModel, upload: PredictionUpload, one: Scored) -> Predi
         split_number=upload.split_number,
         filename=upload.filename,
         sha256=hashlib.sha256(upload.data).hexdigest(),
-        remarks=one.remarks,
+        remarks=result.remarks,
     )
-    for row in one.rows:
+    for row in result.rows:
         row.file = file
-    Prediction.objects.bulk_create(one.rows, batch_size=1000)
+    Prediction.objects.bulk_create(result.rows, batch_size=1000)
     return file

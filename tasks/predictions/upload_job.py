@@ -79,7 +79,7 @@ def chunk(job: Job, number: int) -> dict[str, Any]:
     """
     if number < job.total - 1:
         return _score(job, job.parameters["parts"][number])
-    problems = [one for part in job.result for one in part["problems"]]
+    problems = [problem for part in job.result for problem in part["problems"]]
     if not problems:
         try:
             return _store(job)
@@ -107,34 +107,36 @@ def _upload(job: Job, number: int) -> PredictionUpload:
 
 def _score(job: Job, numbers: Sequence[int]) -> dict[str, Any]:
     try:
-        found = prediction_store.scored([_upload(job, number) for number in numbers])
+        results = prediction_store.scored([_upload(job, number) for number in numbers])
     except PredictionsError as error:
         return {"problems": error.problems}
-    for number, one in zip(numbers, found, strict=True):
-        text = json.dumps([[row.example_id, row.predicted, row.s1] for row in one.rows])
+    for number, result in zip(numbers, results, strict=True):
+        text = json.dumps([[row.example_id, row.predicted, row.s1] for row in result.rows])
         (jobs.folder_of(job) / f"{number}.scored").write_text(text, encoding="utf-8")
-    remarks = {str(number): one.remarks for number, one in zip(numbers, found, strict=True)}
+    remarks = {str(number): result.remarks for number, result in zip(numbers, results, strict=True)}
     return {"problems": [], "remarks": remarks}
 
 
 def _store(job: Job) -> dict[str, Any]:
     name, files = job.parameters["model"], job.parameters["files"]
-    said = {number: one for part in job.result for number, one in part.get("remarks", {}).items()}
+    by_number = {
+        number: notes for part in job.result for number, notes in part.get("remarks", {}).items()
+    }
     # None of a part that was scored before files were held against the card.
-    remarks = [said.get(str(number)) for number in range(len(files))]
+    remarks = [by_number.get(str(number)) for number in range(len(files))]
     if not _is_stored(job):
         if job.owner is None:
             raise jobs.JobError("The account that uploaded this no longer exists.")
         uploads = [_upload(job, number) for number in range(len(files))]
-        found = [Scored(_scored(job, number), one) for number, one in enumerate(remarks)]
-        prediction_store.store(name, uploads, found, job.owner, job.parameters["details"])
+        results = [Scored(_scored(job, number), notes) for number, notes in enumerate(remarks)]
+        prediction_store.store(name, uploads, results, job.owner, job.parameters["details"])
     shutil.rmtree(jobs.folder_of(job), ignore_errors=True)
-    told = [
+    lines = [
         f"{file['filename']}: {sentence}"
         for file, sentences in zip(files, remarks, strict=True)
         for sentence in sentences or ()
     ]
-    return {"stored": len(files), "remarks": told}
+    return {"stored": len(files), "remarks": lines}
 
 
 def _is_stored(job: Job) -> bool:

@@ -29,10 +29,10 @@ def add_owner(parser: ArgumentParser) -> None:
 
 def account(name: str) -> User | None:
     """The account of that name; None for none. Raises CommandError."""
-    found = get_user_model().objects.filter(username=name).first()
-    if name and found is None:
+    user = get_user_model().objects.filter(username=name).first()
+    if name and user is None:
         raise CommandError(f"There is no researcher {name!r}.")
-    return found
+    return user
 
 
 class Command(BaseCommand):
