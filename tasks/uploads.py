@@ -1,7 +1,7 @@
 """Import in the browser: files are stored, checked and shown before anything becomes a task.
 
 Files lie in var/uploads/<upload>/ under the names of the published layout and nothing else. A ZIP
-is unpacked there; no path in it is ever used. Checking and importing are jobs (tasks/jobs.py).
+is unpacked there; no path in it is ever used. Checking and importing: tasks/upload_jobs.py.
 """
 
 import contextlib
@@ -19,18 +19,15 @@ from typing import IO, Any, TypeVar
 
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.db import transaction
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from tasks import checking, data_report, disk, jobs, teams
-from tasks.cards import Card, CardError, load_card, parse_card
-from tasks.formats import FILE_NAME, FormatError, content_hash, is_beside, layout, read_folder
-from tasks.importing import CARDS, CLUES, drop_unfinished, import_task
+from tasks import disk
+from tasks.formats import FILE_NAME, is_beside
+from tasks.importing import drop_unfinished
 from tasks.models import Job, TaskUpload
 
 MAX_BYTES = 200_000_000  # of all files of an upload together, unpacked
-SMALL = 3_000_000  # bytes that are checked, or imported, in about a second
 DIRECTORY = 1_000_000  # bytes that the table of contents of a ZIP may have
 MAX_FILES = 500  # of an upload, or in a ZIP; a task of CLUES has 16
 KEPT = timedelta(days=1)
@@ -130,7 +127,7 @@ def _changed(upload: TaskUpload) -> None:
     TaskUpload.objects.filter(pk=upload.pk).update(
         refused=upload.refused, card_name=upload.card_name, revision=F("revision") + 1, job=None
     )
-    _jobs(upload).delete()
+    jobs_of(upload).delete()
     upload.refresh_from_db()
 
 
@@ -248,181 +245,13 @@ def _has_long_directory(file: IO[bytes] | UploadedFile) -> bool:
     return length > DIRECTORY or end[max(0, at - 20) : at].startswith(b"PK\6\7")
 
 
-# Checking -------------------------------------------------------------------------------------
-
-
-def _own_card(upload: TaskUpload) -> Path | None:
-    """The task.toml among the files, or None where a card of CLUES was chosen. Raises CardError."""
-    own = folder_of(upload) / "task.toml"
-    if upload.card_name and own.exists():
-        raise CardError(
-            f"task.toml: you chose the card of {upload.card_name} as well; remove one of them"
-        )
-    if upload.card_name:
-        return None
-    if not own.exists():
-        raise CardError("task.toml: missing; choose a card of CLUES, or add your own card")
-    return own
-
-
-def files_of(upload: TaskUpload) -> list[Path]:
-    """The stored files of the one task. Raises FormatError."""
-    paths = layout(folder_of(upload))
-    if upload.card_name:
-        _folder, prefix = CLUES[upload.card_name]
-        if not paths[0].name.startswith(f"{prefix}_"):
-            raise FormatError(
-                paths[0].name, None, None,
-                f"the card of {upload.card_name} expects files named {prefix}_...",
-            )  # fmt: skip
-    return paths
-
-
-def problems(upload: TaskUpload) -> list[str]:
-    """What is wrong with the list of files before any is read, and what the check found in them."""
-    found = []
-    try:
-        _own_card(upload)
-    except CardError as error:
-        found.append(str(error))
-    try:
-        files_of(upload)
-    except FormatError as error:
-        # The folder has no name that anybody gave it.
-        found.append(str(error).removeprefix(f"{upload.pk}: "))
-    return found + [part["error"] for part in parts(upload) if part.get("error")]
-
-
-def parts(upload: TaskUpload) -> list[dict[str, Any]]:
-    """What the check has given so far, as `_check` says."""
-    job = upload.job
-    return job.result if job and job.kind == CHECK else []
-
-
-def start_check(upload: TaskUpload, owner: Any) -> None:
-    """Begin to read the files: the card, each of them, and the report of all of them."""
-    total = len([name for name in names(upload) if name != "task.toml"])
-    try:
-        _own_card(upload)
-    except CardError:
-        return
-    if total:
-        _begin(upload, CHECK, {}, total + 2, owner)
-
-
-def _begin(upload: TaskUpload, kind: str, more: dict[str, Any], total: int, owner: Any) -> None:
-    parameters = {"upload": str(upload.pk), "revision": upload.revision, **more}
-    with transaction.atomic():
-        job = jobs.start(kind, parameters, total=total, owner=owner)
-        # Another tab may have changed the files: then this job is about nothing that is there.
-        current = TaskUpload.objects.filter(pk=upload.pk, revision=upload.revision)
-        if not current.update(job=job):
-            job.delete()
-    upload.refresh_from_db()
-    if upload.job and size(upload) <= SMALL:
-        jobs.advance(upload.job)
-
-
-def _upload_of(job: Job) -> TaskUpload:
-    """What the job is about. Raises JobError where it was discarded or changed meanwhile."""
-    upload = TaskUpload.objects.filter(
-        pk=job.parameters["upload"], revision=job.parameters["revision"]
-    ).first()
-    if upload is None:
-        raise jobs.JobError(
-            "The files were changed or discarded in the meantime. Please check the current ones."
-        )
-    return upload
-
-
-@jobs.job(CHECK, limit=timedelta(minutes=10))
-def _check(job: Job, number: int) -> dict[str, Any]:
-    """What was found in the card, then in each file, then in all: each {error} or what is right.
-
-    The card: {file, card}. A file: {file, examples}. All: {report, hash, rechained_hash, shown};
-    the hashes tell whether the task is stored already, `shown` are the examples of the preview.
-    {} where something before it is wrong.
-    """
-    upload = _upload_of(job)
-    if number == 0:
-        return _check_card(upload)
-    card = job.result[0].get("card")
-    if not card:
-        return {}
-    if number < job.total - 1:
-        name = [name for name in names(upload) if name != "task.toml"][number - 1]
-        path = folder_of(upload) / name
-        return {"file": name, **_checked(name, "split", path=str(path), card=card)}
-    if any(part.get("error") for part in job.result) or problems(upload):
-        return {}
-    return _checked("The task as a whole", "task", folder=str(folder_of(upload)), card=card)
-
-
-def _check_card(upload: TaskUpload) -> dict[str, Any]:
-    try:
-        own = _own_card(upload)
-    except CardError as error:
-        return {"error": str(error)}
-    if own is None:
-        return {"card": load_card(CARDS / f"{upload.card_name.lower()}.toml").as_dict()}
-    return {"file": own.name, **_checked(own.name, "card", path=str(own))}
-
-
-def _checked(name: str, what: str, **request: Any) -> dict[str, Any]:
-    try:
-        return checking.run(what, **request)
-    except checking.TooComplex as error:
-        return {"error": f"{name}: {error}"}
-
-
-# Importing ------------------------------------------------------------------------------------
-
-
-def checked(upload: TaskUpload) -> dict[str, Any]:
-    """What the check found where everything is right, as `_check` says; {} before that."""
-    job, last = upload.job, parts(upload)[-1:]
-    return last[0] if job and job.is_done and last and "hash" in last[0] else {}
-
-
-def card_of(upload: TaskUpload) -> Card:
-    """The card of an upload in which everything is right."""
-    return parse_card(parts(upload)[0]["card"], "task.toml")
-
-
-def confirm(upload: TaskUpload, owner: Any, rechain: bool) -> None:
-    """Begin to make it a task, where the check found nothing wrong; else nothing happens."""
-    seen = checked(upload)
-    if seen:
-        card = parts(upload)[0]["card"]
-        more = {"rechain": rechain, "hash": seen["hash"], "card": card}
-        _begin(upload, IMPORT, more, 1, owner)
-
-
-@jobs.job(IMPORT, limit=timedelta(minutes=30))
-def _import(job: Job, number: int) -> dict[str, Any]:
-    """Make it a task, all or nothing: {name, version, created}."""
-    upload = _upload_of(job)
-    rechain = job.parameters["rechain"]
-    card = parse_card(job.parameters["card"], "task.toml")
-    try:
-        files = read_folder(folder_of(upload), card)
-    except FormatError as error:
-        raise jobs.JobError(f"Nothing was imported: {error}") from None
-    if content_hash(card, files) != job.parameters["hash"]:
-        raise jobs.JobError("The files differ from those that were checked. Nothing was imported.")
-    try:
-        done = import_task(
-            card, data_report.rechained(files) if rechain else files, rechain, upload.owner
-        )
-    except teams.NotInTeam as error:
-        raise jobs.JobError(f"Nothing was imported: {error}") from None
-    return {"name": done.task.name, "version": done.task.version, "created": done.created}
+# Discarding -----------------------------------------------------------------------------------
 
 
 def drop(upload: TaskUpload) -> None:
     """Forget it: row, jobs and files."""
     folder = folder_of(upload)
-    _jobs(upload).delete()
+    jobs_of(upload).delete()
     upload.delete()
     shutil.rmtree(folder, ignore_errors=True)
 
@@ -443,5 +272,6 @@ def drop_old() -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-def _jobs(upload: TaskUpload) -> QuerySet[Job]:
+def jobs_of(upload: TaskUpload) -> QuerySet[Job]:
+    """Its checks and imports, of the present files and of earlier ones."""
     return Job.objects.filter(kind__in=(CHECK, IMPORT), parameters__upload=str(upload.pk))

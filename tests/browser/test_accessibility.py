@@ -13,7 +13,7 @@ from annotation.money import ledger, payout
 from annotation.platforms.prolific import drafts
 from annotation.recruitment import consent as consent_step
 from annotation.steps import qualification, training_step, withdrawal
-from tasks import jobs, uploads
+from tasks import jobs, upload_jobs, uploads
 from tasks.models import Job, TaskUpload
 from tasks.predictions import store as prediction_store
 from tasks.predictions import upload_job as prediction_upload
@@ -302,7 +302,7 @@ def uploaded(researcher, **changes: str) -> TaskUpload:
     upload = TaskUpload.objects.create(owner=researcher)
     made = [SimpleUploadedFile(name, text.encode()) for name, text in contents.items()]
     uploads.add(upload, made)
-    uploads.start_check(upload, researcher)
+    upload_jobs.start_check(upload, researcher)
     return upload
 
 

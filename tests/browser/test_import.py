@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from analysis.export import bundle_job
-from tasks import jobs, uploads
+from tasks import jobs, upload_jobs, uploads
 from tasks.models import Job, Task, TaskUpload
 from tests import factories
 from tests.browser.test_accessibility import violations
@@ -62,7 +62,7 @@ def test_mnli_is_uploaded_looked_at_and_confirmed(ada, clues):
 
 @pytest.mark.real_data
 def test_a_large_upload_moves_on_by_itself_until_the_task_is_there(ada, clues, monkeypatch):
-    monkeypatch.setattr(uploads, "SMALL", 0)
+    monkeypatch.setattr(upload_jobs, "SMALL", 0)
     monkeypatch.setattr(jobs, "POLL", 0)
     choose(ada, clues, "CoNLL03", "CoNLL2003")
     expect(ada.locator("progress[max='18']")).to_be_visible()

@@ -18,7 +18,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from tasks import jobs, uploads
+from tasks import jobs, upload_jobs, uploads
 from tasks.models import Example, Job, Task, TaskUpload
 from tests.tasks.test_importing import BAD, BAD_CARDS, card_text, line
 
@@ -214,7 +214,7 @@ def test_an_upload_is_gone_after_a_day(ada, var):
 
 
 def test_what_is_large_is_read_part_by_part(ada, monkeypatch):
-    monkeypatch.setattr(uploads, "SMALL", 0)
+    monkeypatch.setattr(upload_jobs, "SMALL", 0)
     monkeypatch.setattr(jobs, "POLL", 0)
     page = send(ada, GOOD)
     assert "0 of 4 parts done" in text(page)
@@ -234,7 +234,7 @@ def test_what_is_large_is_read_part_by_part(ada, monkeypatch):
 
 def test_the_command_imports_what_was_confirmed(ada, monkeypatch):
     page = settle(ada, send(ada, GOOD))
-    monkeypatch.setattr(uploads, "SMALL", 0)
+    monkeypatch.setattr(upload_jobs, "SMALL", 0)
     page = act(ada, page, "confirm")
     call_command("run_jobs")
     task = Task.objects.get()

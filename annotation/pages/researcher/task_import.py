@@ -19,7 +19,7 @@ from annotation.models import Step
 from annotation.pages.researcher.forms.tasks import CardForm, RemoveForm
 from annotation.pages.researcher.preview import show
 from annotation.pages.worker.turn import TurnPage
-from tasks import data_report, disk, teams, uploads
+from tasks import data_report, disk, teams, upload_jobs, uploads
 from tasks.models import Example, Task, TaskUpload
 from tasks.polling import go_to, poll
 
@@ -48,7 +48,7 @@ def task_import(request: ResearcherRequest) -> HttpResponse:
         refused = upload.refused or ["None of these files is part of a task."]
         uploads.drop(upload)
         return _form(request, form, refused)
-    uploads.start_check(upload, request.user)
+    upload_jobs.start_check(upload, request.user)
     return go_to(request, _address(upload))
 
 
@@ -87,23 +87,23 @@ def _page(
     form: CardForm | None = None,
     status: int = 422,
 ) -> HttpResponse:
-    job, seen = upload.job, uploads.checked(upload)
+    job, seen = upload.job, upload_jobs.checked(upload)
     is_check = job is not None and job.kind == uploads.CHECK
-    read = {part["file"]: part for part in uploads.parts(upload) if "file" in part}
+    read = {part["file"]: part for part in upload_jobs.parts(upload) if "file" in part}
     context: dict[str, Any] = {
         "upload": upload,
         "job": None if job is None or job.is_done else job,
         "is_check": is_check,
         "may_change": _may_change(upload),
         "files": [{"file": name, **read.get(name, {})} for name in uploads.names(upload)],
-        "problems": uploads.problems(upload),
+        "problems": upload_jobs.problems(upload),
         "not_taken": upload.refused,
         "refused": refused,
         "form": form or CardForm(initial={"card": upload.card_name}),
         "max_bytes": uploads.MAX_BYTES,
     }
     if seen:
-        card = uploads.card_of(upload)
+        card = upload_jobs.card_of(upload)
         stored = Task.objects.filter(name=card.name).order_by("-version")
         context |= {
             "card": card,
@@ -142,7 +142,7 @@ def task_upload_files(request: ResearcherRequest, pk: UUID) -> HttpResponse:
         uploads.remove(upload, form.cleaned_data["remove"])
     elif refusal := _add(request, upload):
         return refusal
-    uploads.start_check(upload, request.user)
+    upload_jobs.start_check(upload, request.user)
     return go_to(request, _address(upload))
 
 
@@ -178,14 +178,14 @@ def task_upload_run(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 def task_upload_confirm(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     """Make it a task: at once where it is small, else the page shows how far it is."""
     upload = upload_of(request, pk)
-    seen = uploads.checked(upload)
+    seen = upload_jobs.checked(upload)
     # Content that is stored already changes nothing: then whose it is does not matter.
     if seen and not Task.objects.filter(content_hash=seen["hash"]).exists():
         try:
-            teams.check(uploads.card_of(upload).name, request.user)
+            teams.check(upload_jobs.card_of(upload).name, request.user)
         except teams.NotInTeam as error:
             return _page(request, upload, [str(error)], status=403)
-    uploads.confirm(upload, request.user, rechain="rechain" in request.POST)
+    upload_jobs.confirm(upload, request.user, rechain="rechain" in request.POST)
     return _imported(request, upload) or go_to(request, _address(upload))
 
 
@@ -215,14 +215,14 @@ def task_upload_discard(request: ResearcherRequest, pk: UUID) -> HttpResponse:
 def task_upload_preview(request: ResearcherRequest, pk: UUID, number: int) -> HttpResponse:
     """One of the ten examples as annotators will see it, with the reveal of the training step."""
     upload = upload_of(request, pk)
-    shown = uploads.checked(upload).get("shown", [])
+    shown = upload_jobs.checked(upload).get("shown", [])
     if not 1 <= number <= len(shown):
         raise Http404
     example = shown[number - 1]
     of_step = [place for place, other in enumerate(shown, 1) if other["step"] == example["step"]]
     last = number == len(shown)
     page = TurnPage(
-        card=uploads.card_of(upload),
+        card=upload_jobs.card_of(upload),
         example=Example(
             context=example["context"], question=example["question"], gold=example["gold"]
         ),
