@@ -157,17 +157,7 @@ def settle(participation: Participation) -> list[LedgerEntry]:
 
     def enter(kind: str, amount: int, reason: str, submission: Submission | None = None) -> None:
         if amount > 0:
-            entries.append(
-                LedgerEntry.objects.create(
-                    participation=participation,
-                    kind=kind,
-                    cents=amount,
-                    currency=study.currency,
-                    submission=submission,
-                    reason=reason,
-                    at=database_now(),
-                )
-            )
+            entries.append(_entry(participation, kind, amount, reason, submission))
 
     entered = dict(participation.ledger.order_by().values_list("kind").annotate(total=Sum("cents")))
     _enter_exits(participation, entered, enter)
@@ -185,6 +175,21 @@ def settle(participation: Participation) -> list[LedgerEntry]:
     waited = for_waiting(participation, max(whole, had))
     enter(Kind.WAITING, waited - entered.get(Kind.WAITING, 0), words)
     return entries
+
+
+def _entry(
+    participation: Participation, kind: str, amount: int, reason: str, submission: Submission | None
+) -> LedgerEntry:
+    """A new entry of so many cents."""
+    return LedgerEntry.objects.create(
+        participation=participation,
+        kind=kind,
+        cents=amount,
+        currency=participation.study.currency,
+        submission=submission,
+        reason=reason,
+        at=database_now(),
+    )
 
 
 def _enter_exits(

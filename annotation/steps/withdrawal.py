@@ -6,6 +6,8 @@ decisions tell some, and so do the results of jobs. That this worker has met the
 keyed hash, so that nobody meets its examples twice; what was earned and what was decided, too.
 """
 
+from datetime import datetime
+
 from django.db import transaction
 
 from annotation.models import Answer, AnswerSpan, ExitAnswers, Participation, Status, Tombstone
@@ -30,19 +32,9 @@ def withdraw(token: str) -> Participation:
             return participation
         # What was earned stays earned; once the answers are gone nobody could work it out.
         participation.worked_seconds = ledger.active_time(participation).total_seconds()
-        turns = participation.turns.all()
         now = database_now()
-        Tombstone.objects.create(
-            participation=participation, turns_erased=turns.count(), erased_at=now
-        )
-        AnswerSpan.objects.filter(answer__turn__participation=participation).delete()
-        Answer.objects.filter(turn__participation=participation).delete()
-        turns.delete()
-        ExitAnswers.objects.filter(participation=participation).delete()
-        participation.decisions.update(reason=REASON)
-        freed = expiry.freed(participation)
-        logged = participation.study.events.filter(what__startswith=freed)
-        logged.update(what=f"{freed}{REASON}")
+        _erase_answers(participation, now)
+        _erase_reasons(participation)
         participation.status = Status.WITHDRAWN
         participation.seat_number = None
         participation.in_analysis = False
@@ -65,6 +57,24 @@ def withdraw(token: str) -> Participation:
         ledger.settle(participation)
         budget.watch(participation.study_id)
         return participation
+
+
+def _erase_answers(participation: Participation, now: datetime) -> None:
+    """Delete turns and answers; the tombstone comes first, as the guards ask for it."""
+    turns = participation.turns.all()
+    Tombstone.objects.create(participation=participation, turns_erased=turns.count(), erased_at=now)
+    AnswerSpan.objects.filter(answer__turn__participation=participation).delete()
+    Answer.objects.filter(turn__participation=participation).delete()
+    turns.delete()
+    ExitAnswers.objects.filter(participation=participation).delete()
+
+
+def _erase_reasons(participation: Participation) -> None:
+    """Replace what was written about the participation: some reasons tell scores."""
+    participation.decisions.update(reason=REASON)
+    freed = expiry.freed(participation)
+    logged = participation.study.events.filter(what__startswith=freed)
+    logged.update(what=f"{freed}{REASON}")
 
 
 def _jobs_that_hold(participation: Participation) -> list[int]:

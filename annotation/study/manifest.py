@@ -10,7 +10,7 @@ from annotation.models import Study
 from annotation.money import ledger
 from annotation.study.gates import OTHERS_NEEDED
 from tasks.metrics import recipe
-from tasks.models import Example, Split
+from tasks.models import Example, Split, Task
 from tasks.spans import TOKENISER
 
 
@@ -20,17 +20,7 @@ def build_manifest(study: Study) -> dict[str, Any]:
     return {
         "name": study.name,
         "title": study.title,
-        "tasks": [
-            {
-                "name": task.name,
-                "version": task.version,
-                "content_hash": task.content_hash,
-                "rechained": task.rechained,
-                "card": task.card.as_dict(),
-                "recipe": recipe(task.card.gold_rule),
-            }
-            for task in tasks
-        ],
+        "tasks": [_task(task) for task in tasks],
         "scenarios": [
             {"task": s.task.name, "shots": s.shots, "split": s.split_number, "seats": s.seats}
             for s in study.scenarios.select_related("task").order_by("task__name", "shots")
@@ -44,15 +34,7 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "currency": study.currency,
         "estimated_minutes": study.estimated_minutes,
         "idle_limit_hours": study.idle_limit_hours,
-        "pay": {
-            "base_reward": str(study.base_reward),
-            "minimum_pay": str(study.minimum_pay),
-            "max_paid_hours": (None if study.max_paid_hours is None else str(study.max_paid_hours)),
-            # What one person earns at most besides bonuses, and all people together.
-            "cap": None if (most := ledger.cap(study)) is None else ledger.in_currency(most),
-            "budget": None if study.budget is None else str(study.budget),
-            "active_time": f"sum of min(gap, {study.idle_cutoff_seconds} s) between signs of work",
-        },
+        "pay": _pay(study),
         "comprehension_questions": study.comprehension_questions,
         "comprehension_attempts": study.comprehension_attempts,
         "qualification": {
@@ -64,15 +46,40 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "max_screen_outs_in_a_row": study.max_screen_outs_in_a_row,
         "attention_checks": study.attention_checks,
         "attention_check_hashes": {
-            task.name: list(
-                Example.objects.filter(split__task=task, split__kind=Split.Kind.CHECK)
-                .order_by("position")
-                .values_list("content_hash", flat=True)
-            )
-            for task in (tasks if study.attention_checks else [])
+            task.name: _check_hashes(task) for task in (tasks if study.attention_checks else [])
         },
         "exit_questionnaire": study.exit_questionnaire,
         "computer_only": study.computer_only,
         "consent_text": study.consent_text,
         "tokeniser": TOKENISER,
     }
+
+
+def _task(task: Task) -> dict[str, Any]:
+    return {
+        "name": task.name,
+        "version": task.version,
+        "content_hash": task.content_hash,
+        "rechained": task.rechained,
+        "card": task.card.as_dict(),
+        "recipe": recipe(task.card.gold_rule),
+    }
+
+
+def _pay(study: Study) -> dict[str, Any]:
+    most = ledger.cap(study)
+    return {
+        "base_reward": str(study.base_reward),
+        "minimum_pay": str(study.minimum_pay),
+        "max_paid_hours": None if study.max_paid_hours is None else str(study.max_paid_hours),
+        # What one person earns at most besides bonuses, and all people together.
+        "cap": None if most is None else ledger.in_currency(most),
+        "budget": None if study.budget is None else str(study.budget),
+        "active_time": f"sum of min(gap, {study.idle_cutoff_seconds} s) between signs of work",
+    }
+
+
+def _check_hashes(task: Task) -> list[str]:
+    """The content hashes of the task's attention checks, in order."""
+    examples = Example.objects.filter(split__task=task, split__kind=Split.Kind.CHECK)
+    return list(examples.order_by("position").values_list("content_hash", flat=True))

@@ -95,17 +95,7 @@ def _page(
         "study": study,
         "problem": problem,
         "sent": sent,
-        "wages": [
-            {
-                "annotator": wage.participation,
-                "worked": in_words(timedelta(seconds=wage.active_seconds)),
-                "earned": ledger.in_currency(wage.earned),
-                "paid": ledger.in_currency(wage.paid),
-                "per_active_hour": _hourly(wage.per_active_hour),
-                "per_elapsed_hour": _hourly(wage.per_elapsed_hour),
-            }
-            for wage in wages
-        ],
+        "wages": [_wage_row(wage) for wage in wages],
         "earned": ledger.in_currency(sum(wage.earned for wage in wages)),
         "paid": ledger.in_currency(sum(wage.paid for wage in wages)),
         "median": _hourly(median),
@@ -123,6 +113,18 @@ def _page(
     }
     status = status if sent or problem else 200
     return render(request, "researcher/pay.html", context, status=status)
+
+
+def _wage_row(wage: ledger.Wage) -> dict:
+    """What one annotator worked, earned and was paid."""
+    return {
+        "annotator": wage.participation,
+        "worked": in_words(timedelta(seconds=wage.active_seconds)),
+        "earned": ledger.in_currency(wage.earned),
+        "paid": ledger.in_currency(wage.paid),
+        "per_active_hour": _hourly(wage.per_active_hour),
+        "per_elapsed_hour": _hourly(wage.per_elapsed_hour),
+    }
 
 
 def _hold_row(hold: holds.Hold, sent: ReleaseForm | None) -> dict:
