@@ -1,4 +1,4 @@
-"""Paying what the ledger says: in batches, each entry in one at most, and safe against crashes.
+"""Paying what the ledger says: batch by batch (money/batches.py), and safe against crashes.
 
 Approving a submission pays its reward and can be asked for again and again. Paying a batch of
 bonuses cannot: Prolific pays again when it is asked again. So a batch is marked as "paying" before
@@ -14,17 +14,10 @@ from datetime import timedelta
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Sum
 
-from annotation.models import (
-    LedgerEntry,
-    Payment,
-    PaymentBatch,
-    PersonalLink,
-    Study,
-    Submission,
-)
+from annotation.models import PaymentBatch, PersonalLink, Study, Submission
 from annotation.money import holds, ledger
+from annotation.money.batches import Method, PaymentError, State, prepare, total
 from annotation.platforms.prolific.client import Client, ProlificError
 from annotation.platforms.prolific.door import ProlificDoor
 from annotation.platforms.prolific.rows import Row
@@ -34,130 +27,15 @@ from annotation.recruitment.arrivals import submission_key
 from tasks.clock import database_now
 from tasks.csv_files import csv_text
 
-Method, State, Kind = PaymentBatch.Method, PaymentBatch.State, LedgerEntry.Kind
-
 # Prolific pays bonuses some time after it was asked: only then does their absence say something.
 SETTLING = timedelta(hours=1)
 LOST = "cannot be decrypted: IDENTITY_KEY was lost"  # in place of an id
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 SOMEBODY_ELSE = "Somebody else is paying this batch at the moment."
-APPROVABLE = {"ACTIVE", "AWAITING_REVIEW", "APPROVED", ""}
 # Of what waits to be approved: these are, or can be. Others were returned, rejected, timed out.
 TO_APPROVE = {"RESERVED", "ACTIVE", "PROCESSING", "AWAITING_REVIEW"}
 BATCH_COLUMNS = ["platform", "id", "annotator", "amount", "currency", "kind", "reason"]
 MAX_APPROVALS = 1000  # in one request, as Prolific recommends
-MAX_BONUSES = 200  # lines of one batch, likewise
-
-
-class PaymentError(Exception):
-    """Why something cannot be paid now; the text is for people."""
-
-
-def unpaid(study: Study) -> list[LedgerEntry]:
-    """Entries of people that are in no batch, oldest first."""
-    entries = LedgerEntry.objects.filter(participation__study=study, payment__isnull=True)
-    return list(
-        entries.filter(participation__kind="person")
-        .select_related("participation__worker", "submission__prolific_study")
-        .order_by("pk")
-    )
-
-
-def payout_route(entry: LedgerEntry) -> tuple[str, int | None]:
-    """How an entry is paid: method and key of the study on Prolific; "" for not now."""
-    own = entry.submission
-    if not entry.participation.is_paid:
-        return "", None
-    came_by = own or entry.participation.latest_submission()
-    if came_by is not None and came_by.prolific_study_id is not None:
-        if came_by.verified is None and came_by.reference:
-            return "", None  # nobody has asked Prolific yet whether it is theirs
-        if not came_by.verified or not came_by.person:
-            return Method.HAND, None  # Prolific cannot pay whom it does not know
-    if entry.kind == Kind.SCREEN_OUT and own is not None:
-        if own.status == "SCREENED_OUT":
-            return Method.EXIT, own.prolific_study_id
-        # Left without entering the code: the amount goes by bonus once the place is given back.
-        gone = own.status in ("RETURNED", "TIMED_OUT")
-        return _by_bonus(own) if gone else ("", own.prolific_study_id)
-    if entry.kind == Kind.BASE and own is not None and own.status in APPROVABLE:
-        return Method.APPROVAL, own.prolific_study_id
-    if came_by is not None and came_by.prolific_study_id is not None:
-        return _by_bonus(came_by)
-    return Method.HAND, None
-
-
-def _by_bonus(submission: Submission) -> tuple[str, int | None]:
-    """A bonus on Prolific, or by hand if the id there is no longer known."""
-    if identities.is_lost(submission.person):
-        return Method.HAND, None
-    return Method.BONUS, submission.prolific_study_id
-
-
-def payable(study: Study) -> list[LedgerEntry]:
-    """The unpaid entries but those that wait for a payer's word (annotation/money/holds.py)."""
-    held = {entry.pk for hold in holds.holds(study) for entry in hold.entries}
-    return [entry for entry in unpaid(study) if entry.pk not in held]
-
-
-def prepare(study: Study, by: User | None) -> list[PaymentBatch]:
-    """Settle everybody who has ended and put what is not yet in a batch into one.
-
-    What Prolific has paid for an exit by itself is entered as paid. Nothing else is paid here, and
-    what waits for a payer's word stays out.
-    """
-    ledger.settle_ended(study)
-    with transaction.atomic():
-        # Two clicks: the second finds nothing left.
-        Study.objects.locked().get(pk=study.pk)
-        groups: dict[tuple[str, int | None], list[LedgerEntry]] = defaultdict(list)
-        for entry in payable(study):
-            groups[payout_route(entry)].append(entry)
-        made = []
-        for (method, prolific_study), due in sorted(groups.items(), key=str):
-            if not method:
-                continue
-            by_exit = method == Method.EXIT
-            for entries in _portions(due) if method == Method.BONUS else [due]:
-                batch = PaymentBatch.objects.create(
-                    study=study,
-                    method=method,
-                    prolific_study_id=prolific_study,
-                    made_by=by,
-                    state=State.PAID if by_exit else State.PREPARED,
-                    paid_at=database_now() if by_exit else None,
-                )
-                Payment.objects.bulk_create(Payment(batch=batch, entry=entry) for entry in entries)
-                made.append(batch)
-    return made
-
-
-def _portions(entries: list[LedgerEntry]) -> list[list[LedgerEntry]]:
-    """The entries in portions of at most MAX_BONUSES people, all of one person together."""
-    by_worker: dict[int, list[LedgerEntry]] = defaultdict(list)
-    for entry in entries:
-        by_worker[entry.participation.worker_id].append(entry)
-    people = list(by_worker.values())
-    return [
-        [entry for theirs in people[first : first + MAX_BONUSES] for entry in theirs]
-        for first in range(0, len(people), MAX_BONUSES)
-    ]
-
-
-def cancel(batch: PaymentBatch) -> None:
-    """Set the entries of a prepared batch free again. Raises PaymentError."""
-    with transaction.atomic():
-        batch = PaymentBatch.objects.select_for_update(no_key=True).get(pk=batch.pk)
-        if batch.state != State.PREPARED:
-            raise PaymentError(f"This batch is {batch.state}: it cannot be cancelled.")
-        batch.payments.all().delete()
-        batch.state = State.CANCELLED
-        batch.save(update_fields=["state"])
-
-
-def total(batch: PaymentBatch) -> int:
-    """The sum of a batch in cents."""
-    return batch.payments.aggregate(cents=Sum("entry__cents", default=0))["cents"]
 
 
 def pay_batch(batch: PaymentBatch, client: Client | None = None) -> PaymentBatch:

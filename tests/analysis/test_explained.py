@@ -11,7 +11,7 @@ from lxml.html import HtmlElement
 
 from analysis.tables import resampling
 from annotation.models import Kind
-from annotation.money import payout
+from annotation.money import batches
 from tests import factories
 
 # Columns that name a row; they measure nothing.
@@ -57,7 +57,7 @@ def pages(client, researcher) -> dict[str, str]:
     for task in study.tasks.all():
         factories.predict(researcher, "a-model", task, 0)
         factories.predict(researcher, "a-model", task, 2, 1)
-    payout.prepare(study, researcher)
+    batches.prepare(study, researcher)
     resampling.job_of(study, Kind.PERSON, owner=researcher)
     call_command("run_jobs", verbosity=0)
     client.force_login(researcher)

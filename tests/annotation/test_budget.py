@@ -16,7 +16,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import LedgerEntry, Panel, Participation, Study
-from annotation.money import budget, holds, ledger, payout
+from annotation.money import batches, budget, holds, ledger, payout
 from annotation.platforms import personal_links
 from annotation.platforms.prolific import drafts
 from annotation.recruitment import consent, refusals, seats
@@ -375,7 +375,7 @@ def test_a_fresh_account_cannot_publish_on_prolific(ada, researcher, study):
 
 def test_a_fresh_account_prepares_a_batch_but_does_not_pay_it(ada, researcher, study):
     factories.work_through(factories.seat(study.scenarios.get()))
-    (batch,) = payout.prepare(study, researcher)
+    (batch,) = batches.prepare(study, researcher)
     reply = ada.post(reverse("pay", args=[study.name]), {"action": "pay", "batch": batch.pk})
     assert reply.status_code == 403
     batch.refresh_from_db()
@@ -456,8 +456,8 @@ def test_what_is_far_above_the_others_waits_for_a_payers_word(ada, slow):
     assert str(hold.participation) in page
     ada.post(address, {"action": "prepare"})
     (batch,) = slow.payment_batches.all()
-    assert payout.total(batch) == 600
-    assert sum(entry.cents for entry in payout.unpaid(slow)) == 1334
+    assert batches.total(batch) == 600
+    assert sum(entry.cents for entry in batches.unpaid(slow)) == 1334
     assert any("HELD, NOT PAID" in line for line in payout.pay_all(slow, None))
 
 
@@ -471,7 +471,7 @@ def test_a_payer_releases_it_with_a_reason_that_is_kept(ada, researcher, slow):
     assert (decision.about, decision.by) == ("release", researcher)
     assert holds.holds(slow) == []
     ada.post(address, {"action": "prepare"})
-    assert payout.total(slow.payment_batches.get()) == 1934
+    assert batches.total(slow.payment_batches.get()) == 1934
 
 
 def test_few_people_are_compared_with_the_estimate(researcher, task):
@@ -490,7 +490,7 @@ def test_ten_hours_in_a_study_without_a_cap_are_held(researcher, task):
     works_for(Participation.objects.get(pk=seat.pk), 36000)
     (hold,) = holds.holds(study)
     assert hold.waiting == 12000
-    assert payout.prepare(study, researcher) == []
+    assert batches.prepare(study, researcher) == []
 
 
 def test_who_is_not_paid_is_not_held_either(researcher, slow):
@@ -548,7 +548,7 @@ def test_no_cell_of_a_batch_is_a_formula(study, researcher):
         training_step.begin(seat.token)
         seat.refresh_from_db()
         factories.work_through(seat)
-    (batch,) = payout.prepare(study, researcher)
+    (batch,) = batches.prepare(study, researcher)
     rows = list(csv.DictReader(io.StringIO(payout.batch_csv(batch))))
     assert [row["id"] for row in rows] == ["'=1+1", "'+1", "'-1", "'@SUM(A1)", "Dora"]
     assert not any(re.match(r"[=+@\t\r-]", cell) for row in rows for cell in row.values())

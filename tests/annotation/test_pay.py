@@ -19,7 +19,7 @@ from annotation.models import (
     PaymentBatch,
     Turn,
 )
-from annotation.money import ledger, payout
+from annotation.money import batches, ledger
 from annotation.platforms import personal_links
 from annotation.platforms.prolific import drafts
 from annotation.recruitment import consent, seats
@@ -203,7 +203,7 @@ def test_who_expired_is_settled_only_when_a_payment_is_prepared(study):
     assert earned(seat) == {}
     study.minimum_pay = 1
     study.save()
-    payout.prepare(study, None)
+    batches.prepare(study, None)
     assert earned(seat) == {"partial": 100}
 
 
@@ -212,7 +212,7 @@ def test_who_comes_back_and_completes_is_paid_for_all_of_it_once(study):
     study.save()
     seat = factories.seat(study.scenarios.get())
     Participation.objects.filter(pk=seat.pk).update(status="expired", seat_number=None)
-    payout.prepare(study, None)
+    batches.prepare(study, None)
     before = sum(earned(seat).values())
     seats.resume(Participation.objects.get(pk=seat.pk))
     factories.work_through(seat)
@@ -241,12 +241,12 @@ def test_paid_and_analysed_are_two_facts(client, researcher, study):
     client.post(address, {"about": "pay", "outcome": "no", "reason": "a robot"})
     seat.refresh_from_db()
     assert (seat.is_paid, seat.in_analysis) == (False, True)
-    assert payout.prepare(study, researcher) == []
+    assert batches.prepare(study, researcher) == []
     client.post(address, {"about": "analysis", "outcome": "no", "reason": "too fast"})
     client.post(address, {"about": "pay", "outcome": "yes", "reason": "no robot after all"})
     seat.refresh_from_db()
     assert (seat.is_paid, seat.in_analysis) == (True, False)
-    assert len(payout.prepare(study, researcher)) == 1
+    assert len(batches.prepare(study, researcher)) == 1
     page = client.get(reverse("participation", args=[study.name, seat.pseudonym]))
     assert "no robot after all" in page.content.decode()
 
@@ -326,15 +326,15 @@ def test_a_batch_by_hand_holds_names_and_each_entry_is_in_one_batch(client, rese
 def test_a_cancelled_batch_sets_its_entries_free(client, researcher, study):
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat)
-    (batch,) = payout.prepare(study, researcher)
-    payout.cancel(batch)
-    (again,) = payout.prepare(study, researcher)
-    assert payout.total(again) == sum(earned(seat).values())
+    (batch,) = batches.prepare(study, researcher)
+    batches.cancel(batch)
+    (again,) = batches.prepare(study, researcher)
+    assert batches.total(again) == sum(earned(seat).values())
 
 
 def test_robots_earn_nothing(study):
     factories.work_through(factories.seat(study.scenarios.get(), "simulated"))
-    assert payout.prepare(study, None) == []
+    assert batches.prepare(study, None) == []
 
 
 def test_somebody_elses_money_is_not_found(client, other_researcher, study):
@@ -351,16 +351,16 @@ def test_the_pay_page_asks_the_same_number_of_queries_however_many_batches_there
     factories.work_through(seat)
     address = reverse("pay", args=[study.name])
 
-    def batches(number: int) -> None:
+    def prepare_up_to(number: int) -> None:
         while study.payment_batches.count() < number:
             ledger.add_bonus(seat, 10 + study.payment_batches.count(), "kind", researcher)
-            payout.prepare(study, researcher)
+            batches.prepare(study, researcher)
 
-    batches(3)
+    prepare_up_to(3)
     ada.get(address)
     with CaptureQueriesContext(connection) as three:
         ada.get(address)
-    batches(12)
+    prepare_up_to(12)
     with django_assert_num_queries(len(three)):
         page = ada.get(address).content.decode()
     assert page.count("CSV of batch") == 12

@@ -15,7 +15,7 @@ from annotation.models import (
     Submission,
     Worker,
 )
-from annotation.money import payout
+from annotation.money import batches, payout
 from annotation.platforms import personal_links
 from annotation.recruitment import consent, eligibility, expiry, identities, refusals
 from annotation.steps import training_step
@@ -94,7 +94,7 @@ def test_a_panel_without_ids_for_the_work_leads_back_and_is_paid_by_the_persons_
     seat = Participation.objects.get()
     page = Client().get(reverse("work", args=[seat.token])).content.decode()
     assert "https://school.example.org/credit?survey_code=4711" in page
-    (batch,) = payout.prepare(study, researcher)
+    (batch,) = batches.prepare(study, researcher)
     assert f"panel:SONA,4711,{seat.pseudonym}," in payout.batch_csv(batch)
 
 
@@ -107,7 +107,7 @@ def test_a_further_task_leads_back_and_is_paid_like_the_first(ada, researcher):
     page = Client().get(reverse("work", args=[second.token])).content.decode()
     code = second.completion_code
     assert f"https://connect.example.org/a1/done?who=p-1&amp;cc={code}" in page
-    (batch,) = payout.prepare(study, researcher)
+    (batch,) = batches.prepare(study, researcher)
     _header, *rows = payout.batch_csv(batch).splitlines()
     assert len(rows) == 2
     assert all(row.startswith("panel:Connect,p-1,") for row in rows)
@@ -405,7 +405,7 @@ def test_identities_are_purged_only_once_everybody_is_paid(researcher, study, pa
     factories.work_through(seat)
     with pytest.raises(CommandError, match="Not everybody has been paid"):
         call_command("purge_identities", study.name)
-    (batch,) = payout.prepare(study, researcher)
+    (batch,) = batches.prepare(study, researcher)
     payout.mark_paid(batch)
     call_command("purge_identities", study.name, verbosity=0)
     stored = Submission.objects.get()

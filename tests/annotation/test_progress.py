@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import LedgerEntry, Participation, Study
-from annotation.money import ledger, payout
+from annotation.money import batches, ledger, payout
 from annotation.monitoring import flags, progress
 from annotation.recruitment import consent, expiry
 from annotation.steps import exclusion, qualification, training_step, withdrawal
@@ -201,7 +201,7 @@ def test_money_is_earned_paid_and_committed(researcher):
     factories.work_through(factories.seat(scenario))
     found = progress.for_study(study).money
     assert (found.earned, found.paid, found.due, found.promised) == (500, 0, 500, 1200)
-    (batch,) = payout.prepare(study, researcher)
+    (batch,) = batches.prepare(study, researcher)
     payout.mark_paid(batch)
     found = progress.for_study(study).money
     assert (found.earned, found.paid, found.due, found.promised) == (500, 500, 0, 1200)

@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from annotation import access
 from annotation.models import Participation, Submission, Worker
-from annotation.money import ledger, payout
+from annotation.money import batches, ledger
 from annotation.platforms.prolific import client as prolific_client
 from annotation.platforms.prolific import door, drafts, rows, studies, submissions, sync
 from annotation.steps import training_step
@@ -274,10 +274,10 @@ def test_an_arrival_with_plain_ids_is_confirmed_by_prolific_and_then_paid(fake, 
     begin(seat)
     factories.work_through(seat)
     ledger.settle_ended(published.study)
-    assert payout.prepare(published.study, None) == []  # not before Prolific was asked
+    assert batches.prepare(published.study, None) == []  # not before Prolific was asked
     call_command("sync_prolific", verbosity=0)
     assert Submission.objects.get().verified is True
-    (batch,) = payout.prepare(published.study, None)
+    (batch,) = batches.prepare(published.study, None)
     assert batch.method == "approval"
 
 
@@ -308,7 +308,7 @@ def test_who_is_not_confirmed_is_flagged_and_not_paid_until_a_payer_says_so(
     call_command("sync_prolific", study.name, verbosity=0)
     seat.refresh_from_db()
     assert (Submission.objects.get().verified, seat.is_paid) == (False, False)
-    assert payout.prepare(study, None) == []
+    assert batches.prepare(study, None) == []
     page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
     assert "does not confirm" in page
     platforms = ada.get(reverse("platforms", args=[study.name])).content.decode()
@@ -316,7 +316,7 @@ def test_who_is_not_confirmed_is_flagged_and_not_paid_until_a_payer_says_so(
     assert seat.pseudonym in platforms
     decide = reverse("participation_decide", args=[study.name, seat.pseudonym])
     ada.post(decide, {"about": "pay", "outcome": "yes", "reason": "I know who it is"})
-    (batch,) = payout.prepare(study, None)
+    (batch,) = batches.prepare(study, None)
     assert batch.method == "hand"  # Prolific cannot pay whom it does not know
 
 
@@ -390,11 +390,11 @@ def look(fake, published, seat) -> tuple[bool | None, bool]:
 def test_who_arrives_before_prolific_tells_of_them_is_not_flagged(fake, published):
     _session, seat = arrives_before_prolific_knows(fake, published)
     assert look(fake, published, seat) == (None, True)
-    assert payout.prepare(published.study, None) == []
+    assert batches.prepare(published.study, None) == []
     fake.mode(lists=True)
     assert look(fake, published, seat) == (True, True)
     assert not seat.decisions.filter(about="pay").exists()
-    assert len(payout.prepare(published.study, None)) == 1
+    assert len(batches.prepare(published.study, None)) == 1
 
 
 def test_who_is_confirmed_late_is_paid_what_was_held_back(fake, published):
@@ -406,7 +406,7 @@ def test_who_is_confirmed_late_is_paid_what_was_held_back(fake, published):
     fake.mode(lists=True)
     assert look(fake, published, seat) == (True, True)
     assert "confirmed" in seat.decisions.last().reason
-    (batch,) = payout.prepare(published.study, None)
+    (batch,) = batches.prepare(published.study, None)
     assert batch.method == "approval"
 
 

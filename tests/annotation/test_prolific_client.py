@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Participation, PaymentBatch, Submission, WebhookEvent
-from annotation.money import ledger, payout
+from annotation.money import batches, ledger, payout
 from annotation.platforms.prolific import client as prolific_client
 from annotation.platforms.prolific import sync, webhook
 from annotation.platforms.prolific.client import ProlificError
@@ -218,7 +218,7 @@ def bonus(fake, study, published) -> PaymentBatch:
     """A batch with one bonus of 1.00, prepared."""
     seat = complete(fake, published)
     ledger.add_bonus(seat, 100, "thanks", None)
-    payout.prepare(study, None)
+    batches.prepare(study, None)
     return PaymentBatch.objects.get(method="bonus")
 
 
@@ -286,7 +286,7 @@ def test_bonuses_that_are_no_amounts_are_not_taken_for_paid(fake, bonus, odd, sh
 
 
 def test_many_are_approved_together_and_bonuses_go_in_portions(fake, study, published, monkeypatch):
-    monkeypatch.setattr(payout, "MAX_BONUSES", 1)
+    monkeypatch.setattr(batches, "MAX_BONUSES", 1)
     asked = []
 
     class Counting(prolific_client.Client):

@@ -11,8 +11,8 @@ from annotation.models import (
     Participation,
     PaymentBatch,
 )
+from annotation.money import batches, payout
 from annotation.money import ledger as pay
-from annotation.money import payout
 from annotation.platforms.prolific import client as prolific_client
 from annotation.platforms.prolific import drafts, studies, sync
 from annotation.platforms.prolific.client import ProlificError
@@ -74,7 +74,7 @@ def test_a_lost_reply_to_a_payment_pays_nobody_twice(fake, study, published):
     seat = complete(fake, published)
     pay.add_bonus(seat, 100, "thanks", None)
     sync.sync(study)
-    payout.prepare(study, None)
+    batches.prepare(study, None)
     batch = PaymentBatch.objects.get(method="bonus")
     batch.external_id = prolific_client.Client().prepare_bonuses(
         published.external_id, payout.bonus_lines(batch)
@@ -97,10 +97,10 @@ def test_a_lost_reply_to_a_payment_pays_nobody_twice(fake, study, published):
 def test_a_crash_before_the_request_waits_and_then_pays_once(fake, study, published):
     seat = complete(fake, published)
     pay.add_bonus(seat, 100, "thanks", None)
-    payout.prepare(study, None)
+    batches.prepare(study, None)
     batch = PaymentBatch.objects.get(method="bonus")
     PaymentBatch.objects.filter(pk=batch.pk).update(state="paying", paying_since=timezone.now())
-    with pytest.raises(payout.PaymentError, match="nobody is paid twice"):
+    with pytest.raises(batches.PaymentError, match="nobody is paid twice"):
         payout.pay_batch(batch)
     assert books(fake) == 0
     long_ago = timezone.now() - 2 * payout.SETTLING
@@ -113,7 +113,7 @@ def test_two_look_ups_of_the_same_lost_payment_pay_it_once(fake, study, publishe
     fake.mode(pay_again=True)
     seat = complete(fake, published)
     pay.add_bonus(seat, 100, "thanks", None)
-    payout.prepare(study, None)
+    batches.prepare(study, None)
     batch = PaymentBatch.objects.get(method="bonus")
     long_ago = timezone.now() - 2 * payout.SETTLING
     PaymentBatch.objects.filter(pk=batch.pk).update(state="paying", paying_since=long_ago)
@@ -126,7 +126,7 @@ def test_two_look_ups_of_the_same_lost_payment_pay_it_once(fake, study, publishe
             payout.pay_batch(PaymentBatch.objects.get(pk=batch.pk))
             return seen
 
-    with pytest.raises(payout.PaymentError, match="Somebody else"):
+    with pytest.raises(batches.PaymentError, match="Somebody else"):
         payout.pay_batch(batch, Overtaken())
     assert books(fake) == 100
     assert PaymentBatch.objects.get(pk=batch.pk).state == "paid"
@@ -135,7 +135,7 @@ def test_two_look_ups_of_the_same_lost_payment_pay_it_once(fake, study, publishe
 def test_a_plain_refusal_leaves_the_batch_as_it_was(fake, study, published):
     seat = complete(fake, published)
     pay.add_bonus(seat, 100, "thanks", None)
-    payout.prepare(study, None)
+    batches.prepare(study, None)
     batch = PaymentBatch.objects.get(method="bonus")
     PaymentBatch.objects.filter(pk=batch.pk).update(external_id="0" * 24)
     with pytest.raises(ProlificError, match="404"):
@@ -147,8 +147,8 @@ def test_a_plain_refusal_leaves_the_batch_as_it_was(fake, study, published):
 def test_an_approval_that_is_faster_than_the_way_back_is_asked_for_again(fake, study, published):
     fake.mode(lag=10)
     complete(fake, published)
-    (batch,) = payout.prepare(study, None)
-    with pytest.raises(payout.PaymentError, match="ask again in a minute"):
+    (batch,) = batches.prepare(study, None)
+    with pytest.raises(batches.PaymentError, match="ask again in a minute"):
         payout.pay_batch(batch)
     batch.refresh_from_db()
     assert batch.state == "paying"
@@ -165,9 +165,9 @@ def test_one_submission_that_cannot_be_approved_keeps_nobody_else_unpaid(fake, s
     begin(seat)
     factories.work_through(seat)
     complete(fake, published, BO)
-    (batch,) = payout.prepare(study, None)
+    (batch,) = batches.prepare(study, None)
     fake.return_submission(session)  # after the batch was prepared, without having come back
-    with pytest.raises(payout.PaymentError, match=f"not approved: {seat.pseudonym}"):
+    with pytest.raises(batches.PaymentError, match=f"not approved: {seat.pseudonym}"):
         payout.pay_batch(batch)
     assert fake.books()[BO]["entries"][0]["cents"] == published.reward_cents
     assert PaymentBatch.objects.get(pk=batch.pk).state == "paid"
@@ -225,7 +225,7 @@ def test_the_bonus_csv_is_prolifics(fake, study, published, payer):
     seat = complete(fake, published)
     pay.add_bonus(seat, 123, "thanks", None)
     pay.add_bonus(seat, 27, "again", None)
-    payout.prepare(study, None)
+    batches.prepare(study, None)
     batch = PaymentBatch.objects.get(method="bonus")
     text = payer.get(reverse("pay_batch_file", args=[study.name, batch.pk])).content
     assert text == f"{IDA},1.50\r\n".encode()
@@ -255,7 +255,7 @@ def test_a_rejection_has_a_ground_and_a_message_and_is_carried_out(fake, publish
 
 def test_who_is_being_paid_cannot_be_rejected(fake, study, published, payer):
     seat = complete(fake, published)
-    payout.prepare(study, None)
+    batches.prepare(study, None)
     reply = review(payer, seat, action="reject", category="LOW_EFFORT", message="x" * 120)
     assert reply.status_code == 422
     assert "paid" in reply.content.decode()

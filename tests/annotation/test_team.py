@@ -9,7 +9,7 @@ from django.urls import URLPattern, get_resolver, reverse
 
 from analysis.export import bundle_job
 from annotation.models import Member, Panel, Role, Study
-from annotation.money import payout
+from annotation.money import batches
 from annotation.study import team
 from tests import factories
 
@@ -35,7 +35,7 @@ class World:
         self.scenario = self.study.scenarios.get()
         self.done = factories.seat(self.scenario)
         factories.work_through(self.done)
-        (self.batch,) = payout.prepare(self.study, alice)
+        (self.batch,) = batches.prepare(self.study, alice)
         self.panel = Panel.objects.create(study=self.study, name="sona", id_parameter="id")
         self.example = self.task.test_split.examples.first()
         self.bundle = bundle_job.prepare(self.study, alice)

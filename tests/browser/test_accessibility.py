@@ -9,7 +9,7 @@ from playwright.sync_api import Error, expect
 
 from analysis.tables import resampling
 from annotation.models import Panel, Participation, Study
-from annotation.money import ledger, payout
+from annotation.money import batches, ledger
 from annotation.platforms.prolific import drafts
 from annotation.recruitment import consent as consent_step
 from annotation.steps import qualification, training_step, withdrawal
@@ -317,7 +317,7 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher, settings, 
     factories.make_study(researcher, task, name="a-draft", status="draft")
     panel = Panel.objects.create(study=study, name="SONA", id_parameter="id")
     ledger.add_bonus(study.participations.first(), 150, "thanks", researcher)
-    payout.prepare(study, researcher)
+    batches.prepare(study, researcher)
     drafts.plan(study, 1, researcher)
     waiting = decided_on(researcher)
     predicted = factories.prediction_lines(task)

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from analysis.export import verify
 from annotation.models import Answer, Participation, PaymentBatch
-from annotation.money import ledger, payout
+from annotation.money import batches, ledger, payout
 from annotation.platforms.prolific import drafts, studies
 from annotation.platforms.prolific.client import ProlificError
 from tasks import jobs
@@ -89,7 +89,7 @@ def begun(fake, researcher):
     (draft,) = drafts.plan(on_prolific, 0, researcher)
     studies.create(draft, HOST)
     ledger.add_bonus(complete(fake, draft), 100, "thanks", None)
-    payout.prepare(on_prolific, None)
+    batches.prepare(on_prolific, None)
     batch = PaymentBatch.objects.get(method="bonus")
     batch.external_id = payout.Client().prepare_bonuses(
         draft.external_id, payout.bonus_lines(batch)
@@ -108,7 +108,7 @@ def test_a_machine_whose_clock_is_wrong_repeats_no_payment(begun, fake, set_cloc
     assert begun.state == "paying"
     asked_for = begun.external_id
     set_clock(timedelta(hours=hours))
-    with pytest.raises(payout.PaymentError, match="nobody is paid twice"):
+    with pytest.raises(batches.PaymentError, match="nobody is paid twice"):
         payout.pay_batch(begun)
     begun.refresh_from_db()
     assert (begun.state, begun.external_id) == ("paying", asked_for)

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from annotation.models import Study
-from annotation.money import payout
+from annotation.money import batches
 from tests import factories
 from tests.annotation.test_design import fields
 
@@ -162,7 +162,7 @@ def test_answers_of_the_report_are_in_their_form_again(ada, study):
 def test_money_never_moves_by_signing_in(ada, researcher, study):
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat)
-    (batch,) = payout.prepare(study, researcher)
+    (batch,) = batches.prepare(study, researcher)
     forget(ada)
     reply = ada.post(reverse("pay", args=["pilot"]), {"action": "mark", "batch": batch.pk})
     reply = sign_in(ada, reply)

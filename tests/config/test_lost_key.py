@@ -5,7 +5,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from annotation.models import PaymentBatch, Submission
-from annotation.money import ledger, payout
+from annotation.money import batches, ledger, payout
 from annotation.platforms.prolific import sync
 from tests import factories
 from tests.annotation.prolific import BO, IDA, complete
@@ -37,7 +37,7 @@ def batch(fake, study, published) -> PaymentBatch:
     """A bonus that was to be paid on Prolific when the key was lost."""
     ledger.add_bonus(complete(fake, published), 100, "thanks", None)
     sync.sync(study)
-    payout.prepare(study, None)
+    batches.prepare(study, None)
     return PaymentBatch.objects.get(method="bonus")
 
 
@@ -74,7 +74,7 @@ def test_everybody_else_is_paid_and_whoever_is_lost_by_hash_or_by_hand(
     assert not [sentence for sentence in said if "NOT PAID" in sentence]
     assert paid(fake) == {IDA: published.reward_cents, BO: published.reward_cents + 100}
     by_hand = PaymentBatch.objects.get(method="hand")
-    assert payout.total(by_hand) == 100
+    assert batches.total(by_hand) == 100
     assert payout.LOST in payout.batch_csv(by_hand)
 
 

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from annotation import key_check
 from annotation.models import Study
-from annotation.money import ledger, payout
+from annotation.money import batches, ledger, payout
 from annotation.platforms.prolific.client import Client, ProlificError
 from annotation.platforms.prolific.sync import sync
 
@@ -44,15 +44,15 @@ class Command(BaseCommand):
             self.stderr.write(problem)
         by_hand = study.payment_batches.filter(method="hand", state="prepared")
         for batch in by_hand:
-            amount = ledger.in_currency(payout.total(batch))
+            amount = ledger.in_currency(batches.total(batch))
             self.stdout.write(f"batch {batch.pk}: {amount} {study.currency} to be paid by hand")
         if any("NOT PAID" in sentence for sentence in said):
             raise CommandError("Not everything was paid; run it again.")
 
     def _dry_run(self, study: Study) -> None:
         """What is in the ledger and in no batch; entries of those who may come back are missing."""
-        for entry in payout.unpaid(study):
-            method, _study = payout.payout_route(entry)
+        for entry in batches.unpaid(study):
+            method, _study = batches.payout_route(entry)
             self.stdout.write(
                 f"{entry.participation} {entry.amount} {entry.currency}"
                 f" {entry.get_kind_display()}: {method or 'not yet'}"

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from annotation.access import ResearcherRequest, study_of
 from annotation.models import PaymentBatch, Study
-from annotation.money import budget, holds, ledger, payout
+from annotation.money import batches, budget, holds, ledger, payout
 from annotation.pages.researcher.forms.pay import BatchForm, ReleaseForm
 from annotation.platforms.prolific.client import ProlificError
 from annotation.platforms.prolific.sync import sync
@@ -31,7 +31,7 @@ def pay_page(request: ResearcherRequest, name: str) -> HttpResponse:
         return _release(request, study)
     try:
         done = _prepare(request, study) if action == "prepare" else _batch(request, study, action)
-    except (payout.PaymentError, ProlificError) as error:
+    except (batches.PaymentError, ProlificError) as error:
         return _page(request, study, problem=str(error), status=409)
     messages.success(request, done)
     return redirect("pay", study.name)
@@ -42,8 +42,8 @@ def _prepare(request: ResearcherRequest, study: Study) -> str:
     if study.prolific_studies.exclude(external_id=None).exists():
         for problem in sync(study).problems[:10]:
             messages.warning(request, f"Sync with Prolific failed: {problem}")
-    batches = payout.prepare(study, request.user)
-    return f"{len(batches)} batches were prepared." if batches else "Nothing new is due."
+    prepared = batches.prepare(study, request.user)
+    return f"{len(prepared)} batches were prepared." if prepared else "Nothing new is due."
 
 
 def _batch(request: ResearcherRequest, study: Study, action: str) -> str:
@@ -64,9 +64,9 @@ def _batch(request: ResearcherRequest, study: Study, action: str) -> str:
             payout.mark_paid(batch)
             return f"Batch {batch.pk} is marked as paid."
         case "cancel":
-            payout.cancel(batch)
+            batches.cancel(batch)
             return f"Batch {batch.pk} is cancelled."
-    raise payout.PaymentError("This action does not exist.")
+    raise batches.PaymentError("This action does not exist.")
 
 
 def _release(request: ResearcherRequest, study: Study) -> HttpResponse:
@@ -108,7 +108,7 @@ def _page(
                 cents=Sum("payments__entry__cents", default=0)
             )
         ],
-        "due": ledger.in_currency(sum(entry.cents for entry in payout.payable(study))),
+        "due": ledger.in_currency(sum(entry.cents for entry in batches.payable(study))),
         "states": PaymentBatch.State,
     }
     status = status if sent or problem else 200
@@ -155,6 +155,6 @@ def batch_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     batch = get_object_or_404(study.payment_batches, pk=pk)
     try:
         text = payout.batch_csv(batch)
-    except payout.PaymentError as error:
+    except batches.PaymentError as error:
         return _page(request, study, problem=str(error), status=409)
     return download(text, f"{study.name}-batch-{pk}.csv")
