@@ -13,6 +13,7 @@ from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import count
 from analysis.stats import significance
 from annotation.money.ledger import in_currency
+from annotation.monitoring.funnel import Funnel
 from tasks.cards import FAMILIES
 
 # Item -> the question to the researcher.
@@ -202,7 +203,7 @@ def _people(record: StudyRecord) -> Known:
     }
 
 
-def _share(number: int, whole) -> str:
+def _share(number: int, whole: Funnel) -> str:
     arrived = whole.arrived
     return f" ({number / arrived:.0%})" if arrived else ""
 

@@ -37,6 +37,8 @@ def per_browser(record: StudyRecord) -> str:
 def _design(record: StudyRecord) -> str:
     manifest, shots = record.manifest, sorted(record.study.shots)
     tasks = [f"{task['name']} (version {task['version']})" for task in manifest["tasks"]]
+    opened_at = record.study.opened_at
+    assert opened_at is not None  # a draft has no report
     number = len(manifest["scenarios"])
     scenarios = "The only scenario" if number == 1 else f"Each of the {number} scenarios"
     return (
@@ -45,7 +47,7 @@ def _design(record: StudyRecord) -> str:
         f" al., 2021), on the platform Handful. {_answers(manifest)} {scenarios} (a task at a"
         f" number of shots) was planned for {count(record.study.annotators, 'annotator')}; nobody"
         f" participated in the same task twice.{per_browser(record)} The design was frozen on"
-        f" {moment(record.study.opened_at)}, before any seat was assigned; later changes to the"
+        f" {moment(opened_at)}, before any seat was assigned; later changes to the"
         " study are listed below."
     )
 

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 import pandas as pd
-from django.db.models import Avg, Count, Q, Sum
+from django.db.models import Avg, Count, Q, QuerySet, Sum
 
 from analysis.tables import frames
 from analysis.tables import models as model_tables
@@ -164,7 +164,7 @@ class StudyRecord:
         answers = self._answers().filter(turn__step=Step.ANNOTATION)
         return answers.aggregate(mean=Avg("active_seconds"))["mean"]
 
-    def _answers(self):
+    def _answers(self) -> QuerySet[Answer]:
         people = self.study.participations.analysed().filter(kind=Kind.PERSON)
         return Answer.objects.filter(turn__participation__in=people)
 

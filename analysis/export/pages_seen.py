@@ -11,7 +11,7 @@ from django.template.loader import render_to_string
 from annotation.models import Scenario, Step, Study
 from annotation.pages.worker.forms import ComprehensionForm
 from annotation.pages.worker.state import instructions_of
-from annotation.pages.worker.turn import TurnPage, reveal_page
+from annotation.pages.worker.turn import Reveal, TurnPage, reveal_page
 from annotation.study.consent_text import as_html
 from tasks.comparison import compare
 from tasks.models import Example, Task
@@ -100,7 +100,7 @@ def _turn(scenario: Scenario, example: Example, step: str) -> str:
     return _page("worker/_turn.html", f"{card.title}: {turn.state}", context)
 
 
-def _reveal(task: Task, example: Example):
+def _reveal(task: Task, example: Example) -> Reveal:
     """The reveal after a made-up answer: the first gold text in its place, or the first label."""
     card = task.card
     question = card.selectable_question(example.question)

@@ -14,7 +14,7 @@ from analysis.tables import models_columns
 from analysis.values import cell, json_list, moment, number
 from annotation.models import Allocation, Decision, ExitAnswers, LedgerEntry, Study
 from tasks.columns import in_files
-from tasks.models import Prediction, PredictionFile
+from tasks.models import Prediction, PredictionFile, PredictionFileQuerySet
 
 CHUNK = 2000
 
@@ -81,7 +81,7 @@ def pay_totals_rows(study: Study) -> Iterator[list[Any]]:
         yield [study.name, study.manifest_hash, *row]
 
 
-def _files(study: Study):
+def _files(study: Study) -> PredictionFileQuerySet:
     return PredictionFile.objects.filter(task__in=study.tasks.all())
 
 

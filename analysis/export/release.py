@@ -184,18 +184,19 @@ def _write_documents(study: Study, folder: Path, masked: Callable[[str], str]) -
     """Preregistration and report as Markdown and HTML, with figures and styles beside them."""
     (folder / "style").mkdir()
     for name, path in STYLES.items():
-        shutil.copyfile(finders.find(path), folder / "style" / name)
-    documents = {
-        "preregistration": preregistration.for_study(study),
-        "report": report.for_study(study, masked=masked),
-    }
-    for name, document in documents.items():
+        style = finders.find(path)
+        assert style is not None  # they are ours
+        shutil.copyfile(style, folder / "style" / name)
+    plan, written = preregistration.for_study(study), report.for_study(study, masked=masked)
+    assert plan is not None  # a draft has no release
+    assert written is not None
+    for name, document in (("preregistration", plan), ("report", written)):
         _text(folder / f"{name}.md", blocks.as_markdown(document))
         context = {"document": document, "root": "", "pictures": "figures/"}
         _text(folder / f"{name}.html", render_to_string("researcher/offline.html", context))
     pictured = {
         block.name
-        for section in documents["report"].sections
+        for section in written.sections
         for block in section.blocks
         if isinstance(block, blocks.Picture)
     }

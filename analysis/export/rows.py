@@ -1,10 +1,10 @@
 """The rows of the exported files that hold examples, answers, annotators and scenarios."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import pandas as pd
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from analysis.tables import frames, performance, rendering
 from analysis.tables.frames import spans_in_order, texts_by_turn
@@ -43,7 +43,7 @@ def examples_rows(study: Study) -> Iterator[list[Any]]:
                 ]  # fmt: skip
 
 
-def _turns(study: Study):
+def _turns(study: Study) -> QuerySet[Turn]:
     """The turns of a study in the order of answers.csv."""
     return Turn.objects.filter(participation__study=study).order_by("pk")
 
@@ -105,7 +105,8 @@ def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
     seen = flags.for_study(study)
     browsers = _browsers(study)
     nothing = signs.signs([])
-    for row in frame.itertuples():
+    participations: Iterable[Any] = frame.itertuples()
+    for row in participations:
         own, raised = seen.get(row.participation, (nothing, {}))
         share = own.modal_share
         yield [
@@ -133,7 +134,8 @@ def _browsers(study: Study) -> dict[int, str]:
 
 def scenarios_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
     """One row per task, shots, split and kind that somebody completed."""
-    for row in frames.scenarios(frame).itertuples():
+    scenarios: Iterable[Any] = frames.scenarios(frame).itertuples()
+    for row in scenarios:
         yield [
             study.name, study.manifest_hash, row.task, row.task_version, row.shots,
             _whole(row.split), row.kind, number(row.mean), number(row.sd_ddof1),

@@ -116,7 +116,9 @@ def _reason(message: str) -> str:
 def _with_scripts(pages: Sequence[Path], style: Path, target: Path) -> list[Path]:
     """Copies of the pages with the scripts that annotators' pages have."""
     shutil.copytree(style, target / "style")
-    shutil.copytree(finders.find("js"), target / "js")
+    scripts = finders.find("js")
+    assert scripts is not None  # they are ours
+    shutil.copytree(scripts, target / "js")
     (target / "seen").mkdir()
     copies = [target / "seen" / page.name for page in pages]
     for page, copy in zip(pages, copies, strict=True):

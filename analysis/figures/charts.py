@@ -93,7 +93,7 @@ def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:
             x=x, y=y, tooltip=tooltip
         ),
     ]
-    return _panels(alt.layer(*layers, data=frame))
+    return _panels(_layered(*layers, data=frame))
 
 
 def learning_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
@@ -159,7 +159,7 @@ def speed_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
         alt.Tooltip("n:Q", title="Answers"),
     ]
     marks = _group_marks(alt.Chart(frame), frame, x, y, shots, tooltip)
-    return _panels(alt.layer(*marks, data=frame), own_x=True)
+    return _panels(_layered(*marks, data=frame), own_x=True)
 
 
 def time_dots(frame: pd.DataFrame) -> alt.FacetChart:
@@ -184,7 +184,7 @@ def time_dots(frame: pd.DataFrame) -> alt.FacetChart:
             alt.Tooltip("seconds:Q", title="Median seconds", format=".3~r"),
         ],
     )
-    return _panels(alt.layer(points, ticks, data=frame))
+    return _panels(_layered(points, ticks, data=frame))
 
 
 # What they share ----------------------------------------------------------------------------------
@@ -216,7 +216,7 @@ def _lines(
         alt.Tooltip("n:Q", title="Annotators"),
     ]
     means = base.transform_filter(alt.datum.what == "mean")
-    return alt.layer(annotators, *_group_marks(means, frame, x, y, shots, tooltip), data=frame)
+    return _layered(annotators, *_group_marks(means, frame, x, y, shots, tooltip), data=frame)
 
 
 def _group_marks(
@@ -250,6 +250,13 @@ def _scale(shots: Sequence[int], values: list[Any]) -> alt.Scale:
 
 def _legend(frame: pd.DataFrame) -> alt.Legend:
     return alt.Legend(title="Shots", values=_shots(frame))
+
+
+def _layered(*layers: alt.Chart, data: pd.DataFrame) -> alt.LayerChart:
+    """The charts over each other; only layers of facets would be a chart of another kind."""
+    chart = alt.layer(*layers, data=data)
+    assert isinstance(chart, alt.LayerChart)
+    return chart
 
 
 def _panels(chart: alt.LayerChart, own_x: bool = False) -> alt.FacetChart:

@@ -19,6 +19,7 @@ from django.core.cache import cache
 from analysis.figures import charts
 from analysis.figures.columns import COLUMNS, ShotRow
 from analysis.stats import learning
+from analysis.stats.learning import by_cell
 from analysis.stats.uncertainty import t_interval_of_scores, why_no_interval
 from analysis.tables import frames, performance
 from analysis.tables.findings import state
@@ -155,12 +156,12 @@ def _shot_curve(
 ) -> tuple[pd.DataFrame, list[ShotRow]]:
     people = annotation.groupby(["task", "shots", "annotator"])["s1"].mean().reset_index()
     means = []
-    for (task, shots), part in people.groupby(["task", "shots"]):
+    for task, shots, part in by_cell(people):
         t = t_interval_of_scores(list(part["s1"]))
         means.append(
             ShotRow(
                 task,
-                int(shots),
+                shots,
                 len(part),
                 s1=100 * float(part["s1"].mean()),
                 low=100 * t.low,

@@ -113,15 +113,18 @@ class Findings(APIView):
         replies = []
         for kind in performance.kinds(study):
             job = resampling.job_of(study, kind)
-            is_pending = job is not None and not job.is_done
-            at_once = is_pending or job is None
-            findings = resampling.at_once(study, kind) if at_once else resampling.stored(job)
-            missing = None if is_pending else []
+            pending = _pending(job) if job is not None and not job.is_done else None
+            findings = (
+                resampling.at_once(study, kind)
+                if job is None or pending
+                else resampling.stored(job)
+            )
+            missing: list[Any] | None = None if pending else []
             rows = {
                 table: as_records(columns, findings[table]) if table in findings else missing
                 for table, columns in findings_columns.COLUMNS.items()
             }
-            replies.append({"kind": kind, "pending": _pending(job) if is_pending else None, **rows})
+            replies.append({"kind": kind, "pending": pending, **rows})
         return Response(replies)
 
 

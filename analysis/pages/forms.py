@@ -9,7 +9,7 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
 from analysis.documents import checklist
-from annotation.pages.fields import TextField, WholeNumberField
+from annotation.pages.fields import TextField, WholeNumberField, row_field
 from tasks.formats import FormatError
 from tasks.models import Task
 from tasks.predictions.format import LARGEST_FILE, NAMED
@@ -55,7 +55,7 @@ class UploadForm(forms.Form):
         required=False,
         help_text="Optional, such as 770000000.",
     )
-    files = _FilesField(
+    files = _FilesField(  # type: ignore[assignment]  # forms take their fields away
         label="Files of predictions",
         help_text=f"Several files at once if they are named {NAMED}.",
     )
@@ -73,7 +73,7 @@ class UploadForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        self.fields["task"].queryset = Task.objects.order_by("name", "-version")
+        row_field(self, "task").queryset = Task.objects.order_by("name", "-version")
         self.fields["files"].widget.attrs["accept"] = ".jsonl"
 
     def clean_files(self) -> list[Any]:
@@ -89,7 +89,8 @@ class UploadForm(forms.Form):
 
     def clean(self) -> dict[str, Any]:
         """Place every file: by the fields, or by its name where no task is chosen."""
-        cleaned = super().clean()
+        super().clean()
+        cleaned = self.cleaned_data
         if self.errors:
             return cleaned
         task, shots, number = cleaned["task"], cleaned["shots"], cleaned["split_number"]
@@ -160,7 +161,9 @@ class PlannerForm(forms.Form):
     def __init__(self, asked: QueryDict, *, sources: Sequence[tuple[str, str]]):
         first = {name: field.initial for name, field in self.base_fields.items()}
         super().__init__(first | {"source": sources[0][0]} | asked.dict())
-        self.fields["source"].choices = sources
+        source = self.fields["source"]
+        assert isinstance(source, forms.ChoiceField)
+        source.choices = sources
 
 
 class AnswersForm(forms.Form):
@@ -182,5 +185,6 @@ class AnswersForm(forms.Form):
     def problems(self) -> dict[str, str]:
         """What is wrong with it, by item."""
         return {
-            name.removeprefix("item-"): " ".join(problems) for name, problems in self.errors.items()
+            name.removeprefix("item-"): " ".join(map(str, problems))
+            for name, problems in self.errors.items()
         }

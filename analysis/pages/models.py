@@ -21,7 +21,7 @@ from annotation.models import Kind
 from tasks import checking, uploads
 from tasks.columns import cells, on_page
 from tasks.downloads import download
-from tasks.models import LanguageModel, PredictionFile
+from tasks.models import LanguageModel, PredictionFile, PredictionFileQuerySet
 from tasks.polling import poll
 from tasks.predictions import store as prediction_store
 from tasks.predictions import upload_job as prediction_upload
@@ -114,7 +114,10 @@ def model(request: ResearcherRequest, name: str) -> HttpResponse:
         "is_mine": language_model.uploaded_by == request.user,
         "columns": on_page(models_columns.MODEL),
         "rows": list(zip(rows, cells(models_columns.MODEL, rows), strict=True)),
-        "files": [(file, 100 * file.mean_s1) for file in files],
+        "files": [
+            (file, 100 * file.mean_s1)  # type: ignore[attr-defined]  # annotated
+            for file in files
+        ],
         "remarks": [
             f"{file.filename}: {remark}" for file in files for remark in file.remarks or ()
         ],
@@ -130,7 +133,7 @@ def model_file(request: ResearcherRequest, name: str) -> HttpResponse:
     return _model_scores(language_model.files.all(), f"{language_model.name}-scores.csv")
 
 
-def _model_scores(files, filename: str) -> HttpResponse:
+def _model_scores(files: PredictionFileQuerySet, filename: str) -> HttpResponse:
     text = columns.as_csv(models_columns.MODEL, model_tables.model_rows(files))
     return download(text, filename)
 
@@ -173,7 +176,7 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
         "study": study,
         "kind": kind,
         "kinds": kinds,
-        "who": model_tables.WHO[kind],
+        "who": model_tables.WHO[Kind(kind)],
         "tables": model_tables.tables(study, kind),
         "not_compared": published.not_compared(study.tasks.all()),
         "score_columns": models_columns.SCORE_COLUMNS,

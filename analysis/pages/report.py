@@ -1,6 +1,7 @@
 """The researcher's documents: preregistration, report and release bundle."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -57,7 +58,7 @@ def report_page(request: ResearcherRequest, name: str) -> HttpResponse:
     if is_shown_again(request):
         return _report(request, study, answers, versions=made_from)
     if not form.is_valid():
-        kept = {"problems": form.problems(), "versions": made_from}
+        kept: dict[str, Any] = {"problems": form.problems(), "versions": made_from}
         return _report(request, study, answers, status=422, **kept)
     try:
         changed = report_answers.save(study, answers, request.user, made_from)

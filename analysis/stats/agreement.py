@@ -63,7 +63,7 @@ def alpha(units: Iterable[Sequence[Hashable]], distance: Distance = nominal) -> 
     total = sum(values.values())
     if len(values) < 2:
         return None
-    observed = sum(len(unit) * observed_disagreement(unit, distance) for unit in paired)
+    observed = sum(len(unit) * (observed_disagreement(unit, distance) or 0.0) for unit in paired)
     if all(isinstance(value, frozenset) for value in values):
         expected = _between_sets(values, distance)
     else:

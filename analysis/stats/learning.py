@@ -8,13 +8,14 @@ mixed up with how hard the examples are.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analysis.stats.uncertainty import sd, t_interval
+from analysis.stats.uncertainty import Numbers, sd, t_interval
 
 GROUP = ["task", "shots"]
 RESAMPLES = 2000
@@ -27,7 +28,7 @@ SHORTEST = 0.001  # seconds; what is quicker counts as this, so that it has a lo
 # One annotator ------------------------------------------------------------------------------------
 
 
-def slope(values: Sequence[float]) -> float:
+def slope(values: Numbers) -> float:
     """Least-squares slope over the position, per example; NaN for fewer than two values."""
     ordered = np.asarray(values, dtype=float)
     if len(ordered) < 2:
@@ -41,12 +42,12 @@ def _weights(length: int) -> np.ndarray:
     return away / (away @ away)
 
 
-def per_hundred(values: Sequence[float]) -> float:
+def per_hundred(values: Numbers) -> float:
     """The change of S1 over a hundred examples, on a straight line."""
     return 100 * slope(values)
 
 
-def half_difference(values: Sequence[float]) -> float:
+def half_difference(values: Numbers) -> float:
     """Mean of the second half minus mean of the first; the middle one of an odd number is in none.
 
     Below 0 is a decline. NaN for fewer than two values.
@@ -57,12 +58,12 @@ def half_difference(values: Sequence[float]) -> float:
     return float(np.mean(values[-half:]) - np.mean(values[:half]))
 
 
-def log_median(seconds: Sequence[float]) -> float:
+def log_median(seconds: Numbers) -> float:
     """Natural logarithm of the median time of an answer."""
     return math.log(max(SHORTEST, float(np.median(seconds))))
 
 
-def standing(values: Sequence[float]) -> list[float]:
+def standing(values: Numbers) -> list[float]:
     """How many SDs (ddof 1) each value lies from the mean of all; NaN where nothing varies.
 
     Among n values none can lie farther than (n - 1) / sqrt(n) from the mean: 3 SD takes 11.
@@ -77,19 +78,19 @@ def standing(values: Sequence[float]) -> list[float]:
 # A group ------------------------------------------------------------------------------------------
 
 
-def slope_p(people: Sequence[Sequence[float]], seed: int = 0, resamples: int = RESAMPLES) -> float:
+def slope_p(people: Sequence[Numbers], seed: int = 0, resamples: int = RESAMPLES) -> float:
     """The two-sided p of the mean of these people's slopes, by shuffling positions within each.
 
     The null hypothesis: the order in which somebody met the examples does not matter. A seeded
     sample of shuffles, the observed order being one of them. NaN without any slope.
     """
-    people = [np.asarray(person, dtype=float) for person in people if len(person) > 1]
-    if not people:
+    rows = [np.asarray(person, dtype=float) for person in people if len(person) > 1]
+    if not rows:
         return math.nan
-    observed = abs(sum(slope(person) for person in people))
+    observed = abs(sum(slope(person) for person in rows))
     draw = np.random.default_rng(seed)
     sums = np.zeros(resamples)
-    for person in people:
+    for person in rows:
         shuffled = draw.permuted(np.tile(person, (resamples, 1)), axis=1)
         sums += shuffled @ _weights(len(person))
     reached = (np.abs(sums) >= observed - 1e-12).sum()
@@ -102,10 +103,18 @@ def slope_p(people: Sequence[Sequence[float]], seed: int = 0, resamples: int = R
 def in_order(frame: pd.DataFrame, column: str) -> dict[tuple[str, int, str], np.ndarray]:
     """(task, shots, annotator) -> the values of that column in the order of the positions."""
     ordered = frame.sort_values("position")
+    groups: Iterable[Any] = ordered.groupby([*GROUP, "annotator"])[column]
     return {
         (task, int(shots), annotator): part.to_numpy(dtype=float)
-        for (task, shots, annotator), part in ordered.groupby([*GROUP, "annotator"])[column]
+        for (task, shots, annotator), part in groups
     }
+
+
+def by_cell(frame: pd.DataFrame) -> Iterator[tuple[str, int, pd.DataFrame]]:
+    """Task, shots and the rows of each cell."""
+    groups: Iterable[Any] = frame.groupby(GROUP)
+    for (task, shots), part in groups:
+        yield task, int(shots), part
 
 
 def by_block(training: pd.DataFrame, size: int = BLOCK) -> pd.DataFrame:
@@ -172,7 +181,7 @@ def times(answers: pd.DataFrame) -> pd.DataFrame:
     log_median from the mean of the task's annotators; Prolific calls 3 below too fast).
     """
     keys = [*GROUP, "annotator"]
-    minutes = (answers.groupby([*keys, "step"])["seconds"].sum() / 60).unstack(fill_value=0.0)
+    minutes = (answers.groupby([*keys, "step"])["seconds"].sum() / 60).unstack(fill_value=0)
     people = minutes.reindex(columns=["training", "annotation"], fill_value=0.0)
     people.columns = ["training_minutes", "annotation_minutes"]
     annotation = answers[answers["step"] == "annotation"]
@@ -259,14 +268,14 @@ def learning_rows(training: pd.DataFrame, seed: int) -> list[LearningRow]:
     blocks = by_block(training)
     values = in_order(training, "s1")
     rows = []
-    for (task, shots), part in blocks.groupby(GROUP):
+    for task, shots, part in by_cell(blocks):
         means = part.groupby("block")["s1"].mean()
         people = [own for (name, k, _who), own in values.items() if (name, k) == (task, shots)]
         slopes = [slope(own) for own in people]
         rows.append(
             LearningRow(
                 task,
-                int(shots),
+                shots,
                 n=len(people),
                 examples=max(map(len, people)),
                 first_block=float(means.iloc[0]),
@@ -329,7 +338,8 @@ def speed_rows(annotation: pd.DataFrame) -> list[SpeedRow]:
 
 def time_rows(times: pd.DataFrame) -> list[TimeRow]:
     """The rows of `times`, with the sum of both steps' minutes in a column `minutes`."""
-    return [TimeRow(**row) for row in times.to_dict("records")]
+    records: Iterable[Any] = times.to_dict("records")
+    return [TimeRow(**row) for row in records]
 
 
 def _median_of(people: Sequence[np.ndarray]) -> float:

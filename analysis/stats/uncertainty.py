@@ -14,6 +14,7 @@ from scipy import stats
 
 RESAMPLES = 10_000
 OVER = ("examples", "annotators", "both")
+Numbers = Sequence[float] | np.ndarray
 ROUNDING = 1e-12  # scores in [0, 1] or x 100 that differ by less are the same
 
 
@@ -26,7 +27,7 @@ class Interval:
     sd: float
 
 
-def sd(values: Sequence[float]) -> float:
+def sd(values: Numbers) -> float:
     """The SD with ddof 1: 0 where values differ by rounding alone; NaN for fewer than two.
 
     The variance of three times 0.7 is 1e-32 in floating point, not 0.
@@ -37,14 +38,14 @@ def sd(values: Sequence[float]) -> float:
     return 0.0 if np.ptp(array) <= ROUNDING else float(array.std(ddof=1))
 
 
-def why_no_interval(values: Sequence[float]) -> str:
+def why_no_interval(values: Numbers) -> str:
     """Why these annotators' scores say nothing of other annotators; "" where they do."""
     if len(values) < 2:
         return "one annotator" if len(values) else "no annotator"
     return "" if sd(values) else "annotators tie"
 
 
-def t_interval(values: Sequence[float], level: float = 0.95) -> Interval:
+def t_interval(values: Numbers, level: float = 0.95) -> Interval:
     """The t interval of the mean of annotators' scores; NaN where `why_no_interval`.
 
     Annotators who happen to tie do not show that all others would, too.
@@ -57,7 +58,7 @@ def t_interval(values: Sequence[float], level: float = 0.95) -> Interval:
     return Interval(array.mean() - reach, array.mean() + reach, error)
 
 
-def t_interval_of_scores(values: Sequence[float]) -> Interval:
+def t_interval_of_scores(values: Numbers) -> Interval:
     """The t interval of a mean S1 in [0, 1], cut at what S1 can be; NaN as in `t_interval`."""
     interval = t_interval(values)
     low, high = np.clip([interval.low, interval.high], 0, 1)

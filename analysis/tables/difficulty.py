@@ -1,7 +1,8 @@
 """The test examples of a task by how hard they were: lowest mean S1 first."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Avg
 
@@ -67,10 +68,11 @@ def hardest(study: Study, task: Task, kind: str) -> list[Difficulty]:
     frame = findings.answered(study, kind, task)
     shots = sorted(study.shots)
     examples = frame.groupby("example")
-    overall = examples["s1"].agg(["mean", "size"])
+    overall: Any = examples["s1"].agg(["mean", "size"])
     by_shots = frame.groupby(["example", "shots"])["s1"].mean().to_dict()
     rows = []
-    for example, texts in examples["texts"]:
+    groups: Iterable[Any] = examples["texts"]
+    for example, texts in groups:
         means = [by_shots.get((example, k)) for k in shots]
         pairwise = agreement.pairwise_s1(list(texts))
         rows.append(

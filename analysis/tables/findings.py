@@ -15,6 +15,7 @@ import pandas as pd
 from django.db.models import QuerySet
 
 from analysis.stats import aggregation, agreement, significance, uncertainty
+from analysis.stats.learning import by_cell
 from analysis.tables.frames import texts_by_turn
 from annotation.models import Answer, Participation, Step, Study
 from tasks.metrics import score
@@ -150,8 +151,8 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
 
 def _groups(frame: pd.DataFrame) -> Iterator[tuple[str, int, int, pd.DataFrame]]:
     """Task, shots, number of annotators, and their answers."""
-    for (task, shots), part in frame.groupby(GROUP):
-        yield task, int(shots), part["annotator"].nunique(), part
+    for task, shots, part in by_cell(frame):
+        yield task, shots, part["annotator"].nunique(), part
 
 
 def _by_example(part: pd.DataFrame) -> dict[int, list[frozenset[str]]]:
@@ -269,7 +270,7 @@ def contrasts(frame: pd.DataFrame, seed: int) -> list[Contrast]:
     """
     means = {
         (task, shots): list(part.groupby("annotator")["s1"].mean())
-        for (task, shots), part in frame.groupby(GROUP)
+        for task, shots, part in by_cell(frame)
     }
     rows = []
     for (task, less), (other, more) in itertools.combinations(sorted(means), 2):
@@ -280,8 +281,8 @@ def contrasts(frame: pd.DataFrame, seed: int) -> list[Contrast]:
         rows.append(
             Contrast(
                 task,
-                from_shots=int(less),
-                to_shots=int(more),
+                from_shots=less,
+                to_shots=more,
                 n_from=len(few),
                 n_to=len(many),
                 difference=float(100 * (np.mean(many) - np.mean(few))),

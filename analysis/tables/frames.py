@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pandas as pd
-from django.db.models import Count, Q
+from django.db.models import Count, Q, QuerySet
 
 from annotation.models import ANALYSED, Answer, AnswerSpan, Step, Study
 
@@ -154,7 +154,8 @@ def texts_by_turn(
     study: Study, participations: Sequence[int] | None = None
 ) -> Iterator[tuple[int, list[str]]]:
     """(turn, distinct texts of its spans in order), by turn; of these participations or of all."""
-    current, texts = None, {}
+    current: int | None = None
+    texts: dict[str, None] = {}
     spans = spans_in_order(study)
     if participations is not None:
         spans = spans.filter(answer__turn__participation__in=participations)
@@ -168,7 +169,7 @@ def texts_by_turn(
         yield current, list(texts)
 
 
-def spans_in_order(study: Study):
+def spans_in_order(study: Study) -> QuerySet[AnswerSpan]:
     """The spans in the order of spans.csv: those of an answer together, as verify.py needs."""
     return AnswerSpan.objects.filter(answer__turn__participation__study=study).order_by(
         "answer_id", "segment", "start"

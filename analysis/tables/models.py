@@ -252,7 +252,7 @@ def model_rows(files: PredictionFileQuerySet) -> list[ModelRow]:
 def splits(files: PredictionFileQuerySet) -> dict[tuple[str, int, int], list[float]]:
     """(model, key of the task version, shots) -> score in [0, 1] of each of its files."""
     by_place: dict[tuple[str, int, int], list[float]] = defaultdict(list)
-    rows = files.with_scores().values_list("model__name", "task_id", "shots", "mean_s1")
+    rows = files.with_scores().values_list("model__name", "task_id", "shots", "mean_s1")  # type: ignore[misc]  # annotated
     for model, task, shots, mean in rows:
         by_place[model, task, shots].append(mean)
     return dict(by_place)
@@ -264,7 +264,9 @@ def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int]]:
     At zero shots nothing is trained: one run.
     """
     files = Split.objects.filter(task__in=tasks, kind=Split.Kind.TRAIN)
-    counts = Counter(files.values_list("task_id", "shots"))
+    counts = Counter(
+        (task, shots) for task, shots in files.values_list("task_id", "shots") if shots is not None
+    )
     counts.update((task.pk, 0) for task in tasks)
     return counts
 

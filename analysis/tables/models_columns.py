@@ -1,7 +1,9 @@
 """The columns of humans and models: scores, averages over tasks, paired differences."""
 
 import math
+from collections.abc import Callable
 from operator import attrgetter
+from typing import Any
 
 from analysis.tables.columns import p_value, points, signed_points, two_digits
 from analysis.tables.differences import Difference
@@ -176,11 +178,15 @@ DIFFERENCES = [
 ]
 
 
+def _of_pairing(column: Column, pairing: Difference) -> Callable[[Any], Any]:
+    return lambda _row: column.value(pairing)
+
+
 def pair_columns(pairing: Difference) -> list[Column]:
     """Of Pair: one example of that pairing."""
     return [
         *(
-            Column(column.name, meaning=column.heading, get=lambda _row, c=column: c.value(pairing))
+            Column(column.name, meaning=column.heading, get=_of_pairing(column, pairing))
             for column in DIFFERENCES[:3]
         ),
         Column("example", meaning="id in its file", get=attrgetter("example.source_id")),

@@ -6,8 +6,10 @@ tables of their own, under their own heading.
 
 import math
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import pandas as pd
 
@@ -147,19 +149,21 @@ def performance(
         key=lambda t: (FAMILIES.index(t.card.family), t.name),
     )
     shots = sorted(study.shots)
-    scenarios = {
-        (row.task, row.shots): row
-        for row in frames.scenarios(frames.counted(frame, kind)).itertuples()
-    }
+    rows: Iterable[Any] = frames.scenarios(frames.counted(frame, kind)).itertuples()
+    scenarios = {(row.task, row.shots): row for row in rows}
     cells = {}
     for task in tasks:
         for number in shots:
             row = scenarios.get((task.name, number))
-            numbers = (row.mean, row.sd_ddof1, row.sd_ddof0) if row else (math.nan,) * 3
+            mean, sd_ddof1, sd_ddof0 = (
+                (row.mean, row.sd_ddof1, row.sd_ddof0) if row else (math.nan,) * 3
+            )
             cells[task.name, number] = Cell(
                 task.name,
                 number,
-                *(100 * value for value in numbers),
+                100 * mean,
+                100 * sd_ddof1,
+                100 * sd_ddof0,
                 n=int(row.n) if row else 0,
                 published=human_table4().get((name_of(task), number)),
             )
@@ -180,11 +184,12 @@ def _not_counted(frame: pd.DataFrame, kind: str) -> list[str]:
     """Participations of that kind that no cell counts, in words: "2 at work"."""
     of_kind = frame[frame["kind"] == kind]
     left_out = of_kind.drop(frames.counted(frame, kind).index)
+    rows: Iterable[Any] = left_out.itertuples()
     words = [
         "excluded from the analysis"
         if row.status == Status.COMPLETED
         else str(Status(row.status).label)
-        for row in left_out.itertuples()
+        for row in rows
     ]
     return [f"{count} {word}" for word, count in sorted(Counter(words).items())]
 

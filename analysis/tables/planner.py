@@ -13,6 +13,7 @@ import pandas as pd
 from scipy import stats
 
 from analysis.stats import significance, uncertainty
+from analysis.stats.learning import by_cell
 from analysis.tables.columns import between, count, percent, points
 from analysis.tables.frames import answers_in_order
 from analysis.tables.published import human_table4
@@ -76,8 +77,8 @@ def known(user: Any, source: str) -> list[Known]:
     answers = answers_in_order(study, kind)
     annotation = answers[answers["step"] == Step.ANNOTATION]
     return [
-        measured_by(task, int(shots), part, task in labelled)
-        for (task, shots), part in annotation.groupby(["task", "shots"])
+        measured_by(task, shots, part, task in labelled)
+        for task, shots, part in by_cell(annotation)
     ]
 
 

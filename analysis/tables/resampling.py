@@ -80,6 +80,7 @@ def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
     study = Study.objects.filter(pk=made_of["study"]).first()
     if study is None:
         raise jobs.JobError("The study is not there any more.")
+    names: tuple[str, ...]
     if number < len(cells):
         names, chosen = OF_CELL, cells[number][2]
     else:
@@ -94,7 +95,7 @@ def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
 
 def stored(job: Job) -> dict[str, Sequence[Finding]]:
     """The tables of a job that is done."""
-    rows = {
+    rows: dict[str, Any] = {
         name: [_read(name, row) for part in job.result for row in part.get(name, [])]
         for name in TABLES
     }
@@ -126,4 +127,5 @@ def _stored(row: Finding) -> dict[str, Any]:
 
 
 def _read(table: str, values: dict[str, Any]) -> Finding:
-    return ROWS[table](**{k: math.nan if v is None else v for k, v in values.items()})
+    fields: dict[str, Any] = {k: math.nan if v is None else v for k, v in values.items()}
+    return ROWS[table](**fields)

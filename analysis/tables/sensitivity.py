@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from analysis.stats.learning import by_cell
 from analysis.tables import frames
 from analysis.tables.columns import NOTHING, mean_and_sd
 from annotation.models import Answer, Status, Step, Study
@@ -114,13 +115,13 @@ def rows(frame: pd.DataFrame) -> list[Row]:
     cells = []
     for rule in RULES:
         kept = frame[rule.keeps(frame)]
-        for (task, shots), everybody in frame.groupby(["task", "shots"]):
+        for task, shots, everybody in by_cell(frame):
             own = 100 * kept.loc[(kept["task"] == task) & (kept["shots"] == shots), "mean_s1"]
             cells.append(
                 Row(
                     rule.name,
                     task,
-                    int(shots),
+                    shots,
                     mean=float(own.mean()),
                     sd_ddof1=float(own.std(ddof=1)),
                     sd_ddof0=float(own.std(ddof=0)),

@@ -52,7 +52,8 @@ def _contents(study: Study) -> dict[int, dict[int, frozenset[str]]]:
     )
     contents: dict[int, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
     for task, size, digest in examples.values_list("split__task", "split__shots", "content_hash"):
-        contents[task][size].add(digest)
+        if size is not None:
+            contents[task][size].add(digest)
     return {
         task: {size: frozenset(hashes) for size, hashes in sizes.items()}
         for task, sizes in contents.items()
