@@ -1,0 +1,1 @@
+"""Databases as releases left them, with data in them; tests upgrade each to the present."""
