@@ -40,7 +40,7 @@ def choose(page, clues, name: str, folder: str) -> None:
 @pytest.mark.journey
 def test_mnli_is_uploaded_looked_at_and_confirmed(ada, clues):
     choose(ada, clues, "MNLI", "MNLI")
-    expect(ada.get_by_role("heading", name="Data report")).to_be_visible()
+    expect(ada.get_by_role("heading", name="Data report")).to_be_visible(timeout=30_000)
     expect(ada.get_by_text("mnli_test.jsonl: 210 examples")).to_be_visible()
     previews = ada.locator(".upload-previews a")
     expect(previews).to_have_count(10)
