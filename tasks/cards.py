@@ -6,6 +6,7 @@ refused by name, because a misspelt option that is silently ignored changes what
 
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,14 @@ class Help:
     example: str
 
 
+def _help_on_label(label: Label) -> Help:
+    return Help(f"What does “{label.name}” mean?", label.definition, label.example)
+
+
+def _help_on_kind(kind: QuestionType) -> Help:
+    return Help(f"What counts as {kind.name}?", kind.definition, kind.example)
+
+
 @dataclass(frozen=True)
 class Card:
     name: str
@@ -83,15 +92,21 @@ class Card:
 
     @property
     def help_windows(self) -> tuple[Help, ...]:
-        labels = (
-            Help(f"What does “{label.name}” mean?", label.definition, label.example)
-            for label in self.labels
+        return (
+            *map(_help_on_label, self.labels),
+            *map(_help_on_kind, self.question_types),
+            *self.help,
         )
-        types = (
-            Help(f"What counts as {kind.name}?", kind.definition, kind.example)
-            for kind in self.question_types
-        )
-        return (*labels, *types, *self.help)
+
+    def rule_for(self, question: str, gold: Sequence[str]) -> Help | None:
+        """What decides that question: the meaning of its gold label, or of the kind asked for."""
+        for label in self.labels:
+            if label.name in gold:
+                return _help_on_label(label)
+        for kind in self.question_types:
+            if kind.match == question:
+                return _help_on_kind(kind)
+        return None
 
     def wording(self, question: str) -> str:
         """What annotators are asked, in the card's words where it has some."""

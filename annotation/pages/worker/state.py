@@ -12,7 +12,7 @@ from annotation.pages.worker.forms import ComprehensionForm, ExitForm
 from annotation.pages.worker.turn import TurnPage, reveal_page
 from annotation.platforms.registry import exit_of
 from annotation.recruitment import refusals
-from annotation.steps import comprehension, qualification, training_step
+from annotation.steps import comprehension, qualification, siblings, training_step
 from annotation.study.consent_text import as_html
 from annotation.wording import in_words
 
@@ -145,9 +145,8 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
     turn.participation = participation
     revealed = None
     if turn.step == Step.TRAINING and turn.given is not None:
-        revealed = reveal_page(
-            card, turn.example, turn.answer.as_given(), training_step.reveal(turn)
-        )
+        given, comparison = turn.answer.as_given(), training_step.reveal(turn)
+        revealed = reveal_page(card, turn.example, given, comparison, siblings.other_kinds(turn))
     worked = turn.worked_until(timezone.now(), scenario.idle_cutoff)
     rate, currency, max_hours = scenario.promise
     return TurnPage(

@@ -5,7 +5,7 @@ question page is built from context, question and card alone, never from gold
 (docs/protocol.md#invariants); gold enters by `reveal_page` only.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_DOWN, Decimal
 from functools import lru_cache
@@ -15,6 +15,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from tasks.cards import Card, Help
 from tasks.comparison import Comparison, Piece
+from tasks.findings import Finding, findings
 from tasks.models import Example
 from tasks.spans import QUESTION, GivenAnswer, tokens
 
@@ -76,43 +77,31 @@ class Reveal:
     question: Sequence[Piece]
     segments: list[RevealedSegment]
     labels: list[RevealedLabel]
+    findings: Sequence[Finding]
     gold_is_empty: bool
     label_gold: str
+    # After an answer that is not right: what the right label, or the asked kind, means.
+    rule: Help | None = None
 
     @property
     def s1_percent(self) -> str:
         return f"{100 * self.comparison.s1:.1f}"
 
     @property
+    def score(self) -> int:
+        """S1 x 100 in whole numbers; 0 and 100 are kept for nothing and all."""
+        if self.comparison.s1 in (0, 1):
+            return int(100 * self.comparison.s1)
+        return min(99, max(1, round(100 * self.comparison.s1)))
+
+    @property
     def verdict(self) -> str:
-        """right, partly or wrong. Partly: some of it counts, or touches a right answer."""
-        if self.comparison.s1 == 1:
-            return "right"
-        return "partly" if self.comparison.s1 > 0 or self.comparison.partial else "wrong"
-
-    @property
-    def right(self) -> Sequence[str]:
-        return self.comparison.right
-
-    @property
-    def missed(self) -> Sequence[str]:
-        return self.comparison.missed
-
-    @property
-    def extra(self) -> Sequence[str]:
-        return self.comparison.extra
-
-    @property
-    def partial(self) -> Sequence[str]:
-        return self.comparison.partial
+        """right, partly or wrong, by the score alone: what counts 0 is not right in any part."""
+        return {0: "wrong", 100: "right"}.get(self.score, "partly")
 
     @property
     def also_accepted(self) -> Sequence[str]:
         return self.comparison.also_accepted
-
-    @property
-    def unreachable(self) -> Sequence[str]:
-        return self.comparison.unreachable
 
     @property
     def label_chosen(self) -> str:
@@ -213,10 +202,19 @@ class TurnPage:
 
 
 def reveal_page(
-    card: Card, example: Example, answer: GivenAnswer, comparison: Comparison
+    card: Card,
+    example: Example,
+    answer: GivenAnswer,
+    comparison: Comparison,
+    other_kinds: Mapping[str, str] | None = None,
 ) -> Reveal:
-    """Prepare a reveal. Only for an answered turn of the training step, or a preview."""
+    """Prepare a reveal. Only for an answered turn of the training step, or a preview.
+
+    `other_kinds` as in tasks/findings.py: gold of the other questions that may be named.
+    """
     is_gold = set(example.gold)
+    question = card.selectable_question(example.question)
+    said = findings(answer, comparison, example.gold, example.context, question, other_kinds)
     return Reveal(
         comparison=comparison,
         answer=answer,
@@ -229,6 +227,8 @@ def reveal_page(
             RevealedLabel(label.name, label.name == answer.label, label.name in is_gold)
             for label in card.labels
         ],
+        findings=said,
         gold_is_empty=not example.gold,
         label_gold=example.gold[0] if card.labels and example.gold else "",
+        rule=None if comparison.s1 == 1 else card.rule_for(example.question, example.gold),
     )

@@ -1,0 +1,136 @@
+"""What a reveal says: right, too short, missed, and so on (docs/protocol.md#the-reveal).
+
+One finding per difference between an answer and the gold, in the order of the text. A gold text
+that an answer touches is named beside that answer ("'Los' is too short: the answer is Los
+Angeles"), so it is not listed as missed once more. Pages choose the words, this module the facts.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from tasks.comparison import Comparison, places_of
+from tasks.spans import GivenAnswer, Span
+
+Kind = Literal[
+    "right",
+    "too_short",
+    "too_long",
+    "shifted",  # overlaps the answer, and each has words that the other lacks
+    "joined",  # one highlight over several answers
+    "extra",
+    "other_kind",  # right words for another question on the same text
+    "spare",  # would be accepted, but the answer was another alternative
+    "missed",
+    "unreachable",  # gold that cannot be highlighted in the text
+    "right_label",
+    "other_label",
+]
+MISTAKES: tuple[Kind, ...] = (
+    "too_short", "too_long", "shifted", "joined", "extra", "other_kind", "missed", "other_label",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing to say about an answer.
+
+    `given` is the text that was highlighted or the label that was chosen, "" for what was missed;
+    `gold` are the answers that it is about. `surplus` are the words too many at either end.
+    `segment` and `start` say where it stands; None for labels, and for gold that stands nowhere.
+    """
+
+    kind: Kind
+    given: str = ""
+    gold: tuple[str, ...] = ()
+    surplus: tuple[str, ...] = ()
+    segment: int | None = None
+    start: int | None = None
+    # The name of the kind that an `other_kind` belongs to.
+    belongs_to: str = ""
+
+    @property
+    def is_mistake(self) -> bool:
+        return self.kind in MISTAKES
+
+
+def findings(
+    answer: GivenAnswer,
+    comparison: Comparison,
+    gold: Sequence[str],
+    segments: Sequence[str],
+    question: str | None = None,
+    other_kinds: Mapping[str, str] | None = None,
+) -> tuple[Finding, ...]:
+    """What to say about this answer, in the order of the text; what stands nowhere comes last.
+
+    `other_kinds` are gold texts of the other questions on the same text, each with the name of its
+    kind: only what may be shown, so none before all of these questions were answered.
+    """
+    if answer.label:
+        return (_label(answer.label, gold),)
+    wanted = {
+        text: places_of(text, segments, question)
+        for text in [*comparison.right, *comparison.missed]
+    }
+    given = [_of_span(span, wanted, comparison, other_kinds or {}) for span in _distinct(answer)]
+    coupled = {text for finding in given for text in finding.gold}
+    in_text = [*given, *_missed(comparison, coupled)]
+    in_text.sort(key=lambda finding: (finding.segment, finding.start))
+    return (*in_text, *(Finding("unreachable", gold=(text,)) for text in comparison.unreachable))
+
+
+def _label(label: str, gold: Sequence[str]) -> Finding:
+    kind: Kind = "right_label" if label in gold else "other_label"
+    return Finding(kind, label, tuple(gold))
+
+
+def _distinct(answer: GivenAnswer) -> Iterator[Span]:
+    """Each highlighted text once, where it was highlighted first."""
+    yield from {span.text: span for span in reversed(answer.spans)}.values()
+
+
+def _of_span(
+    span: Span,
+    wanted: Mapping[str, Sequence[Span]],
+    comparison: Comparison,
+    other_kinds: Mapping[str, str],
+) -> Finding:
+    finding = partial(Finding, given=span.text, segment=span.segment, start=span.start)
+    if span.text in comparison.right:
+        return finding("right", gold=(span.text,))
+    touched = [place for places in wanted.values() for place in places if place.overlaps(span)]
+    inside = [place for place in touched if span.start <= place.start and place.end <= span.end]
+    if len({place.text for place in inside}) > 1:
+        texts = (place.text for place in sorted(inside))
+        return finding("joined", gold=tuple(dict.fromkeys(texts)))
+    if not touched:
+        if span.text in other_kinds:
+            return finding("other_kind", belongs_to=other_kinds[span.text])
+        spare = span.text in comparison.also_accepted
+        return finding("spare" if spare else "extra")
+    nearest = max(
+        touched, key=lambda place: min(place.end, span.end) - max(place.start, span.start)
+    )
+    kind, surplus = _against(span, nearest)
+    return finding(kind, gold=(nearest.text,), surplus=surplus)
+
+
+def _against(span: Span, place: Span) -> tuple[Kind, tuple[str, ...]]:
+    """How a highlight differs from the answer that it overlaps, and the words too many."""
+    before = span.text[: max(0, place.start - span.start)].strip()
+    after = span.text[len(span.text) - max(0, span.end - place.end) :].strip()
+    surplus = tuple(text for text in (before, after) if text)
+    if place.start <= span.start and span.end <= place.end:
+        return "too_short", ()
+    if span.start <= place.start and place.end <= span.end:
+        return "too_long", surplus
+    return "shifted", surplus
+
+
+def _missed(comparison: Comparison, coupled: set[str]) -> Iterator[Finding]:
+    named = {*coupled, *comparison.unreachable}
+    for mark in comparison.marks:
+        if mark.verdict == "missed" and mark.text not in named:
+            yield Finding("missed", gold=(mark.text,), segment=mark.segment, start=mark.start)

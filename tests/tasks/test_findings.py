@@ -1,0 +1,145 @@
+"""What a reveal says of an answer: coupled sentences in the order of the text."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.comparison import compare
+from tasks.findings import Finding, findings
+from tasks.formats import read_records
+from tasks.importing import read_clues
+from tasks.spans import GivenAnswer, occurrences, read_typed, tokens
+
+TEXT = "Ann Lee met Bo in Rio, and Bo left Rio for New York."
+NOTHING = GivenAnswer((), "", True)
+
+
+def said(typed: str, gold: list[str], rule: str = "set", text: str = TEXT, **more):
+    answer = read_typed(typed, [text]) if typed else NOTHING
+    comparison = compare(answer, gold, rule, [text])
+    return findings(answer, comparison, gold, [text], **more)
+
+
+def kinds(found: tuple[Finding, ...]) -> list[tuple[str, str, str]]:
+    """(kind, given, first gold) of each, in order."""
+    return [(one.kind, one.given, one.gold[0] if one.gold else "") for one in found]
+
+
+def conll(clues, identity: str):
+    """One row of the first training file of ten contexts; its text stays in the shared data."""
+    card, _files = read_clues(clues, "CoNLL03")
+    path = clues / "CoNLL2003" / "conll_train_10_1.jsonl"
+    return next(record for record in read_records(path, card) if record.id == identity)
+
+
+def of_row(record, typed: str):
+    answer = read_typed(typed, record.context) if typed else NOTHING
+    comparison = compare(answer, record.gold, "set", record.context)
+    return findings(answer, comparison, record.gold, record.context)
+
+
+@pytest.mark.real_data
+def test_a_part_of_a_name_is_named_with_the_whole_of_it_and_not_missed_once_more(clues):
+    row = conll(clues, "1459_3")
+    assert kinds(of_row(row, "Los\nVenezuela")) == [
+        ("too_short", "Los", "Los Angeles"), ("right", "Venezuela", "Venezuela"),
+    ]  # fmt: skip
+
+
+@pytest.mark.real_data
+def test_what_was_missed_stands_in_the_order_of_the_text_not_of_the_file(clues):
+    row = conll(clues, "13250_3")
+    assert row.gold == ("West South Central", "New England", "Mountain")
+    missed = [finding.gold[0] for finding in of_row(row, "")]
+    assert missed == ["New England", "Mountain", "West South Central"]
+
+
+@pytest.mark.real_data
+def test_words_too_many_are_named_at_both_ends(clues):
+    (finding,) = of_row(conll(clues, "1822_1"), "Minister Hennady Udovenko said")
+    assert (finding.kind, finding.gold) == ("too_long", ("Hennady Udovenko",))
+    assert finding.surplus == ("Minister", "said")
+
+
+@pytest.mark.real_data
+def test_one_highlight_over_two_answers_names_both(clues):
+    (finding,) = of_row(conll(clues, "9017_2"), "European Union and NATO")
+    assert (finding.kind, finding.gold) == ("joined", ("European Union", "NATO"))
+
+
+@pytest.mark.real_data
+def test_what_is_no_answer_is_said_so_where_it_stands(clues):
+    found = of_row(conll(clues, "7128_3"), "Barbara Rittner\nSlovakia")
+    assert kinds(found) == [
+        ("extra", "Barbara Rittner", ""), ("missed", "", "Germany"),
+        ("right", "Slovakia", "Slovakia"),
+    ]  # fmt: skip
+
+
+@pytest.mark.real_data
+def test_every_gold_of_the_published_rows_is_named_after_no_answer(clues):
+    for name in ("CoNLL03", "WikiANN", "SQuADv2", "ReCoRD"):
+        card, files = read_clues(clues, name)
+        for record in (record for file in files for record in file.records):
+            comparison = compare(NOTHING, record.gold, card.gold_rule, record.context)
+            found = findings(NOTHING, comparison, record.gold, record.context)
+            assert {finding.gold[0] for finding in found} == set(comparison.missed), record.id
+            assert {finding.kind for finding in found} <= {"missed", "unreachable"}
+            places = [(one.segment, one.start) for one in found if one.start is not None]
+            assert places == sorted(places), record.id
+
+
+def test_an_answer_that_lies_across_the_end_of_the_right_one():
+    (finding,) = said("left Rio for New", ["New York"])
+    assert (finding.kind, finding.gold) == ("shifted", ("New York",))
+    assert finding.surplus == ("left Rio for",)
+
+
+def test_a_text_highlighted_twice_is_said_once():
+    both = GivenAnswer(tuple(occurrences("Bo", [TEXT])), "", False)
+    found = findings(both, compare(both, ["Bo"], "set", [TEXT]), ["Bo"], [TEXT])
+    assert kinds(found) == [("right", "Bo", "Bo")]
+
+
+def test_gold_that_cannot_be_highlighted_is_no_mistake():
+    found = said("Rio", ["Rio", "Rio de Janeiro"])
+    assert kinds(found) == [("right", "Rio", "Rio"), ("unreachable", "", "Rio de Janeiro")]
+    assert not any(finding.is_mistake for finding in found)
+
+
+def test_where_one_answer_is_enough_a_second_one_is_too_many():
+    found = said("Rio\nNew York", ["Rio", "New York"], "any_of")
+    assert [finding.kind for finding in found] == ["right", "spare"]
+
+
+def test_the_kind_of_a_name_is_told_only_where_it_is_given():
+    assert kinds(said("Rio", ["Bo"]))[1][:2] == ("extra", "Rio")
+    finding = said("Rio", ["Bo"], other_kinds={"Rio": "places"})[1]
+    assert (finding.kind, finding.belongs_to) == ("other_kind", "places")
+
+
+@pytest.mark.parametrize(("label", "kind"), [("yes", "right_label"), ("no", "other_label")])
+def test_a_label_is_right_or_another_one(label, kind):
+    answer = GivenAnswer((), label, False)
+    (finding,) = findings(answer, compare(answer, ["yes"], "set", [TEXT]), ["yes"], [TEXT])
+    assert (finding.kind, finding.given, finding.gold) == (kind, label, ("yes",))
+
+
+def test_no_answer_where_there_is_none_needs_no_finding():
+    assert said("", []) == ()
+
+
+@given(st.text("ab .😀", min_size=1, max_size=30), st.data())
+def test_there_is_a_mistake_exactly_where_the_score_is_below_1(text, data):
+    cut = tokens(text)
+    if not cut:
+        return
+    places = st.integers(0, len(cut) - 1)
+    chosen, right = (
+        text[cut[min(pair)][0] : cut[max(pair)][1]]
+        for pair in (data.draw(st.tuples(places, places)) for _ in range(2))
+    )
+    answer = GivenAnswer(tuple(occurrences(chosen, [text])[:1]), "", False)
+    comparison = compare(answer, [right], "set", [text])
+    found = findings(answer, comparison, [right], [text])
+    assert any(finding.is_mistake for finding in found) == (comparison.s1 < 1)
