@@ -1,12 +1,13 @@
 /**
- * What the annotator's pages need beside the answers: focus after each swap, errors of the network,
- * drafts dropped once they are of no use, Ctrl+Enter, copying a code or a link.
+ * What the annotator's pages need beside the answers: focus after each swap, drafts dropped once they
+ * are of no use, Ctrl+Enter, copying a code or a link. How an answer is sent is in sending.js.
  *
  * All listeners stand on document: the parts of the page come and go.
  */
 
 import { startClock } from "./activity.js";
 import { dropDrafts } from "./drafts.js";
+import { watchSending } from "./sending.js";
 
 const turn = () => document.querySelector("#turn");
 
@@ -31,20 +32,6 @@ document.addEventListener("htmx:afterSettle", (event) => {
   startClock(turn());
   focusNews();
 });
-
-function showFailure(text) {
-  const error = turn()?.querySelector("[data-error]");
-  if (!error) return;
-  error.textContent = text;
-  error.scrollIntoView({ block: "nearest" });
-}
-
-for (const failure of ["htmx:responseError", "htmx:sendError", "htmx:timeout"]) {
-  document.addEventListener(failure, () => {
-    showFailure(turn()?.querySelector("[data-failure]")?.dataset.failure ?? "Not saved. Try again.");
-  });
-}
-document.addEventListener("htmx:beforeRequest", () => showFailure(""));
 
 // A page from the browser's memory may show a question that is answered by now.
 addEventListener("pageshow", (event) => {
@@ -77,5 +64,6 @@ document.querySelectorAll("[data-copy]").forEach((place) => {
   });
 });
 
+watchSending();
 dropStaleDrafts();
 startClock(turn());

@@ -194,28 +194,6 @@ def test_the_second_of_two_tabs_is_shown_the_answer_of_the_first(desk):
     assert one.stored == ["Oslo"]
 
 
-# When the network or the server fails ------------------------------------------------------------
-
-
-@pytest.mark.parametrize("failure", ["server error", "no network"])
-def test_a_failure_at_submit_keeps_the_answer_for_another_try(open_browser, put, failure):
-    page = open_browser(tolerate="status of 500|Code 500|ERR_INTERNET_DISCONNECTED|htmx:")
-    one = Desk(page, put(TWO, gold=["Oslo"]))
-    one.word("Oslo").dblclick()
-    if failure == "server error":
-        page.route("**/answer/", lambda route: route.fulfill(status=500, body="broken"))
-    else:
-        page.context.set_offline(True)
-    one.submit()
-    expect(page.locator("[data-error]")).to_contain_text("Not saved. Your answer is still here")
-    assert one.chips == ["Oslo"]
-    assert one.nothing_is_stored()
-    page.unroute_all()
-    page.context.set_offline(False)
-    one.reveal()
-    assert one.stored == ["Oslo"]
-
-
 # Without JavaScript ------------------------------------------------------------------------------
 
 

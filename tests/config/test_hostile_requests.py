@@ -134,6 +134,17 @@ def test_head_is_what_get_says_without_the_body(client, db):
     assert client.head("/join/nobody/").status_code == 404
 
 
+@pytest.mark.parametrize("route", ADDRESSES)
+def test_head_is_answered_wherever_get_is(route, values, researcher):
+    address = filled(route, values)
+    for signed_in in (False, True):
+        client = Client(raise_request_exception=False)
+        if signed_in:
+            client.force_login(researcher)
+        got, head = client.get(address), client.head(address)
+        assert (head.status_code, head.content) == (got.status_code, b""), signed_in
+
+
 def test_head_of_a_page_with_a_form_is_its_page_and_sends_no_form(ada):
     assert ada.head(reverse("task_import")).status_code == 200
     assert ada.head(reverse("study_new")).status_code == 200

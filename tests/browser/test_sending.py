@@ -1,0 +1,220 @@
+"""What the annotator's page does when an answer does not arrive: it says so, and acts by itself."""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation.models import Answer
+from tests import factories
+from tests.browser.conftest import Desk
+from tests.browser.test_journey import posts
+
+TWO = "Oslo and Rome."
+FAILURES = "status of (40[034]|429|50[0-9])|Code (40[034]|429|50[0-9])|ERR_|htmx:"
+
+
+@pytest.fixture
+def shaky(open_browser, put):
+    """A desk in a browser whose network and cookies may fail."""
+    return lambda *texts, **options: Desk(
+        open_browser(tolerate=FAILURES), put(*(texts or (TWO, "Rome.")), gold=["Oslo"], **options)
+    )
+
+
+def notice(desk: Desk):
+    return desk.page.locator("[data-sending]")
+
+
+def sign_in_elsewhere(page: Page) -> None:
+    """The researcher signs in in another tab of the same browser, which changes the token."""
+    tab = page.context.new_page()
+    tab.goto("/sign-in/")
+    tab.get_by_label("Name").fill("ada")
+    tab.get_by_label("Password").fill("right horse")
+    tab.get_by_role("button", name="Sign in").click()
+    tab.wait_for_url(re.compile("/studies/"))
+    tab.close()
+
+
+# Loaded again ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["signed in elsewhere", "cookies cleared"])
+def test_a_page_with_an_old_token_loads_itself_again_and_keeps_the_answer(shaky, how):
+    desk = shaky()
+    desk.word("Oslo").dblclick()
+    if how == "cookies cleared":
+        desk.page.context.clear_cookies()
+    else:
+        sign_in_elsewhere(desk.page)
+    desk.submit()
+    why = desk.page.get_by_role("alert").filter(has_text="loaded again")
+    expect(why).to_contain_text("signed in or lost its cookies")
+    desk.ready()
+    assert desk.chips == ["Oslo"]
+    assert desk.nothing_is_stored()
+    desk.reveal()
+    assert desk.stored == ["Oslo"]
+    desk.reload()
+    expect(why).to_have_count(0)
+
+
+def test_whoever_withdrew_in_another_tab_is_shown_where_they_are(shaky):
+    desk = shaky()
+    desk.word("Oslo").dblclick()
+    other = desk.page.context.new_page()
+    other.goto(f"/work/{desk.seat.token}/withdraw/")
+    other.get_by_role("button", name="erase my answers").click()
+    other.close()
+    desk.submit()
+    expect(desk.page.locator("main")).to_contain_text("You have withdrawn")
+    expect(desk.page.get_by_role("alert")).to_contain_text("This is where you are now")
+
+
+def test_a_page_that_is_refused_again_is_not_loaded_for_ever(shaky):
+    desk = shaky()
+    desk.page.route("**/answer/", lambda route: route.fulfill(status=403, body="no"))
+    desk.word("Oslo").dblclick()
+    desk.submit()
+    expect(desk.page.get_by_role("alert").filter(has_text="loaded again")).to_be_visible()
+    desk.ready()
+    desk.page.evaluate("window.old = true")
+    sent = posts(desk.page)
+    desk.submit()
+    expect(notice(desk)).to_contain_text("Loading the page again has not helped")
+    assert desk.page.evaluate("window.old")
+    assert len([url for url in sent if url.endswith("/answer/")]) == 1
+    assert desk.chips == ["Oslo"]
+    desk.page.unroute_all()
+    with desk.page.expect_navigation():
+        notice(desk).get_by_role("button").click()
+    desk.ready()
+    desk.reveal()
+    assert desk.stored == ["Oslo"]
+
+
+# Sent again --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("failure", "reason"),
+    [(0, "No connection."), (503, "The server has a problem."), (429, "The server is busy.")],
+)
+def test_what_another_try_may_cure_is_sent_again_by_the_page(shaky, failure, reason):
+    desk = shaky()
+
+    def fail(route) -> None:
+        if failure:
+            route.fulfill(status=failure, body="broken")
+        else:
+            route.abort("internetdisconnected")
+
+    desk.page.route("**/answer/", fail, times=1)
+    desk.word("Oslo").dblclick()
+    desk.submit()
+    expect(notice(desk)).to_have_text(
+        re.compile(re.escape(reason) + r" Trying again in [12] s\. Your answer is kept\.\s*Try now")
+    )
+    desk.page.wait_for_selector("[data-state=reveal]")
+    expect(notice(desk)).to_have_count(0)
+    assert desk.stored == ["Oslo"]
+
+
+def test_a_button_tries_at_once_and_nothing_can_be_changed_until_then(shaky):
+    desk = shaky()
+    desk.page.clock.install()
+    desk.page.route("**/answer/", lambda route: route.abort("internetdisconnected"))
+    desk.word("Oslo").dblclick()
+    desk.submit()
+    again = notice(desk).get_by_role("button", name="Try now")
+    expect(again).to_be_focused()
+    desk.word("Rome").dblclick(force=True)
+    assert desk.chips == ["Oslo"]
+    desk.page.unroute_all()
+    again.click()
+    desk.page.wait_for_selector("[data-state=reveal]")
+    assert desk.stored == ["Oslo"]
+
+
+def test_a_reply_that_was_lost_is_asked_for_again_and_stored_once(shaky):
+    desk = shaky()
+
+    def lose(route) -> None:
+        route.fetch()
+        route.abort("connectionreset")
+
+    desk.page.route("**/answer/", lose, times=1)
+    desk.word("Oslo").dblclick()
+    desk.submit()
+    desk.page.wait_for_selector("[data-state=reveal]")
+    assert Answer.objects.count() == 1
+    assert desk.page.locator(".notice").count() == 0
+
+
+def test_continue_is_sent_again_too(shaky):
+    desk = shaky()
+    desk.word("Oslo").dblclick()
+    desk.reveal()
+    desk.page.wait_for_timeout(700)
+    desk.page.context.set_offline(True)
+    desk.submit()
+    expect(notice(desk)).to_contain_text("Nothing is lost.")
+    desk.page.context.set_offline(False)  # which is noticed before the pause is over
+    desk.page.wait_for_selector("[data-state=question]")
+
+
+def test_the_page_gives_up_after_some_minutes_and_the_answer_can_be_changed_again(shaky):
+    desk = shaky()
+    desk.page.clock.install()
+    desk.page.route("**/answer/", lambda route: route.abort("internetdisconnected"))
+    desk.word("Oslo").dblclick()
+    desk.submit()
+    for _ in range(20):
+        expect(notice(desk).get_by_role("button")).to_be_visible()
+        if notice(desk).get_by_role("button", name="Try again").count():
+            break
+        with desk.page.expect_event("requestfailed"):
+            desk.page.clock.run_for(31_000)
+    expect(notice(desk)).to_contain_text("Not sent. No connection. Your answer is kept.")
+    desk.word("Rome").dblclick()
+    assert desk.chips == ["Oslo", "Rome"]
+    desk.page.unroute_all()
+    desk.reveal()
+    assert desk.stored == ["Oslo", "Rome"]
+
+
+# While it is sent --------------------------------------------------------------------------------
+
+
+def test_nothing_can_be_changed_while_it_is_sent_and_the_page_says_that_it_saves(shaky):
+    desk = shaky()
+    held = []
+    desk.page.route("**/answer/", lambda route: held.append(route))
+    desk.word("Oslo").dblclick()
+    desk.submit()
+    expect(notice(desk)).to_have_text("Saving…")
+    desk.word("Rome").dblclick(force=True)
+    desk.page.keyboard.press("Control+Enter")
+    assert desk.chips == ["Oslo"]
+    assert len(held) == 1
+    held[0].continue_()
+    desk.page.wait_for_selector("[data-state=reveal]")
+    expect(notice(desk)).to_have_count(0)
+    assert desk.stored == ["Oslo"]
+
+
+def test_a_label_cannot_be_changed_while_it_is_sent(open_browser, put):
+    seat = put("It was good.", gold=["positive"], labels=factories.LABELS)
+    desk = Desk(open_browser(tolerate=FAILURES), seat)
+    held = []
+    desk.page.route("**/answer/", lambda route: held.append(route))
+    desk.page.get_by_label("negative").check()
+    desk.submit()
+    expect(notice(desk)).to_have_text("Saving…")
+    desk.page.keyboard.press("1")
+    desk.page.locator("[name=label]").first.click(force=True)
+    assert desk.page.get_by_label("negative").is_checked()
+    held[0].continue_()
+    desk.page.wait_for_selector("[data-state=reveal]")
+    assert Answer.objects.get().label == "negative"

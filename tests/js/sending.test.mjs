@@ -1,0 +1,37 @@
+/** When an answer that could not be sent is sent again. Run: node --test tests/js */
+
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { cureOf, pauseBefore, reasonOf } from "../../static/js/sending.js";
+
+test("the pauses grow up to half a minute, and end after five minutes", () => {
+  const pauses = [];
+  let waited = 0;
+  for (let pause = pauseBefore(0, 0); pause !== null; pause = pauseBefore(pauses.length, waited)) {
+    pauses.push(pause);
+    waited += pause;
+  }
+  assert.deepEqual(pauses.slice(0, 6), [2, 4, 8, 15, 30, 30]);
+  assert.ok(waited >= 300 && waited < 330, `${waited}`);
+});
+
+test("a server that asks for time gets it, up to a minute", () => {
+  assert.equal(pauseBefore(0, 0, 20), 20);
+  assert.equal(pauseBefore(4, 0, 20), 30);
+  assert.equal(pauseBefore(0, 0, 86_400), 60);
+  assert.equal(pauseBefore(0, 0, NaN || 0), 2);
+});
+
+test("only what another try can cure is tried again", () => {
+  for (const status of [0, 408, 429, 500, 502, 503, 504]) assert.equal(cureOf(status), "again");
+  for (const status of [403, 404]) assert.equal(cureOf(status), "reload");
+  for (const status of [400, 405, 413, 415]) assert.equal(cureOf(status), "stop");
+});
+
+test("each failure has its own reason", () => {
+  const reasons = [0, 408, 429, 500, 400].map(reasonOf);
+  assert.equal(new Set(reasons).size, 5);
+  assert.equal(reasons[0], "No connection.");
+  assert.match(reasons[4], /400/u);
+});
