@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 
 import nh3
 from django.conf import settings
@@ -26,6 +27,7 @@ from markdown_it.token import Token
 DOCS = settings.BASE_DIR / "docs"
 TAGS = {"p", "br", "em", "strong", "code", "pre", "blockquote", "ul", "ol", "li", "a", "img", "h1",
         "h2", "h3", "h4", "table", "thead", "tbody", "tr", "th", "td"}  # fmt: skip
+PICTURES = {".png": "image/png", ".svg": "image/svg+xml"}
 COMMENT = re.compile(r"^<!--.*?-->\n?", re.M | re.S)
 
 
@@ -62,7 +64,9 @@ def anchors(markdown: str) -> list[str]:
 def help_page(request: HttpRequest, address: str = "") -> HttpResponseBase:
     """A document, or one of the pictures in it; for everybody."""
     if address in _pictures():
-        return FileResponse((DOCS / address).open("rb"), content_type="image/png")
+        return FileResponse(
+            (DOCS / address).open("rb"), content_type=PICTURES[Path(address).suffix]
+        )
     if address not in documents():
         raise Http404
     page = rendered(documents()[address])
@@ -153,4 +157,6 @@ def _address(file: str) -> str:
 
 @cache
 def _pictures() -> frozenset[str]:
-    return frozenset(path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.png"))
+    return frozenset(
+        path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*") if path.suffix in PICTURES
+    )

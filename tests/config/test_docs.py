@@ -4,9 +4,11 @@ import ast
 import hashlib
 import re
 import runpy
+import tomllib
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from django.apps import apps
@@ -25,7 +27,7 @@ DOCUMENTS = sorted(
     path
     for pattern in ("*.md", *(f"{folder}/**/*.md" for folder in OURS))
     for path in ROOT.glob(pattern)
-    if "LICENSE" not in path.name
+    if "LICENSE" not in path.name and "node_modules" not in path.parts
 )
 OPERATING = (ROOT / "docs" / "operating.md").read_text()
 
@@ -42,7 +44,8 @@ def text(path: Path) -> str:
 def code_files() -> Iterator[Path]:
     for folder in OURS:
         for path in sorted((ROOT / folder).rglob("*")):
-            if path.suffix in CODE and "vendor" not in path.parts and path.name != "test_docs.py":
+            elsewhere = {"vendor", "node_modules"} & set(path.parts)
+            if path.suffix in CODE and not elsewhere and path.name != "test_docs.py":
                 yield path
 
 
@@ -168,6 +171,30 @@ def test_every_link_on_a_page_of_help_leads_somewhere(client, db, page):
             assert client.get(target.partition("#")[0]).status_code == 200, target
         else:
             assert target.startswith(("https://", "#")), target
+
+
+def test_the_drawing_of_the_rooms_is_that_of_the_contracts():
+    contracts = tomllib.loads(text(ROOT / "pyproject.toml"))["tool"]["importlinter"]["contracts"]
+    packages, annotation, analysis, core = contracts[:4]
+    svg = "{http://www.w3.org/2000/svg}"
+    drawn = {
+        package.attrib["id"]: [
+            room.text for room in package.iter(f"{svg}text") if room.attrib["class"] == "room"
+        ]
+        for package in ElementTree.parse(ROOT / "docs" / "rooms.svg").getroot().iter(f"{svg}g")
+    }
+    assert list(drawn) == packages["layers"]
+    assert drawn["annotation"] == annotation["layers"]
+    assert drawn["analysis"] == analysis["layers"]
+    pure = {f"tasks.{module}" for room in drawn["tasks"][1:] for module in room.split(" | ")}
+    assert pure == set(core["source_modules"])
+
+
+def test_the_drawing_of_the_rooms_is_shown_as_a_picture_that_runs_nothing(client, db):
+    assert '<img src="/help/rooms.svg"' in client.get("/help/architecture/").content.decode()
+    reply = client.get("/help/rooms.svg")
+    assert reply["Content-Type"] == "image/svg+xml"
+    assert b"<script" not in b"".join(reply.streaming_content)
 
 
 @pytest.mark.parametrize(
