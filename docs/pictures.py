@@ -6,7 +6,6 @@ researcher and as an annotator. Nothing of an existing installation is touched.
 
 import contextlib
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -120,14 +119,15 @@ def reveal(page: Page, link: str) -> None:
 
 
 def main() -> None:
+    from analysis.export import screenshots
+
     (DOCS / "pictures").mkdir(exist_ok=True)
-    chromium = next(filter(None, map(shutil.which, ("chromium", "google-chrome"))), None)
     with (
         tempfile.TemporaryDirectory(prefix="handful-docs-") as folder,
         demo(Path(folder)) as root,
         sync_playwright() as playwright,
     ):
-        browser = playwright.chromium.launch(executable_path=chromium)
+        browser = playwright.chromium.launch(executable_path=screenshots.browser())
         researcher = visit(browser, f"{root}/")
         sign_in(researcher, (Path(folder) / "var" / "demo-password.txt").read_text())
         for name, (address, heading, height) in PAGES.items():
@@ -142,4 +142,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(ROOT))
     main()

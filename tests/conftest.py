@@ -2,7 +2,6 @@
 
 import functools
 import os
-import shutil
 import subprocess
 import tempfile
 from pathlib import Path
@@ -15,6 +14,7 @@ from django.core.cache import cache, caches
 from django.db import connection, transaction
 from playwright.sync_api import sync_playwright
 
+from analysis.export import screenshots
 from annotation import frozen, guards
 from tasks import installation
 from tests.annotation.prolific import fake, payer, published, signed, study  # noqa: F401, their fixtures
@@ -155,7 +155,7 @@ def _lift_guards_before_the_flush(request):
 @pytest.fixture(scope="session")
 def chromium():
     """The one real browser of this run."""
-    path = shutil.which("chromium") or shutil.which("google-chrome")
+    path = screenshots.browser()
     if not path:
         raise pytest.UsageError("Install Chromium: apt-get install chromium")
     # Its synchronous interface runs an event loop in this thread; Django would refuse the ORM.
