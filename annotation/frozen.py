@@ -22,7 +22,7 @@ def scenario_of(participation: Participation) -> Scenario:
 def _scenario(pk: int) -> Scenario:
     scenario = Scenario.objects.select_related("task", "study").get(pk=pk)
     # What it takes from the study is worked out now; then the study is let go, as it does change.
-    scenario.shows_help_examples, scenario.idle_cutoff, scenario.promise  # noqa: B018
+    scenario.shows_help_examples, scenario.idle_cutoff, scenario.promise, scenario.estimated_minutes  # noqa: B018
     del scenario._state.fields_cache["study"]
     return scenario
 

@@ -1,8 +1,9 @@
 """The database refuses to change what was answered (docs/protocol.md#invariants).
 
-Turns, answers, their spans, the ledger, decisions and exposures are insert-only, examples never
-change, and the manifest of a study that is no draft stays. On SQLite and on PostgreSQL triggers
-refuse every UPDATE and DELETE but those named in GUARDED (the erase path: a tombstone must stand);
+Turns, answers, their spans, reading times of reveals, the ledger, decisions and exposures are
+insert-only, examples never change, and the manifest of a study that is no draft stays. On SQLite
+and on PostgreSQL triggers refuse every UPDATE and DELETE but those named in GUARDED (the erase
+path: a tombstone must stand);
 PostgreSQL's TRUNCATE and SQLite's INSERT OR REPLACE pass row triggers by, so each has a guard of
 its own. An answer is never stored as submitted before its example was shown.
 
@@ -22,6 +23,7 @@ from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.operations.base import Operation
 
 TURN, ANSWER, SPAN = "annotation_turn", "annotation_answer", "annotation_answerspan"
+READING = "annotation_reading"
 LEDGER, DECISION, EXPOSURE = (
     "annotation_ledgerentry",
     "annotation_decision",
@@ -81,6 +83,10 @@ GUARDED = {
         replaces=f"EXISTS (SELECT 1 FROM {SPAN} s WHERE s.id = NEW.id"
         " OR (s.answer_id = NEW.answer_id AND s.segment = NEW.segment AND s.start = NEW.start))",
         may_go=_erased_turn("OLD.answer_id"),
+    ),
+    READING: Rule(
+        replaces=f"EXISTS (SELECT 1 FROM {READING} r WHERE r.turn_id = NEW.turn_id)",
+        may_go=_erased_turn("OLD.turn_id"),
     ),
     # What was earned stays earned: there is no erase path.
     LEDGER: Rule(replaces=f"EXISTS (SELECT 1 FROM {LEDGER} l WHERE l.id = NEW.id)"),

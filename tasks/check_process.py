@@ -139,6 +139,7 @@ def _shown(files: list[SplitFile]) -> list[dict[str, Any]]:
             "context": list(record.context),
             "question": record.question,
             "gold": list(record.gold),
+            "explanation": record.explanation,
         }
         for step, file, chosen in (("training", train, first), ("annotation", test, rest))
         for record in chosen

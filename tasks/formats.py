@@ -23,6 +23,7 @@ MAX_ANSWERS = 200  # golds of one example; the most that is published is 32
 REQUIRED = ("id", "context", "question", "answer")
 # Published beside what is asked; read past, never shown.
 EXTRAS = ("genre", "is_impossible", "plausible_answers", "entities")
+LONGEST_EXPLANATION = 1000  # characters; it is read between two examples
 
 
 class FormatError(ValueError):
@@ -43,6 +44,8 @@ class Record:
     question: str
     gold: tuple[str, ...]
     gold_starts: tuple[int, ...] | None = None
+    # Why the gold is right, in the researcher's words; of training examples alone.
+    explanation: str = ""
 
     @cached_property
     def content_hash(self) -> str:
@@ -70,12 +73,20 @@ def canonical(value: Any) -> bytes:
 
 
 def content_hash(card: Card, files: list[SplitFile]) -> str:
-    """SHA-256 over the card and every record of every file."""
+    """SHA-256 over the card and every record of every file.
+
+    An explanation counts where there is one: files without any keep the hash that they had before
+    there were explanations.
+    """
     ordered = sorted(files, key=lambda file: (file.kind, file.shots or 0, file.number or 0))
     content = [
         [
             [file.kind, file.shots, file.number, file.filename],
-            [[r.id, r.context, r.question, r.gold, r.gold_starts] for r in file.records],
+            [
+                [r.id, r.context, r.question, r.gold, r.gold_starts]
+                + ([r.explanation] if r.explanation else [])
+                for r in file.records
+            ],
         ]
         for file in ordered
     ]
@@ -122,7 +133,7 @@ def read_split(path: Path, card: Card) -> SplitFile:
     matched = FILE_NAME.fullmatch(path.name)
     if not matched:
         raise FormatError(path.name, None, None, "unknown file name")
-    records = read_records(path, card)
+    records = read_records(path, card, explained=matched["shots"] is not None)
     if matched["shots"] is None:
         return SplitFile("test", None, None, path.name, records)
     shots = int(matched["shots"])
@@ -137,13 +148,21 @@ def read_split(path: Path, card: Card) -> SplitFile:
     return SplitFile("train", shots, int(matched["number"]), path.name, records)
 
 
-def read_records(path: Path, card: Card) -> list[Record]:
-    """Read one JSON Lines file; ids must be unique in it. Raises FormatError."""
+def read_records(path: Path, card: Card, *, explained: bool = False) -> list[Record]:
+    """Read one JSON Lines file; ids must be unique in it. Raises FormatError.
+
+    `explained` says that its examples are revealed, and so may have an explanation.
+    """
     records: list[Record] = []
     lines_of: dict[str, int] = {}
     for number, text in _lines(path):
-        data = json_object(text, path.name, number, REQUIRED, EXTRAS)
+        data = json_object(text, path.name, number, REQUIRED, (*EXTRAS, "explanation"))
         record = _record(data, card, path.name, number)
+        if record.explanation and not explained:
+            raise FormatError(
+                path.name, number, "explanation",
+                "expected in training files only: other examples are never revealed",
+            )  # fmt: skip
         if record.id in lines_of:
             raise FormatError(
                 path.name, number, "id",
@@ -281,7 +300,18 @@ def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
     if card.question_types and not card.question_type(question):
         known = "; ".join(kind.match for kind in card.question_types)
         refuse("question", f"expected one of the card's question types: {known}")
-    return Record(identity, tuple(segments), question, gold, starts)
+    explanation = _explanation(data.get("explanation", ""), text, refuse)
+    return Record(identity, tuple(segments), question, gold, starts, explanation)
+
+
+def _explanation(value: Any, text: Any, refuse: Any) -> str:
+    explanation: str = text(value, "explanation").strip()
+    if len(explanation) > LONGEST_EXPLANATION:
+        refuse(
+            "explanation",
+            f"expected at most {LONGEST_EXPLANATION:,} characters, found {len(explanation):,}",
+        )
+    return explanation
 
 
 def _gold(

@@ -169,6 +169,7 @@ def examples_of(split: Split, records: list[Record]) -> list[Example]:
             question=record.question,
             gold=list(record.gold),
             gold_starts=None if record.gold_starts is None else list(record.gold_starts),
+            explanation=record.explanation,
             content_hash=record.content_hash,
         )
         for position, record in enumerate(records)

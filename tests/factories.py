@@ -168,6 +168,14 @@ def fields_for(example: Example, texts: Sequence[str]) -> dict[str, str]:
     return {"answer": json.dumps({"v": 1, "no_answer": False, "spans": spans})}
 
 
+def go_on(token: str) -> tuple[Participation, Turn | None]:
+    """Continue after a reveal, and after the review at the end of the training step, if any."""
+    left, turn = training_step.go_on(token, "reveal")
+    if left.status == Status.WORKING and turn is not None and turn.given is not None:
+        left, turn = training_step.go_on(token, "review")
+    return left, turn
+
+
 def work_through(participation: Participation, answer=None, limit: int = 10_000) -> int:
     """Answer everything that is put before this participation; return how many were answered.
 
@@ -180,7 +188,7 @@ def work_through(participation: Participation, answer=None, limit: int = 10_000)
         if participation.status != Status.WORKING:
             return count
         if turn.given is not None:
-            _participation, turn = training_step.go_on(participation.token)
+            _participation, turn = go_on(participation.token)
         answering.submit(participation.token, turn.pk, fields_for(turn.example, answer(turn)))
     return limit
 

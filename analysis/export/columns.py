@@ -51,6 +51,8 @@ COLUMNS: dict[str, dict[str, str]] = {
         " empty",
         "gold": "gold texts as a JSON list; [] means that there is no answer",
         "gold_rule": "set: the gold texts form one answer; any_of: they are alternatives",
+        "explanation": "why the gold is right, as revealed with it in the training step; empty if"
+        " the file gives no reason",
         "hash": "SHA-256 of the JSON list [segments, question, gold]; identifies equal examples"
         " across files",
         "reachable": "highest S1 attainable by highlighting, 0 to 1",
@@ -76,6 +78,8 @@ COLUMNS: dict[str, dict[str, str]] = {
         "submitted_at": "time at which the answer was stored, UTC",
         "seconds": "submitted_at minus shown_at",
         "active_seconds": "active seconds, as defined in the study's design (manifest.json, pay)",
+        "reveal_seconds": "active seconds from the answer to Continue, while the gold was shown;"
+        " empty in the annotation step, and before Continue",
         "blurs": "number of times the page lost focus (reported by the browser)",
         "away_seconds": "total seconds without focus (reported by the browser)",
         "pastes": "number of paste events (reported by the browser)",

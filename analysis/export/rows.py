@@ -39,7 +39,7 @@ def examples_rows(study: Study) -> Iterator[list[Any]]:
                     split.number or "", example.position, example.source_id,
                     json_list(example.context), example.question, question or "",
                     json_list(example.gold),
-                    card.gold_rule, example.content_hash, number(best),
+                    card.gold_rule, example.explanation, example.content_hash, number(best),
                 ]  # fmt: skip
 
 
@@ -62,11 +62,12 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
         "participation__kind", "participation__status", "analysed",
         "example__source_id", "example__content_hash", "example__gold", "shown_at",
         "answer__submitted_at", "answer__s1", "answer__label", "answer__active_seconds",
-        "activity__blurs", "activity__away_seconds", "activity__pastes",
+        "reading__seconds", "activity__blurs", "activity__away_seconds", "activity__pastes",
     )  # fmt: skip
     for (
         pk, task, name, version, shots, split, step, position, pseudonym, kind, status, analysed,
-        example, digest, gold, shown_at, submitted_at, s1, label, active, blurs, away, pastes,
+        example, digest, gold, shown_at, submitted_at, s1, label, active, read, blurs,
+        away, pastes,
     ) in turns.iterator(chunk_size=2000):  # fmt: skip
         given: list[str] = [label] if label else []
         if turn_of_spans == pk:
@@ -80,7 +81,8 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
             number(s1) if answered else "", moment(shown_at),
             moment(submitted_at) if answered else "",
             number((submitted_at - shown_at).total_seconds()) if answered else "",
-            number(active) if answered else "", blurs or 0, number(away or 0.0), pastes or 0,
+            number(active) if answered else "", "" if read is None else number(read),
+            blurs or 0, number(away or 0.0), pastes or 0,
         ]  # fmt: skip
 
 

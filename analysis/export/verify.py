@@ -543,7 +543,7 @@ def keep_answer(check, row, annotator, example):
         return
     said, right, shown, submitted, active = NOTHING, math.nan, 0, 0, math.nan
     if row["submitted_at"] == "":
-        for column in ("answer", "s1", "seconds", "active_seconds"):
+        for column in ("answer", "s1", "seconds", "active_seconds", "reveal_seconds"):
             if row[column]:
                 check.wrong(row, column, "")
         kept = OPEN
@@ -567,6 +567,10 @@ def keep_answer(check, row, annotator, example):
         active = real(row["active_seconds"])
         if not 0 <= active <= seconds + TOLERANCE:
             check.wrong(row, "active_seconds", f"0 to {seconds}")
+        if row["reveal_seconds"] and step != TRAINING:
+            check.wrong(row, "reveal_seconds", "")
+        elif row["reveal_seconds"] and not real(row["reveal_seconds"]) >= 0:
+            check.wrong(row, "reveal_seconds", "a number from 0")
         for column in ("blurs", "pastes"):
             if integer(row[column]) is None:
                 check.wrong(row, column, "a whole number")

@@ -5,7 +5,14 @@ them.
 """
 
 from annotation.models.allocation import Allocation, DeclinedOffer
-from annotation.models.answers import LONGEST_COUNTED_GAP, Activity, Answer, AnswerSpan, Turn
+from annotation.models.answers import (
+    LONGEST_COUNTED_GAP,
+    Activity,
+    Answer,
+    AnswerSpan,
+    Reading,
+    Turn,
+)
 from annotation.models.decision import Decision, ExitAnswers
 from annotation.models.eligibility import AccessRule, ListedWorker
 from annotation.models.kept import ConsentText, StudyEvent, StudyManifest
@@ -68,6 +75,7 @@ __all__ = [
     "PersonalLink",
     "ProlificStudy",
     "Qualification",
+    "Reading",
     "ReportAnswer",
     "Role",
     "Scenario",

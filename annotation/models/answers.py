@@ -103,6 +103,28 @@ class Activity(models.Model):
         return f"activity of turn {self.turn_id}"
 
 
+class Reading(models.Model):
+    """How long the reveal of one turn was looked at, from the answer to Continue. Insert-only.
+
+    A row of its own, as turns and answers are never updated. The time is active time, counted as
+    that of an answer (Turn.active_until).
+    """
+
+    turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True)
+    seconds = models.FloatField()
+    continued_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(seconds__gte=0.0), name="a_reveal_is_not_left_before_it_is_shown"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"reading of turn {self.turn_id}"
+
+
 class Answer(models.Model):
     """What was submitted for a turn: spans, a label, or the explicit "no answer". Insert-only.
 

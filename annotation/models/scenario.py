@@ -48,6 +48,11 @@ class Scenario(models.Model):
         return self.study.hourly_rate, self.study.currency, self.study.max_paid_hours
 
     @cached_property
+    def estimated_minutes(self) -> int:
+        """How long one task of the study takes, as it says itself."""
+        return self.study.estimated_minutes
+
+    @cached_property
     def idle_cutoff(self) -> timedelta:
         """A gap between two signs of work counts at most so long."""
         return timedelta(seconds=self.study.idle_cutoff_seconds)

@@ -3,15 +3,19 @@
 Zero-shot workers have none and begin with the annotation step.
 """
 
+from datetime import timedelta
+
 from django.db import transaction
 
-from annotation.models import Exposure, Participation, Status, Step, Turn
-from annotation.steps import attention_checks, comprehension, qualification
+from annotation.models import Answer, Exposure, Participation, Reading, Status, Step, Turn
+from annotation.steps import attention_checks, comprehension, qualification, training_review
 from annotation.steps.answering import Conflict, lock
 from annotation.steps.ordering import order_examples
+from tasks.clock import database_now
 from tasks.comparison import Comparison, compare
 from tasks.models import Split
 
+TALLIED = 10
 ALREADY_DONE = (
     "You have already worked on this task before, so you cannot take part in it again. Thank you!"
 )
@@ -69,10 +73,11 @@ def _draw(split: Split, how: str, seed: str) -> list[int]:
     return order_examples(examples, how, seed)
 
 
-def go_on(token: str) -> tuple[Participation, Turn | None]:
-    """From a reveal to the next example, or from the last reveal to the annotation step.
+def go_on(token: str, leaving: str = "") -> tuple[Participation, Turn | None]:
+    """From a reveal to the next example; from the last one over the review to the annotation step.
 
-    Asked anywhere else (a second click, a second tab) it changes nothing. Returns the
+    Asked anywhere else (a second click, a second tab) it changes nothing: `leaving` is the state of
+    the page that asks, so that no second click on a reveal skips the review. Returns the
     participation and its state; raises Participation.DoesNotExist.
     """
     with transaction.atomic():
@@ -85,9 +90,23 @@ def go_on(token: str) -> tuple[Participation, Turn | None]:
             or turn.step != Step.TRAINING
         ):
             return participation, turn
+        is_read = _note_reading(turn, participation.scenario.idle_cutoff)
         if turn.position + 1 < len(participation.training_order):
             return participation, participation.show(Step.TRAINING, turn.position + 1, after=turn)
+        if training_review.is_due(participation, turn) and (is_read or leaving == "reveal"):
+            return participation, turn
         return participation, qualification.after_training(participation, turn)
+
+
+def _note_reading(turn: Turn, idle_cutoff: timedelta) -> bool:
+    """Keep how long the reveal was looked at; False where it was kept before."""
+    now = max(database_now(), turn.answer.submitted_at)
+    active = turn.active_until(now, idle_cutoff).total_seconds()
+    seconds = max(0.0, active - turn.answer.active_seconds)
+    _reading, is_new = Reading.objects.get_or_create(
+        turn=turn, defaults={"seconds": seconds, "continued_at": now}
+    )
+    return is_new
 
 
 def reveal(turn: Turn) -> Comparison:
@@ -106,3 +125,10 @@ def reveal(turn: Turn) -> Comparison:
         example.context,
         card.selectable_question(example.question),
     )
+
+
+def tally(participation: Participation) -> list[bool]:
+    """Of the last ten answers of the training step, in order: was it right?"""
+    answers = Answer.objects.filter(turn__participation=participation, turn__step=Step.TRAINING)
+    latest = answers.order_by("-pk").values_list("s1", flat=True)[:TALLIED]
+    return [s1 == 1 for s1 in reversed(latest)]

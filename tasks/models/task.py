@@ -210,6 +210,8 @@ class Example(models.Model):
     question = models.TextField(blank=True)
     gold = models.JSONField()
     gold_starts = models.JSONField(null=True)
+    # Why the gold is right, in the researcher's words: gold itself, and shown in the reveal alone.
+    explanation = models.TextField(blank=True, default="")
     content_hash = models.CharField(max_length=64, db_index=True)
 
     class Meta:

@@ -212,6 +212,7 @@ def test_the_checksums_hold_every_file(export, capsys):
 # Written, quoted or noted once: no other cell of the export says what they must be.
 NOT_RECOMPUTED = {
     ("answers.csv", "away_seconds"),
+    ("answers.csv", "reveal_seconds"),
     ("annotators.csv", "browser"),
     ("allocations.csv", "kind"),
     ("allocations.csv", "at"),
@@ -220,6 +221,7 @@ NOT_RECOMPUTED = {
     ("model_scores.csv", "of"),
 }
 FREE_TEXT = {
+    ("examples.csv", "explanation"),
     ("decisions.csv", "reason"),
     ("questionnaire.csv", "tools"),
     ("questionnaire.csv", "comments"),

@@ -130,7 +130,7 @@ def test_the_funnel_says_how_people_left(researcher):
     scenario = study.scenarios.get()
     bad = factories.seat(scenario)
     factories.work_through(bad, lambda turn: ["train"], limit=2)
-    training_step.go_on(bad.token)
+    factories.go_on(bad.token)
     gone = factories.seat(scenario)
     factories.work_through(gone)
     withdrawal.withdraw(gone.token)
@@ -271,7 +271,7 @@ def test_screening_by_the_rule_is_no_deviation_and_no_exclusion_by_hand(research
     )  # fmt: skip
     bad = factories.seat(study.scenarios.get())
     factories.work_through(bad, lambda turn: ["train"], limit=2)
-    training_step.go_on(bad.token)
+    factories.go_on(bad.token)
     (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Deviations")]
     assert "None: the study has not been changed" in section.blocks[0].text
     grid = block(study, "Consent, withdrawals, exclusions", Grid, "Exclusion decisions")

@@ -279,7 +279,7 @@ def is_screened_out(study) -> None:
     """Somebody answers the training step all wrong, and is judged."""
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat, answer=lambda turn: ["home"], limit=2)
-    training_step.go_on(seat.token)
+    factories.go_on(seat.token)
     seat.refresh_from_db()
     assert seat.status == "screened_out"
 
@@ -320,7 +320,7 @@ def test_robots_who_are_screened_out_pause_nothing(researcher, task):
     )  # fmt: skip
     seat = factories.seat(study.scenarios.get(), kind="simulated")
     factories.work_through(seat, answer=lambda turn: ["home"], limit=2)
-    training_step.go_on(seat.token)
+    factories.go_on(seat.token)
     study.refresh_from_db()
     assert study.status == "open"
 
@@ -603,7 +603,7 @@ def test_a_waiting_worker_reserves_the_cap(researcher, task):
     study = make_study(researcher, task, qualification="researcher")
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat, limit=2)
-    training_step.go_on(seat.token)
+    factories.go_on(seat.token)
     assert budget.reserved(study) == 600
     qualification.decide(seat.token, False, "no", researcher)
     assert budget.reserved(study) == 0

@@ -174,7 +174,7 @@ def test_checks_never_count_in_s1_and_their_result_is_kept(checked):
 
 def test_a_check_looks_like_any_other_example(client, checked):
     factories.work_through(checked, limit=2)
-    training_step.go_on(checked.token)
+    factories.go_on(checked.token)
     seen = set()
     for _example in range(8):
         turn = checked.latest_turn()

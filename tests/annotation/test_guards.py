@@ -15,6 +15,7 @@ from annotation.models import (
     AnswerSpan,
     Decision,
     Exposure,
+    Reading,
     Study,
     StudyManifest,
     Tombstone,
@@ -27,7 +28,7 @@ from tests import factories
 
 pytestmark = pytest.mark.engines
 
-TABLES = [guards.TURN, guards.ANSWER, guards.SPAN]
+TABLES = [guards.TURN, guards.ANSWER, guards.SPAN, guards.READING]
 
 
 @pytest.fixture
@@ -48,7 +49,8 @@ def refused(sql: str) -> None:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_the_database_refuses_to_update_what_was_answered(answered, table):
-    column = {"annotation_turn": "position", "annotation_answer": "s1"}.get(table, "segment")
+    columns = {guards.TURN: "position", guards.ANSWER: "s1", guards.READING: "seconds"}
+    column = columns.get(table, "segment")
     refused(f"UPDATE {table} SET {column} = 1")
 
 
@@ -57,7 +59,7 @@ def test_the_database_refuses_to_delete_what_was_answered(answered, table):
     refused(f"DELETE FROM {table}")
 
 
-@pytest.mark.parametrize("model", [Turn, Answer, AnswerSpan])
+@pytest.mark.parametrize("model", [Turn, Answer, AnswerSpan, Reading])
 def test_the_models_cannot_get_round_the_guards(answered, model):
     with pytest.raises(DatabaseError), transaction.atomic():
         model.objects.all()._raw_delete(using="default")
@@ -84,7 +86,7 @@ def test_after_a_tombstone_the_participation_can_be_erased_and_no_other(research
 @pytest.mark.django_db(transaction=True)
 def test_the_guards_stand_again_after_a_migration_that_rebuilds_the_tables(answered):
     """SQLite rebuilds a table to alter it, and drops its triggers without a word."""
-    for model in (AnswerSpan, Answer, Turn):
+    for model in (AnswerSpan, Answer, Reading, Turn):
         with connection.schema_editor() as editor:
             if connection.vendor == "sqlite":
                 editor._remake_table(model)

@@ -1,8 +1,9 @@
 """Invariant 3, by difference: the same task with other gold gives the same bytes.
 
-Two tasks that differ in nothing but their gold are walked through with the same answers. Until an
-answer is stored, and always in the annotation step, pages, replies and headers must be identical
-once the names that differ between any two participations are masked.
+Two tasks that differ in nothing but their gold (and its explanations, which are gold too) are
+walked through with the same answers. Until an answer is stored, and always in the annotation step,
+pages, replies and headers must be identical once the names that differ between any two
+participations are masked.
 """
 
 import re
@@ -45,7 +46,13 @@ def masked(reply) -> tuple[int, bytes, dict[str, str]]:
 
 def records(prefix: str, gold: list[tuple[str, ...]]) -> list[Record]:
     return [
-        Record(f"{prefix}{i}", (f"{prefix} {i}: Oslo and Lima and Rome.",), "Which?", answer, None)
+        Record(
+            f"{prefix}{i}",
+            (f"{prefix} {i}: Oslo and Lima and Rome.",),
+            "Which?",
+            answer,
+            explanation=f"Because of {gold}." if prefix == "train" else "",
+        )
         for i, answer in enumerate(gold)
     ]
 
@@ -90,7 +97,8 @@ def walk(researcher, gold, owner_name) -> list[tuple[str, bool, tuple]]:
         again = client.post(address, fields | {"typed": "Rome"}, HTTP_HX_REQUEST="true")
         seen.append((turn.step, turn.step == Step.TRAINING, masked(again)))
         if turn.step == Step.TRAINING:
-            client.post(reverse("continue", args=[seat.token]))
+            for leaving in ("reveal", "review"):
+                client.post(reverse("continue", args=[seat.token]), {"leaving": leaving})
     seen.append(("finished", False, masked(client.get(work))))
     return seen
 
@@ -123,3 +131,11 @@ def test_the_reveals_do_differ_so_that_the_comparison_can_fail(researcher, same_
     ]
     assert reveals
     assert any(reveals)
+
+
+def test_an_explanation_stands_in_reveals_alone(researcher, same_orders):
+    """Also where the gold is the same, it is read after the answer and never before."""
+    seen = walk(researcher, GOLDS[0], "c")
+    with_it = [is_reveal for _step, is_reveal, (_s, body, _h) in seen if b"Because of" in body]
+    assert with_it == [True] * 6
+    assert [is_reveal for _step, is_reveal, _reply in seen].count(True) == 6

@@ -384,7 +384,7 @@ def test_waiting_is_paid_once(client, researcher, monkeypatch):
     )  # fmt: skip
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat, limit=2)
-    training_step.go_on(seat.token)
+    factories.go_on(seat.token)
     seat.refresh_from_db()
     pings_each_minute(client, monkeypatch, seat, 60)
     qualification.decide(seat.token, False, "no", researcher)
@@ -401,7 +401,7 @@ def test_signs_taken_while_somebody_waited_before_the_upgrade_count_no_longer(
     )  # fmt: skip
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat, limit=2)
-    training_step.go_on(seat.token)
+    factories.go_on(seat.token)
     seat.refresh_from_db()
     later = timezone.now() + timedelta(minutes=59)
     Activity.objects.create(turn=seat.latest_turn(), seconds=59 * 60, last_at=later)
@@ -415,7 +415,7 @@ def test_a_break_between_two_parts_is_not_paid(client, researcher, study, monkey
     seat = factories.seat(study.scenarios.get())
     Participation.objects.filter(pk=seat.pk).update(part=1)
     factories.work_through(seat, limit=2)
-    training_step.go_on(seat.token)
+    factories.go_on(seat.token)
     seat.refresh_from_db()
     assert seat.status == "between"
     pings_each_minute(client, monkeypatch, seat, 120)
@@ -454,7 +454,7 @@ def test_waiting_stays_within_the_cap(researcher, monkeypatch):
     )  # fmt: skip
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat, limit=2)
-    training_step.go_on(seat.token)
+    factories.go_on(seat.token)
     now = timezone.now()
     monkeypatch.setattr(timezone, "now", lambda: now + timedelta(minutes=50))
     qualification.decide(seat.token, False, "no", researcher)

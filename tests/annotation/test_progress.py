@@ -13,7 +13,7 @@ from annotation.models import LedgerEntry, Participation, Study
 from annotation.money import batches, ledger, payout
 from annotation.monitoring import flags, progress
 from annotation.recruitment import consent, expiry
-from annotation.steps import exclusion, qualification, training_step, withdrawal
+from annotation.steps import exclusion, qualification, withdrawal
 from annotation.study import lifecycle, team
 from tests import factories
 
@@ -93,7 +93,7 @@ def test_who_is_screened_out_is_trained_and_not_qualified(researcher):
     factories.work_through(bad, lambda turn: ["home"], limit=2)
     before = funnel(study)
     assert (before["trained"], before["qualified"], before["at_work"]) == (2, 1, 1)
-    training_step.go_on(bad.token)
+    factories.go_on(bad.token)
     after = funnel(study)
     assert (after["trained"], after["qualified"], after["screened_out"]) == (2, 1, 1)
 
@@ -104,7 +104,7 @@ def test_who_waits_for_a_decision_is_trained_and_not_yet_qualified(ada, research
     )
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat, limit=2)
-    training_step.go_on(seat.token)
+    factories.go_on(seat.token)
     found = funnel(study)
     assert (found["trained"], found.get("qualified", 0), found["at_work"]) == (1, 0, 1)
     shown = ada.get(reverse("study", args=[study.name])).content.decode()
@@ -287,7 +287,7 @@ def test_every_answer_changes_what_is_shown(study, two):
     seat = factories.seat(two)
     before = progress.for_study(study).version
     factories.work_through(seat, limit=1)
-    training_step.go_on(seat.token)
+    factories.go_on(seat.token)
     assert progress.for_study(study).version != before
 
 
@@ -371,7 +371,7 @@ def test_the_overview_says_what_needs_me(ada, researcher):
     factories.work_through(factories.seat(zero))
     waits = factories.seat(two)
     factories.work_through(waits, limit=2)
-    training_step.go_on(waits.token)
+    factories.go_on(waits.token)
     factories.work_through(factories.seat(zero, kind="simulated"))
     factories.seat(two, kind="simulated")
     reply = ada.get(reverse("studies"))

@@ -18,7 +18,6 @@ from annotation.models import Participation, Submission, Worker
 from annotation.money import batches, ledger
 from annotation.platforms.prolific import client as prolific_client
 from annotation.platforms.prolific import door, drafts, rows, studies, submissions, sync
-from annotation.steps import training_step
 from tests import factories
 from tests.annotation.prolific import (
     BO,
@@ -58,7 +57,7 @@ def test_who_comes_late_for_the_next_part_is_not_judged_again(fake, study, resea
     session, seat = arrive(fake, first)
     begin(seat)
     factories.work_through(seat, limit=2)
-    training_step.go_on(seat.token)
+    factories.go_on(seat.token)
     fake.complete(session, first.codes["completed"])
     Participation.objects.update(status="expired", seat_number=None)
     _session, back = arrive(fake, second)
@@ -334,7 +333,7 @@ def test_part_two_in_another_browser_continues_by_the_personal_link(fake, study,
     session, seat = arrive(fake, first)
     begin(seat)
     factories.work_through(seat, limit=2)
-    training_step.go_on(seat.token)
+    factories.go_on(seat.token)
     seat.refresh_from_db()
     assert seat.status == "between"
     fake.complete(session, first.codes["completed"])

@@ -130,7 +130,7 @@ def fails(seat):
     consent.record(seat, agree=True)
     training_step.begin(seat.token)
     factories.work_through(seat, lambda turn: ["train"], limit=2)
-    training_step.go_on(seat.token)
+    factories.go_on(seat.token)
     return "not_qualified"
 
 

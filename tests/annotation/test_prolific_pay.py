@@ -16,7 +16,6 @@ from annotation.money import ledger as pay
 from annotation.platforms.prolific import client as prolific_client
 from annotation.platforms.prolific import drafts, studies, sync
 from annotation.platforms.prolific.client import ProlificError
-from annotation.steps import training_step
 from tests import factories
 from tests.annotation.prolific import (
     BO,
@@ -59,7 +58,7 @@ def test_the_screened_out_get_the_fixed_reward_and_what_is_missing_to_the_rate(
     session, seat = arrive(fake, published)
     begin(seat)
     factories.work_through(seat, lambda turn: ["train"], limit=2)
-    training_step.go_on(seat.token)
+    factories.go_on(seat.token)
     seat.refresh_from_db()
     assert seat.status == "screened_out"
     fake.complete(session, published.codes["not_qualified"])

@@ -9,7 +9,6 @@ from annotation.models import Participation, Submission
 from annotation.platforms.prolific import client as prolific_client
 from annotation.platforms.prolific import sync
 from annotation.recruitment import consent, expiry, refusals, seats
-from annotation.steps import training_step
 from annotation.study import lifecycle
 from tests import factories
 from tests.annotation.prolific import (
@@ -142,7 +141,7 @@ def test_screen_outs_that_are_used_up_are_named_as_the_reason_of_a_pause(
     session, seat = arrive(fake, published)
     begin(seat)
     factories.work_through(seat, lambda turn: ["train"], limit=2)
-    training_step.go_on(seat.token)
+    factories.go_on(seat.token)
     fake.complete(session, published.codes["not_qualified"])
     assert there(fake, published)["status"] == "PAUSED"
     sync.sync(study)

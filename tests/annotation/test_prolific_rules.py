@@ -12,7 +12,7 @@ from annotation.money import payout
 from annotation.platforms.prolific import client as prolific_client
 from annotation.platforms.prolific import drafts, review, studies, sync
 from annotation.platforms.prolific.client import ProlificError
-from annotation.steps import attention_checks, training_step
+from annotation.steps import attention_checks
 from tests import factories
 from tests.annotation.prolific import HOST, IDA, arrive, begin, complete, submission_of
 
@@ -167,7 +167,7 @@ def test_without_paid_screen_outs_a_reward_of_zero_is_paid_by_bonus(fake, study,
     session, seat = arrive(fake, draft)
     begin(seat)
     factories.work_through(seat, lambda turn: ["train"], limit=2)
-    training_step.go_on(seat.token)
+    factories.go_on(seat.token)
     Participation.objects.filter(pk=seat.pk).update(worked_seconds=90)
     fake.complete(session, draft.codes["not_qualified"])
     sync.sync(study)
@@ -320,7 +320,7 @@ def test_who_is_screened_out_is_never_rejected(fake, researcher, ada):
     session, seat = arrive(fake, first)
     begin(seat)
     factories.work_through(seat, lambda turn: ["train"], limit=2)
-    training_step.go_on(seat.token)
+    factories.go_on(seat.token)
     fake.complete(session, first.codes["not_qualified"])
     sync.sync(study)
     reply = reject(ada, seat, "LOW_EFFORT")

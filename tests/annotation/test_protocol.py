@@ -37,7 +37,7 @@ def page(client, participation) -> str:
 def to_annotation(participation) -> Turn:
     """Go through the training step; return the first turn of the annotation step."""
     factories.work_through(participation, limit=2)
-    _participation, turn = training_step.go_on(participation.token)
+    _participation, turn = factories.go_on(participation.token)
     assert turn.step == Step.ANNOTATION
     return turn
 
@@ -60,7 +60,7 @@ def test_the_way_from_the_link_to_the_completion_code(client, study):
         assert turn.step == Step.TRAINING
         assert submit(client, participation, turn, turn.example.gold)["Location"] == work
         assert participation.latest_turn() == turn
-        client.post(reverse("continue", args=[participation.token]))
+        client.post(reverse("continue", args=[participation.token]), {"leaving": "reveal"})
     for _example in range(4):
         turn = participation.latest_turn()
         assert turn.step == Step.ANNOTATION

@@ -10,7 +10,7 @@ from django.utils import timezone
 from analysis.tables import frames
 from annotation.models import Decision, Participation, Step
 from annotation.recruitment import consent, expiry, refusals
-from annotation.steps import answering, qualification, training_step, withdrawal
+from annotation.steps import answering, qualification, withdrawal
 from annotation.steps.qualification import verdict
 from tests import factories
 
@@ -38,7 +38,7 @@ def train(study, right: int) -> Participation:
         other = "negative" if gold == "positive" else "positive"
         fields = {"label": gold if index < right else other}
         answering.submit(seat.token, turn.pk, fields)
-        training_step.go_on(seat.token)
+        factories.go_on(seat.token)
     seat.refresh_from_db()
     return seat
 

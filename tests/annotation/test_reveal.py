@@ -1,8 +1,15 @@
 """The reveal over HTTP: its words, and that it names no gold of a question still open."""
 
-import pytest
-from django.urls import reverse
+from dataclasses import replace
+from datetime import timedelta
 
+import pytest
+from django.db import connection
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation import guards
+from annotation.models import Activity, Answer, Reading, Turn
 from annotation.steps import answering, training_step
 from tasks.formats import Record
 from tests import factories
@@ -53,7 +60,7 @@ def test_that_a_name_is_of_another_kind_is_said_once_all_questions_on_it_are_ans
     first = answer(client, seat, ["Ann Lee", "Oslo"])
     assert 'data-finding="extra"' in first
     assert "wrong kind" not in first
-    training_step.go_on(seat.token)
+    factories.go_on(seat.token)
     last = answer(client, seat, ["Oslo", "Bo"])
     assert 'data-finding="other_kind"' in last
     assert "They belong to <strong>people</strong>" in last
@@ -71,7 +78,7 @@ def test_the_annotation_step_names_no_kind(client, names):
     seat = names(rows("train"), OTHER)
     for texts in (["Ann Lee"], ["Bo"]):
         answer(client, seat, texts)
-        training_step.go_on(seat.token)
+        factories.go_on(seat.token)
     turn = seat.latest_turn()
     answering.submit(seat.token, turn.pk, factories.fields_for(turn.example, ["Rome"]))
     with pytest.raises(ValueError, match="training step"):
@@ -104,3 +111,114 @@ def test_the_meaning_of_the_right_label_stands_beside_another_one(client, resear
     assert "You chose" in verdict
     assert "The writer dislikes it." in verdict
     assert "The writer likes it." not in verdict
+
+
+def test_the_explanation_of_the_file_is_read_in_the_reveal(client, names):
+    train = rows("train")
+    train[0] = replace(train[0], explanation="“Ann” <alone> is half a name.")
+    seat = names(train, OTHER)
+    work = reverse("work", args=[seat.token])
+    assert "half a name" not in client.get(work).content.decode()
+    reply = answer(client, seat, ["Ann"])
+    assert "“Ann” &lt;alone&gt; is half a name." in reply
+    assert "data-explanation" in reply
+
+
+# The end of the training step ------------------------------------------------------------------
+
+
+def go_on(client, seat, leaving: str) -> str:
+    address = reverse("continue", args=[seat.token])
+    reply = client.post(address, {"leaving": leaving}, HTTP_HX_REQUEST="true")
+    return " ".join(reply.content.decode().split())
+
+
+@pytest.fixture
+def last_reveal(client, names):
+    """At the last reveal of the training step, after a name too short and a missed one."""
+    seat = names(rows("train"), OTHER)
+    answer(client, seat, ["Ann"])
+    go_on(client, seat, "reveal")
+    answer(client, seat, ["Oslo"])
+    return seat
+
+
+def test_the_commonest_mistakes_are_shown_once_before_the_annotation_step(client, last_reveal):
+    seat = last_reveal
+    review = go_on(client, seat, "reveal")
+    assert 'data-state="review"' in review
+    assert "1 of 2 examples were right" in review
+    assert 'data-mistake="too_short"' in review
+    assert 'data-mistake="missed"' in review
+    assert "All that are people." in review
+    assert "All that are places." not in review
+    work = reverse("work", args=[seat.token])
+    assert 'data-state="review"' in client.get(work).content.decode()
+    assert seat.latest_turn().step == "training"
+    assert "The annotation step begins" in go_on(client, seat, "review")
+    assert seat.latest_turn().step == "annotation"
+
+
+def test_a_second_click_on_the_last_reveal_does_not_skip_the_review(client, last_reveal):
+    for _click in range(3):
+        assert 'data-state="review"' in go_on(client, last_reveal, "reveal")
+    assert last_reveal.turns.count() == 2
+
+
+def test_whoever_made_no_mistake_goes_straight_on(client, names):
+    seat = names(rows("train"), OTHER)
+    answer(client, seat, ["Ann Lee", "Bo"])
+    go_on(client, seat, "reveal")
+    answer(client, seat, ["Oslo"])
+    assert "The annotation step begins" in go_on(client, seat, "reveal")
+
+
+def test_labels_taken_for_one_another_are_counted_by_pair(client, researcher):
+    task = factories.make_task(labels=factories.LABELS, shots=[4])
+    study = factories.make_study(researcher, task, shots=[4], training_order="file_order")
+    seat = factories.seat(study.scenarios.get())
+    for _example in range(4):
+        answer(client, seat, ["positive"])
+        review = go_on(client, seat, "reveal")
+    assert "<q>positive</q> chosen instead of <q>negative</q> <small>2 times</small>" in review
+
+
+def test_the_tally_counts_the_last_ten(client, researcher):
+    task = factories.make_task(labels=factories.LABELS, shots=[12])
+    study = factories.make_study(researcher, task, shots=[12], training_order="file_order")
+    seat = factories.seat(study.scenarios.get())
+    tallies = []
+    for index in range(12):
+        reply = answer(client, seat, ["negative" if index < 3 else "positive"])
+        tallies.append(reply.split("data-tally>")[1].split("<")[0])
+        go_on(client, seat, "reveal")
+    assert tallies[:3] == ["1 of 1 right", "1 of 2 right", "2 of 3 right"]
+    assert tallies[-1] == "6 of the last 10 right"
+
+
+# How long a reveal was read --------------------------------------------------------------------
+
+
+def test_reading_time_is_kept_once_and_capped_by_the_idle_cutoff(client, names):
+    seat = names(rows("train"), OTHER)
+    answer(client, seat, ["Ann"])
+    turn = seat.latest_turn()
+    long_ago = timezone.now() - timedelta(hours=2)
+    # As if it had been answered two hours ago, with the page pinging since it was shown.
+    guards.lift(connection)
+    Turn.objects.filter(pk=turn.pk).update(shown_at=long_ago)
+    Answer.objects.filter(pk=turn.pk).update(submitted_at=long_ago, active_seconds=0)
+    Activity.objects.create(turn=turn, last_at=long_ago)
+    go_on(client, seat, "reveal")
+    reading = Reading.objects.get()
+    assert reading.turn_id == turn.pk
+    assert reading.seconds == seat.scenario.idle_cutoff.total_seconds()
+    go_on(client, seat, "reveal")
+    assert Reading.objects.count() == 1
+
+
+def test_a_get_keeps_no_reading_time(client, names):
+    seat = names(rows("train"), OTHER)
+    answer(client, seat, ["Ann"])
+    client.get(reverse("work", args=[seat.token]))
+    assert not Reading.objects.exists()

@@ -272,7 +272,7 @@ def test_the_funnel_still_counts_the_stages_of_those_who_withdrew(gone, client, 
     study = gone.study
     low = begun(study)  # is screened out, then withdraws
     factories.work_through(low, lambda turn: ["home"], limit=7)
-    training_step.go_on(low.token)
+    factories.go_on(low.token)
     low.refresh_from_db()
     assert low.status == "screened_out"
 

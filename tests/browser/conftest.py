@@ -267,7 +267,11 @@ class Desk:
         """Submit and wait for the next example: after a reveal, or in the annotation step."""
         key = self.page.locator("#turn").get_attribute("data-key")
         self.submit()
-        self.page.wait_for_selector(f"#turn:not([data-key='{key}'])")
+        moved_on = f"#turn:not([data-key='{key}'])"
+        self.page.wait_for_selector(f"{moved_on}, [data-state=review]")
+        if self.page.locator("[data-state=review]").count():
+            self.submit()
+            self.page.wait_for_selector(moved_on)
         self.ready()
 
     @property

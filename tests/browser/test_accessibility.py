@@ -12,7 +12,7 @@ from annotation.models import Panel, Participation, Study
 from annotation.money import batches, ledger
 from annotation.platforms.prolific import drafts
 from annotation.recruitment import consent as consent_step
-from annotation.steps import qualification, training_step, withdrawal
+from annotation.steps import qualification, withdrawal
 from tasks import jobs, upload_jobs, uploads
 from tasks.models import Job, TaskUpload
 from tasks.predictions import store as prediction_store
@@ -41,7 +41,7 @@ def decided_on(researcher) -> Participation:
     )
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat, limit=2)
-    training_step.go_on(seat.token)
+    factories.go_on(seat.token)
     return seat
 
 
@@ -191,7 +191,7 @@ def states(researcher, put):
     def annotation_step(page):
         seat = put(LONG, gold=["Mary"])
         factories.work_through(seat, limit=1)
-        training_step.go_on(seat.token)
+        factories.go_on(seat.token)
         Desk(page, seat)
 
     def right_to_left(page):

@@ -1,5 +1,6 @@
 """Import of the real files, what the report says of them, and everything that must be refused."""
 
+import hashlib
 import json
 import resource
 import shutil
@@ -12,6 +13,7 @@ from django.utils import timezone
 
 from tasks import importing, uploads
 from tasks.cards import CardError, load_card, parse_card
+from tasks.formats import Record, SplitFile, canonical, content_hash
 from tasks.importing import CARDS, CLUES
 from tasks.models import Example, Split, Task, UnfinishedImport
 from tests import factories
@@ -192,6 +194,29 @@ def test_every_spelling_of_no_answer_is_the_empty_set(tmp_path, db):
     assert [example.gold for example in Example.objects.all()] == [[], []]
 
 
+def test_an_explanation_is_stored_with_its_training_example_and_makes_a_new_version(tmp_path, db):
+    versions = []
+    folder = folder_of(tmp_path, line())
+    for explanation in ("", "A city in Norway.", "A city in Norway."):
+        train = line(explanation=explanation) if explanation else line()
+        (folder / "toy_train_1_1.jsonl").write_text(train, encoding="utf-8")
+        call_command("import_task", str(folder), verbosity=0)
+        versions.append(Task.objects.latest("pk").version)
+    assert versions == [1, 2, 2]
+    trained = Example.objects.filter(split__kind="train").order_by("split__task__version")
+    stored = trained.values_list("explanation", flat=True)
+    assert list(stored) == ["", "A city in Norway."]
+
+
+def test_files_without_explanations_keep_the_hash_of_release_0_1_0(db):
+    record = Record("1", ("We saw Oslo.",), "Which places?", ("Oslo",))
+    files = [SplitFile("train", 1, 1, "a_train_1_1.jsonl", [record])]
+    card = parse_card(factories.card_data(), "card")
+    listed = [["1", ["We saw Oslo."], "Which places?", ["Oslo"], None]]
+    content = [card.as_dict(), [[["train", 1, 1, "a_train_1_1.jsonl"], listed]]]
+    assert content_hash(card, files) == hashlib.sha256(canonical(content)).hexdigest()
+
+
 def test_texts_are_stored_unaltered(tmp_path, db):
     text = " 😀 <b>&amp; e\u0301\r\n\u200e Oslo\u00a0 "
     call_command("import_task", str(folder_of(tmp_path, line(context=text))), verbosity=0)
@@ -235,6 +260,15 @@ BAD = {
     "offset is a boolean": (
         line(answer=[{"text": "Oslo", "answer_start": True}]),
         "field answer_start",
+    ),
+    "explanation of a test example": (
+        line(explanation="It is a city."),
+        "field explanation: expected in training files only",
+    ),
+    "explanation is null": (line(explanation=None), "field explanation: expected a text"),
+    "explanation too long": (
+        line(explanation="x" * 1001),
+        "field explanation: expected at most 1,000 characters, found 1,001",
     ),
     "impossible but answered": (line(is_impossible=True), "field is_impossible"),
 }

@@ -224,7 +224,10 @@ def task_upload_preview(request: ResearcherRequest, pk: UUID, number: int) -> Ht
     page = TurnPage(
         card=upload_jobs.card_of(upload),
         example=Example(
-            context=example["context"], question=example["question"], gold=example["gold"]
+            context=example["context"],
+            question=example["question"],
+            gold=example["gold"],
+            explanation=example.get("explanation", ""),  # an upload checked by 0.1.0 has none
         ),
         step=example["step"],
         number=of_step.index(number) + 1,

@@ -9,10 +9,11 @@ from django.utils import timezone
 from annotation.models import MAY_RESUME, ExitAnswers, Participation, Scenario, Status, Step, Turn
 from annotation.money import ledger
 from annotation.pages.worker.forms import ComprehensionForm, ExitForm
-from annotation.pages.worker.turn import TurnPage, reveal_page
+from annotation.pages.worker.turn import TurnPage, paragraphs, reveal_page
+from annotation.pages.worker.way import Way
 from annotation.platforms.registry import exit_of
 from annotation.recruitment import refusals
-from annotation.steps import comprehension, qualification, siblings, training_step
+from annotation.steps import comprehension, qualification, siblings, training_review, training_step
 from annotation.study.consent_text import as_html
 from annotation.wording import in_words
 
@@ -144,7 +145,8 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
     card = scenario.task.card
     turn.participation = participation
     revealed = None
-    if turn.step == Step.TRAINING and turn.given is not None:
+    review = training_review.shown_after(participation, turn)
+    if turn.step == Step.TRAINING and turn.given is not None and not review:
         given, comparison = turn.answer.as_given(), training_step.reveal(turn)
         revealed = reveal_page(card, turn.example, given, comparison, siblings.other_kinds(turn))
     worked = turn.worked_until(timezone.now(), scenario.idle_cutoff)
@@ -167,10 +169,26 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
         currency=currency,
         max_paid_seconds=None if max_hours is None else int(max_hours * 3600),
         reveal=revealed,
+        review=review,
+        tally=training_step.tally(participation) if revealed or review else (),
+        ahead=_ahead(participation, turn, worked),
         **shown,
     )
 
 
-def paragraphs(text: str) -> list[str]:
-    """Split plain text at blank lines."""
-    return [part.strip() for part in text.replace("\r\n", "\n").split("\n\n") if part.strip()]
+def _ahead(participation: Participation, turn: Turn, worked: timedelta) -> Way:
+    """How far this participation is with that turn, its latest, and at what pace."""
+    first = participation.turns.order_by("pk").values_list("worked_before", flat=True)[0]
+    rate, _currency, max_hours = participation.scenario.promise
+    training = len(participation.training_order)
+    before = training if turn.step != Step.TRAINING else 0
+    return Way(
+        answered=before + turn.position + (turn.given is not None),
+        total=training + len(participation.annotation_order),
+        worked=worked.total_seconds(),
+        # The example on the page is counted once it is answered: its time is still growing.
+        on_examples=((worked if turn.given else turn.worked_before) - first).total_seconds(),
+        estimated=60 * participation.scenario.estimated_minutes,
+        hourly_rate=rate,
+        max_paid_seconds=None if max_hours is None else int(max_hours * 3600),
+    )

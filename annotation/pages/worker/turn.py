@@ -13,6 +13,8 @@ from functools import lru_cache
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from annotation.pages.worker.way import Way
+from annotation.steps.training_review import Mistake
 from tasks.cards import Card, Help
 from tasks.comparison import Comparison, Piece
 from tasks.findings import Finding, findings
@@ -80,6 +82,8 @@ class Reveal:
     findings: Sequence[Finding]
     gold_is_empty: bool
     label_gold: str
+    # Why the gold is right, in the researcher's words; "" where the file says nothing.
+    explanation: str = ""
     # After an answer that is not right: what the right label, or the asked kind, means.
     rule: Help | None = None
 
@@ -133,6 +137,12 @@ class TurnPage:
     currency: str = ""
     max_paid_seconds: int | None = None
     reveal: Reveal | None = None
+    # At the end of the training step: what went wrong most often.
+    review: Sequence[Mistake] = ()
+    # How far on the whole way: examples, time left, pay expected.
+    ahead: Way | None = None
+    # Of the last ten examples of the training step, this one included: right or not.
+    tally: Sequence[bool] = ()
     error: str = ""
     notice: str = ""
     sent: dict[str, str] = field(default_factory=dict)
@@ -154,7 +164,22 @@ class TurnPage:
 
     @property
     def state(self) -> str:
+        if self.review:
+            return "review"
         return "reveal" if self.reveal else "question"
+
+    @property
+    def template(self) -> str:
+        """The fragment that shows this state."""
+        return "worker/_review.html" if self.review else "worker/_turn.html"
+
+    @property
+    def tally_right(self) -> int:
+        return sum(self.tally)
+
+    @property
+    def instructions(self) -> list[str]:
+        return paragraphs(self.card.instructions)
 
     @property
     def done(self) -> int:
@@ -196,9 +221,10 @@ class TurnPage:
             for number, label in enumerate(self.card.labels, start=1)
         ]
 
-    @property
-    def continue_text(self) -> str:
-        return "Continue to the annotation step" if self.is_last else "Continue"
+
+def paragraphs(text: str) -> list[str]:
+    """Split plain text at blank lines."""
+    return [part.strip() for part in text.replace("\r\n", "\n").split("\n\n") if part.strip()]
 
 
 def reveal_page(
@@ -230,5 +256,6 @@ def reveal_page(
         findings=said,
         gold_is_empty=not example.gold,
         label_gold=example.gold[0] if card.labels and example.gold else "",
+        explanation=example.explanation,
         rule=None if comparison.s1 == 1 else card.rule_for(example.question, example.gold),
     )

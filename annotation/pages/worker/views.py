@@ -255,9 +255,9 @@ def answer(request: access.PageRequest, token: str) -> HttpResponse:
 @worker_page
 @require_POST
 def go_on(request: access.PageRequest, token: str) -> HttpResponse:
-    """Continue after a reveal."""
+    """Continue after a reveal, and after the review at the end of the training step."""
     try:
-        participation, turn = training_step.go_on(token)
+        participation, turn = training_step.go_on(token, request.POST.get("leaving", ""))
     except Participation.DoesNotExist:
         raise Http404 from None
     return _after_post(request, participation, turn)
@@ -290,7 +290,8 @@ def _after_post(
         return redirect("work", participation.token)
     if turn is None or not _shows_turn(participation):
         return HttpResponseClientRedirect(reverse("work", args=[participation.token]))
-    return render(request, "worker/_turn.html", {"turn": turn_page(participation, turn)})
+    page = turn_page(participation, turn)
+    return render(request, page.template, {"turn": page})
 
 
 def _shows_turn(participation: Participation) -> bool:
@@ -317,7 +318,7 @@ def _state(
         sent = request.POST.dict() if error else {}
         page = turn_page(participation, turn, error=error, notice=notice, sent=sent)
         if request.htmx:
-            return render(request, "worker/_turn.html", {"turn": page}, status=status)
+            return render(request, page.template, {"turn": page}, status=status)
         context = {"turn": page, "stage": "turn"}
     study, scenario = participation.study, participation.scenario
     shared = {

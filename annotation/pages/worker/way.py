@@ -1,0 +1,62 @@
+"""How far a participation is on its whole way: examples to come, time left, pay expected.
+
+The pace is the participation's own, once there are enough answers to have one; before that it is
+the study's estimate. Pure functions of what is counted anyway: nothing is stored for them.
+"""
+
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+
+ENOUGH = 5  # answers that make a pace
+BREAK_EVERY = 50  # examples
+
+
+@dataclass(frozen=True)
+class Way:
+    """`answered` of `total` examples of both steps; times in seconds."""
+
+    answered: int
+    total: int
+    # Time worked so far, and the part of it that was worked on answered examples.
+    worked: float = 0.0
+    on_examples: float = 0.0
+    # What the study says that all of it takes; None where it says nothing.
+    estimated: float | None = None
+    hourly_rate: Decimal = Decimal(0)
+    max_paid_seconds: int | None = None
+
+    @property
+    def seconds_left(self) -> float | None:
+        """At the own pace, else by the study's estimate; None where neither is known."""
+        to_come = self.total - self.answered
+        if self.answered >= ENOUGH:
+            return self.on_examples / self.answered * to_come
+        if self.estimated is None or not self.total:
+            return None
+        return self.estimated * to_come / self.total
+
+    @property
+    def minutes_left(self) -> int | None:
+        """In whole minutes, at least 1 while anything is to come."""
+        left = self.seconds_left
+        return None if left is None else max(int(self.answered < self.total), round(left / 60))
+
+    @property
+    def expected_pay(self) -> Decimal | None:
+        """For all of it at this pace, with the cap; None where no rate or no time is known."""
+        if not self.hourly_rate or self.seconds_left is None:
+            return None
+        seconds = self.worked + self.seconds_left
+        if self.max_paid_seconds is not None:
+            seconds = min(seconds, self.max_paid_seconds)
+        pay = self.hourly_rate * Decimal(seconds) / 3600
+        return pay.quantize(Decimal("0.01"), ROUND_HALF_UP)
+
+    @property
+    def is_milestone(self) -> bool:
+        """Every 50 examples, unless hardly any are left: a good moment for a break."""
+        return (
+            self.answered > 0
+            and self.answered % BREAK_EVERY == 0
+            and self.total - self.answered >= BREAK_EVERY // 5
+        )

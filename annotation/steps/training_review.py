@@ -1,0 +1,77 @@
+"""The page at the end of the training step: the commonest mistakes and what they concern.
+
+It stands between the last reveal and the annotation step, once, where anything went wrong. It tells
+only what reveals have told before. Whether it is shown follows from stored rows (the reading of the
+last reveal), so that a reload and a second device show the same.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from annotation.models import Participation, Reading, Step, Turn
+from tasks.cards import Card, Help
+from tasks.comparison import compare
+from tasks.findings import Finding, findings
+
+SHOWN = 3  # of the kinds of mistakes, the commonest
+EXAMPLES = 2  # of each kind, the latest
+
+
+@dataclass
+class Mistake:
+    """One kind of mistake: how often, the latest instances, and the rules that decide them."""
+
+    kind: str
+    # In label tasks: the label that was chosen, and the one that was right.
+    given: str = ""
+    gold: str = ""
+    count: int = 0
+    instances: list[Finding] = field(default_factory=list)
+    rules: list[Help] = field(default_factory=list)
+
+    def add(self, finding: Finding, rule: Help | None) -> None:
+        self.count += 1
+        self.instances = [finding, *self.instances][:EXAMPLES]
+        if rule is not None and rule not in self.rules:
+            self.rules.append(rule)
+
+
+def commonest(participation: Participation) -> list[Mistake]:
+    """The commonest kinds of mistakes in the training step, at most SHOWN; [] for none."""
+    card = participation.scenario.task.card
+    groups: dict[tuple[str, str, str], Mistake] = {}
+    turns = participation.turns.filter(step=Step.TRAINING, answer__isnull=False)
+    for turn in turns.select_related("answer", "example").prefetch_related("answer__spans"):
+        for finding in _mistakes(turn, card):
+            given, gold = (finding.given, finding.gold[0]) if card.labels else ("", "")
+            key = (finding.kind, given, gold)
+            groups.setdefault(key, Mistake(*key)).add(
+                finding, card.rule_for(turn.example.question, turn.example.gold)
+            )
+    return sorted(groups.values(), key=lambda mistake: -mistake.count)[:SHOWN]
+
+
+def _mistakes(turn: Turn, card: Card) -> Iterator[Finding]:
+    if turn.answer.s1 == 1:
+        return
+    example, given = turn.example, turn.answer.as_given()
+    question = card.selectable_question(example.question)
+    comparison = compare(given, example.gold, card.gold_rule, example.context, question)
+    said = findings(given, comparison, example.gold, example.context, question)
+    yield from (finding for finding in said if finding.is_mistake)
+
+
+def is_due(participation: Participation, turn: Turn) -> bool:
+    """Does this page follow the reveal of that turn? Only the last one, after a mistake."""
+    return _is_last(participation, turn) and bool(commonest(participation))
+
+
+def shown_after(participation: Participation, turn: Turn) -> list[Mistake]:
+    """What this page shows if it follows that turn, which is the latest, now; else []."""
+    is_read = _is_last(participation, turn) and Reading.objects.filter(turn=turn).exists()
+    return commonest(participation) if is_read else []
+
+
+def _is_last(participation: Participation, turn: Turn) -> bool:
+    is_answered = turn.step == Step.TRAINING and turn.given is not None
+    return is_answered and turn.position + 1 == len(participation.training_order)
