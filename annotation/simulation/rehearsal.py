@@ -155,7 +155,7 @@ class Rehearsal:
         before = Participation.objects.count()
         guest.work("gold", answers=2)
         _status, page = outsider.send(guest.address)
-        expect("You go on where you stopped" in page, "a replayed address shows the stored state")
+        expect("You continue where you stopped" in page, "a replay shows the stored state")
         expect(Participation.objects.count() == before + 1, "a replay takes no seat")
         guest.work("gold")
         expect(guest.leave() == "AWAITING REVIEW", "a completed submission awaits review")
