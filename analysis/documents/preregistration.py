@@ -327,17 +327,22 @@ def _contrasts(scenarios: list[dict[str, Any]]) -> list:
             )
         ]
     number = len(planned)
+    levels = sorted({LEVEL, LEVEL / number}, reverse=True)
     sizes = sorted({(fewer, more) for *_names, fewer, more in planned})
     rows = [
         [
             f"{fewer} and {more}",
             str(sum((fewer, more) == pair[3:] for pair in planned)),
             f"{significance.smallest_p(fewer, more):.3g}",
-            sds(significance.detectable(min(fewer, more), LEVEL, POWER)),
-            sds(significance.detectable(min(fewer, more), LEVEL / number, POWER)),
+            *(sds(significance.detectable(min(fewer, more), level, POWER)) for level in levels),
         ]
         for fewer, more in sizes
     ]
+    corrected = (
+        f" The last column applies the first step of Holm's correction over {number} contrasts."
+        if number > 1
+        else ""
+    )
     return [
         Paragraph(
             f"Differences between shots: {count(number, 'contrast')} (every pair of shots of every"
@@ -350,15 +355,13 @@ def _contrasts(scenarios: list[dict[str, Any]]) -> list:
             "Statistical power of this design",
             [
                 "Annotators per group", "Contrasts", "Smallest permutation p",
-                f"Detectable at p < {LEVEL:g}", f"Detectable at p < {LEVEL / number:.2g}",
+                *(f"Detectable at p < {level:.2g}" for level in levels),
             ],
             rows,
             [
                 f"Detectable: the minimum detectable difference at {POWER:.0%} power by a t test,"
-                " in"
-                " SDs between annotators; the last column applies the first step of Holm's"
-                f" correction over {count(number, 'contrast')}. Multiplied by the SD in points, it"
-                " is a difference in points of S1 x 100."
+                f" in SDs between annotators.{corrected} Multiplied by the SD in points, it is a"
+                " difference in points of S1 x 100."
             ],
         ),
     ]  # fmt: skip

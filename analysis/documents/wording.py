@@ -151,7 +151,7 @@ def least_and_most(manifest: Manifest, verbs: Verbs = PLANNED) -> list[str]:
             f"Annotators who {v.have} seen an example {v.earn} at least {pay['minimum_pay']}"
             f" {currency}, also if they {v.leave} early or {v.are} screened out."
         )
-    if pay["max_paid_hours"] is not None:
+    if pay["max_paid_hours"] is not None and is_paid(manifest):
         sentences.append(f"Paid time {v.is_} capped at {float(pay['max_paid_hours']):g} h.")
     # A study that opened before there were caps and budgets does not state any.
     if pay.get("cap") is not None and float(pay["cap"]):

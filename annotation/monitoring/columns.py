@@ -29,7 +29,7 @@ FACTS = {
         ),
         Column(
             "flags",
-            "Flags",
+            "Quality flags",
             "People who completed, in the analysis or not, whose behaviour raises quality flags:"
             " how many have at least one flag, and how many have each. Nothing follows from a flag"
             " by itself. The page behind the link has who is still at work, too.",
@@ -52,7 +52,7 @@ FACTS = {
 # Of Seats; the page has the task before these, and a link to the preview behind them.
 SEATS = [
     Column("shots", "Shots", get=lambda row: row.scenario.shots),
-    Column("split", "Training file", get=lambda row: row.scenario.split_number or "none"),
+    Column("split", "Training split", get=lambda row: row.scenario.split_number or "none"),
     Column(
         "seats",
         "Seats",

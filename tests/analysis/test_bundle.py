@@ -76,7 +76,7 @@ def go_on(client, study) -> None:
 
 
 def finish(client, study) -> Job:
-    """Prepare it and press "Go on" until it is there."""
+    """Prepare it and press "Continue" until it is there."""
     prepare(client, study)
     for _ in bundle_job.PARTS:
         if bundle_job.job_of(study).is_done:

@@ -15,7 +15,7 @@ from annotation.money import batches
 from tests import factories
 
 # Columns that name a row; they measure nothing.
-NAMES = {"Shots", "Group", "Training file", "Split", "Batch", "SHA-256"}
+NAMES = {"Shots", "Group", "Training split", "Split", "Batch", "SHA-256"}
 NUMBER = re.compile(r"[+−<-]?\s?\.?\d")
 
 

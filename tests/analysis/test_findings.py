@@ -80,7 +80,7 @@ def test_whoever_is_not_in_the_analysis_is_in_no_finding(study):
 
 
 def finish(client, study, **kind) -> int:
-    """Press "Go on" until nothing is left to do: how often."""
+    """Press "Continue" until nothing is left to do: how often."""
     address = reverse("analysis_run", args=[study.name])
     for presses in range(50):
         if client.get(reverse("analysis", args=[study.name]), kind).context["job"] is None:

@@ -118,7 +118,7 @@ def test_without_javascript_a_button_does_each_part(open_browser, researcher, mo
     page.goto(f"/studies/{study.name}/analysis/")
     for done in range(3):
         expect(page.get_by_text(f"{done} of 3 parts done")).to_be_visible()
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="Continue").click()
     expect(page.get_by_text("Other annotators").first).to_be_visible()
 
 

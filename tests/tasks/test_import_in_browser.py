@@ -60,7 +60,7 @@ def send(client, contents, card: str = "", address: str = ""):
 
 
 def settle(client, page):
-    """Press "Go on" until the page waits for nothing."""
+    """Press "Continue" until the page waits for nothing."""
     for _ in range(100):
         if page.context is None or page.context.get("job") is None:
             return page

@@ -10,7 +10,7 @@ class LinksForm(PageForm):
 
     key = "links"
     names = forms.CharField(
-        label="Names, one on each line",
+        label="Names, one per line",
         widget=forms.Textarea({"rows": 6}),
         error_messages={"required": "Enter one name per line: of people, or 1, 2, 3."},
     )

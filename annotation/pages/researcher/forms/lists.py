@@ -24,12 +24,12 @@ class RuleForm(PageForm):
     criterion = forms.ChoiceField(
         label="Who", choices=AccessRule.Criterion.choices, error_messages=UNCHOSEN
     )
-    platform = forms.ChoiceField(label="Where the ids are from", required=False)
+    platform = forms.ChoiceField(label="Where the ids come from", required=False)
     value = forms.CharField(
         label="Name of the task or the study, or the ids",
         required=False,
         widget=forms.Textarea({"rows": 3}),
-        help_text="Ids one on each line. Only their keyed hashes are kept. Annotators at work keep"
+        help_text="Ids, one per line. Only their keyed hashes are kept. Annotators at work keep"
         " their seat; those who return after giving it up are refused.",
     )
 

@@ -16,7 +16,7 @@ from tasks.models import Task
 def task_label(task: Task) -> str:
     """The task with the training sizes that it has."""
     sizes = ", ".join(map(str, task.training_sizes)) or "none"
-    return f"{task} (training files of {sizes})"
+    return f"{task} (training splits of {sizes})"
 
 
 class StudyForm(forms.ModelForm):
