@@ -1,87 +1,118 @@
 /**
- * Mouse, pen and touch for <span-answer>: what was pressed, and which words a drag covers.
+ * Mouse, pen and touch for <span-answer>: what was pressed, and which words a drag covers; and the
+ * clicks of assistive technology, which come without any press.
  *
- * Where the pointer is comes from its own coordinates: the event's target may be a neighbour
- * (browsers move taps to something focusable near by), and the caret, not the element under the
- * pointer, decides what a drag covers.
+ * Where the pointer is comes from its own coordinates and from where the words stand: the event's
+ * target may be a neighbour, because browsers move taps to something focusable near by.
  */
 
-import { nearest, snap } from "./spans.js";
+import { dragged, nearest, sidesOf } from "./spans.js";
 
 const DRAG = 5; // px moved before a press is a drag
 const TAP = 10; // px that a finger may slip within a tap
+const LONG = 500; // ms from which a touch is a long press, which means the browser's own menu
 const REACH = 16; // px from a word at which a press still means it
 
 export function listenToPointer(answer, on) {
+  const { boxes } = answer;
   let press = null;
+  let isClickDue = false;
 
   const end = () => {
-    answer.boxes.forEach(({ box }) => box.classList.remove("hl-dragging"));
+    boxes.forEach(({ box }) => box.classList.remove("hl-dragging"));
     press = null;
     answer.restoreTabStops();
   };
 
-  answer.boxes.forEach((box, number) => {
-    const down = ({ isPrimary, button, clientX: x, clientY: y, pointerType, pointerId }) => {
-      if (!isPrimary || button !== 0) return;
-      answer.dropTabStops();
-      const caret = caretAt(box, x, y);
-      const touch = pointerType === "touch";
-      press = { number, x, y, caret, touch, id: pointerId, dragging: false };
-    };
-    on(box.box, "pointerdown", down, { capture: true });
-    on(box.box, "mousedown", (event) => {
-      // The browser's own double click and Shift+click select other words than ours.
-      if (event.detail > 1 || event.shiftKey) event.preventDefault();
-    });
-    on(box.box, "dragstart", (event) => event.preventDefault());
-  });
-
-  const covered = (event) => {
-    const box = answer.boxes[press.number];
-    const range = snap(box.tokens, press.caret, caretAt(box, event.clientX, event.clientY));
-    return range && { box: press.number, ...range };
+  const drop = (event) => {
+    if (!press || (event.pointerId ?? press.id) !== press.id) return;
+    isClickDue = false;
+    end();
+    answer.preview(null);
   };
 
-  on(document, "pointermove", (event) => {
-    if (!press || press.touch || event.pointerId !== press.id) return;
-    if (!press.dragging && distance(press, event) <= DRAG) return;
-    press.dragging = true;
-    answer.boxes[press.number].box.classList.add("hl-dragging");
-    answer.preview(covered(event));
+  const down = (event) => {
+    if (!event.isPrimary || event.button !== 0) return;
+    const { clientX: x, clientY: y, pointerId: id, timeStamp } = event;
+    answer.isTouched = event.pointerType === "touch";
+    const inside = boxes.findIndex(({ box }) => box.contains(event.target));
+    isClickDue = inside >= 0;
+    if (inside < 0 && answer.isTouched) return;
+    answer.dropTabStops();
+    const number = inside < 0 ? besides(boxes, event) : inside;
+    const lines = number < 0 ? null : measure(boxes[number]);
+    const sides = lines && lines.sidesOf(x, y);
+    const isEntered = inside >= 0;
+    press = { number, id, x, y, timeStamp, lines, sides, isEntered, isDragging: false };
+    // Until it ends, no text of ours shows a selection of the browser's that began elsewhere.
+    if (inside < 0) boxes.forEach(({ box }) => box.classList.add("hl-dragging"));
+  };
+  on(document, "pointerdown", down, { capture: true });
+
+  on(document, "mousedown", (event) => {
+    const isOurs = boxes.some(({ box }) => box.contains(event.target));
+    // The browser's own double click and Shift+click select other words than ours.
+    if (isOurs && (event.detail > 1 || event.shiftKey)) event.preventDefault();
+    // Begun in a margin, its selection would look like a highlight and be none.
+    if (press && event.button === 0 && isMargin(boxes, event)) event.preventDefault();
+  });
+  boxes.forEach(({ box }) => on(box, "dragstart", (event) => event.preventDefault()));
+
+  on(document, "pointermove", ({ clientX: x, clientY: y, pointerId }) => {
+    if (!press || press.number < 0 || answer.isTouched || pointerId !== press.id) return;
+    if (!press.isDragging && distance(press, x, y) <= DRAG) return;
+    press.isEntered ||= isWithin(boxes[press.number].box, x, y);
+    if (!press.isEntered) return;
+    press.isDragging = true;
+    boxes[press.number].box.classList.add("hl-dragging");
+    const range = press.lines.dragged(press.sides, x, y);
+    answer.preview(range && { box: press.number, ...range });
   });
 
   on(document, "pointerup", (event) => {
     if (!press || event.pointerId !== press.id) return;
-    const { number, x, y, touch, dragging } = press;
-    const box = answer.boxes[number];
-    const range = dragging ? covered(event) : null;
-    const slipped = touch && (distance(press, event) > TAP || isSelecting(box));
+    const { clientX: x, clientY: y, timeStamp } = event;
+    const { number, isDragging, lines } = press;
+    const made = press;
     end();
-    if (dragging) answer.previewed = null;
-    if (slipped) return;
-    if (!touch) getSelection().removeAllRanges();
-    const token = tokenAt(box, x, y);
+    if (number < 0 || !made.isEntered) return forgetSelection(boxes);
+    if (answer.isTouched) {
+      const isTap = distance(made, x, y) <= TAP && timeStamp - made.timeStamp < LONG;
+      const token = isTap && !isSelecting(boxes[number]) ? lines.tokenAt(made.x, made.y) : -1;
+      // Touch never focuses a word: the page would jump, and taps near it would be moved to it.
+      if (token >= 0) answer.choose(number, token, event.shiftKey);
+      return undefined;
+    }
+    getSelection().removeAllRanges();
+    const range = isDragging ? lines.dragged(made.sides, x, y) : null;
+    const token = lines.tokenAt(made.x, made.y);
+    if (isDragging) answer.previewed = null;
     if (range) answer.commit(number, range.first, range.last);
     else if (token < 0) answer.preview(null);
-    else if (dragging) answer.commit(number, token, token);
+    else if (isDragging) answer.commit(number, token, token);
     else answer.choose(number, token, event.shiftKey);
-    // Touch never focuses a word: the page would jump, and taps near it would be moved to it.
     const reached = range ? range.last : token;
-    if (!touch && reached >= 0) answer.focusToken(number, reached, true);
+    if (reached >= 0) answer.focusToken(number, reached, true);
+    return undefined;
   });
 
-  const drop = (event) => {
-    if (!press || (event.pointerId ?? press.id) !== press.id) return;
-    end();
-    answer.preview(null);
-  };
   on(document, "pointercancel", drop);
   on(document, "contextmenu", drop);
+
+  // Assistive technology activates a word by a click alone.
+  on(document, "click", (event) => {
+    const isOwn = isClickDue && event.detail > 0;
+    isClickDue = false;
+    if (isOwn) return;
+    boxes.forEach(({ elements }, number) => {
+      const token = elements.indexOf(event.target);
+      if (token >= 0) answer.choose(number, token, event.shiftKey);
+    });
+  });
 }
 
-function distance(press, event) {
-  return Math.hypot(event.clientX - press.x, event.clientY - press.y);
+function distance(press, x, y) {
+  return Math.hypot(x - press.x, y - press.y);
 }
 
 /** Did a long press select text in the browser's own way? */
@@ -90,43 +121,73 @@ function isSelecting({ box }) {
   return !selection.isCollapsed && box.contains(selection.anchorNode);
 }
 
-/** The number of the token at a point, or the nearest within reach, or -1. */
-function tokenAt({ box, elements }, x, y) {
-  const hit = document.elementFromPoint(x, y)?.closest("[data-t]");
-  if (hit && box.contains(hit)) return elements.indexOf(hit);
-  const rects = [];
-  const owner = [];
-  elements.forEach((element, token) => {
-    for (const rect of element.getClientRects()) {
-      rects.push(rect);
-      owner.push(token);
-    }
+/** Drop a selection of the browser's that came into one of our texts from elsewhere. */
+function forgetSelection(boxes) {
+  const selection = getSelection();
+  if (boxes.some(({ box }) => selection.containsNode(box, true))) selection.removeAllRanges();
+}
+
+/** Is it blank space around the texts, which belongs to nothing else? */
+function isMargin(boxes, { target, clientX }) {
+  const isScrollbar = clientX >= document.documentElement.clientWidth;
+  return !isScrollbar && boxes.some(({ box }) => target !== box && target.contains(box));
+}
+
+/** The box beside which the margin was pressed, or -1. */
+function besides(boxes, event) {
+  if (!isMargin(boxes, event)) return -1;
+  return boxes.findIndex(({ box }) => {
+    const { top, bottom } = box.getBoundingClientRect();
+    return top - REACH < event.clientY && event.clientY < bottom + REACH;
   });
-  return owner[nearest(rects, x, y, REACH)] ?? -1;
 }
 
-/** The caret nearest to a point, in code points of the box; points outside are moved to its edge. */
-function caretAt(box, x, y) {
-  const { left, right, top, bottom } = box.box.getBoundingClientRect();
-  const cx = clamp(x, left + 1, Math.min(right, innerWidth) - 1);
-  const cy = clamp(y, Math.max(top, 0) + 1, Math.min(bottom, innerHeight) - 1);
-  let node;
-  let offset;
-  if (document.caretPositionFromPoint) {
-    const caret = document.caretPositionFromPoint(cx, cy);
-    [node, offset] = [caret?.offsetNode, caret?.offset];
-  } else {
-    const caret = document.caretRangeFromPoint(cx, cy);
-    [node, offset] = [caret?.startContainer, caret?.startOffset];
+function isWithin(element, x, y) {
+  const { left, right, top, bottom } = element.getBoundingClientRect();
+  return left <= x && x <= right && top <= y && y <= bottom;
+}
+
+/** Where the words of a box stand, measured once for each press: while it lasts none moves. */
+function measure({ box, elements }) {
+  const origin = box.getBoundingClientRect();
+  const rects = elements.flatMap((element, token) =>
+    [...element.getClientRects()].map(({ left, right, top, bottom }) => ({
+      token,
+      left: left - origin.left,
+      right: right - origin.left,
+      top: top - origin.top,
+      bottom: bottom - origin.top,
+    })),
+  );
+  const isRightwards = (token) => readsRightwards(elements[token], box);
+  // The page may scroll meanwhile: points are those of the box.
+  const point = (x, y) => {
+    const { left, top } = box.getBoundingClientRect();
+    return [x - left, y - top];
+  };
+  const isEmpty = rects.length === 0;
+  return {
+    tokenAt: (x, y) => rects[nearest(rects, ...point(x, y), REACH)]?.token ?? -1,
+    sidesOf: (x, y) => (isEmpty ? null : sidesOf(rects, ...point(x, y), isRightwards)),
+    dragged: (sides, x, y) =>
+      isEmpty ? null : dragged(rects, sides, ...point(x, y), isRightwards),
+  };
+}
+
+/** Does the last character of a word stand to the right of the first? */
+function readsRightwards(element, box) {
+  const text = element.firstChild;
+  const signs = [...text.textContent];
+  const rectOf = (start, end) => {
+    const range = document.createRange();
+    range.setStart(text, start);
+    range.setEnd(text, end);
+    return range.getClientRects()[0];
+  };
+  const first = rectOf(0, signs[0].length);
+  const last = rectOf(text.length - signs.at(-1).length, text.length);
+  if (signs.length === 1 || !first || !last || first.top + 2 < last.top) {
+    return getComputedStyle(box).direction !== "rtl";
   }
-  const piece = box.pieces.find(({ element }) => element === node?.parentElement);
-  if (piece) return piece.start + [...node.textContent.slice(0, offset)].length;
-  const token = tokenAt(box, cx, cy);
-  if (token < 0) return y < (top + bottom) / 2 ? 0 : (box.tokens.at(-1)?.[1] ?? 0);
-  const rect = box.elements[token].getBoundingClientRect();
-  return box.tokens[token][cx < (rect.left + rect.right) / 2 ? 0 : 1];
-}
-
-function clamp(value, least, most) {
-  return Math.max(least, Math.min(value, most));
+  return first.left <= last.left;
 }

@@ -1,5 +1,5 @@
 /**
- * The pure part of <span-answer>: spans, snapping, moving, the payload. No DOM here.
+ * The pure part of <span-answer>: spans, pointing, moving, the payload. No DOM here.
  *
  * A span is {box, first, last}: token numbers in a box, both ends included. A box is
  * {field, index, tokens, pieces}: tokens are [start, end] in code points as the server rendered
@@ -54,26 +54,6 @@ export function adjustSpan(spans, place, how, tokenCount) {
     return { stopped: "There is another highlight next to it." };
   }
   return { spans: spans.map((s, i) => (i === place ? moved : s)) };
-}
-
-/**
- * The tokens of a drag between two carets (code points of the box), or null for none.
- * A token that is touched is taken, but one of three or more characters at either end of which
- * fewer than two are covered is dropped, unless it is the only one: releasing a little beyond a
- * word must not add its neighbour.
- */
-export function snap(tokens, caret, otherCaret) {
-  const from = Math.min(caret, otherCaret);
-  const to = Math.max(caret, otherCaret);
-  const covered = ([start, end]) => Math.min(end, to) - Math.max(start, from);
-  let first = tokens.findIndex((token) => covered(token) > 0);
-  if (first < 0) return null;
-  let last = first;
-  while (last + 1 < tokens.length && covered(tokens[last + 1]) > 0) last += 1;
-  const barely = (i) => tokens[i][1] - tokens[i][0] >= 3 && covered(tokens[i]) < 2;
-  if (first < last && barely(last)) last -= 1;
-  if (first < last && barely(first)) first += 1;
-  return { first, last };
 }
 
 /** The text from token to token, gaps included, as it stands on the page. */
@@ -206,14 +186,71 @@ export function endOfLine(rects, from, direction) {
   return i;
 }
 
+// --- Pointing. Rects are {token, left, right, top, bottom} in the order of the text; a token that is
+// broken over two lines has two. `isRightwards(token)` says which way a token is read.
+
+const ENTERED = 6; // px into a word from which a drag that ends there means it
+const away = (value, least, most) => Math.max(least - value, 0, value - most);
+
+/** The rect that a point means: of the line nearest to it, the nearest one. */
+function rectAt(rects, x, y) {
+  const rows = (rect) => away(y, rect.top, rect.bottom);
+  const columns = (rect) => away(x, rect.left, rect.right);
+  const nearer = (a, b) =>
+    rows(b) < rows(a) || (rows(b) === rows(a) && columns(b) < columns(a)) ? b : a;
+  const line = rects.reduce(nearer);
+  return rects
+    .filter((rect) => sameLine(rect, line))
+    .reduce((a, b) => (columns(b) < columns(a) ? b : a));
+}
+
+/** How far a point is past the edge at which reading comes (1) or goes back (-1) into a rect. */
+function depth(rect, x, direction, isRightwards) {
+  return (direction > 0) === isRightwards(rect.token) ? x - rect.left : rect.right - x;
+}
+
+/** Does the token begin (1), or end (-1), with this rect? */
+function isEdge(rects, rect, direction) {
+  const own = rects.filter(({ token }) => token === rect.token);
+  return rect === own.at(direction > 0 ? 0 : -1);
+}
+
+/** The tokens on both sides of a point; where it lies on one, that is both. They may not exist. */
+export function sidesOf(rects, x, y, isRightwards) {
+  const rect = rectAt(rects, x, y);
+  const { token } = rect;
+  const isOutside = (direction) =>
+    depth(rect, x, direction, isRightwards) < 0 && isEdge(rects, rect, direction);
+  if (isOutside(1)) return { before: token - 1, after: token };
+  if (isOutside(-1)) return { before: token, after: token + 1 };
+  return { before: token, after: token };
+}
+
+/**
+ * The tokens of a drag that began at `pressed` (see sidesOf) and is at a point now; null for none.
+ * The token that was pressed always belongs to it. One that the pointer has entered by less than a
+ * few pixels does not yet: releasing a little beyond a word must not add its neighbour.
+ */
+export function dragged(rects, pressed, x, y, isRightwards) {
+  const now = sidesOf(rects, x, y, isRightwards);
+  const { before, after } = pressed;
+  if (before < after && now.before === before && now.after === after) return null;
+  const rect = rectAt(rects, x, y);
+  const direction = rect.token >= after ? 1 : -1;
+  const from = direction > 0 ? after : before;
+  const least = Math.min(ENTERED, (rect.right - rect.left) / 2);
+  const isEntered =
+    !isEdge(rects, rect, direction) || depth(rect, x, direction, isRightwards) >= least;
+  const to = isEntered || rect.token === from ? rect.token : rect.token - direction;
+  return { first: Math.min(from, to), last: Math.max(from, to) };
+}
+
 /** The number of the rect nearest to a point, at most `reach` away, or -1. */
 export function nearest(rects, x, y, reach) {
   let best = -1;
   let least = reach;
   rects.forEach((rect, i) => {
-    const dx = Math.max(rect.left - x, 0, x - rect.right);
-    const dy = Math.max(rect.top - y, 0, y - rect.bottom);
-    const distance = Math.hypot(dx, dy);
+    const distance = Math.hypot(away(x, rect.left, rect.right), away(y, rect.top, rect.bottom));
     if (distance < least || (distance === least && best < 0)) {
       best = i;
       least = distance;

@@ -68,23 +68,73 @@ test("an end stops at the text's ends, at one word and at a neighbour, and says 
   assert.match(stopped([pure.span(0, 1, 1), pure.span(0, 2, 2)], "end-later"), /another/);
 });
 
-test("a drag takes every word that it touches", () => {
-  const { tokens } = box("Then Rodrigo Duterte spoke");
-  assert.deepEqual(pure.snap(tokens, 8, 16), { first: 1, last: 2 });
-  assert.deepEqual(pure.snap(tokens, 16, 8), { first: 1, last: 2 });
+/** Tokens of these widths on lines of 20 px, 30 px apart, 5 px between any two. */
+function laidOut(...lines) {
+  let token = -1;
+  return lines.flatMap((widths, line) => {
+    let left = 0;
+    return widths.map((width) => {
+      token += 1;
+      const rect = { token, left, right: left + width, top: 30 * line, bottom: 30 * line + 20 };
+      left += width + 5;
+      return rect;
+    });
+  });
+}
+
+const rightwards = () => true;
+const drag = (rects, from, to, reads = rightwards) =>
+  pure.dragged(rects, pure.sidesOf(rects, ...from, reads), ...to, reads);
+
+test("a drag takes the pressed word wherever it was pressed, and the words up to the pointer", () => {
+  const rects = laidOut([40, 50, 60]);
+  for (const x of [0, 1, 20, 39, 40]) {
+    assert.deepEqual(drag(rects, [x, 10], [90, 10]), { first: 0, last: 1 }, `from ${x}`);
+  }
+  for (const x of [45, 70, 95]) {
+    assert.deepEqual(drag(rects, [x, 10], [5, 10]), { first: 0, last: 1 }, `back from ${x}`);
+  }
 });
 
-test("a drag that barely enters a neighbour does not take it", () => {
-  const { tokens } = box("Then Rodrigo spoke");
-  assert.deepEqual(pure.snap(tokens, 3, 14), { first: 1, last: 1 });
-  assert.deepEqual(pure.snap(tokens, 3, 15), { first: 1, last: 2 });
+test("a word entered by less than six pixels is not taken yet, a narrow sign from its middle", () => {
+  const rects = laidOut([40, 50, 4]);
+  assert.deepEqual(drag(rects, [5, 10], [50, 10]), { first: 0, last: 0 });
+  assert.deepEqual(drag(rects, [5, 10], [51, 10]), { first: 0, last: 1 });
+  assert.deepEqual(drag(rects, [5, 10], [101, 10]), { first: 0, last: 1 });
+  assert.deepEqual(drag(rects, [5, 10], [102, 10]), { first: 0, last: 2 });
+  assert.deepEqual(drag(rects, [80, 10], [35, 10]), { first: 1, last: 1 });
+  assert.deepEqual(drag(rects, [80, 10], [34, 10]), { first: 0, last: 1 });
 });
 
-test("short tokens and the only token are taken however little is covered", () => {
-  const { tokens } = box("Wham! and U.S.");
-  assert.deepEqual(pure.snap(tokens, 0, 5), { first: 0, last: 1 });
-  assert.deepEqual(pure.snap(tokens, 1, 2), { first: 0, last: 0 });
-  assert.equal(pure.snap(tokens, 5, 6), null);
+test("a drag that begins in a gap or a margin takes the word that it goes to", () => {
+  const rects = laidOut([40, 50], [60]);
+  assert.deepEqual(drag(rects, [42, 10], [60, 10]), { first: 1, last: 1 });
+  assert.deepEqual(drag(rects, [43, 10], [20, 10]), { first: 0, last: 0 });
+  assert.deepEqual(drag(rects, [-30, 40], [30, 40]), { first: 2, last: 2 });
+  assert.deepEqual(drag(rects, [-30, 40], [60, 10]), { first: 1, last: 1 });
+  assert.equal(drag(rects, [200, 10], [300, 10]), null);
+});
+
+test("a drag over lines ends with the line before where the next is not entered", () => {
+  const rects = laidOut([40, 50], [60, 30], [20]);
+  assert.deepEqual(drag(rects, [50, 10], [-9, 40]), { first: 1, last: 1 });
+  assert.deepEqual(drag(rects, [50, 10], [30, 40]), { first: 1, last: 2 });
+  assert.deepEqual(drag(rects, [50, 10], [400, 26]), { first: 1, last: 3 });
+  assert.deepEqual(drag(rects, [10, 70], [400, 10]), { first: 2, last: 4 });
+});
+
+test("a word that goes on in the next line is one word", () => {
+  const line = { token: 1, left: 0, right: 70, top: 30, bottom: 50 };
+  const rects = [...laidOut([40, 50]), line];
+  assert.deepEqual(drag(rects, [5, 10], [1, 40]), { first: 0, last: 1 });
+  assert.deepEqual(drag(rects, [69, 40], [20, 10]), { first: 0, last: 1 });
+});
+
+test("in text that reads leftwards a word is entered from its right", () => {
+  const rects = laidOut([40, 50, 60]).reverse().map((rect, token) => ({ ...rect, token }));
+  const leftwards = () => false;
+  assert.deepEqual(drag(rects, [150, 10], [92, 10], leftwards), { first: 0, last: 0 });
+  assert.deepEqual(drag(rects, [150, 10], [60, 10], leftwards), { first: 0, last: 1 });
 });
 
 test("the text of a span has its gaps as they stand", () => {

@@ -1,0 +1,178 @@
+"""Where a drag begins and ends, in pixels; presses that begin outside a text; clicks of assistive
+technology. Real mouse events, on the published names that were once cut short."""
+
+from itertools import accumulate
+
+import pytest
+
+from tasks.formats import Record
+from tasks.importing import read_clues
+from tasks.spans import is_reachable
+from tests.browser.conftest import Desk, edges, seat_before
+
+TEXT = "In 1964, Paul VI went to New York, and M. Waugh met The Super Peasants in SAN ANTONIO."
+
+
+@pytest.fixture
+def one(desk):
+    return desk(TEXT, gold=["New York"])
+
+
+def pull(page, begin, end, steps: int = 8) -> None:
+    """Press at one point and release at another, with the moves between that a hand makes."""
+    page.mouse.move(*begin)
+    page.mouse.down()
+    page.mouse.move(*end, steps=steps)
+    page.mouse.up()
+
+
+def at(word, share: float) -> tuple[float, float]:
+    """The point at that share of a word's width."""
+    edge = edges(word)
+    return edge["left"] + share * (edge["right"] - edge["left"]), edge["middle"]
+
+
+@pytest.mark.parametrize("share", [0.05, 0.5, 0.8, 0.95])
+def test_the_pressed_word_belongs_to_the_highlight_wherever_it_was_pressed(one, share):
+    end = edges(one.word("York"))
+    pull(one.page, at(one.word("New"), share), (end["right"], end["middle"]))
+    assert one.chips == ["New York"]
+
+
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.5, 0.95])
+def test_so_it_does_when_the_drag_goes_backwards(one, share):
+    begin = edges(one.word("New"))
+    pull(one.page, at(one.word("York"), share), (begin["left"], begin["middle"]))
+    assert one.chips == ["New York"]
+
+
+@pytest.mark.parametrize(("into", "chosen"), [(3, "New"), (8, "New York")])
+def test_the_last_word_is_taken_from_six_pixels_on(one, into, chosen):
+    end = edges(one.word("York"))
+    pull(one.page, at(one.word("New"), 0.9), (end["left"] + into, end["middle"]))
+    assert one.chips == [chosen]
+
+
+@pytest.fixture
+def names(page, researcher, clues) -> list[tuple[str, dict[str, float], dict[str, float]]]:
+    """The 49 names of several words of CoNLL's test file whose first word is shortest.
+
+    All in one text, each with the places of its first and last word.
+    """
+    _card, files = read_clues(clues, "CoNLL03")
+    tested = next(file.records for file in files if file.kind == "test")
+    found = {
+        text: len(text.split()[0])
+        for record in tested
+        for text in record.gold
+        if len(text.split()) > 1 and is_reachable(text, record.context)
+    }
+    chosen = sorted(found, key=lambda text: (found[text], text))[:49]
+    record = Record("names", (" , ".join(chosen),), "Which names?", (chosen[0],), None)
+    Desk(page, seat_before(researcher, {}, [record], train=True))
+    begins = list(accumulate((len(name) + 3 for name in chosen[:-1]), initial=0))
+    ends = [begin + len(name) for begin, name in zip(begins, chosen, strict=True)]
+    places = page.evaluate(
+        """([begins, ends]) => {
+            const box = document.querySelector("[data-field=context]");
+            const place = (name, at) => {
+                const { left, width, top, height } =
+                    box.querySelector(`[data-${name}="${at}"]`).getBoundingClientRect();
+                return { left, width, y: top + height / 2 };
+            };
+            return begins.map((begin, i) => [place("s", begin), place("e", ends[i])]);
+        }""",
+        [begins, ends],
+    )
+    return [(name, *place) for name, place in zip(chosen, places, strict=True)]
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("share", [0.3, 0.5, 0.65, 0.8])
+def test_no_name_of_several_words_loses_its_first_or_last(page, names, share):
+    wrong = []
+    for name, first, last in names:
+        begin = (first["left"] + share * first["width"], first["y"])
+        end = (last["left"] + last["width"], last["y"])
+        start_of_first = (first["left"], first["y"])
+        back = (last["left"] + (1 - share) * last["width"], last["y"])
+        for press, release in ((begin, end), (back, start_of_first)):
+            pull(page, press, release, steps=3)
+            chips = page.locator("[data-chip]").all_inner_texts()
+            if chips != [name]:
+                wrong.append((name, chips))
+            page.keyboard.press("Control+z")
+    assert len(names) == 49
+    assert wrong == []
+
+
+def test_a_drag_from_the_margin_takes_the_words_from_the_beginning_of_the_line(one):
+    box = one.page.locator("[data-field=context]").bounding_box()
+    word = edges(one.word("Paul"))
+    pull(one.page, (box["x"] - 14, word["middle"]), at(one.word("VI"), 0.9))
+    assert one.chips == ["In 1964, Paul VI"]
+    assert one.page.evaluate("getSelection().isCollapsed")
+
+
+@pytest.mark.parametrize("where", ["question", "#turn h1"])
+def test_a_drag_from_another_text_leaves_nothing_that_looks_like_a_highlight(one, where):
+    other = one.page.locator("#question" if where == "question" else where).bounding_box()
+    end = at(one.word("York"), 0.5)
+    mouse = one.page.mouse
+    mouse.move(other["x"] + 5, other["y"] + other["height"] / 2)
+    mouse.down()
+    mouse.move(*end, steps=8)
+    box = one.page.locator("[data-field=context]")
+    shown = "e => getComputedStyle(e.querySelector('[data-t]'), '::selection').backgroundColor"
+    assert box.evaluate(shown) == "rgba(0, 0, 0, 0)"
+    mouse.up()
+    assert one.chips == []
+    assert one.page.evaluate("getSelection().isCollapsed")
+
+
+def test_a_press_in_the_margin_alone_does_nothing(one):
+    box = one.page.locator("[data-field=context]").bounding_box()
+    one.page.mouse.click(box["x"] - 14, box["y"] + 20)
+    pull(one.page, (box["x"] - 14, box["y"] + 10), (box["x"] - 14, box["y"] + 40))
+    assert one.chips == []
+    assert not one.page.locator("[data-pending]").is_visible()
+
+
+@pytest.mark.parametrize(
+    "click",
+    ["e => e.click()", "e => e.dispatchEvent(new MouseEvent('click', {bubbles: true, detail: 1}))"],
+    ids=["element.click", "bare event"],
+)
+def test_clicks_without_a_press_choose_words(one, click):
+    one.word("New").evaluate(click)
+    assert one.page.locator("[data-pending]").is_visible()
+    one.word("York").evaluate(click)
+    assert one.chips == ["New York"]
+
+
+def test_a_real_click_counts_once(one):
+    one.word("York").click()
+    assert one.page.locator("[data-pending]").is_visible()
+    assert one.chips == []
+
+
+def test_a_long_press_leaves_nothing_behind(phone, put):
+    one = Desk(phone, put(TEXT, gold=["York"]))
+    finger = phone.context.new_cdp_session(phone)
+    box = one.word("York").bounding_box()
+    point = {"x": box["x"] + box["width"] / 2, "y": box["y"] + box["height"] / 2}
+    finger.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [point]})
+    phone.wait_for_timeout(900)
+    finger.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+    phone.wait_for_timeout(100)
+    assert one.chips == []
+    assert not phone.locator("[data-pending]").is_visible()
+
+
+def test_a_tap_after_a_long_press_counts_as_ever(phone, put):
+    one = Desk(phone, put(TEXT, gold=["York"]))
+    box = one.word("York").bounding_box()
+    for _ in range(2):
+        phone.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert one.chips == ["York"]
+
