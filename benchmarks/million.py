@@ -179,7 +179,7 @@ def _walk(
 def _store(rows: list[tuple[Any, ...]]) -> int:
     """Insert turns with their answers, spans and signs of work; return how many."""
     from annotation.models import Activity, Answer, AnswerSpan, Turn
-    from tasks.spans import TOKENISER
+    from tasks.tokens import TOKENISER
 
     Turn.objects.bulk_create([turn for turn, _choice, _seconds in rows])
     answers, spans, activities = [], [], []

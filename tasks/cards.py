@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tasks.tokens import GRANULARITIES, WORD
+
 FAMILIES = ("classification", "sequence_labelling", "reading_comprehension")
 GOLD_RULES = ("set", "any_of")
 DIRECTIONS = ("ltr", "rtl")
@@ -76,6 +78,7 @@ class Card:
     question: str | None = None
     max_spans: int | None = None
     question_selectable: bool = False
+    granularity: str = WORD
     labels: tuple[Label, ...] = ()
     question_types: tuple[QuestionType, ...] = ()
     help: tuple[Help, ...] = ()
@@ -130,7 +133,8 @@ class Card:
             if isinstance(value, (list, tuple))
             else value
             for key, value in asdict(self).items()
-            if value is not None and value != ()
+            # What a card does not say is left out; so the hashes of cards from before it stay.
+            if value is not None and value != () and (key, value) != ("granularity", WORD)
         }
 
 
@@ -140,7 +144,7 @@ REQUIRED = (
     "name", "title", "family", "description", "instructions", "submit_hint", "segments",
     "no_answer", "gold_rule", "language", "direction", "source", "licence",
 )  # fmt: skip
-OPTIONAL = ("question", "max_spans", "question_selectable", *PARTS)
+OPTIONAL = ("question", "max_spans", "question_selectable", "granularity", *PARTS)
 
 
 def load_card(path: Path) -> Card:
@@ -177,8 +181,9 @@ def parse_card(data: dict[str, Any], source: str) -> Card:
         ("family", FAMILIES),
         ("gold_rule", GOLD_RULES),
         ("direction", DIRECTIONS),
+        ("granularity", GRANULARITIES),
     ):
-        if data[key] not in allowed:
+        if data.get(key, WORD) not in allowed:
             raise CardError(f"{source}: key {key}: expected one of {', '.join(allowed)}")
     for key in ("no_answer", "question_selectable"):
         if not isinstance(data.get(key, False), bool):

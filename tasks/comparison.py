@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from tasks.metrics import score
 from tasks.spans import GivenAnswer, Span, anywhere, is_reachable, occurrences
+from tasks.tokens import WORD
 
 
 class Mark(NamedTuple):
@@ -81,6 +82,7 @@ def compare(
     gold_rule: str,
     segments: Sequence[str],
     question: str | None = None,
+    granularity: str = WORD,
 ) -> Comparison:
     """Compare an answer with the gold.
 
@@ -94,16 +96,21 @@ def compare(
     accepted = list(dict.fromkeys(gold))
     # Labels may well be words of the text, and still stand nowhere in it.
     places = {
-        text: [] if answer.label else places_of(text, segments, question) for text in accepted
+        text: [] if answer.label else places_of(text, segments, question, granularity)
+        for text in accepted
     }
     wanted = accepted
     if alternative is not None:
         wanted = [gold[alternative] if s1 else _nearest(places, answer.spans)]
     chosen = answer.texts
-    missed = [text for text in wanted if text not in chosen]
     marks = [_mark(span, wanted, places) for span in answer.spans]
     partial = list(dict.fromkeys(mark.text for mark in marks if mark.verdict == "partial"))
-    marks += [mark for text in missed for mark in _missed(places[text], answer.spans)]
+    overlooked = {
+        text: _missed(places[text], answer.spans) for text in wanted if text not in chosen
+    }
+    marks += itertools.chain.from_iterable(overlooked.values())
+    # As one meets them in the text; what stands nowhere comes last.
+    missed = sorted(overlooked, key=lambda text: [not overlooked[text], overlooked[text][:1]])
     return Comparison(
         s1=s1,
         marks=tuple(sorted(marks, key=lambda mark: (mark.segment, mark.start, mark.end))),
@@ -115,14 +122,17 @@ def compare(
         unreachable=[
             text
             for text in wanted
-            if not answer.label and not is_reachable(text, segments, question)
+            if not answer.label and not is_reachable(text, segments, question, granularity)
         ],
     )
 
 
-def places_of(text: str, segments: Sequence[str], question: str | None) -> list[Span]:
+def places_of(
+    text: str, segments: Sequence[str], question: str | None, granularity: str = WORD
+) -> list[Span]:
     """Where a gold text stands: as words, or inside of words if nowhere else."""
-    return occurrences(text, segments, question) or list(anywhere(text, segments, question))
+    whole = occurrences(text, segments, question, granularity)
+    return whole or list(anywhere(text, segments, question))
 
 
 def _touches(place: Span, spans: Sequence[Span]) -> bool:

@@ -55,9 +55,9 @@ def _ids(files: list[SplitFile], is_odd: Any) -> list[dict[str, Any]]:
 
 def _is_unreachable(card: Card, record: Record) -> bool:
     """Is there a gold text that cannot be highlighted?"""
+    question = card.selectable_question(record.question)
     return card.answered_by == "spans" and not all(
-        is_reachable(text, record.context, card.selectable_question(record.question))
-        for text in record.gold
+        is_reachable(text, record.context, question, card.granularity) for text in record.gold
     )
 
 
@@ -172,8 +172,14 @@ def _bounds(card: Card, test: SplitFile) -> dict[str, Any]:
             "ceiling": 100.0,
         }
     best = math.fsum(
-        ceiling(r.gold, r.context, card.gold_rule, card.selectable_question(r.question))
-        for r in test.records
+        ceiling(
+            record.gold,
+            record.context,
+            card.gold_rule,
+            card.selectable_question(record.question),
+            card.granularity,
+        )
+        for record in test.records
     )
     return {
         "baseline_name": "always “no answer”",

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
 from tasks.cards import Card
+from tasks.tokens import WORD, has_no_spaces
 
 FILE_NAME = re.compile(
     r"(?P<prefix>.+?)_(?:train_(?P<shots>[1-9]\d{0,4})_(?P<number>[1-9]\d{0,3})|test)\.jsonl"
@@ -282,6 +283,12 @@ def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
     for segment in segments:
         if not text(segment, "context").strip():
             refuse("context", "expected a non-empty text")
+        if card.answered_by == "spans" and card.granularity == WORD and has_no_spaces(segment):
+            refuse(
+                "context",
+                "has no spaces between words, so that no single word could be highlighted:"
+                ' write granularity = "char" into the card (task.toml)',
+            )
     question = text(data["question"], "question")
     answer = data["answer"]
     if not isinstance(answer, list):

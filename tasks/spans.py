@@ -1,4 +1,4 @@
-"""Tokens, spans and the reading of answers (docs/highlighter.md).
+"""Spans and the reading of answers (docs/highlighter.md).
 
 Offsets are Unicode code points of the stored text, end exclusive: Python's own slices. The server
 cuts the text into tokens, the browser only says "from this token to that one", and what is stored
@@ -10,12 +10,11 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 from tasks.metrics import score
+from tasks.tokens import WORD, is_separator, on_boundaries, tokens
 
-TOKENISER = "t5-1"
 QUESTION = -1
 LONGEST_PAYLOAD = 16 * 1024  # characters; a payload that fits its rules has no others than ASCII
 MAX_SPANS = 100
@@ -58,58 +57,6 @@ class AnswerError(ValueError):
         self.code = code
 
 
-# --- Tokens ------------------------------------------------------------------------------------
-
-
-@lru_cache(maxsize=4096)
-def _is_word(character: str) -> bool:
-    # Not \w: Python's leaves combining marks out, and so would cut words of many scripts in two.
-    return character == "_" or unicodedata.category(character)[0] in "LNM"
-
-
-@lru_cache(maxsize=4096)
-def _is_separator(character: str) -> bool:
-    return character.isspace() or unicodedata.category(character) in ("Cf", "Cc")
-
-
-@lru_cache(maxsize=2048)
-def tokens(text: str) -> tuple[tuple[int, int], ...]:
-    """Cut a text into tokens: runs of letters, digits, marks and "_"; any other sign alone.
-
-    Blanks and invisible signs separate tokens and belong to none. Start and end of each, in order.
-    """
-    bounds = []
-    start = None
-    for index, character in enumerate(text):
-        if _is_word(character):
-            if start is None:
-                start = index
-            continue
-        if start is not None:
-            bounds.append((start, index))
-            start = None
-        if not _is_separator(character):
-            bounds.append((index, index + 1))
-    if start is not None:
-        bounds.append((start, len(text)))
-    return tuple(bounds)
-
-
-def on_boundaries(text: str, start: int, end: int) -> bool:
-    """Does a token start at `start`, and one end at `end`?
-
-    The characters on both sides tell, so that reading an answer need not cut the whole text.
-    """
-    if not 0 <= start < end <= len(text):
-        return False
-    first, last = text[start], text[end - 1]
-    if _is_separator(first) or _is_separator(last):
-        return False
-    splits_first = start > 0 and _is_word(text[start - 1]) and _is_word(first)
-    splits_last = end < len(text) and _is_word(last) and _is_word(text[end])
-    return not splits_first and not splits_last
-
-
 # --- Places of a text --------------------------------------------------------------------------
 
 
@@ -123,31 +70,42 @@ def anywhere(text: str, segments: Sequence[str], question: str | None = None) ->
             start = segment.find(text, start + 1)
 
 
-def _reachable(text: str, segments: Sequence[str], question: str | None = None) -> Iterator[Span]:
+def _reachable(
+    text: str, segments: Sequence[str], question: str | None, granularity: str
+) -> Iterator[Span]:
     for place in anywhere(text, segments, question):
         whole = question or "" if place.segment == QUESTION else segments[place.segment]
-        if on_boundaries(whole, place.start, place.end):
+        if on_boundaries(whole, place.start, place.end, granularity):
             yield place
 
 
-def occurrences(text: str, segments: Sequence[str], question: str | None = None) -> list[Span]:
+def occurrences(
+    text: str, segments: Sequence[str], question: str | None = None, granularity: str = WORD
+) -> list[Span]:
     """Every place where that text can be highlighted, in order; overlapping ones included.
 
     `question` is the question's text where the task lets it be highlighted, else None.
     """
-    return list(_reachable(text, segments, question))
+    return list(_reachable(text, segments, question, granularity))
 
 
-def is_reachable(text: str, segments: Sequence[str], question: str | None = None) -> bool:
+def is_reachable(
+    text: str, segments: Sequence[str], question: str | None = None, granularity: str = WORD
+) -> bool:
     """Can that text be highlighted at all? Looked up no further than its first place."""
-    return next(_reachable(text, segments, question), None) is not None
+    return next(_reachable(text, segments, question, granularity), None) is not None
 
 
 def ceiling(
-    gold: Sequence[str], segments: Sequence[str], gold_rule: str, question: str | None = None
+    gold: Sequence[str],
+    segments: Sequence[str],
+    gold_rule: str,
+    question: str | None = None,
+    granularity: str = WORD,
 ) -> float:
     """The best S1 that highlighting can reach for that gold, each text taken for itself."""
-    reachable = (text for text in dict.fromkeys(gold) if is_reachable(text, segments, question))
+    texts = dict.fromkeys(gold)
+    reachable = (text for text in texts if is_reachable(text, segments, question, granularity))
     best = itertools.islice(reachable, 1) if gold_rule == "any_of" else reachable
     return score(list(best), gold, gold_rule).s1
 
@@ -175,6 +133,7 @@ def read_spans(
     *,
     max_spans: int | None = None,
     no_answer_possible: bool = True,
+    granularity: str = WORD,
 ) -> GivenAnswer:
     """Read the payload of the highlighter: `{"v", "no_answer", "spans": [{"field", ...}]}`.
 
@@ -192,7 +151,7 @@ def read_spans(
         raise _unreadable()
     if len(listed) > MAX_SPANS:
         raise AnswerError("too_many_spans", f"At most {MAX_SPANS} highlights can be stored.")
-    spans = sorted(_span(given, segments, question) for given in listed)
+    spans = sorted(_span(given, segments, question, granularity) for given in listed)
     return _checked(spans, no_answer, max_spans, no_answer_possible)
 
 
@@ -216,7 +175,7 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return fields
 
 
-def _span(given: Any, segments: Sequence[str], question: str | None) -> Span:
+def _span(given: Any, segments: Sequence[str], question: str | None, granularity: str) -> Span:
     if not isinstance(given, dict):
         raise _unreadable()
     if given.get("field") == "question" and set(given) == {"field", "start", "end"}:
@@ -233,7 +192,7 @@ def _span(given: Any, segments: Sequence[str], question: str | None) -> Span:
     start, end = given["start"], given["end"]
     if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
         raise AnswerError("bad_offsets", "A highlight lies outside its text.")
-    if not on_boundaries(text, start, end):
+    if not on_boundaries(text, start, end, granularity):
         raise AnswerError("not_on_words", "A highlight does not begin and end with whole words.")
     return Span(segment, start, end, text[start:end])
 
@@ -271,6 +230,7 @@ def read_typed(
     no_answer: bool = False,
     max_spans: int | None = None,
     no_answer_possible: bool = True,
+    granularity: str = WORD,
 ) -> GivenAnswer:
     """Read typed answers, one on each line: each must stand in the text exactly so.
 
@@ -289,10 +249,11 @@ def read_typed(
         raise AnswerError("too_many_spans", f"At most {MAX_SPANS} answers can be stored.")
     if no_answer and lines:
         raise AnswerError("both", "Choose either a typed answer or “no answer”, not both.")
-    places = {line: occurrences(line, segments, question) for line in lines}
+    places = {line: occurrences(line, segments, question, granularity) for line in lines}
     for line in lines:
         if not places[line]:
-            raise _not_found(line, [*segments, *([] if question is None else [question])])
+            texts = [*segments, *([] if question is None else [question])]
+            raise _not_found(line, texts, granularity)
     spans: list[Span] = []
     for line in sorted(lines, key=lambda line: len(places[line])):
         free = [place for place in places[line] if not any(map(place.overlaps, spans))]
@@ -308,9 +269,9 @@ def read_typed(
 
 def _trimmed(line: str) -> str:
     start, end = 0, len(line)
-    while start < end and _is_separator(line[start]):
+    while start < end and is_separator(line[start]):
         start += 1
-    while start < end and _is_separator(line[end - 1]):
+    while start < end and is_separator(line[end - 1]):
         end -= 1
     return line[start:end]
 
@@ -325,9 +286,9 @@ def _quoted(text: str) -> str:
     return f"“{text if len(text) <= LONGEST_QUOTE else text[: LONGEST_QUOTE - 1] + '…'}”"
 
 
-def _not_found(line: str, texts: Sequence[str]) -> AnswerError:
+def _not_found(line: str, texts: Sequence[str], granularity: str) -> AnswerError:
     """Say why a typed line cannot be taken, and what was probably meant."""
-    meant = next(filter(None, (_similar(line, text) for text in texts)), "")
+    meant = next(filter(None, (_similar(line, text, granularity) for text in texts)), "")
     if meant:
         return AnswerError(
             "not_in_text",
@@ -335,7 +296,7 @@ def _not_found(line: str, texts: Sequence[str]) -> AnswerError:
             f" {_quoted(meant)}? "
             "Capital letters, accents, apostrophes, dashes and spaces must match.",
         )
-    around = next((_around(line, text) for text in texts if line in text), "")
+    around = next((_around(line, text, granularity) for text in texts if line in text), "")
     if around:
         return AnswerError(
             "not_on_words",
@@ -347,11 +308,11 @@ def _not_found(line: str, texts: Sequence[str]) -> AnswerError:
     )
 
 
-def _around(line: str, text: str) -> str:
+def _around(line: str, text: str, granularity: str) -> str:
     """The words of the text that the line's first place begins and ends in."""
     start = text.index(line)
     end = start + len(line)
-    touched = [token for token in tokens(text) if token[0] < end and start < token[1]]
+    touched = [token for token in tokens(text, granularity) if token[0] < end and start < token[1]]
     return text[touched[0][0] : touched[-1][1]]
 
 
@@ -365,14 +326,15 @@ def _folded(text: str) -> str:
     return "".join(
         character
         for character in apart
-        if unicodedata.category(character) != "Mn" and not _is_separator(character)
+        if unicodedata.category(character) != "Mn" and not is_separator(character)
     )
 
 
-def _similar(line: str, text: str) -> str:
+def _similar(line: str, text: str, granularity: str) -> str:
     """What stands in the text from word to word and is the line when both are folded, or ""."""
     wanted = _folded(line)
-    cut = [(start, end, _folded(text[start:end])) for start, end in tokens(text)] if wanted else []
+    places = tokens(text, granularity) if wanted else ()
+    cut = [(start, end, _folded(text[start:end])) for start, end in places]
     for first, (start, _end, _word) in enumerate(cut):
         rest = wanted
         for _start, end, word in itertools.islice(cut, first, None):

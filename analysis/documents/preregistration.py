@@ -224,7 +224,11 @@ def _procedure(manifest: Manifest) -> list:
             "An exit questionnaire asks annotators whether they had seen the texts before, whether"
             " they used AI tools, and which tools or people helped them."
         )
-    items.append(f"Texts are tokenised by the tokeniser {manifest['tokeniser']}.")
+    by_character = [
+        task["name"] for task in manifest["tasks"] if task["card"].get("granularity") == "char"
+    ]
+    where = f"; by characters in {', '.join(by_character)}" if by_character else ""
+    items.append(f"Texts are tokenised by the tokeniser {manifest['tokeniser']}{where}.")
     return [Bullets(items)]
 
 

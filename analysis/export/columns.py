@@ -53,6 +53,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "gold_rule": "set: the gold texts form one answer; any_of: they are alternatives",
         "explanation": "why the gold is right, as revealed with it in the training step; empty if"
         " the file gives no reason",
+        "granularity": "word or char: by what answers are highlighted; empty for labels",
         "hash": "SHA-256 of the JSON list [segments, question, gold]; identifies equal examples"
         " across files",
         "reachable": "highest S1 attainable by highlighting, 0 to 1",

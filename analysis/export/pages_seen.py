@@ -108,9 +108,11 @@ def _reveal(task: Task, example: Example) -> Reveal:
     if card.labels:
         answer = GivenAnswer((), card.labels[0].name, False)
     for text in example.gold if not card.labels else ():
-        places = occurrences(text, example.context, question)
+        places = occurrences(text, example.context, question, card.granularity)
         if places:
             answer = GivenAnswer((places[0],), "", False)
             break
-    comparison = compare(answer, example.gold, card.gold_rule, example.context, question)
+    comparison = compare(
+        answer, example.gold, card.gold_rule, example.context, question, card.granularity
+    )
     return reveal_page(card, example, answer, comparison)

@@ -32,14 +32,17 @@ def examples_rows(study: Study) -> Iterator[list[Any]]:
                 best = (
                     1.0
                     if card.answered_by == "label"
-                    else ceiling(example.gold, example.context, card.gold_rule, question)
+                    else ceiling(
+                        example.gold, example.context, card.gold_rule, question, card.granularity
+                    )
                 )
                 yield [
                     task.name, task.version, split.filename, split.kind, split.shots or "",
                     split.number or "", example.position, example.source_id,
                     json_list(example.context), example.question, question or "",
                     json_list(example.gold),
-                    card.gold_rule, example.explanation, example.content_hash, number(best),
+                    card.gold_rule, example.explanation, "" if card.labels else card.granularity,
+                    example.content_hash, number(best),
                 ]  # fmt: skip
 
 

@@ -214,9 +214,54 @@ def recipe(rule, over):
     return f"s1|match:exact|empty:1|gold:{rule}|mean:examples|sd:{over}|ddof:1|v:1"
 
 
+# What a character is to the tokeniser: w letter, digit or "_"; m mark; i mark that joins letters;
+# l, v, t parts of a Korean syllable; n, z joiners; o other sign; k colour of skin; r half of a
+# flag; s blank or invisible.
+SIGN = "(?:rr|[okr])[mik]*(?:z[ok][mik]*)*"
+TOKENS = {
+    "word": re.compile(f"[wmilvt](?:[nz]*[wmilvt])*|{SIGN}"),
+    "char": re.compile(f"(?:l+[vt]*|[wvt][vt]*)(?:i[nz]*w|[mi])*|[mi]+|{SIGN}"),
+}
+RANGES = (
+    ("r", 0x1F1E6, 0x1F1FF), ("k", 0x1F3FB, 0x1F3FF), ("m", 0xE0020, 0xE007F),
+    ("l", 0x1100, 0x115F), ("l", 0xA960, 0xA97C), ("v", 0x1160, 0x11A7), ("v", 0xD7B0, 0xD7C6),
+    ("t", 0x11A8, 0x11FF), ("t", 0xD7CB, 0xD7FB), ("n", 0x200C, 0x200C), ("z", 0x200D, 0x200D),
+    *(("m", code, code) for code in (0xE33, 0xEB3, 0xFF9E, 0xFF9F)),
+    *(("i", code, code) for code in (0x94D, 0x9CD, 0xACD, 0xB4D, 0xC4D, 0xD4D, 0x1039, 0x17D2,
+                                     0x1A60)),
+)  # fmt: skip
+
+
+class Classes(dict):
+    """Code point -> its class, for str.translate."""
+
+    def __missing__(self, code):
+        character = chr(code)
+        category = unicodedata.category(character)
+        letter = next((name for name, first, last in RANGES if first <= code <= last), None)
+        if letter is None and (character == "_" or category[0] in "LN"):
+            letter = "w"
+        elif letter is None and category[0] == "M":
+            letter = "m"
+        elif letter is None:
+            letter = "s" if character.isspace() or category in ("Cf", "Cc") else "o"
+        self[code] = letter
+        return letter
+
+
+CLASSES = Classes()
+
+
 @functools.lru_cache(maxsize=10_000)  # many annotators highlight in the same texts
-def token_edges(text):
-    """Starts and ends of the tokens: runs of letters, digits, marks, "_"; other signs alone."""
+def token_edges(text, granularity):
+    """Starts and ends of the tokens: runs of letters, or with "char" each; other signs alone."""
+    cut = [match.span() for match in TOKENS[granularity].finditer(text.translate(CLASSES))]
+    return {start for start, _ in cut}, {end for _, end in cut}
+
+
+@functools.lru_cache(maxsize=10_000)
+def first_token_edges(text):
+    """The same by the tokeniser t5-1, which cut flags and families of signs into their parts."""
     starts, ends, open_word = set(), set(), False
     for index, character in enumerate(text):
         category = unicodedata.category(character)
@@ -234,9 +279,9 @@ def token_edges(text):
     return starts, ends
 
 
-def can_be_highlighted(text, segments):
+def can_be_highlighted(text, segments, granularity):
     for segment in segments:
-        starts, ends = token_edges(segment)
+        starts, ends = token_edges(segment, granularity)
         place = segment.find(text)
         while place >= 0:
             if place in starts and place + len(text) in ends:
@@ -245,8 +290,8 @@ def can_be_highlighted(text, segments):
     return False
 
 
-def reachable(segments, gold, rule):
-    found = [text for text in gold if can_be_highlighted(text, segments)]
+def reachable(segments, gold, rule, granularity):
+    found = [text for text in gold if can_be_highlighted(text, segments, granularity)]
     return score(found[:1] if rule == "any_of" else found, gold, rule)
 
 
@@ -282,6 +327,7 @@ class Example:
     question: str  # as it can be highlighted, else ""
     words: int  # to read
     reachable: float
+    granularity: str
 
     @property
     def rule(self):
@@ -351,6 +397,14 @@ class Export:
                 one = Annotator(places.setdefault(place, place), row["browser"])
                 self.annotators[row["annotator"]] = one
         self.means = defaultdict(list)  # (kind, task, shots, split) -> of each who counts
+
+    def edges(self, text, granularity):
+        """Where a highlight may start and end; a study from before may hold answers of then."""
+        starts, ends = token_edges(text, granularity)
+        if self.design.get("tokeniser") != "t5-1":
+            return starts, ends
+        earlier_starts, earlier_ends = first_token_edges(text)
+        return starts | earlier_starts, ends | earlier_ends
 
     def rows(self, file, check):
         """The rows of a CSV, counted, and found to be of the study that manifest.json froze."""
@@ -444,14 +498,20 @@ def check_examples(export, check):
         task = row["task"]
         if task in export.cards:
             shown = question_to_highlight(export.cards[task], row["question"])
-            check.texts(row, question_selectable=shown)
+            kind = export.cards[task].get("granularity", "word")
+            kind = "" if task in export.label_tasks else kind
+            check.texts(row, question_selectable=shown, granularity=kind)
         rule = export.rules.setdefault(task, row["gold_rule"])
         if row["gold_rule"] != rule or rule not in ("set", "any_of"):
             check.wrong(row, "gold_rule", rule)
         # The labels of a task stand nowhere in its texts: they are chosen, not highlighted.
         best = 1.0
         if task not in export.label_tasks:
-            best = reachable([*segments, row["question_selectable"]], gold, rule)
+            texts = [*segments, row["question_selectable"]]
+            if row["granularity"] not in TOKENS:
+                check.wrong(row, "granularity", "word or char")
+                continue
+            best = reachable(texts, gold, rule, row["granularity"])
         check.numbers(row, reachable=best)
         step, place = check_file(export, check, row)
         example = Example(
@@ -461,6 +521,7 @@ def check_examples(export, check):
             question=row["question_selectable"],
             words=sum(len(text.split()) for text in [*segments, row["question"]]),
             reachable=real(row["reachable"]),
+            granularity=row["granularity"],
         )
         export.examples[task, step, *place, row["example"]] = example
         found = integer(row["position"])
@@ -612,7 +673,7 @@ def check_spans(export, check):
             check.out_of_order("spans.csv", rows[0].number)
             continue
         annotator.has_spans[index] = True
-        texts = slices(check, rows, example)
+        texts = slices(check, rows, example, export.edges)
         if hash(tuple(texts)) != annotator.said[index]:
             answer = f"the answer in answers.csv, row {annotator.rows[index]}"
             check.differs("spans.csv", rows[0].number, "text", texts, answer)
@@ -624,7 +685,7 @@ def check_spans(export, check):
                     check.differs("answers.csv", row, "answer", "texts", "their rows in spans.csv")
 
 
-def slices(check, rows, example):
+def slices(check, rows, example, edges):
     """The distinct texts of an answer's spans, each checked against its place in the example."""
     texts, ends = {}, defaultdict(int)
     for row in rows:
@@ -642,7 +703,7 @@ def slices(check, rows, example):
             continue
         if not start < end <= len(text) or text[start:end] != row["text"]:
             check.wrong(row, "text", text[start:end])
-        starts_of, ends_of = token_edges(text)
+        starts_of, ends_of = edges(text, example.granularity)
         if start not in starts_of:
             check.wrong(row, "start", "a boundary of a token")
         if end not in ends_of:

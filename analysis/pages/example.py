@@ -183,8 +183,9 @@ class ExamplePage:
     def _lane(self, answer: Answer) -> Lane:
         given, example = answer.as_given(), self.example
         comparison = compare(
-            given, example.gold, self.card.gold_rule, example.context, self._selectable
-        )
+            given, example.gold, self.card.gold_rule, example.context, self._selectable,
+            self.card.granularity,
+        )  # fmt: skip
         parts = [
             Part(mark.verdict, mark.text, self._begins[mark.segment] + mark.start, len(mark.text))
             for mark in comparison.marks
@@ -222,7 +223,9 @@ class ExamplePage:
         return [
             Part("right", place.text, self._begins[place.segment] + place.start, len(place.text))
             for text in self.golds
-            for place in places_of(text, self.example.context, self._selectable)
+            for place in places_of(
+                text, self.example.context, self._selectable, self.card.granularity
+            )
         ]
 
     @property
@@ -231,7 +234,8 @@ class ExamplePage:
         if self.card.labels:
             return []
         context, question = self.example.context, self._selectable
-        return [text for text in self.golds if not is_reachable(text, context, question)]
+        tokens = self.card.granularity
+        return [text for text in self.golds if not is_reachable(text, context, question, tokens)]
 
     @cached_property
     def layered(self) -> list[Layer]:

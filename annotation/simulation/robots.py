@@ -23,6 +23,7 @@ from annotation.study import gates
 from tasks import spans
 from tasks.cards import Card
 from tasks.models import Example, Split
+from tasks.tokens import tokens
 
 PATIENCE = 60  # seconds for one reply of a server
 POLICIES = ("gold", "empty", "majority", "random", "noisy:P")
@@ -166,7 +167,7 @@ def gold(known: Known, rng: random.Random) -> Choice:
     chosen: list[spans.Span] = []
     wanted = known.gold[:1] if known.card.gold_rule == "any_of" else known.gold
     for text in dict.fromkeys(wanted):
-        places = spans.occurrences(text, known.segments, known.question)
+        places = spans.occurrences(text, known.segments, known.question, known.card.granularity)
         free = [place for place in places if not any(map(place.overlaps, chosen))]
         chosen += free[:1]
     return _allowed(chosen, known), ""
@@ -211,7 +212,7 @@ def mistaken(known: Known, rng: random.Random) -> Choice:
 def _slipped(span: spans.Span, known: Known, rng: random.Random) -> spans.Span:
     """The span with one of its ends moved by one token."""
     text = known.text_of(span)
-    cut = spans.tokens(text)
+    cut = tokens(text, known.card.granularity)
     first = next(i for i, (start, _end) in enumerate(cut) if start == span.start)
     last = next(i for i, (_start, end) in enumerate(cut) if end == span.end)
     moves = [(first - 1, last), (first, last + 1)]
@@ -228,7 +229,7 @@ def _slipped(span: spans.Span, known: Known, rng: random.Random) -> spans.Span:
 def _random_span(known: Known, rng: random.Random) -> spans.Span:
     segment = rng.randrange(len(known.segments))
     text = known.segments[segment]
-    cut = spans.tokens(text)
+    cut = tokens(text, known.card.granularity)
     first = rng.randrange(len(cut))
     last = min(len(cut) - 1, first + rng.choice([0, 0, 1, 2]))
     start, end = cut[first][0], cut[last][1]
@@ -239,7 +240,7 @@ def _allowed(chosen: list[spans.Span], known: Known) -> list[spans.Span]:
     """Something must be highlighted where "no answer" is impossible: then the first word."""
     if chosen or known.card.no_answer:
         return chosen
-    start, end = spans.tokens(known.segments[0])[0]
+    start, end = tokens(known.segments[0], known.card.granularity)[0]
     return [spans.Span(0, start, end, known.segments[0][start:end])]
 
 

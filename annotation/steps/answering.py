@@ -19,6 +19,7 @@ from tasks.cards import Card
 from tasks.clock import database_now
 from tasks.metrics import score
 from tasks.models import Example
+from tasks.tokens import TOKENISER
 
 
 class Conflict(Exception):
@@ -53,15 +54,19 @@ def read_answer(example: Example, card: Card, fields: Mapping[str, str]) -> span
     if card.answered_by == "label":
         return spans.read_label(fields.get("label", ""), [label.name for label in card.labels])
     question = card.selectable_question(example.question)
-    limits: dict[str, Any] = {"max_spans": card.max_spans, "no_answer_possible": card.no_answer}
+    rules: dict[str, Any] = {
+        "max_spans": card.max_spans,
+        "no_answer_possible": card.no_answer,
+        "granularity": card.granularity,
+    }
     if fields.get("answer"):
-        return spans.read_spans(fields["answer"], example.context, question, **limits)
+        return spans.read_spans(fields["answer"], example.context, question, **rules)
     return spans.read_typed(
         fields.get("typed", ""),
         example.context,
         question,
         no_answer=fields.get("no_answer") == "1",
-        **limits,
+        **rules,
     )
 
 
@@ -117,7 +122,7 @@ def store(turn: Turn, given: spans.GivenAnswer, gold_rule: str, idle_cutoff: tim
         no_answer=given.no_answer,
         label=given.label,
         s1=result.s1,
-        tokeniser=spans.TOKENISER,
+        tokeniser=TOKENISER,
         active_seconds=active.total_seconds(),
         submitted_at=now,
     )

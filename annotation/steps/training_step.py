@@ -124,6 +124,7 @@ def reveal(turn: Turn) -> Comparison:
         card.gold_rule,
         example.context,
         card.selectable_question(example.question),
+        card.granularity,
     )
 
 

@@ -11,7 +11,7 @@ from annotation.money import ledger
 from annotation.study.gates import OTHERS_NEEDED
 from tasks.metrics import recipe
 from tasks.models import Example, Split, Task
-from tasks.spans import TOKENISER
+from tasks.tokens import TOKENISER
 
 
 def build_manifest(study: Study) -> dict[str, Any]:

@@ -175,4 +175,3 @@ def test_a_tap_after_a_long_press_counts_as_ever(phone, put):
     for _ in range(2):
         phone.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
     assert one.chips == ["York"]
-

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tasks.comparison import compare
-from tasks.spans import GivenAnswer, occurrences, read_typed, tokens
+from tasks.spans import GivenAnswer, occurrences, read_typed
+from tasks.tokens import tokens
 
 TEXT = "Ann Lee met Bo in Rio, and Bo left Rio for New York."
 NOTHING = GivenAnswer((), "", True)
@@ -96,6 +97,13 @@ def test_the_pieces_always_add_up_to_the_text(text, data):
     spans = tuple(occurrences(chosen, [text])[:1])
     result = compare(GivenAnswer(spans, "", not spans), [gold], "set", [text])
     assert "".join(piece.text for piece in result.pieces(0, text)) == text
+
+
+def test_missed_texts_are_in_the_order_of_the_text():
+    text = "Mountain, New England and West South Central, they say; nowhere else."
+    gold = ["West South Central", "El Dorado", "New England", "Mountain"]
+    result = compare(GivenAnswer((), "", True), gold, "set", [text])
+    assert result.missed == ["Mountain", "New England", "West South Central", "El Dorado"]
 
 
 def test_a_gold_text_of_the_question_is_marked_there_where_it_can_be_highlighted():

@@ -8,7 +8,8 @@ from tasks.comparison import compare
 from tasks.findings import Finding, findings
 from tasks.formats import read_records
 from tasks.importing import read_clues
-from tasks.spans import GivenAnswer, occurrences, read_typed, tokens
+from tasks.spans import GivenAnswer, occurrences, read_typed
+from tasks.tokens import tokens
 
 TEXT = "Ann Lee met Bo in Rio, and Bo left Rio for New York."
 NOTHING = GivenAnswer((), "", True)

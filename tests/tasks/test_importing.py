@@ -292,6 +292,7 @@ BAD_CARDS = {
     "wrong gold rule": (card_text(gold_rule="best"), "key gold_rule"),
     "empty title": (card_text(title=" "), "key title"),
     "no segments": (card_text(segments=[]), "key segments"),
+    "unknown granularity": (card_text(granularity="syllable"), "expected one of word, char"),
     "max_spans is a boolean": (card_text(max_spans=True), "key max_spans"),
     "bad name": (card_text(name="a/b"), "key name"),
 }
@@ -305,6 +306,30 @@ def test_a_bad_card_is_refused_by_its_key(tmp_path, db, case):
     assert "task.toml" in str(refused.value)
     assert sentence in str(refused.value)
     assert not Task.objects.exists()
+
+
+UNSPACED = line(context="東京都庁で小池百合子知事が記者会見を開いた。", answer=["小池百合子"])
+
+
+def test_a_text_without_spaces_needs_a_card_that_says_so(tmp_path, db):
+    """By words nobody could highlight the name; the error names the line and the cure."""
+    folder = folder_of(tmp_path, line() + UNSPACED.replace('"1"', '"2"'))
+    with pytest.raises(CommandError) as refused:
+        call_command("import_task", str(folder))
+    assert "toy_test.jsonl, line 2, field context" in str(refused.value)
+    assert 'granularity = "char"' in str(refused.value)
+    assert not Task.objects.exists()
+    (folder / "task.toml").write_text(card_text(granularity="char"))
+    call_command("import_task", str(folder))
+    task = Task.objects.get()
+    assert task.card.granularity == "char"
+    assert task.report["unreachable"] == []
+    assert task.report["ceiling"] == 100
+
+
+def test_a_card_that_says_word_is_the_card_that_says_nothing():
+    told = parse_card(factories.card_data(granularity="word"), "task.toml")
+    assert told.as_dict() == parse_card(factories.card_data(), "task.toml").as_dict()
 
 
 @pytest.mark.parametrize("name", ["x" * 101, "two\nlines"])

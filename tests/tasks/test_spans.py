@@ -1,4 +1,4 @@
-"""Tokens, payloads and typed answers; the server believes offsets of its own tokens alone."""
+"""Payloads and typed answers; the server believes offsets of its own tokens alone."""
 
 import json
 
@@ -11,42 +11,16 @@ from tasks.spans import (
     AnswerError,
     GivenAnswer,
     Span,
+    ceiling,
     is_reachable,
-    on_boundaries,
     read_label,
     read_spans,
     read_typed,
-    tokens,
 )
+from tasks.tokens import tokens
 
 # Emoji, a decomposed accent, a double blank, CRLF, markup, right to left.
 ODD = "😀 Lago  e\u0301\r\n(x_1) <b>&amp; שלום"
-
-
-def words(text: str) -> list[str]:
-    return [text[start:end] for start, end in tokens(text)]
-
-
-def test_tokens_are_runs_of_letters_digits_and_marks_and_single_signs():
-    assert words(ODD) == [
-        "😀", "Lago", "e\u0301", "(", "x_1", ")", "<", "b", ">", "&", "amp", ";", "שלום",
-    ]  # fmt: skip
-    assert tokens(ODD)[1] == (2, 6)
-    assert words("Mar-a-Lago's U.S.") == [
-        "Mar", "-", "a", "-", "Lago", "'", "s", "U", ".", "S", ".",
-    ]  # fmt: skip
-    assert words("কপিল") == ["কপিল"]
-    assert words("a\u00adb\u200bc\ufeff\u0085 ") == ["a", "b", "c"]
-
-
-@given(st.text())
-def test_tokens_never_overlap_and_leave_only_separators_out(text):
-    last = 0
-    for start, end in tokens(text):
-        assert last <= start < end
-        last = end
-    kept = {i for start, end in tokens(text) for i in range(start, end)}
-    assert not any(c.isalnum() for i, c in enumerate(text) if i not in kept)
 
 
 UNREACHABLE = {
@@ -194,6 +168,38 @@ def test_a_label_must_be_one_of_the_tasks():
             read_label(label, ["yes", "no"])
 
 
-def test_boundaries_are_those_of_tokens():
-    assert on_boundaries("ab cd", 0, 5)
-    assert not on_boundaries("ab cd", 1, 5)
+FAMILY, FLAG, HEART = (
+    "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "\U0001f1e9\U0001f1ea",
+    "❤\ufe0f",
+)
+
+
+def test_a_part_of_a_sign_can_neither_be_highlighted_nor_typed():
+    text = f"So {FAMILY} {FLAG}{HEART}"
+    assert read_spans(payload(span(3, 8)), [text]).texts == [FAMILY]
+    for start, end in ((3, 4), (5, 8), (9, 10), (10, 11), (11, 12)):
+        with pytest.raises(AnswerError) as refused:
+            read_spans(payload(span(start, end)), [text])
+        assert refused.value.code == "not_on_words"
+    assert read_typed(f"{FAMILY}\n{HEART}", [text]).texts == [FAMILY, HEART]
+    with pytest.raises(AnswerError, match="only a part of"):
+        read_typed("\U0001f468", [text])
+
+
+ASIAN = "東京都庁で小池百合子知事が会見した。"
+
+
+def test_by_characters_any_stretch_can_be_highlighted_and_typed():
+    name = span(5, 10)
+    assert read_spans(payload(name), [ASIAN], granularity="char").texts == ["小池百合子"]
+    assert read_typed("小池百合子", [ASIAN], granularity="char").spans == (
+        Span(0, 5, 10, "小池百合子"),
+    )
+    with pytest.raises(AnswerError, match="whole words"):
+        read_spans(payload(name), [ASIAN])
+    assert is_reachable("小池", [ASIAN], granularity="char")
+    assert not is_reachable("小池", [ASIAN])
+    assert ceiling(["小池", "東京"], [ASIAN], "set", granularity="char") == 1
+    # The mark above belongs to the letter: นำ is no part of น้ำ.
+    assert not is_reachable("น", ["น้ำ"], granularity="char")

@@ -185,7 +185,9 @@ def _row(annotator: Participation, turn: Turn) -> dict:
         return {"turn": turn, "question": card.wording(example.question)}
     given = turn.given.as_given()
     question = card.selectable_question(example.question)
-    comparison = compare(given, example.gold, card.gold_rule, example.context, question)
+    comparison = compare(
+        given, example.gold, card.gold_rule, example.context, question, card.granularity
+    )
     return {
         "turn": turn,
         "reveal": reveal_page(card, example, given, comparison),

@@ -98,5 +98,7 @@ def _reveal(page: TurnPage, request: ResearcherRequest) -> Reveal | None:
     if page.step != Step.TRAINING:
         return None
     question = card.selectable_question(example.question)
-    comparison = compare(answer, example.gold, card.gold_rule, example.context, question)
+    comparison = compare(
+        answer, example.gold, card.gold_rule, example.context, question, card.granularity
+    )
     return reveal_page(card, example, answer, comparison)

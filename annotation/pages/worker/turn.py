@@ -19,18 +19,19 @@ from tasks.cards import Card, Help
 from tasks.comparison import Comparison, Piece
 from tasks.findings import Finding, findings
 from tasks.models import Example
-from tasks.spans import QUESTION, GivenAnswer, tokens
+from tasks.spans import QUESTION, GivenAnswer
+from tasks.tokens import tokens
 
 
 @lru_cache(maxsize=2048)
-def token_markup(text: str) -> SafeString:
+def token_markup(text: str, granularity: str) -> SafeString:
     """The text as one line of token elements with code-point offsets; gaps are elements too.
 
     Every piece of the text is escaped here; nothing else is ever marked safe.
     """
     parts = []
     end_of_last = 0
-    for start, end in tokens(text):
+    for start, end in tokens(text, granularity):
         if start > end_of_last:
             parts.append(f"<span data-gap>{escape(text[end_of_last:start])}</span>")
         parts.append(
@@ -50,10 +51,11 @@ class Segment:
     index: int
     name: str
     text: str
+    granularity: str
 
     @property
     def markup(self) -> SafeString:
-        return token_markup(self.text)
+        return token_markup(self.text, self.granularity)
 
 
 @dataclass(frozen=True)
@@ -205,13 +207,15 @@ class TurnPage:
 
     @property
     def question_markup(self) -> SafeString | str:
-        return token_markup(self.question) if self.card.question_selectable else ""
+        card = self.card
+        return token_markup(self.question, card.granularity) if card.question_selectable else ""
 
     @property
     def segments(self) -> list[Segment]:
-        names = self.card.segments
+        names, granularity = self.card.segments, self.card.granularity
         return [
-            Segment(index, names[index], text) for index, text in enumerate(self.example.context)
+            Segment(index, names[index], text, granularity)
+            for index, text in enumerate(self.example.context)
         ]
 
     @property

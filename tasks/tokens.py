@@ -1,0 +1,127 @@
+"""Tokens: where an answer may begin and end in a text (docs/highlighter.md#tokens).
+
+A card says of what kind its tokens are. `word`: runs of letters, digits and marks; anything else
+alone. `char`: every character alone, for texts without spaces between words. A character is what a
+reader takes for one (a grapheme cluster): a flag, a family or a letter with its marks is never cut.
+
+The rules are our own and short, so that verify.py can apply them with nothing but Python.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
+
+TOKENISER = "t5-2"
+WORD, CHAR = "word", "char"
+GRANULARITIES = (WORD, CHAR)
+
+# Each character of a text becomes one letter of these classes; the patterns below read the letters.
+#   w letter, digit or "_"    m mark, belongs to what it follows    i mark that joins two letters
+#   l, v, t parts of a Korean syllable                              n, z joiners without width
+#   o any other sign          k colour of skin    r half of a flag  s blank or invisible
+_SPECIAL = {
+    **dict.fromkeys((*range(0xE0020, 0xE0080), 0x0E33, 0x0EB3, 0xFF9E, 0xFF9F), "m"),
+    **dict.fromkeys(map(ord, "\u094d\u09cd\u0acd\u0b4d\u0c4d\u0d4d\u1039\u17d2\u1a60"), "i"),
+    **dict.fromkeys((*range(0x1100, 0x1160), *range(0xA960, 0xA97D)), "l"),
+    **dict.fromkeys((*range(0x1160, 0x11A8), *range(0xD7B0, 0xD7C7)), "v"),
+    **dict.fromkeys((*range(0x11A8, 0x1200), *range(0xD7CB, 0xD7FC)), "t"),
+    **dict.fromkeys(range(0x1F1E6, 0x1F200), "r"),
+    **dict.fromkeys(range(0x1F3FB, 0x1F400), "k"),
+    0x200C: "n",
+    0x200D: "z",
+}
+# A flag, or a sign with what belongs to it, and further signs that a joiner ties to it.
+_SIGN = "(?:rr|[okr])[mik]*(?:z[ok][mik]*)*"
+_PATTERNS = {
+    WORD: re.compile(f"[wmilvt](?:[nz]*[wmilvt])*|{_SIGN}"),
+    CHAR: re.compile(f"(?:l+[vt]*|[wvt][vt]*)(?:i[nz]*w|[mi])*|[mi]+|{_SIGN}"),
+}
+
+
+@lru_cache(maxsize=4096)
+def _class(code: int) -> str:
+    if code in _SPECIAL:
+        return _SPECIAL[code]
+    character = chr(code)
+    category = unicodedata.category(character)
+    # Not \w: Python's leaves combining marks out, and so would cut words of many scripts in two.
+    if category[0] in "LN" or character == "_":
+        return "w"
+    if category[0] == "M":
+        return "m"
+    return "s" if character.isspace() or category in ("Cf", "Cc") else "o"
+
+
+class _Classes:
+    """What str.translate looks a character up in."""
+
+    def __getitem__(self, code: int) -> str:
+        return _class(code)
+
+
+def _cut(text: str, granularity: str) -> Iterator[tuple[int, int]]:
+    found = _PATTERNS[granularity].finditer(text.translate(_Classes()))
+    return (match.span() for match in found)
+
+
+@lru_cache(maxsize=2048)
+def tokens(text: str, granularity: str = WORD) -> tuple[tuple[int, int], ...]:
+    """Cut a text into tokens: start and end of each, in order.
+
+    Blanks and invisible signs separate tokens and belong to none.
+    """
+    return tuple(_cut(text, granularity))
+
+
+def on_boundaries(text: str, start: int, end: int, granularity: str = WORD) -> bool:
+    """Does a token start at `start`, and one end at `end`?"""
+    if not 0 <= start < end <= len(text):
+        return False
+    return _is_edge(text, start, granularity, 0) and _is_edge(text, end, granularity, 1)
+
+
+def _is_edge(text: str, index: int, granularity: str, side: int) -> bool:
+    """Does a token start (side 0) or end (side 1) there?
+
+    No token holds a blank, so that mostly the few characters between two blanks need to be cut.
+    """
+    first = text.rfind(" ", max(0, index - _NEAR), index) + 1
+    last = text.find(" ", index, index + _NEAR)
+    if (first == 0 and index > _NEAR) or (last < 0 and index + _NEAR < len(text)):
+        return index in _edges(text, granularity)[side]
+    stretch = text[first : last if last >= 0 else len(text)]
+    return any(bounds[side] == index - first for bounds in _cut(stretch, granularity))
+
+
+_NEAR = 64  # characters
+
+
+@lru_cache(maxsize=8)  # such texts may be long
+def _edges(text: str, granularity: str) -> tuple[frozenset[int], frozenset[int]]:
+    cut = list(_cut(text, granularity))
+    return frozenset(start for start, _end in cut), frozenset(end for _start, end in cut)
+
+
+def is_separator(character: str) -> bool:
+    """Does it belong to no token, wherever it stands?"""
+    return _class(ord(character)) in "snz"
+
+
+# --- Texts without spaces ----------------------------------------------------------------------
+
+# Han, Japanese kana, Thai, Lao, Khmer, Myanmar: words stand side by side.
+_UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u2fdf\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\ua9e0-\ua9ff\uaa60-\uaa7f\uf900-\ufaff\uff66-\uff9f"
+    "\U00020000-\U0003ffff]+"
+)
+_LONG = 6  # characters in a run, on average; cut into words, such texts have two to five
+
+
+def has_no_spaces(text: str) -> bool:
+    """Is it written, for the most part, in a script without spaces, and not cut into words?"""
+    runs = [sum(1 for _ in _cut(run, CHAR)) for run in _UNSPACED.findall(text)]
+    if not runs or sum(runs) < _LONG * len(runs) or sum(runs) < 2 * _LONG:
+        return False
+    return 2 * sum(runs) > sum(1 for character in text if character.isalnum())
