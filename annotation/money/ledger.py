@@ -68,13 +68,23 @@ def cap(study: Study) -> int | None:
 
 def promise(study: Study) -> str:
     """What is paid, in words for workers: the rate, the cap, and what completing earns at least."""
-    words, most = f"{study.hourly_rate} {study.currency} per hour", cap(study)
-    if study.hourly_rate and study.max_paid_hours is not None and most is not None:
-        words += f", for at most {study.max_paid_hours.normalize():f} hours"
-        words += f" ({in_currency(most)} {study.currency}) per task"
+    if not study.is_paid:
+        return "none: you take part as a volunteer"
+    promises, most = [], cap(study)
+    if study.hourly_rate:
+        promises.append(f"{study.hourly_rate} {study.currency} per hour")
+        if study.max_paid_hours is not None and most is not None:
+            promises[0] += (
+                f", for at most {study.max_paid_hours.normalize():f} hours"
+                f" ({in_currency(most)} {study.currency}) per task"
+            )
     if study.base_reward:
-        words += f"; at least {study.base_reward} {study.currency} for completing a task"
-    return words
+        promises.append(f"at least {study.base_reward} {study.currency} for completing a task")
+    if study.minimum_pay:
+        promises.append(
+            f"at least {study.minimum_pay} {study.currency} once you have seen an example"
+        )
+    return "; ".join(promises)
 
 
 def active_time(participation: Participation) -> timedelta:

@@ -116,6 +116,21 @@ def test_workers_are_told_the_cap_before_they_start(client, study):
     assert "12.00 USD per hour, for at most 0.5 hours (6.00 USD) per task" in page
 
 
+@pytest.mark.parametrize(
+    ("promise", "words"),
+    [
+        ({"hourly_rate": 0}, "none: you take part as a volunteer"),
+        ({"hourly_rate": 0, "base_reward": 3}, "at least 3.00 USD for completing a task"),
+        ({"hourly_rate": 0, "minimum_pay": 1}, "at least 1.00 USD once you have seen an example"),
+    ],
+)
+def test_the_landing_page_never_promises_nothing_per_hour(client, researcher, task, promise, words):
+    study = factories.make_study(researcher, task, **promise)
+    page = client.get(reverse("landing", args=[study.link_code])).content.decode()
+    assert words in page
+    assert "0.00 USD per hour" not in page
+
+
 def test_the_preregistration_tells_the_limits(ada, study):
     page = ada.get(reverse("preregistration", args=[study.name])).content.decode()
     assert "Earnings per participation are capped at 6.00 USD" in page
