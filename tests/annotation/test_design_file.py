@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.conf import settings
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
@@ -68,6 +69,13 @@ def create(researcher, task, tmp_path):
 
 def test_every_field_of_the_form_has_a_key():
     assert {*design_file.FIELDS.values(), "tasks"} == set(design.FORM_FIELDS)
+
+
+def test_the_example_in_the_documents_is_taken(create):
+    page = (settings.BASE_DIR / "docs/researchers/designs.md").read_text()
+    (example,) = [block for block in page.split("```") if "[qualification]" in block]
+    create(example.replace("SST-2", "toy-places").replace("[0, 10]", "[0, 2]"))
+    assert Study.objects.get().qualification == "minimum"
 
 
 def test_what_the_file_says_is_what_the_manifest_freezes(create):
@@ -151,7 +159,7 @@ def test_what_is_no_toml_is_said_so(create, text):
 
 
 def test_without_a_name_or_shots_it_says_what_is_missing(create):
-    with pytest.raises(CommandError, match="Say NAME, or write name"):
+    with pytest.raises(CommandError, match="Give NAME, or write name"):
         create("shots = [2]")
-    with pytest.raises(CommandError, match="Say --shots, or write shots"):
+    with pytest.raises(CommandError, match="Give --shots, or write shots"):
         create('name = "pilot"')

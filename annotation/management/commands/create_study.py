@@ -41,7 +41,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         orders = Study.Order.values
-        parser.add_argument("name", nargs="?", help="small letters, digits, hyphens")
+        parser.add_argument("name", nargs="?", help="lower-case letters, digits and hyphens")
         parser.add_argument(
             "--design",
             type=Path,
@@ -76,7 +76,7 @@ class Command(BaseCommand):
         names = options["tasks"] or (read.tasks if read else [])
         for field, flag in (("name", "NAME"), ("shots", "--shots")):
             if field not in fields:
-                raise CommandError(f"Say {flag}, or write {field} in a file for --design.")
+                raise CommandError(f"Give {flag}, or write {field} in a file for --design.")
         study = Study(owner=self._owner(options["owner"]), **{"title": fields["name"], **fields})
         tasks = [self._task(name) for name in names]
         self._save(study, tasks, read)
