@@ -5,7 +5,7 @@
  * movement moves its end.
  */
 
-import { endOfLine, onNextLine, spanAt, typeAhead } from "./spans.js";
+import { endOfLine, onNextLine, spanAt, textsFrom, typeAhead } from "./spans.js";
 
 const TYPING_PAUSE = 700; // ms after which typing ahead starts again
 
@@ -46,8 +46,8 @@ export function listenToKeys(answer, on) {
         // AltGr, which types punctuation on many keyboards, may look like Ctrl+Alt.
         const command = (whole || event.altKey) && !event.getModifierState("AltGraph");
         if ([...event.key].length !== 1 || event.key === " " || command) return -1;
-        const texts = pieces.filter(({ token }) => token >= 0).map(({ text }) => text);
-        const found = typeAhead(texts, from, typeOn(event.key));
+        const wanted = typeOn(event.key);
+        const found = typeAhead(textsFrom(pieces, [...wanted].length), from, wanted);
         return found < 0 ? from : found;
       }
     }

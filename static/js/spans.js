@@ -131,7 +131,25 @@ export function fromPayload(draft, boxes) {
 }
 
 /**
- * Where typing jumps to: the next token that starts with the typed letters, or -1.
+ * The text from each token on, as far as that many characters: where tokens are single characters,
+ * what is typed goes over several of them.
+ */
+export function textsFrom(pieces, length) {
+  const texts = [];
+  pieces.forEach(({ token }, place) => {
+    if (token < 0) return;
+    let text = "";
+    for (let i = place; i < pieces.length && [...text].length < length; i += 1) {
+      text += pieces[i].text;
+    }
+    texts.push(text);
+  });
+  return texts;
+}
+
+/**
+ * Where typing jumps to: the next token whose text (see textsFrom) starts with the typed letters,
+ * or -1.
  * A single letter (also repeated) looks on from the next token, more letters from this one. Case is
  * ignored; accents too when nothing else fits.
  */

@@ -212,6 +212,18 @@ test("typing ahead finds the next word, and goes round", () => {
   assert.equal(pure.typeAhead(texts, 0, "\u0301"), -1);
 });
 
+test("typing ahead goes over tokens that touch, as characters do", () => {
+  const pieces = [..."ไปสยาม และสมชายมา"].map((text) => ({ text, token: text === " " ? -1 : 0 }));
+  const jump = (typed) => pure.typeAhead(pure.textsFrom(pieces, [...typed].length), 0, typed);
+  assert.equal(jump("ส"), 2);
+  assert.equal(jump("สม"), 9);
+  assert.equal(jump("มา"), 14);
+  assert.equal(jump("ไปส"), 0);
+  assert.equal(jump("มส"), -1);
+  const u = box("The U.S. and UN");
+  assert.equal(pure.typeAhead(pure.textsFrom(u.pieces, 3), 0, "u.s"), at(u, "U"));
+});
+
 /** Two lines of three words each, 10 px wide with 10 px between; the second is 30 px lower. */
 const rects = [0, 1].flatMap((line) =>
   [0, 1, 2].map((n) => ({
