@@ -9,6 +9,11 @@ from functools import lru_cache
 from annotation.models import Participation, Scenario
 from tasks import frozen as tasks_frozen
 
+# Of the frozen design: what pages and steps ask of a scenario at every turn.
+FROM_STUDY = (
+    "shows_help_examples", "auto_advance", "promise", "estimated_minutes", "idle_cutoff",
+)  # fmt: skip
+
 
 def scenario_of(participation: Participation) -> Scenario:
     """The scenario of that participation with its task, as a copy of its own.
@@ -22,7 +27,8 @@ def scenario_of(participation: Participation) -> Scenario:
 def _scenario(pk: int) -> Scenario:
     scenario = Scenario.objects.select_related("task", "study").get(pk=pk)
     # What it takes from the study is worked out now; then the study is let go, as it does change.
-    scenario.shows_help_examples, scenario.idle_cutoff, scenario.promise, scenario.estimated_minutes  # noqa: B018
+    for name in FROM_STUDY:
+        getattr(scenario, name)
     del scenario._state.fields_cache["study"]
     return scenario
 

@@ -97,6 +97,11 @@ def _steps(record: StudyRecord) -> str:
 def _gates(record: StudyRecord) -> str:
     manifest = record.manifest
     sentences = []
+    if manifest.get("auto_advance"):
+        sentences.append(
+            "In the annotation step of label tasks, an answer was submitted as soon as a label was"
+            " chosen."
+        )
     if manifest.get("computer_only"):
         sentences.append("Participation required a desktop or laptop computer.")
     questions = gates.parse(manifest["comprehension_questions"])

@@ -217,6 +217,11 @@ def _procedure(manifest: Manifest) -> list:
             f"At zero shots, annotators are given the task description and the"
             f" instructions{helped}."
         )
+    if manifest.get("auto_advance"):
+        items.append(
+            "In the annotation step of label tasks, an answer is submitted as soon as a label is"
+            " chosen."
+        )
     if manifest.get("computer_only"):
         items.append("Participation requires a desktop or laptop computer.")
     if manifest.get("exit_questionnaire"):

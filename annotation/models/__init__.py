@@ -10,6 +10,7 @@ from annotation.models.answers import (
     Activity,
     Answer,
     AnswerSpan,
+    Draft,
     Reading,
     Turn,
 )
@@ -60,6 +61,7 @@ __all__ = [
     "ConsentText",
     "Decision",
     "DeclinedOffer",
+    "Draft",
     "ExitAnswers",
     "Exposure",
     "KeyCheck",

@@ -125,6 +125,20 @@ class Reading(models.Model):
         return f"reading of turn {self.turn_id}"
 
 
+class Draft(models.Model):
+    """An unsent answer to the question of a turn, as its page keeps it: the last write wins.
+
+    Unlike an answer it may change. It is erased with the answer or the turn, and never exported.
+    """
+
+    turn = models.OneToOneField(Turn, on_delete=models.CASCADE, primary_key=True)
+    content = models.TextField()  # JSON in ASCII
+    saved_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"draft for turn {self.turn_id}"
+
+
 class Answer(models.Model):
     """What was submitted for a turn: spans, a label, or the explicit "no answer". Insert-only.
 

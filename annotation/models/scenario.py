@@ -43,6 +43,11 @@ class Scenario(models.Model):
         return self.shots > 0 or self.study.help_examples_at_zero_shots
 
     @cached_property
+    def auto_advance(self) -> bool:
+        """Is a label of the annotation step submitted as soon as it is chosen?"""
+        return self.study.auto_advance
+
+    @cached_property
     def promise(self) -> tuple[Decimal, str, Decimal | None]:
         """The hourly rate, its currency, and how many hours are paid at most, if that is said."""
         return self.study.hourly_rate, self.study.currency, self.study.max_paid_hours

@@ -271,6 +271,11 @@ class Study(models.Model):
         help_text="Taken from the task's file of attention checks; excluded from S1.",
     )
     exit_questionnaire = models.BooleanField("ask a few questions at the end", default=False)
+    auto_advance = models.BooleanField(
+        "submit a label as soon as it is chosen, in the annotation step",
+        default=False,
+        help_text="Label tasks only. Faster, but a slip is final.",
+    )
     computer_only = models.BooleanField("for computers only, not for phones", default=False)
     seed = models.PositiveIntegerField(
         default=new_seed, help_text="Determines the order of examples and ties between scenarios."

@@ -22,6 +22,7 @@ class LabelAnswer extends HTMLElement {
     }
     this.addEventListener("change", () => this.keep(), { signal });
     this.addEventListener("keydown", (event) => this.press(event), { signal });
+    this.addEventListener("click", (event) => this.click(event), { signal });
     form.addEventListener("submit", (event) => this.check(event), { signal, capture: true });
     this.dataset.ready = "";
   }
@@ -49,6 +50,20 @@ class LabelAnswer extends HTMLElement {
     radio.checked = true;
     radio.focus();
     this.keep();
+    if (!event.repeat) this.advance();
+  }
+
+  /** One press of a pointer chooses; arrow keys and the second half of a double click do not. */
+  click(event) {
+    if (event.detail !== 1 || !event.target.closest("label")) return;
+    setTimeout(() => this.advance());
+  }
+
+  /** Where the study says so, a choice is the answer. */
+  advance() {
+    if (!("advance" in this.dataset) || !this.chosen || !this.isConnected) return;
+    const form = this.closest("form");
+    form.requestSubmit(form.querySelector("[data-submit]"));
   }
 
   check(event) {

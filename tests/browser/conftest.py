@@ -125,7 +125,7 @@ def open_browser(live, server, chromium) -> Iterator[Callable[..., Page]]:
     yield make
     for watched in opened:
         # A page that is left says so to the server, which must not outlive this test's rows.
-        watched.context.route(re.compile(r"/ping/$"), lambda route: route.abort())
+        watched.context.route(re.compile(r"/(ping|draft)/$"), lambda route: route.abort())
         watched.context.remove_listener("console", watched.hear)
         for page in watched.context.pages:
             page.goto("about:blank")

@@ -13,7 +13,14 @@ from annotation.pages.worker.turn import TurnPage, paragraphs, reveal_page
 from annotation.pages.worker.way import Way
 from annotation.platforms.registry import exit_of
 from annotation.recruitment import refusals
-from annotation.steps import comprehension, qualification, siblings, training_review, training_step
+from annotation.steps import (
+    comprehension,
+    drafts,
+    qualification,
+    siblings,
+    training_review,
+    training_step,
+)
 from annotation.study.consent_text import as_html
 from annotation.wording import in_words
 
@@ -150,6 +157,7 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
         given, comparison = turn.answer.as_given(), training_step.reveal(turn)
         revealed = reveal_page(card, turn.example, given, comparison, siblings.other_kinds(turn))
     worked = turn.worked_until(timezone.now(), scenario.idle_cutoff)
+    draft, draft_age = drafts.of(turn) or ("", 0.0)
     rate, currency, max_hours = scenario.promise
     return TurnPage(
         card=card,
@@ -171,6 +179,10 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
         reveal=revealed,
         review=review,
         tally=training_step.tally(participation) if revealed or review else (),
+        advances=scenario.auto_advance and turn.step != Step.TRAINING and bool(card.labels),
+        draft_url=reverse("draft", args=[participation.token]),
+        draft=draft,
+        draft_age=draft_age,
         ahead=_ahead(participation, turn, worked),
         **shown,
     )

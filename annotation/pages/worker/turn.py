@@ -141,6 +141,12 @@ class TurnPage:
     reveal: Reveal | None = None
     # At the end of the training step: what went wrong most often.
     review: Sequence[Mistake] = ()
+    # In the annotation step: a label is submitted as soon as it is chosen.
+    advances: bool = False
+    # Where drafts are kept, and the one that is kept for this question with its age in seconds.
+    draft_url: str = ""
+    draft: str = ""
+    draft_age: float = 0.0
     # How far on the whole way: examples, time left, pay expected.
     ahead: Way | None = None
     # Of the last ten examples of the training step, this one included: right or not.

@@ -15,6 +15,7 @@ urlpatterns = [
     path("work/<str:token>/comprehend/", views.comprehend, name="comprehend"),
     path("work/<str:token>/wait/", views.wait, name="wait"),
     path("work/<str:token>/ping/", views.ping, name="ping"),
+    path("work/<str:token>/draft/", views.draft, name="draft"),
     path("work/<str:token>/questionnaire/", views.exit_questionnaire, name="questionnaire"),
     path("work/<str:token>/resume/", views.resume, name="resume"),
     path("work/<str:token>/withdraw/", views.withdraw, name="withdraw"),

@@ -33,6 +33,7 @@ from annotation.steps import (
     active_time,
     answering,
     comprehension,
+    drafts,
     qualification,
     training_step,
     withdrawal,
@@ -187,6 +188,19 @@ def ping(request: access.PageRequest, token: str) -> HttpResponse:
         active_time.ping(token, turn_of(request.POST), request.POST)
     except Participation.DoesNotExist:
         raise Http404 from None
+    return HttpResponse(status=204)
+
+
+@worker_page
+@require_POST
+def draft(request: access.PageRequest, token: str) -> HttpResponse:
+    """An unsent answer of the question on the page; nothing to say to it."""
+    try:
+        drafts.keep(token, turn_of(request.POST), request.POST)
+    except Participation.DoesNotExist:
+        raise Http404 from None
+    except AnswerError:
+        return HttpResponse(status=400)
     return HttpResponse(status=204)
 
 

@@ -1,0 +1,109 @@
+"""Drafts on the server: one answer, begun in one browser and finished in another."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from annotation.models import Answer, Draft, Turn
+from tests import factories
+from tests.browser.conftest import Desk
+
+TWO = "We went to Oslo and then to Rome."
+
+
+@pytest.fixture
+def desks(open_browser, put):
+    """The same seat in two browsers that share nothing: a laptop and another laptop."""
+
+    def make(*contexts, **options):
+        seat = put(*contexts, **options)
+        return Desk(open_browser(), seat), lambda: Desk(open_browser(), seat)
+
+    return make
+
+
+def keeps(one: Desk, act) -> None:
+    """Do that, and wait until the server has kept the draft."""
+    with one.page.expect_response(re.compile(r"/draft/$")) as reply:
+        act()
+    assert reply.value.status == 204
+
+
+def test_highlights_are_finished_on_another_device(desks):
+    laptop, another = desks(TWO, gold=["Oslo", "Rome"])
+    laptop.word("Oslo").dblclick()
+    keeps(laptop, laptop.word("Rome").dblclick)
+    tablet = another()
+    assert tablet.chips == ["Oslo", "Rome"]
+    expect(tablet.page.locator("[data-live]")).to_contain_text("restored")
+    tablet.reveal()
+    assert tablet.stored == ["Oslo", "Rome"]
+    assert not Draft.objects.exists()
+
+
+def test_the_newer_of_two_drafts_wins(desks):
+    laptop, another = desks(TWO, gold=["Oslo"])
+    keeps(laptop, laptop.word("Oslo").dblclick)
+    tablet = another()
+    keeps(tablet, tablet.word("Rome").dblclick)
+    laptop.reload()
+    assert laptop.chips == ["Oslo", "Rome"]
+    # What was changed here a moment ago is newer than what the server has.
+    laptop.page.route(re.compile(r"/draft/$"), lambda route: route.fulfill(status=204))
+    laptop.word("went").dblclick()
+    laptop.reload()
+    assert laptop.chips == ["went", "Oslo", "Rome"]
+
+
+def test_a_label_is_kept_too_and_a_closed_tab_tells_at_once(desks):
+    laptop, another = desks("It was good.", gold=["positive"], labels=factories.LABELS)
+    laptop.page.get_by_label("negative").check()
+    laptop.page.goto("about:blank")
+    turn = Turn.objects.get()
+    for _try in range(100):
+        if Draft.objects.filter(turn=turn).exists():
+            break
+        laptop.page.wait_for_timeout(50)
+    assert another().page.get_by_label("negative").is_checked()
+
+
+# A choice that is the answer ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def advancing(open_browser, researcher):
+    """A label task whose study submits a label as soon as it is chosen."""
+    task = factories.make_task(labels=factories.LABELS, shots=[2])
+    study = factories.make_study(
+        researcher, task, shots=[2], auto_advance=True, training_order="file_order"
+    )
+    return Desk(open_browser(), factories.seat(study.scenarios.get()))
+
+
+def test_a_label_is_submitted_when_it_is_chosen_in_the_annotation_step_alone(advancing):
+    one, page = advancing, advancing.page
+    for label in ("negative", "positive"):
+        page.get_by_text(label, exact=True).first.click()
+        page.wait_for_timeout(300)
+        assert page.locator("[data-state=question]").count() == 1
+        one.reveal()
+        one.go_on()
+    for done in (3, 4):
+        key = page.locator("#turn").get_attribute("data-key")
+        page.get_by_text("positive", exact=True).first.click()
+        page.wait_for_selector(f"#turn:not([data-key='{key}'])")
+        assert Answer.objects.count() == done
+
+
+def test_arrow_keys_look_through_the_labels_without_submitting(advancing):
+    page = advancing.page
+    for label in ("negative", "positive"):
+        page.get_by_text(label, exact=True).first.click()
+        advancing.reveal()
+        advancing.go_on()
+    page.get_by_label("positive").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowDown")
+    page.wait_for_timeout(300)
+    assert Answer.objects.count() == 2
