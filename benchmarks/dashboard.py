@@ -71,63 +71,73 @@ def make() -> int:
 
 def _fill(scenario) -> int:
     """Every seat taken by a person who has answered everything, the last one half of it."""
-    from django.utils import timezone
-
-    from annotation.models import (
-        Answer,
-        AnswerSpan,
-        LedgerEntry,
-        Participation,
-        Step,
-        Turn,
-        Worker,
-    )
+    from annotation.models import LedgerEntry
     from annotation.steps import signs
 
     rng = random.Random(scenario.pk)
+    answers = 0
+    for seat in range(1, SEATS + 1):
+        participation = _seated(scenario, seat, rng)
+        answers += _answer(participation, rng)
+        if participation.finished_at:
+            participation.signs = signs.for_participation(participation)._asdict()
+            participation.save(update_fields=["signs"])
+            LedgerEntry.objects.create(
+                participation=participation, kind="partial", cents=1200, currency="USD",
+                reason="made up",
+            )  # fmt: skip
+    return answers
+
+
+def _seated(scenario, seat: int, rng: random.Random):
+    from django.utils import timezone
+
+    from annotation.models import Participation, Worker
+
     train = []
     if scenario.shots:
         split = scenario.task.train_split(scenario.shots, scenario.split_number)
         train = list(split.examples.values_list("pk", flat=True))
-    test = list(scenario.task.test_split.examples.values_list("pk", flat=True))
-    now, answers = timezone.now(), 0
-    for seat in range(1, SEATS + 1):
-        is_done = seat < SEATS
-        worker = Worker.objects.create(key=f"{scenario.pk}-{seat}", platform="link", kind="person")
-        one = Participation.objects.create(
-            study=scenario.study, scenario=scenario, worker=worker, kind="person",
-            pseudonym=f"A-{scenario.pk}-{seat}", seat_number=seat,
-            status="completed" if is_done else "working",
-            training_order=train, annotation_order=test,
-            arrived_at=now - timedelta(hours=2), consented_at=now - timedelta(hours=2),
-            finished_at=now if is_done else None,
-            worked_seconds=rng.uniform(2000, 4000) if is_done else None,
-        )  # fmt: skip
-        order = [(Step.TRAINING, *row) for row in enumerate(train)]
-        order += [(Step.ANNOTATION, *row) for row in enumerate(test)]
-        order = order if is_done else order[: len(order) // 2]
-        turns = Turn.objects.bulk_create(
-            Turn(participation=one, example_id=pk, step=step, position=position, shown_at=now)
-            for step, position, pk in order
+    now, is_done = timezone.now(), seat < SEATS
+    worker = Worker.objects.create(key=f"{scenario.pk}-{seat}", platform="link", kind="person")
+    return Participation.objects.create(
+        study=scenario.study, scenario=scenario, worker=worker, kind="person",
+        pseudonym=f"A-{scenario.pk}-{seat}", seat_number=seat,
+        status="completed" if is_done else "working",
+        training_order=train,
+        annotation_order=list(scenario.task.test_split.examples.values_list("pk", flat=True)),
+        arrived_at=now - timedelta(hours=2), consented_at=now - timedelta(hours=2),
+        finished_at=now if is_done else None,
+        worked_seconds=rng.uniform(2000, 4000) if is_done else None,
+    )  # fmt: skip
+
+
+def _answer(participation, rng: random.Random) -> int:
+    """Answers to all of the examples, or to half of them: how many."""
+    from django.utils import timezone
+
+    from annotation.models import Answer, AnswerSpan, Step, Turn
+
+    now = timezone.now()
+    order = [(Step.TRAINING, *row) for row in enumerate(participation.training_order)]
+    order += [(Step.ANNOTATION, *row) for row in enumerate(participation.annotation_order)]
+    if not participation.finished_at:
+        order = order[: len(order) // 2]
+    turns = Turn.objects.bulk_create(
+        Turn(participation=participation, example_id=pk, step=step, position=place, shown_at=now)
+        for step, place, pk in order
+    )
+    answers = Answer.objects.bulk_create(
+        Answer(
+            turn=turn, no_answer=False, s1=rng.choice((0.0, 1.0)), tokeniser="t1",
+            active_seconds=9.0, submitted_at=now,
         )
-        given = Answer.objects.bulk_create(
-            Answer(
-                turn=turn, no_answer=False, s1=rng.choice((0.0, 1.0)), tokeniser="t1",
-                active_seconds=9.0, submitted_at=now,
-            )
-            for turn in turns
-        )  # fmt: skip
-        AnswerSpan.objects.bulk_create(
-            AnswerSpan(answer=answer, segment=0, start=0, end=4, text="Oslo") for answer in given
-        )
-        if is_done:
-            one.signs = signs.for_participation(one)._asdict()
-            one.save(update_fields=["signs"])
-            LedgerEntry.objects.create(
-                participation=one, kind="partial", cents=1200, currency="USD", reason="made up"
-            )
-        answers += len(given)
-    return answers
+        for turn in turns
+    )  # fmt: skip
+    AnswerSpan.objects.bulk_create(
+        AnswerSpan(answer=answer, segment=0, start=0, end=4, text="Oslo") for answer in answers
+    )
+    return len(answers)
 
 
 def measure() -> None:

@@ -107,19 +107,20 @@ def fill(answers: int) -> None:
     design.save_draft(study, tasks)
     lifecycle.change_status(study, "open")
     scenarios = list(study.scenarios.select_related("task"))
-    steps = {one.pk: _steps(one) for one in scenarios}
+    steps = {scenario.pk: _steps(scenario) for scenario in scenarios}
     choices, stored = Choices(), 0
     for number in range(1, rounds + 1):
-        # One of each scenario at a time, their answers mixed as those of people at work are.
+        # One of each scenario at a time.
         with transaction.atomic():
-            people = [_participation(study, one, number, steps[one.pk]) for one in scenarios]
-            walks = [_walk(one, steps[one.scenario_id], choices) for one in people]
-            mixed = (row for turns in zip_longest(*walks) for row in turns if row is not None)
-            while rows := list(islice(mixed, CHUNK)):
-                stored += _store(rows)
-            for one in people:
-                one.signs = signs.for_participation(one)._asdict()
-                one.save(update_fields=["signs"])
+            people = [
+                _participation(study, scenario, number, steps[scenario.pk])
+                for scenario in scenarios
+            ]
+            walks = [_walk(person, steps[person.scenario_id], choices) for person in people]
+            stored += _store_mixed(walks)
+            for person in people:
+                person.signs = signs.for_participation(person)._asdict()
+                person.save(update_fields=["signs"])
     print(f"{stored:,} answers of {rounds * len(scenarios):,} annotators")
 
 
@@ -146,34 +147,49 @@ def _participation(
     worker = Worker.objects.create(
         key=secrets.token_hex(32), platform="simulated", kind=Kind.PERSON
     )
-    one = seats.take_seat(study, scenario, worker, browser=secrets.token_hex(32))
+    participation = seats.take_seat(study, scenario, worker, browser=secrets.token_hex(32))
     for step, examples in steps.items():
         places = [(example.pk, str(example.context)) for example in examples]
         seed = f"{number}:{scenario.pk}:{step}"
-        setattr(one, f"{step}_order", order_examples(places, study.annotation_order, seed))
-    one.status = Status.COMPLETED
-    one.arrived_at = one.consented_at = STARTED + timedelta(hours=number)
-    one.save()
-    return one
+        setattr(
+            participation, f"{step}_order", order_examples(places, study.annotation_order, seed)
+        )
+    participation.status = Status.COMPLETED
+    participation.arrived_at = participation.consented_at = STARTED + timedelta(hours=number)
+    participation.save()
+    return participation
 
 
 def _walk(
-    one: "Participation", steps: dict[str, list["Example"]], choices: Choices
+    participation: "Participation", steps: dict[str, list["Example"]], choices: Choices
 ) -> Iterator[tuple[Any, ...]]:
     """(turn, choice, seconds) of each example, in this annotator's order."""
     from annotation.models import Turn
 
-    rng = random.Random(one.pk)
-    clock, pace = one.arrived_at, rng.uniform(1.5, 3)
+    rng = random.Random(participation.pk)
+    clock, pace = participation.arrived_at, rng.uniform(1.5, 3)
     for step, examples in steps.items():
         by_key = {example.pk: example for example in examples}
-        for position, pk in enumerate(one.order_of(step)):
+        for position, pk in enumerate(participation.order_of(step)):
             seconds = rng.lognormvariate(pace, 0.6)
             turn = Turn(
-                participation=one, example_id=pk, step=step, position=position, shown_at=clock
+                participation=participation,
+                example_id=pk,
+                step=step,
+                position=position,
+                shown_at=clock,
             )
             yield turn, choices.draw(by_key[pk], rng), seconds
             clock += timedelta(seconds=seconds + 1)
+
+
+def _store_mixed(walks: list[Iterator[tuple[Any, ...]]]) -> int:
+    """Store what they yield, mixed as the answers of people at work are; the number of answers."""
+    mixed = (row for turns in zip_longest(*walks) for row in turns if row is not None)
+    stored = 0
+    while rows := list(islice(mixed, CHUNK)):
+        stored += _store(rows)
+    return stored
 
 
 def _store(rows: list[tuple[Any, ...]]) -> int:
@@ -237,11 +253,11 @@ def measure(what: str, command: list[str], environment: dict[str, str]) -> None:
     process = subprocess.Popen(
         [sys.executable, *command], cwd=ROOT, env=environment, stdout=subprocess.PIPE, text=True
     )
-    said = process.stdout.read().strip().splitlines() if process.stdout else []
+    output = process.stdout.read().strip().splitlines() if process.stdout else []
     _pid, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     took = time.perf_counter() - started
-    note = said[-1] if said else ""
+    note = output[-1] if output else ""
     if process.returncode:
         note = f"FAILED with {process.returncode}: {note}"
     print(f"| {what} | {took:.1f} | {used.ru_maxrss / 1024:.0f} | {note} |", flush=True)

@@ -29,16 +29,16 @@ def addresses(name: str) -> dict[str, str]:
     answer = Answer.objects.filter(
         turn__participation__in=study.participations.analysed()[:1], turn__step=Step.ANNOTATION
     ).select_related("turn__participation")[:1][0]
-    one, base = answer.turn.participation, f"/studies/{name}/"
-    kind = f"?kind={one.kind}"
-    found = (
+    participation, base = answer.turn.participation, f"/studies/{name}/"
+    kind = f"?kind={participation.kind}"
+    in_order = (
         base, f"{base}human-performance/", f"{base}training/", f"{base}examples/{kind}",
-        f"{base}examples/{answer.turn.example_id}/", f"{base}annotators/{one.pseudonym}/",
+        f"{base}examples/{answer.turn.example_id}/", f"{base}annotators/{participation.pseudonym}/",
         f"{base}figures/{kind}", f"{base}figures/learning.csv{kind}", f"{base}sensitivity/{kind}",
         f"{base}models/{kind}", "/planner/", f"{base}pay/", f"{base}lists/", f"{base}links/",
         f"{base}platforms/", f"{base}report/", f"{base}release/", f"{base}analysis/{kind}",
     )  # fmt: skip
-    return dict(zip(PAGES, found, strict=True))
+    return dict(zip(PAGES, in_order, strict=True))
 
 
 def measure(name: str, page: str) -> None:

@@ -120,9 +120,12 @@ def seats(number: int) -> list[str]:
     return tokens
 
 
-def row(name: str, people: int, found: load.Load, extra: str = "") -> str:
-    quantiles = " | ".join(f"{found.percentile(share):.0f}" for share in (50, 95, 99))
-    return f"| {name} | {people} | {found.rate:.0f} | {quantiles} | {found.errors} | {extra} |"
+def row(name: str, people: int, measured: load.Load, extra: str = "") -> None:
+    quantiles = " | ".join(f"{measured.percentile(share):.0f}" for share in (50, 95, 99))
+    print(
+        f"| {name} | {people} | {measured.rate:.0f} | {quantiles} | {measured.errors} | {extra} |",
+        flush=True,
+    )
 
 
 def main() -> None:
@@ -136,51 +139,50 @@ def main() -> None:
     print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {options.server}\n")
     with database("handful_bench") as ours, database("yardstick_bench") as theirs:
         os.environ |= {"DATABASE_URL": ours, "DJANGO_SETTINGS_MODULE": "config.settings"}
-        measured = 2 * options.rounds * options.cycles * len(options.people) + 64 * 20
-        tokens = iter(seats(measured // 200 + 64 * 8))
+        cycles = 2 * options.rounds * options.cycles * len(options.people) + 64 * 20
+        tokens = iter(seats(cycles // 200 + 64 * 8))
         subprocess.run(
             [sys.executable, "-m", "benchmarks.yardstick"],
             cwd=ROOT, env=os.environ | {"DATABASE_URL": theirs}, check=True,
         )  # fmt: skip
         print("| what | annotators | cycles/s | p50 ms | p95 ms | p99 ms | errors | ratio |")
         print("|---|---|---|---|---|---|---|---|")
-        yardstick = "benchmarks.yardstick:application"
-        unchecked = "benchmarks.no_health_checks"
+        handful, yardstick = "config.wsgi:application", "benchmarks.yardstick:application"
+        unchecked = {"DATABASE_URL": ours, "DJANGO_SETTINGS_MODULE": "benchmarks.no_health_checks"}
         kept = {"DATABASE_URL": theirs, "KEEP_CONNECTIONS": "1"}
         with (
-            served(options.server, "config.wsgi:application", {"DATABASE_URL": ours}) as here,
-            served(
-                options.server,
-                "config.wsgi:application",
-                {"DATABASE_URL": ours, "DJANGO_SETTINGS_MODULE": unchecked},
-            ) as trusting,
+            served(options.server, handful, {"DATABASE_URL": ours}) as here,
+            served(options.server, handful, unchecked) as trusting,
             served(options.server, yardstick, {"DATABASE_URL": theirs}) as bare,
             served(options.server, yardstick, kept) as keeping,
         ):
-            ports = {"bare Django": bare, "the same, keeping connections": keeping}
+            yards = {"bare Django": bare, "the same, keeping connections": keeping}
             both = (load.annotate(port, tokens) for port in (here, trusting))
-            for person in (*map(load.measure_up, ports.values()), *both):
+            for person in (*map(load.measure_up, yards.values()), *both):
                 load.run([person], 100)  # to warm up
             for people in repeat_each(options.people, options.rounds):
-                cycles = options.cycles // max(people, 4)
-                yards = {
-                    name: load.run([load.measure_up(port) for _ in range(people)], cycles)
-                    for name, port in ports.items()
-                }
-                mine = load.run([load.annotate(here, tokens) for _ in range(people)], cycles)
-                without = load.run([load.annotate(trusting, tokens) for _ in range(people)], cycles)
-                for name, yard in yards.items():
-                    print(row(name, people, yard, ""))
-                ratios = " and ".join(f"{mine.rate / yard.rate:.2f}" for yard in yards.values())
-                print(row("Handful", people, mine, ratios))
-                checked = f"{mine.rate / without.rate:.2f}"
-                print(
-                    row("the same, kept connections unchecked", people, without, checked),
-                    flush=True,
-                )
+                compare(people, options.cycles // max(people, 4), here, trusting, yards, tokens)
             calm = load.run([load.annotate(here, tokens) for _ in range(64)], 20, think=1.0)
-            print(row("Handful, thinking 1 s", 64, calm), flush=True)
+            row("Handful, thinking 1 s", 64, calm)
     print(f"\nIn all {time.perf_counter() - started:.0f} s.")
+
+
+def compare(
+    people: int, cycles: int, here: int, trusting: int, yards: dict[str, int], tokens: Iterator[str]
+) -> None:
+    """Print a row of each server, one after the other, with that many annotators at once."""
+    measured = {
+        name: load.run([load.measure_up(port) for _ in range(people)], cycles)
+        for name, port in yards.items()
+    }
+    mine = load.run([load.annotate(here, tokens) for _ in range(people)], cycles)
+    without = load.run([load.annotate(trusting, tokens) for _ in range(people)], cycles)
+    for name, yard in measured.items():
+        row(name, people, yard)
+    ratios = " and ".join(f"{mine.rate / yard.rate:.2f}" for yard in measured.values())
+    row("Handful", people, mine, ratios)
+    checked = f"{mine.rate / without.rate:.2f}"
+    row("the same, kept connections unchecked", people, without, checked)
 
 
 def repeat_each(values: list[int], times: int) -> Iterator[int]:

@@ -36,10 +36,10 @@ LINK = "a-personal-link-that-nobody-may-log"
 def behind_nginx(port: int, folder: Path) -> Iterator[int]:
     """deploy/nginx.conf before the server on that port: nginx's own port."""
     with (
-        socket.create_server(("127.0.0.1", 0)) as one,
+        socket.create_server(("127.0.0.1", 0)) as server,
         socket.create_server(("127.0.0.1", 0)) as two,
     ):
-        front, plain = one.getsockname()[1], two.getsockname()[1]
+        front, plain = server.getsockname()[1], two.getsockname()[1]
     text = (ROOT / "deploy" / "nginx.conf").read_text()
     for pattern, put in {
         r"listen 80;": f"listen 127.0.0.1:{plain};",
@@ -85,8 +85,8 @@ def unfinished(port: int) -> Iterator[None]:
     )
     with contextlib.ExitStack() as stack:
         for _ in range(HELD):
-            one = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=5))
-            one.sendall(start.encode())
+            server = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=5))
+            server.sendall(start.encode())
         time.sleep(1)
         yield
 

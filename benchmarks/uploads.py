@@ -93,9 +93,9 @@ class Researcher(Browser):
         return reply.status, reply.headers.get("Location") or page
 
     def csrf(self, path: str) -> str:
-        found = CSRF.search(self.send("GET", path)[1])
-        assert found, path
-        return found[1]
+        field = CSRF.search(self.send("GET", path)[1])
+        assert field, path
+        return field[1]
 
     def upload(self, files: dict[str, bytes]) -> None:
         form = "application/x-www-form-urlencoded"
@@ -136,17 +136,17 @@ def prepare(accounts: int) -> tuple[str, list[str]]:
 def timed(port: int, token: str, is_over, at_least: int) -> list[float]:
     """Seconds of each load of the annotator's page, one every 20 ms."""
     browser = Browser(port)
-    found: list[float] = []
-    while len(found) < at_least or not is_over():
+    seconds: list[float] = []
+    while len(seconds) < at_least or not is_over():
         start = time.perf_counter()
         status, _page = browser.send("GET", f"/work/{token}/")
-        found.append(time.perf_counter() - start)
+        seconds.append(time.perf_counter() - start)
         assert status == 200, status
         time.sleep(0.02)
-    return found
+    return seconds
 
 
-def said(what: str, seconds: list[float]) -> None:
+def row(what: str, seconds: list[float]) -> None:
     ordered = sorted(seconds)
     print(
         f"| {what} | {len(seconds)} | {1000 * statistics.median(seconds):.0f}"
@@ -157,28 +157,20 @@ def said(what: str, seconds: list[float]) -> None:
 
 def hostile_uploads() -> None:
     uploads = hostile()
-    made = subprocess.run(
+    preparation = subprocess.run(
         [sys.executable, __file__, "--prepare", str(len(uploads))],
         cwd=ROOT, env=os.environ, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    token, keys = json.loads(made.stdout)
+    token, keys = json.loads(preparation.stdout)
     with served("granian", "config.wsgi:application", {}) as port:
         timed(port, token, lambda: True, 20)  # warm
         print("\n| an annotator's page | loads | median ms | p95 ms | longest ms |")
         print("|---|---|---|---|---|")
         before = timed(port, token, lambda: True, ROUNDS)
-        said("nobody uploads", before)
-        done: list[tuple[str, float]] = []
-
-        def work(what: str, files: dict[str, bytes], key: str) -> None:
-            researcher = Researcher(port)
-            researcher.cookies["sessionid"] = key
-            start = time.perf_counter()
-            researcher.upload(files)
-            done.append((what, time.perf_counter() - start))
-
+        row("nobody uploads", before)
+        took: dict[str, float] = {}
         threads = [
-            threading.Thread(target=work, args=(what, files, key), daemon=True)
+            threading.Thread(target=upload, args=(port, what, files, key, took), daemon=True)
             for (what, files), key in zip(uploads.items(), keys, strict=True)
         ]
         for thread in threads:
@@ -187,53 +179,49 @@ def hostile_uploads() -> None:
         busy = timed(
             port,
             token,
-            lambda: time.monotonic() > end or not any(one.is_alive() for one in threads),
+            lambda: time.monotonic() > end or not any(map(threading.Thread.is_alive, threads)),
             ROUNDS,
         )
-        said("four hostile uploads are checked", busy)
+        row("four hostile uploads are checked", busy)
         more = statistics.median(busy) - statistics.median(before)
         print(
             f"\nThe median page took {1000 * more:+.0f} ms, the longest {1000 * max(busy):.0f} ms."
         )
         for thread in threads:
             thread.join()
-        for what, took in done:
-            print(f"{what}: answered after {took:.1f} s")
+        for what, seconds in took.items():
+            print(f"{what}: answered after {seconds:.1f} s")
+
+
+def upload(port: int, what: str, files: dict[str, bytes], key: str, took: dict[str, float]) -> None:
+    researcher = Researcher(port)
+    researcher.cookies["sessionid"] = key
+    start = time.perf_counter()
+    researcher.upload(files)
+    took[what] = time.perf_counter() - start
 
 
 def import_on_sqlite() -> None:
     """The longest that a writer of one row waits while 30 MB of examples come in."""
     with tempfile.TemporaryDirectory() as folder:
-        place = Path(folder) / "task"
+        place, path = Path(folder) / "task", Path(folder) / "handful.sqlite3"
         place.mkdir()
         (place / "task.toml").write_bytes(toml(name="large"))
         text = "We saw Oslo. " + "x" * 900
         with (place / "large_test.jsonl").open("wb") as file:
             for number in range(30_000):
                 file.write(line(id=str(number), context=f"{number} {text}"))
-        path = Path(folder) / "handful.sqlite3"
         environment = {
             **os.environ, "DATABASE_URL": f"sqlite:///{path}", "HANDFUL_VAR": f"{folder}/var",
+            "DJANGO_SETTINGS_MODULE": "config.settings",
         }  # fmt: skip
-        manage = [sys.executable, "manage.py"]
-        subprocess.run([*manage, "migrate", "-v0"], cwd=ROOT, env=environment, check=True)
+        migrate = [sys.executable, "manage.py", "migrate", "-v0"]
+        subprocess.run(migrate, cwd=ROOT, env=environment, check=True)
         connection = sqlite3.connect(path, timeout=60, isolation_level=None)
         connection.execute("CREATE TABLE beside (n INTEGER)")
-
-        def writes(is_over) -> list[float]:
-            waits = []
-            while len(waits) < 50 or not is_over():
-                start = time.perf_counter()
-                connection.execute("BEGIN IMMEDIATE")
-                connection.execute("INSERT INTO beside VALUES (1)")
-                connection.execute("COMMIT")
-                waits.append(time.perf_counter() - start)
-                time.sleep(0.02)
-            return waits
-
         print("\n| a writer beside, on SQLite | writes | median ms | p95 ms | longest ms |")
         print("|---|---|---|---|---|")
-        said("nobody imports", writes(lambda: True))
+        row("nobody imports", writes(connection, lambda: True))
         for what, pieces in (
             ("in one transaction", "importing.PIECE = 10**12; "),
             ("in pieces", ""),
@@ -245,14 +233,26 @@ def import_on_sqlite() -> None:
             start = time.perf_counter()
             process = subprocess.Popen(
                 [sys.executable, "-c", code, str(place)],
-                cwd=ROOT, env=environment | {"DJANGO_SETTINGS_MODULE": "config.settings"},
-                stdout=subprocess.DEVNULL,
+                cwd=ROOT, env=environment, stdout=subprocess.DEVNULL,
             )  # fmt: skip
-            during = writes(lambda process=process: process.poll() is not None)
+            during = writes(connection, lambda process=process: process.poll() is not None)
             took = time.perf_counter() - start
             assert process.returncode == 0
-            said(f"30 MB are imported {what}, {took:.0f} s", during)
+            row(f"30 MB are imported {what}, {took:.0f} s", during)
         connection.close()
+
+
+def writes(connection: sqlite3.Connection, is_over) -> list[float]:
+    """Seconds of each write of a row, one every 20 ms."""
+    waits: list[float] = []
+    while len(waits) < 50 or not is_over():
+        start = time.perf_counter()
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("INSERT INTO beside VALUES (1)")
+        connection.execute("COMMIT")
+        waits.append(time.perf_counter() - start)
+        time.sleep(0.02)
+    return waits
 
 
 if __name__ == "__main__":

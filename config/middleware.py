@@ -107,39 +107,43 @@ def limit_bodies(get_response: Answer) -> Answer:
         announced = request.META.get("CONTENT_LENGTH") or "0"
         if not (announced.isascii() and announced.isdecimal() and len(announced) <= LONGEST_LENGTH):
             return _refused(request, 400, "Nothing was accepted: Content-Length is not a number.")
-        length = int(announced)
-        if length <= settings.MAX_FORM:
+        if int(announced) <= settings.MAX_FORM:
             return None
-        takes = getattr(view, MAX_BODY, 0)
-        if takes and not request.user.is_authenticated:
+        limit = getattr(view, MAX_BODY, 0)
+        if limit and not request.user.is_authenticated:
             return _refused(
                 request, 413, "Nothing was accepted: sign in first, then send the files."
             )
-        most = max(takes, settings.MAX_FORM)
-        if length > most:
+        limit = max(limit, settings.MAX_FORM)
+        if int(announced) > limit:
             return _refused(
                 request, 413,
-                f"Nothing was accepted: this address accepts at most {most // 1_000_000} MB in"
+                f"Nothing was accepted: this address accepts at most {limit // 1_000_000} MB in"
                 " total.",
             )  # fmt: skip
-        try:
-            request.POST  # noqa: B018
-        except UnreadablePostError:
-            raise
-        except OSError as error:
-            if not disk.is_full(error):
-                raise
-            for handler in request.upload_handlers:
-                with contextlib.suppress(OSError):  # closing it finds no room either
-                    handler.upload_interrupted()
-            return _refused(request, 507, f"Nothing was accepted. {disk.sentence()}")
-        return None
+        return _read_files(request)
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         return get_response(request)
 
     answer.process_view = process_view  # type: ignore[attr-defined]  # as Django calls it
     return answer
+
+
+def _read_files(request: HttpRequest) -> HttpResponse | None:
+    """Read the body, files included; 507 if the disk has no room for them."""
+    try:
+        request.POST  # noqa: B018
+    except UnreadablePostError:
+        raise
+    except OSError as error:
+        if not disk.is_full(error):
+            raise
+        for handler in request.upload_handlers:
+            with contextlib.suppress(OSError):  # closing it finds no room either
+                handler.upload_interrupted()
+        return _refused(request, 507, f"Nothing was accepted. {disk.sentence()}")
+    return None
 
 
 def _refused(request: HttpRequest, status: int, sentence: str) -> HttpResponse:

@@ -139,6 +139,12 @@ class Card:
 
 
 PARTS = {"labels": Label, "question_types": QuestionType, "help": Help}
+CHOICES = {
+    "family": FAMILIES,
+    "gold_rule": GOLD_RULES,
+    "direction": DIRECTIONS,
+    "granularity": GRANULARITIES,
+}
 TEXTS = ("title", "description", "instructions", "submit_hint", "language", "source", "licence")
 REQUIRED = (
     "name", "title", "family", "description", "instructions", "submit_hint", "segments",
@@ -169,28 +175,8 @@ def load_card(path: Path) -> Card:
 def parse_card(data: dict[str, Any], source: str) -> Card:
     """Build a card from its keys; `source` names it in errors. Raises CardError."""
     _only(data, REQUIRED, OPTIONAL, source)
-    for key in TEXTS:
-        _text(data[key], f"{source}: key {key}")
-    if "question" in data:
-        _text(data["question"], f"{source}: key question")
-    if not isinstance(data["name"], str) or not NAME.fullmatch(data["name"]):
-        raise CardError(
-            f"{source}: key name: expected 1 to 40 letters, digits, dots, hyphens or underscores"
-        )
-    for key, allowed in (
-        ("family", FAMILIES),
-        ("gold_rule", GOLD_RULES),
-        ("direction", DIRECTIONS),
-        ("granularity", GRANULARITIES),
-    ):
-        if data.get(key, WORD) not in allowed:
-            raise CardError(f"{source}: key {key}: expected one of {', '.join(allowed)}")
-    for key in ("no_answer", "question_selectable"):
-        if not isinstance(data.get(key, False), bool):
-            raise CardError(f"{source}: key {key}: expected true or false")
-    limit = data.get("max_spans")
-    if limit is not None and (type(limit) is not int or limit < 1):
-        raise CardError(f"{source}: key max_spans: expected a whole number of at least 1")
+    _check_texts(data, source)
+    _check_choices(data, source)
     segments = data["segments"]
     if not isinstance(segments, list) or not segments:
         raise CardError(f"{source}: key segments: expected a list of one or more names")
@@ -210,6 +196,27 @@ def parse_card(data: dict[str, Any], source: str) -> Card:
     if parts["labels"] and data["no_answer"]:
         raise CardError(f"{source}: key no_answer: expected false where there are labels")
     return Card(**{**data, "segments": tuple(segments), **parts})
+
+
+def _check_texts(data: dict[str, Any], source: str) -> None:
+    for key in (*TEXTS, *(["question"] if "question" in data else [])):
+        _text(data[key], f"{source}: key {key}")
+    if not isinstance(data["name"], str) or not NAME.fullmatch(data["name"]):
+        raise CardError(
+            f"{source}: key name: expected 1 to 40 letters, digits, dots, hyphens or underscores"
+        )
+
+
+def _check_choices(data: dict[str, Any], source: str) -> None:
+    for key, allowed in CHOICES.items():
+        if data.get(key, WORD) not in allowed:
+            raise CardError(f"{source}: key {key}: expected one of {', '.join(allowed)}")
+    for key in ("no_answer", "question_selectable"):
+        if not isinstance(data.get(key, False), bool):
+            raise CardError(f"{source}: key {key}: expected true or false")
+    limit = data.get("max_spans")
+    if limit is not None and (type(limit) is not int or limit < 1):
+        raise CardError(f"{source}: key max_spans: expected a whole number of at least 1")
 
 
 def _only(

@@ -121,8 +121,8 @@ def compare(
         also_accepted=[text for text in accepted if text not in wanted],
         unreachable=[
             text
-            for text in wanted
-            if not answer.label and not is_reachable(text, segments, question, granularity)
+            for text in ([] if answer.label else wanted)
+            if not is_reachable(text, segments, question, granularity)
         ],
     )
 

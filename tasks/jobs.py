@@ -165,7 +165,9 @@ def run_chunk(job: Job) -> bool:
     That is also so where the job was deleted meanwhile: nobody wants it nor its files any more.
     """
     try:
-        return _run_chunk(job)
+        goes_on = _run_chunk(job)
+        job.refresh_from_db()
+        return goes_on
     except Job.DoesNotExist:
         shutil.rmtree(folder_of(job), ignore_errors=True)
         return False
@@ -176,45 +178,48 @@ def _run_chunk(job: Job) -> bool:
     lease = take_lease(job)
     if not lease:
         return False
-    own = Job.objects.filter(pk=job.pk, lease=lease)
-    free = {"lease": "", "leased_until": None}
     try:
-        if job.attempts > MAX_ATTEMPTS:
-            raise JobError(
-                f"Part {job.done + 1} was begun {MAX_ATTEMPTS} times and never finished: its"
-                " process was stopped each time, or it takes too long. Check the server's memory,"
-                " then try again."
-            )
-        with _renewed(job, lease, kind.limit):
-            part = kind.chunk(job, job.done)
+        part = _result_of_chunk(job, lease, kind)
     except checking.Busy:
-        own.update(state=Job.State.WAITING, attempts=0, touched_at=database_now(), **free)
-        job.refresh_from_db()
+        _give_back(job, lease, Job.State.WAITING)
         return False
     except Exception as error:
         if not isinstance(error, JobError) and not disk.is_full(error):
             logger.exception("%s failed", job)
-        own.update(
-            state=Job.State.FAILED, error=_sentence(error), touched_at=database_now(), **free
-        )
-        job.refresh_from_db()
+        _give_back(job, lease, Job.State.FAILED, attempts=job.attempts, error=_sentence(error))
         return False
     except BaseException:
         # Stopped from outside (Ctrl+C): whoever comes next need not wait for the lease to run out.
-        own.update(state=Job.State.WAITING, attempts=0, touched_at=database_now(), **free)
+        _give_back(job, lease, Job.State.WAITING)
         raise
     is_last = job.done + 1 == job.total
-    # Nothing is stored where the lease ran out meanwhile: the chunk is somebody else's then.
-    stored = own.update(
-        done=F("done") + 1,
-        result=[*job.result, part],
-        state=Job.State.DONE if is_last else Job.State.RUNNING,
-        attempts=0,
+    state = Job.State.DONE if is_last else Job.State.RUNNING
+    is_stored = _give_back(job, lease, state, done=F("done") + 1, result=[*job.result, part])
+    return is_stored and not is_last
+
+
+def _result_of_chunk(job: Job, lease: str, kind: JobKind) -> Any:
+    if job.attempts > MAX_ATTEMPTS:
+        raise JobError(
+            f"Part {job.done + 1} was begun {MAX_ATTEMPTS} times and never finished: its process"
+            " was stopped each time, or it takes too long. Check the server's memory, then try"
+            " again."
+        )
+    with _renewed(job, lease, kind.limit):
+        return kind.chunk(job, job.done)
+
+
+def _give_back(job: Job, lease: str, state: str, attempts: int = 0, **changes: Any) -> bool:
+    """Store what has changed and end the lease; False where it ran out: others have the chunk."""
+    stored = Job.objects.filter(pk=job.pk, lease=lease).update(
+        state=state,
+        attempts=attempts,
         touched_at=database_now(),
-        **free,
+        lease="",
+        leased_until=None,
+        **changes,
     )
-    job.refresh_from_db()
-    return bool(stored) and not is_last
+    return bool(stored)
 
 
 @contextlib.contextmanager

@@ -254,6 +254,11 @@ def read_typed(
         if not places[line]:
             texts = [*segments, *([] if question is None else [question])]
             raise _not_found(line, texts, granularity)
+    return _checked(sorted(_placed(lines, places)), no_answer, max_spans, no_answer_possible)
+
+
+def _placed(lines: Sequence[str], places: dict[str, list[Span]]) -> list[Span]:
+    """A place for each line that no other line's overlaps. Raises AnswerError."""
     spans: list[Span] = []
     for line in sorted(lines, key=lambda line: len(places[line])):
         free = [place for place in places[line] if not any(map(place.overlaps, spans))]
@@ -264,7 +269,7 @@ def read_typed(
                 f"{_quoted(line)} and {_quoted(other)} overlap in the text: keep one of them.",
             )
         spans.append(free[0])
-    return _checked(sorted(spans), no_answer, max_spans, no_answer_possible)
+    return spans
 
 
 def _trimmed(line: str) -> str:

@@ -43,6 +43,7 @@ def items(
     """The whole checklist of a study; answers, and what is wrong with them, are by item."""
     wrong = problems or {}
     known = {
+        **_dataset(record),
         **_design(record),
         **_people(record),
         **_execution(record),
@@ -66,91 +67,103 @@ Known = dict[str, tuple[str, str]]
 NO_DIFFERENCES = "No tests of differences between shots are planned."
 
 
-def _design(record: StudyRecord) -> Known:
-    manifest, prereg, shots = record.manifest, record.study.opened_at, record.study.shots
-    languages = sorted({task["card"]["language"] for task in manifest["tasks"]})
-    sizes = ", ".join(f"{name} {size:,}" for name, size in record.test_sizes.items())
-    seats = sum(scenario["seats"] for scenario in manifest["scenarios"])
-    per_person = sorted(set(record.test_sizes.values()))
-    contrasts = wording.pairs(manifest["scenarios"])
-    smallest = min((significance.smallest_p(*pair[3:]) for pair in contrasts), default=None)
-    detectable = "; ".join(
-        f"{fewer} and {more} annotators: {wording.sds(significance.detectable(min(fewer, more)))}"
-        for fewer, more in sorted({pair[3:] for pair in contrasts})
-    )
-    effort = "No active time has been recorded yet."
-    if record.seconds_per_answer is not None:
-        effort = f"Mean active time per test answer: {record.seconds_per_answer:.1f} s."
-        if record.wages:
-            earned = sum(wage.earned for wage in record.wages)
-            effort += f" Total earnings: {in_currency(earned)} {manifest['currency']}."
-    models = _models(record)
+def _dataset(record: StudyRecord) -> Known:
+    languages = sorted({task["card"]["language"] for task in record.manifest["tasks"]})
+    outputs = "No predictions have been uploaded."
+    if record.models:
+        outputs = "One output per training split (see the table of models)."
     return {
         "0.7": ("Language of the items", ", ".join(languages)),
-        "0.8": ("Size of the dataset", f"Test examples: {sizes}."),
-        "0.9": ("Test items used for models", models),
-        "0.10": (
-            "Model outputs per item",
-            "One output per training split (see the table of models)."
-            if record.models
-            else "No predictions have been uploaded.",
-        ),
+        "0.8": ("Size of the dataset", f"Test examples: {_sizes(record)}."),
+        "0.9": ("Test items used for models", _models(record)),
+        "0.10": ("Model outputs per item", outputs),
+    }
+
+
+def _sizes(record: StudyRecord) -> str:
+    return ", ".join(f"{name} {size:,}" for name, size in record.test_sizes.items())
+
+
+def _design(record: StudyRecord) -> Known:
+    scenarios, any_shots = record.manifest["scenarios"], any(record.study.shots)
+    seats = sum(scenario["seats"] for scenario in scenarios)
+    per_person = " or ".join(f"{size:,}" for size in sorted(set(record.test_sizes.values())))
+    after = ", after the training examples of the scenario" if any_shots else ""
+    split = f" Training examples are those of training split {record.study.split_number}."
+    return {
         "1.1": (
             "Number of annotators",
-            f"{seats} planned in {count(len(manifest['scenarios']), 'scenario')};"
+            f"{seats} planned in {count(len(scenarios), 'scenario')};"
             f" {len(record.analysed)} included in the analysis.",
         ),
-        "1.2": ("Number of items annotated", f"All test examples: {sizes}."),
+        "1.2": ("Number of items annotated", f"All test examples: {_sizes(record)}."),
         "1.2.1": (
             "Selection of items",
             "The complete test file of each task, as imported; no sampling."
-            + (
-                f" Training examples are those of training split {record.study.split_number}."
-                if any(shots)
-                else ""
-            ),
+            + (split if any_shots else ""),
         ),
         "1.3": (
             "Annotators per item",
             f"{record.study.annotators} planned at each number of shots, all different people."
             f"{methods.per_browser(record)}",
         ),
-        "1.4": (
-            "Items per annotator",
-            " or ".join(f"{size:,}" for size in per_person)
-            + " test examples"
-            + (", after the training examples of the scenario." if any(shots) else "."),
-        ),
+        "1.4": ("Items per annotator", f"{per_person} test examples{after}."),
         "1.5": ("Adjustments to the task", ""),
         "1.6": (
             "Pilot studies and changes of the design",
             f"Other studies of these tasks by the same owner that were opened earlier:"
             f" {record.pilots}.",
         ),
-        "1.7": ("Effort of people and models", effort),
-        "1.8": (
-            "Statistical power",
-            f"Smallest p attainable by the exact permutation test: {smallest:.3g}."
-            if smallest is not None
-            else NO_DIFFERENCES,
-        ),
-        "1.8.1": (
-            "Minimum detectable difference",
-            f"At p < .05 and 80 % power: {detectable}." if contrasts else NO_DIFFERENCES,
-        ),
+        "1.7": ("Effort of people and models", _effort(record)),
+        **_power(record),
+        **_before_the_start(record),
+    }
+
+
+def _effort(record: StudyRecord) -> str:
+    if record.seconds_per_answer is None:
+        return "No active time has been recorded yet."
+    effort = f"Mean active time per test answer: {record.seconds_per_answer:.1f} s."
+    if record.wages:
+        earned = in_currency(sum(wage.earned for wage in record.wages))
+        effort += f" Total earnings: {earned} {record.manifest['currency']}."
+    return effort
+
+
+def _power(record: StudyRecord) -> Known:
+    groups = sorted({pair[3:] for pair in wording.pairs(record.manifest["scenarios"])})
+    smallest = detectable = NO_DIFFERENCES
+    if groups:
+        p = min(significance.smallest_p(*group) for group in groups)
+        smallest = f"Smallest p attainable by the exact permutation test: {p:.3g}."
+        apart = "; ".join(
+            f"{fewer} and {more} annotators:"
+            f" {wording.sds(significance.detectable(min(fewer, more)))}"
+            for fewer, more in groups
+        )
+        detectable = f"At p < .05 and 80 % power: {apart}."
+    return {
+        "1.8": ("Statistical power", smallest),
+        "1.8.1": ("Minimum detectable difference", detectable),
+    }
+
+
+def _before_the_start(record: StudyRecord) -> Known:
+    study, whole = record.study, record.whole
+    frozen = ""
+    if study.opened_at:
+        frozen = (
+            f"The design was frozen on {wording.moment(study.opened_at)}, before any seat was"
+            f" assigned; SHA-256: {study.manifest_hash}."
+        )
+    return {
         "1.9": (
             "Ethics and consent",
             "Consent was requested before the first example:"
-            f" {record.whole.consented} consented, {record.whole.declined} declined, and"
+            f" {whole.consented} consented, {whole.declined} declined, and"
             f" {record.withdrawn} withdrew later, upon which their answers were erased.",
         ),
-        "1.10": (
-            "Preregistration",
-            f"The design was frozen on {wording.moment(prereg)}, before any seat was assigned;"
-            f" SHA-256: {record.study.manifest_hash}."
-            if prereg
-            else "",
-        ),
+        "1.10": ("Preregistration", frozen),
     }
 
 
@@ -195,10 +208,7 @@ def _people(record: StudyRecord) -> Known:
             f" this reason: {refused}.{methods.per_browser(record)} Self-reported prior exposure:"
             f" {_counts(record, seen)}.",
         ),
-        "2.6": (
-            "Training",
-            " ".join(_training(record)),
-        ),
+        "2.6": ("Training", " ".join(_training(record))),
         "2.7": ("Pay", " ".join(wording.pay_sentences(manifest, wording.REPORTED))),
     }
 
@@ -230,44 +240,15 @@ def _counts(record: StudyRecord, answers: Counter[str]) -> str:
 
 
 def _execution(record: StudyRecord) -> Known:
-    manifest, whole = record.manifest, record.whole
-    active = record.median("active_seconds")
-    passed, checks = record.check_results
     blurs, pastes = record.page_signs
-    reached, analysed = whole.qualified, whole.analysed
     return {
-        "3.1": (
-            "Session length",
-            f"Median active time: {active / 60:.1f} minutes; breaks of up to"
-            f" {count(manifest['idle_limit_hours'], 'hour')} were allowed."
-            if active is not None
-            else "No participation has ended yet.",
-        ),
-        "3.1.1": (
-            "Order of items",
-            (
-                f"Training step: {wording.order(manifest['training_order'])}. "
-                if any(record.study.shots)
-                else ""
-            )
-            + f"Annotation step: {wording.order(manifest['annotation_order'])}."
-            f" Seed {manifest['seed']}.",
-        ),
-        "3.2": (
-            "Quality control during annotation",
-            (
-                f"Attention checks passed: {passed} of {checks}."
-                if manifest["attention_checks"]
-                else "No attention checks."
-            )
-            + f" Admitted to the annotation step: {reached}; of these, included in the analysis:"
-            f" {analysed}. Nobody who completed the study was excluded automatically.",
-        ),
+        "3.1": ("Session length", _session_length(record)),
+        "3.1.1": ("Order of items", _order(record)),
+        "3.2": ("Quality control during annotation", _quality_control(record)),
         "3.3": (
             "Same interface",
             "The pages shown to annotators are in the release bundle. Models' predictions are"
-            " uploaded"
-            " as files.",
+            " uploaded as files.",
         ),
         "3.4": ("Same instructions", "The annotators' instructions are in the release bundle."),
         "3.5": (
@@ -279,18 +260,42 @@ def _execution(record: StudyRecord) -> Known:
     }
 
 
+def _session_length(record: StudyRecord) -> str:
+    active = record.median("active_seconds")
+    if active is None:
+        return "No participation has ended yet."
+    breaks = count(record.manifest["idle_limit_hours"], "hour")
+    return f"Median active time: {active / 60:.1f} minutes; breaks of up to {breaks} were allowed."
+
+
+def _order(record: StudyRecord) -> str:
+    manifest = record.manifest
+    training = f"Training step: {wording.order(manifest['training_order'])}. "
+    return (
+        training if any(record.study.shots) else ""
+    ) + f"Annotation step: {wording.order(manifest['annotation_order'])}. Seed {manifest['seed']}."
+
+
+def _quality_control(record: StudyRecord) -> str:
+    passed, checks = record.check_results
+    attention = "No attention checks."
+    if record.manifest["attention_checks"]:
+        attention = f"Attention checks passed: {passed} of {checks}."
+    return (
+        f"{attention} Admitted to the annotation step: {record.whole.qualified}; of these, included"
+        f" in the analysis: {record.whole.analysed}. Nobody who completed the study was excluded"
+        " automatically."
+    )
+
+
 def _analysis(record: StudyRecord) -> Known:
     excluded = record.excluded
     return {
-        "4.1": (
-            "Tests of differences",
-            " ".join(_tests(record)),
-        ),
+        "4.1": ("Tests of differences", " ".join(_tests(record))),
         "4.2": (
             "Uncertainty",
             "SD over annotators and t intervals are in this report; bootstrap intervals over"
-            " examples,"
-            " annotators and both are on the page Analysis.",
+            " examples, annotators and both are on the page Analysis.",
         ),
         "4.3": ("Same metric", f"S1 for both. {_recipes(record)}"),
         "4.4": ("Same rubric", "The same gold texts and gold rule for both."),
@@ -315,8 +320,7 @@ def _tests(record: StudyRecord) -> list[str]:
     if record.models:
         tests.append(
             "Between people and models: paired by example, in this report and on the page Humans"
-            " and"
-            " models."
+            " and models."
         )
     return tests or ["None: each task has a single number of shots, and there are no models."]
 

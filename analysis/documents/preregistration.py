@@ -335,42 +335,47 @@ def _contrasts(scenarios: list[dict[str, Any]]) -> list:
                 "Each task has a single number of shots; no differences between shots are tested."
             )
         ]
-    number = len(planned)
+    number = count(len(planned), "contrast")
+    return [
+        Paragraph(
+            f"Differences between shots: {number} (every pair of shots of every"
+            " task). As the groups consist of different people, the annotator is the unit of"
+            " analysis. We use Welch's t test, two-sided, with Holm's correction over all"
+            " contrasts, and report the exact permutation test over annotators"
+            " alongside, with the smallest p that it can attain."
+        ),
+        _power([pair[3:] for pair in planned]),
+    ]
+
+
+def _power(groups: list[tuple[int, int]]) -> Grid:
+    """What contrasts between groups of these sizes can show."""
+    number = len(groups)
     levels = sorted({LEVEL, LEVEL / number}, reverse=True)
-    sizes = sorted({(fewer, more) for *_names, fewer, more in planned})
     rows = [
         [
             f"{fewer} and {more}",
-            str(sum((fewer, more) == pair[3:] for pair in planned)),
+            str(groups.count((fewer, more))),
             f"{significance.smallest_p(fewer, more):.3g}",
             *(sds(significance.detectable(min(fewer, more), level, POWER)) for level in levels),
         ]
-        for fewer, more in sizes
+        for fewer, more in sorted(set(groups))
     ]
     corrected = (
         f" The last column applies the first step of Holm's correction over {number} contrasts."
         if number > 1
         else ""
     )
-    return [
-        Paragraph(
-            f"Differences between shots: {count(number, 'contrast')} (every pair of shots of every"
-            " task). As the groups consist of different people, the annotator is the unit of"
-            " analysis. We use Welch's t test, two-sided, with Holm's correction over all"
-            " contrasts, and report the exact permutation test over annotators"
-            " alongside, with the smallest p that it can attain."
-        ),
-        Grid(
-            "Statistical power of this design",
-            [
-                "Annotators per group", "Contrasts", "Smallest permutation p",
-                *(f"Detectable at p < {level:.2g}" for level in levels),
-            ],
-            rows,
-            [
-                f"Detectable: the minimum detectable difference at {POWER:.0%} power by a t test,"
-                f" in SDs between annotators.{corrected} Multiplied by the SD in points, it is a"
-                " difference in points of S1 x 100."
-            ],
-        ),
-    ]  # fmt: skip
+    return Grid(
+        "Statistical power of this design",
+        [
+            "Annotators per group", "Contrasts", "Smallest permutation p",
+            *(f"Detectable at p < {level:.2g}" for level in levels),
+        ],
+        rows,
+        [
+            f"Detectable: the minimum detectable difference at {POWER:.0%} power by a t test, in"
+            f" SDs between annotators.{corrected} Multiplied by the SD in points, it is a"
+            " difference in points of S1 x 100."
+        ],
+    )  # fmt: skip

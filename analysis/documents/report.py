@@ -149,15 +149,17 @@ def _models(record: StudyRecord) -> list[Block]:
         ]
         for row in record.models
     ]
-    blocks: list[Block] = [
-        Grid(
-            "Models",
-            ["Model", "Task", "Shots", "Mean S1 x 100", "Splits"],
-            rows,
-            ["Mean ± SD (ddof = 1) over training splits, scored by the same function as people."],
-        )
-    ]
-    compared = [
+    scores = Grid(
+        "Models",
+        ["Model", "Task", "Shots", "Mean S1 x 100", "Splits"],
+        rows,
+        ["Mean ± SD (ddof = 1) over training splits, scored by the same function as people."],
+    )
+    return [scores, *_people_minus_models(record)]
+
+
+def _people_minus_models(record: StudyRecord) -> list[Block]:
+    rows = [
         [
             row.model,
             row.task,
@@ -169,19 +171,19 @@ def _models(record: StudyRecord) -> list[Block]:
         ]
         for row in differences.differences(record.study, Kind.PERSON)
     ]
-    if compared:
-        blocks.append(
-            Grid(
-                "People minus models",
-                ["Model", "Task", "Shots", "Difference", "SE", "p", "p Holm"],
-                compared,
-                [
-                    "In points, paired by example, with contexts as clusters; two-sided p from a"
-                    f" sign-flipping permutation test over clusters. {differences.LEFT_OUT}"
-                ],
-            )
+    if not rows:
+        return []
+    return [
+        Grid(
+            "People minus models",
+            ["Model", "Task", "Shots", "Difference", "SE", "p", "p Holm"],
+            rows,
+            [
+                "In points, paired by example, with contexts as clusters; two-sided p from a"
+                f" sign-flipping permutation test over clusters. {differences.LEFT_OUT}"
+            ],
         )
-    return blocks
+    ]
 
 
 # Conduct ------------------------------------------------------------------------------------------

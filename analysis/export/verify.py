@@ -81,13 +81,13 @@ class Check:
         self.count = 0
         self.differences = 0
         self.first = []
-        self.sorted_anew = {}
+        self.re_sorted = {}
 
-    def differs(self, file, row, column, found, expected):
+    def differs(self, file, row, column, actual, expected):
         self.differences += 1
         if self.differences <= MAX_LINES:
             self.first.append(
-                f"{file}, row {row}, {column}: found {found!r}, expected {expected!r}"
+                f"{file}, row {row}, {column}: found {actual!r}, expected {expected!r}"
             )
 
     def wrong(self, row, column, expected):
@@ -101,8 +101,8 @@ class Check:
     def numbers(self, row, **expected):
         """An empty cell is the number None."""
         for column, value in expected.items():
-            found = row[column]
-            agrees = found == "" if value is None else abs(real(found) - value) <= TOLERANCE
+            cell = row[column]
+            agrees = cell == "" if value is None else abs(real(cell) - value) <= TOLERANCE
             if not agrees:
                 self.wrong(row, column, value)
 
@@ -112,9 +112,9 @@ class Check:
 
     def out_of_order(self, file, row):
         """Said once of each file, however many rows stand elsewhere."""
-        if file not in self.sorted_anew:
+        if file not in self.re_sorted:
             self.differences += 1
-            self.sorted_anew[file] = (
+            self.re_sorted[file] = (
                 f"{file}, row {row}: not in the order in which the rows were exported. If {file}"
                 " was re-sorted, take it from the export again."
             )
@@ -122,11 +122,11 @@ class Check:
     def close(self):
         """Print the line; return whether something differs."""
         print(f"{'FAILED' if self.differences else 'ok    '} {self.title} ({self.count})")
-        said = [*self.sorted_anew.values(), *self.first]
-        for line in said:
+        lines = [*self.re_sorted.values(), *self.first]
+        for line in lines:
             print(f"         {line}")
-        if self.differences > len(said):
-            print(f"         ... and {self.differences - len(said)} more")
+        if self.differences > len(lines):
+            print(f"         ... and {self.differences - len(lines)} more")
         return bool(self.differences)
 
 
@@ -145,10 +145,10 @@ def integer(text):
 def real(text):
     """A number; NaN, which agrees with nothing, where a cell holds none."""
     try:
-        found = float(text)
+        value = float(text)
     except ValueError:
         return math.nan
-    return found if math.isfinite(found) else math.nan
+    return value if math.isfinite(value) else math.nan
 
 
 def moment(text):
@@ -162,11 +162,11 @@ def moment(text):
 def texts_of(text):
     """The texts of a cell that is a JSON list; None where it is none."""
     try:
-        found = json.loads(text)
+        texts = json.loads(text)
     except ValueError:
         return None
-    is_list = isinstance(found, list) and all(isinstance(one, str) for one in found)
-    return found if is_list else None
+    is_list = isinstance(texts, list) and all(isinstance(item, str) for item in texts)
+    return texts if is_list else None
 
 
 # How is scored ------------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def s1(predicted, gold):
 
 def score(predicted, gold, rule):
     if rule == "any_of" and gold:
-        return max(s1(predicted, [one]) for one in gold)
+        return max(s1(predicted, [text]) for text in gold)
     return s1(predicted, gold)
 
 
@@ -291,8 +291,8 @@ def can_be_highlighted(text, segments, granularity):
 
 
 def reachable(segments, gold, rule, granularity):
-    found = [text for text in gold if can_be_highlighted(text, segments, granularity)]
-    return score(found[:1] if rule == "any_of" else found, gold, rule)
+    texts = [text for text in gold if can_be_highlighted(text, segments, granularity)]
+    return score(texts[:1] if rule == "any_of" else texts, gold, rule)
 
 
 # The export, and what of it is kept ---------------------------------------------------------------
@@ -345,7 +345,7 @@ class Annotator:
 
     __slots__ = (
         "active", "at", "blurs", "browser", "has_spans", "order", "pastes", "place", "places",
-        "rows", "s1", "said", "shown", "steps", "submitted", "words",
+        "rows", "s1", "shown", "steps", "submitted", "texts", "words",
     )  # fmt: skip
 
     def __init__(self, place, browser):
@@ -353,7 +353,7 @@ class Annotator:
         self.at = {}  # example -> which of the answers below
         self.rows, self.places = array("I"), array("q")
         self.steps, self.has_spans = bytearray(), bytearray()
-        self.said = array("q")  # hash of the texts of the answer
+        self.texts = array("q")  # hash of the texts of the answer
         self.s1, self.active = array("d"), array("d")
         self.shown, self.submitted, self.words = array("q"), array("q"), array("I")
         self.blurs = self.pastes = 0
@@ -394,8 +394,8 @@ class Export:
         for row in read(folder, "annotators.csv"):
             if None not in row:
                 place = Place(*(row[column] for column in Place._fields))
-                one = Annotator(places.setdefault(place, place), row["browser"])
-                self.annotators[row["annotator"]] = one
+                annotator = Annotator(places.setdefault(place, place), row["browser"])
+                self.annotators[row["annotator"]] = annotator
         self.means = defaultdict(list)  # (kind, task, shots, split) -> of each who counts
 
     def edges(self, text, granularity):
@@ -453,8 +453,8 @@ def by_position(check, file, places, rows):
             expected = LATER
         if places[index] != expected:
             missed = True
-            found = str(places[index] % LATER)
-            check.differs(file, rows[index], "position", found, str(expected % LATER))
+            place = str(places[index] % LATER)
+            check.differs(file, rows[index], "position", place, str(expected % LATER))
         expected += 1
     for index, other in enumerate(order):
         if index != other and not missed:
@@ -474,9 +474,9 @@ def check_sums(folder, check):
     check.count = len(listed)
     for name, expected in listed.items():
         with (folder / name).open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        if found != expected:
-            check.differs(name, "-", "SHA-256", found, expected)
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        if digest != expected:
+            check.differs(name, "-", "SHA-256", digest, expected)
     for name in FILES:
         if name not in listed:
             check.differs("SHA256SUMS", "-", name, "missing", "listed")
@@ -490,29 +490,10 @@ def check_examples(export, check):
         if segments is None or gold is None:
             check.wrong(row, "gold" if gold is None else "segments", "a JSON list of texts")
             continue
-        content = json.dumps(
-            [segments, row["question"], gold], ensure_ascii=False, separators=(",", ":")
-        )
-        digest = hashlib.sha256(content.encode()).hexdigest()
-        check.texts(row, hash=digest)
-        task = row["task"]
-        if task in export.cards:
-            shown = question_to_highlight(export.cards[task], row["question"])
-            kind = export.cards[task].get("granularity", "word")
-            kind = "" if task in export.label_tasks else kind
-            check.texts(row, question_selectable=shown, granularity=kind)
-        rule = export.rules.setdefault(task, row["gold_rule"])
-        if row["gold_rule"] != rule or rule not in ("set", "any_of"):
-            check.wrong(row, "gold_rule", rule)
-        # The labels of a task stand nowhere in its texts: they are chosen, not highlighted.
-        best = 1.0
-        if task not in export.label_tasks:
-            texts = [*segments, row["question_selectable"]]
-            if row["granularity"] not in TOKENS:
-                check.wrong(row, "granularity", "word or char")
-                continue
-            best = reachable(texts, gold, rule, row["granularity"])
-        check.numbers(row, reachable=best)
+        if row["task"] not in export.label_tasks and row["granularity"] not in TOKENS:
+            check.wrong(row, "granularity", "word or char")
+            continue
+        check_content(export, check, row, segments, gold)
         step, place = check_file(export, check, row)
         example = Example(
             cells=(row["hash"], row["gold"], row["gold_rule"]),
@@ -523,23 +504,51 @@ def check_examples(export, check):
             reachable=real(row["reachable"]),
             granularity=row["granularity"],
         )
-        export.examples[task, step, *place, row["example"]] = example
-        found = integer(row["position"])
-        if found is None:
+        export.examples[row["task"], step, *place, row["example"]] = example
+        position = integer(row["position"])
+        if position is None:
             check.wrong(row, "position", "a place in the file")
             continue
-        files[task, row["file"]].append((found, row.number, row["example"], step, example))
-    for (task, file), found in files.items():
-        places, numbers, ids, steps, examples = zip(*found, strict=True)
-        met = set()
-        for index in by_position(check, "examples.csv", places, numbers):
-            if ids[index] in met:
-                check.differs(
-                    "examples.csv", numbers[index], "example", ids[index], f"once in {file}"
-                )
-            met.add(ids[index])
-            if steps[index] == "annotation":
-                export.tests[task].append(examples[index])
+        line = (position, row.number, row["example"], step, example)
+        files[row["task"], row["file"]].append(line)
+    for (task, file), lines in files.items():
+        check_order(export, check, task, file, lines)
+
+
+def check_content(export, check, row, segments, gold):
+    """Check what is computed from the texts: hash, highlightable question, reachable S1."""
+    content = json.dumps(
+        [segments, row["question"], gold], ensure_ascii=False, separators=(",", ":")
+    )
+    check.texts(row, hash=hashlib.sha256(content.encode()).hexdigest())
+    task = row["task"]
+    if task in export.cards:
+        card = export.cards[task]
+        kind = "" if task in export.label_tasks else card.get("granularity", "word")
+        shown = question_to_highlight(card, row["question"])
+        check.texts(row, question_selectable=shown, granularity=kind)
+    rule = export.rules.setdefault(task, row["gold_rule"])
+    if row["gold_rule"] != rule or rule not in ("set", "any_of"):
+        check.wrong(row, "gold_rule", rule)
+    # The labels of a task stand nowhere in its texts: they are chosen, not highlighted.
+    best = 1.0
+    if task not in export.label_tasks:
+        texts = [*segments, row["question_selectable"]]
+        best = reachable(texts, gold, rule, row["granularity"])
+    check.numbers(row, reachable=best)
+
+
+def check_order(export, check, task, file, lines):
+    """Check that a file has each place and each id once; keep the test examples in its order."""
+    places, numbers, ids, steps, examples = zip(*lines, strict=True)
+    met = set()
+    for index in by_position(check, "examples.csv", places, numbers):
+        if ids[index] in met:
+            expected = f"once in {file}"
+            check.differs("examples.csv", numbers[index], "example", ids[index], expected)
+        met.add(ids[index])
+        if steps[index] == "annotation":
+            export.tests[task].append(examples[index])
 
 
 def question_to_highlight(card, question):
@@ -596,60 +605,67 @@ def check_answers(export, check):
         annotator.order = range(len(order)) if is_sorted else order
 
 
+Given = namedtuple("Given", "kept texts s1 shown submitted active")
+NOT_GIVEN = Given(OPEN, NOTHING, math.nan, 0, 0, math.nan)
+
+
 def keep_answer(check, row, annotator, example):
     """Check the answer of a row, and keep of it what the later checks need."""
     step, position = STEPS[row["step"]], integer(row["position"])
     if position is None:
         check.wrong(row, "position", "a place in the order")
         return
-    said, right, shown, submitted, active = NOTHING, math.nan, 0, 0, math.nan
-    if row["submitted_at"] == "":
+    given = NOT_GIVEN
+    if row["submitted_at"] != "":
+        given = check_given(check, row, step, example)
+        annotator.blurs += integer(row["blurs"]) or 0
+        annotator.pastes += integer(row["pastes"]) or 0
+    else:
         for column in ("answer", "s1", "seconds", "active_seconds", "reveal_seconds"):
             if row[column]:
                 check.wrong(row, column, "")
-        kept = OPEN
-    else:
-        kept = step
-        judged = judge(example, row["answer"])
-        if judged is None:
-            check.wrong(row, "answer", "a JSON list of texts")
-        else:
-            said, right = judged
-            check.numbers(row, s1=right)
-        shown, submitted = moment(row["shown_at"]), moment(row["submitted_at"])
-        for column, time in (("shown_at", shown), ("submitted_at", submitted)):
-            if time is None:
-                check.wrong(row, column, "a time")
-        shown, submitted = shown or 0, submitted or 0
-        seconds = (submitted - shown) / 10**6
-        check.numbers(row, seconds=seconds)
-        if seconds < 0:
-            check.wrong(row, "submitted_at", "a time after shown_at")
-        active = real(row["active_seconds"])
-        if not 0 <= active <= seconds + TOLERANCE:
-            check.wrong(row, "active_seconds", f"0 to {seconds}")
-        if row["reveal_seconds"] and step != TRAINING:
-            check.wrong(row, "reveal_seconds", "")
-        elif row["reveal_seconds"] and not real(row["reveal_seconds"]) >= 0:
-            check.wrong(row, "reveal_seconds", "a number from 0")
-        for column in ("blurs", "pastes"):
-            if integer(row[column]) is None:
-                check.wrong(row, column, "a whole number")
-        if not real(row["away_seconds"]) >= 0:
-            check.wrong(row, "away_seconds", "a number from 0")
-        annotator.blurs += integer(row["blurs"]) or 0
-        annotator.pastes += integer(row["pastes"]) or 0
     annotator.at[example] = len(annotator.rows)
     annotator.rows.append(row.number)
     annotator.places.append(position if step == TRAINING else LATER + position)
-    annotator.steps.append(kept)
+    annotator.steps.append(given.kept)
     annotator.has_spans.append(False)
-    annotator.said.append(said)
-    annotator.s1.append(right)
-    annotator.shown.append(shown)
-    annotator.submitted.append(submitted)
-    annotator.active.append(active)
+    annotator.texts.append(given.texts)
+    annotator.s1.append(given.s1)
+    annotator.shown.append(given.shown)
+    annotator.submitted.append(given.submitted)
+    annotator.active.append(given.active)
     annotator.words.append(example.words)
+
+
+def check_given(check, row, step, example):
+    """Check S1, times and signs of an answer that was given."""
+    texts, right = judge(example, row["answer"]) or (NOTHING, None)
+    if right is None:
+        check.wrong(row, "answer", "a JSON list of texts")
+        right = math.nan
+    else:
+        check.numbers(row, s1=right)
+    for column in ("shown_at", "submitted_at"):
+        if moment(row[column]) is None:
+            check.wrong(row, column, "a time")
+    shown, submitted = moment(row["shown_at"]) or 0, moment(row["submitted_at"]) or 0
+    seconds = (submitted - shown) / 10**6
+    check.numbers(row, seconds=seconds)
+    if seconds < 0:
+        check.wrong(row, "submitted_at", "a time after shown_at")
+    active = real(row["active_seconds"])
+    if not 0 <= active <= seconds + TOLERANCE:
+        check.wrong(row, "active_seconds", f"0 to {seconds}")
+    if row["reveal_seconds"] and step != TRAINING:
+        check.wrong(row, "reveal_seconds", "")
+    elif row["reveal_seconds"] and not real(row["reveal_seconds"]) >= 0:
+        check.wrong(row, "reveal_seconds", "a number from 0")
+    for column in ("blurs", "pastes"):
+        if integer(row[column]) is None:
+            check.wrong(row, column, "a whole number")
+    if not real(row["away_seconds"]) >= 0:
+        check.wrong(row, "away_seconds", "a number from 0")
+    return Given(step, texts, right, shown, submitted, active)
 
 
 def check_spans(export, check):
@@ -674,13 +690,13 @@ def check_spans(export, check):
             continue
         annotator.has_spans[index] = True
         texts = slices(check, rows, example, export.edges)
-        if hash(tuple(texts)) != annotator.said[index]:
+        if hash(tuple(texts)) != annotator.texts[index]:
             answer = f"the answer in answers.csv, row {annotator.rows[index]}"
             check.differs("spans.csv", rows[0].number, "text", texts, answer)
     for annotator in export.annotators.values():
         if annotator.place.task not in export.label_tasks:
-            for index, said in enumerate(annotator.said):
-                if said != NOTHING and not annotator.has_spans[index]:
+            for index, digest in enumerate(annotator.texts):
+                if digest != NOTHING and not annotator.has_spans[index]:
                     row = annotator.rows[index]
                     check.differs("answers.csv", row, "answer", "texts", "their rows in spans.csv")
 
@@ -764,7 +780,7 @@ def work_of(annotator):
     test = array("d", (annotator.s1[i] for i in annotator.answered(ANNOTATION)))
     training = array("d", (annotator.s1[i] for i in annotator.answered(TRAINING)))
     checks = [annotator.s1[i] for i in annotator.answered(CHECK)]
-    said = [annotator.said[i] for i in annotator.answered(ANNOTATION)]
+    given = [annotator.texts[i] for i in annotator.answered(ANNOTATION)]
     limit = max(1.0, 0.3 * statistics.median(seconds)) if seconds else 1.0
     marks = [time for i in answered for time in (annotator.shown[i], annotator.submitted[i])]
     return {
@@ -779,8 +795,8 @@ def work_of(annotator):
             time < max(limit, annotator.words[i] / 12)
             for i, time in zip(answered, seconds, strict=True)
         ),
-        "modal_share": max(Counter(said).values()) / len(said) if said else None,
-        "longest_run": max((len(list(run)) for _text, run in itertools.groupby(said)), default=0),
+        "modal_share": max(Counter(given).values()) / len(given) if given else None,
+        "longest_run": max((len(list(run)) for _text, run in itertools.groupby(given)), default=0),
         "longest_absence": max((b - a for a, b in itertools.pairwise(marks)), default=0) / 10**6,
         "blurs": annotator.blurs,
         "pastes": annotator.pastes,
@@ -871,19 +887,22 @@ def check_performance(export, check):
 
 def check_allocations(export, check):
     """Every choice of a scenario, made again: the least filled, ties by the study's seed."""
-    frozen = {(one["task"], one["shots"]): one for one in export.design.get("scenarios", ())}
+    frozen = {
+        (scenario["task"], scenario["shots"]): scenario
+        for scenario in export.design.get("scenarios", ())
+    }
     for row in export.rows("allocations.csv", check):
         check.texts(row, arrival=str(row.number - 1))
         check.one_of(row, "kind", KINDS)
         if moment(row["at"]) is None:
             check.wrong(row, "at", "a time")
         try:
-            candidates = [tuple(one) for one in json.loads(row["candidates"])]
+            candidates = [tuple(candidate) for candidate in json.loads(row["candidates"])]
             least = min(taken for _task, _shots, taken, _seats in candidates)
-            tied = [one for one in candidates if one[2] == least]
+            tied = [candidate for candidate in candidates if candidate[2] == least]
             draw = random.Random(f"{export.design['seed']}:seat:{row['arrival']}")
             task, shots, taken, seats = draw.choice(tied)
-            splits = [frozen[one[:2]]["split"] or "" for one in candidates]
+            splits = [frozen[candidate[:2]]["split"] or "" for candidate in candidates]
             split = splits[candidates.index((task, shots, taken, seats))]
             is_free = taken < seats
         except (TypeError, ValueError, KeyError):
@@ -981,8 +1000,8 @@ def check_models(export, check):
     means = defaultdict(list)
     for (model, task, shots, split), own in predicted.items():
         if len(own) != len(export.tests[task]):
-            found = f"{len(own)} of {model}, {task}, {shots} shots, split {split or '-'}"
-            check.differs("predictions.csv", "-", "example", found, len(export.tests[task]))
+            given = f"{len(own)} of {model}, {task}, {shots} shots, split {split or '-'}"
+            check.differs("predictions.csv", "-", "example", given, len(export.tests[task]))
         means[model, task, shots].append(100 * mean(own.values()))
     for row in export.rows("model_scores.csv", check):
         values = means.pop((row["model"], row["task"], row["shots"]), None)

@@ -56,44 +56,45 @@ def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:
         scale=alt.Scale(zero=False, nice=False, padding=18),
     )
     y = _s1_axis()
-    means = base.transform_filter(alt.datum.what == "mean")
-    tooltip = [
-        alt.Tooltip("task:N", title="Task"),
-        alt.Tooltip("shots:Q", title="Shots"),
-        alt.Tooltip("s1:Q", title="Mean S1 x 100", format=".1f"),
-        alt.Tooltip("low:Q", title="95 % from", format=".1f"),
-        alt.Tooltip("high:Q", title="to", format=".1f"),
-        alt.Tooltip("n:Q", title="Annotators"),
-    ]
+    baseline = base.mark_rule(style="baseline", strokeDash=[5, 4], strokeWidth=1.5)
+    annotators = base.transform_filter(alt.datum.what == "annotator").mark_point(
+        style="annotator", filled=False, size=22, strokeWidth=1.2, xOffset=9
+    )
     layers = [
-        base.mark_rule(style="baseline", strokeDash=[5, 4], strokeWidth=1.5).encode(
-            y=alt.Y("mean(baseline):Q")
-        ),
-        base.transform_filter(alt.datum.what == "annotator")
-        .mark_point(style="annotator", filled=False, size=22, strokeWidth=1.2, xOffset=9)
-        .encode(
-            x=x,
-            y=y,
-            tooltip=[
-                alt.Tooltip("annotator:N", title="Annotator"),
-                alt.Tooltip("s1:Q", title="S1 x 100", format=".1f"),
-            ],
-        ),
-        means.mark_line(strokeWidth=1.5).encode(x=x, y=y),
-        means.transform_filter("isValid(datum.low)")
-        .mark_rule(strokeWidth=2)
-        .encode(x=x, y=alt.Y("low:Q"), y2="high:Q", tooltip=tooltip),
-        *(
-            means.transform_filter("isValid(datum.low)")
-            .mark_tick(orient="horizontal", size=9, thickness=2)
-            .encode(x=x, y=alt.Y(f"{end}:Q"))
-            for end in ("low", "high")
-        ),
-        means.mark_point(filled=True, size=70, shape="circle", opacity=1).encode(
-            x=x, y=y, tooltip=tooltip
-        ),
+        baseline.encode(y=alt.Y("mean(baseline):Q")),
+        annotators.encode(x=x, y=y, tooltip=OF_AN_ANNOTATOR),
+        *_means_with_bars(base.transform_filter(alt.datum.what == "mean"), x, y),
     ]
     return _panels(_layered(*layers, data=frame))
+
+
+OF_AN_ANNOTATOR = [
+    alt.Tooltip("annotator:N", title="Annotator"),
+    alt.Tooltip("s1:Q", title="S1 x 100", format=".1f"),
+]
+OF_A_MEAN = [
+    alt.Tooltip("task:N", title="Task"),
+    alt.Tooltip("shots:Q", title="Shots"),
+    alt.Tooltip("s1:Q", title="Mean S1 x 100", format=".1f"),
+    alt.Tooltip("low:Q", title="95 % from", format=".1f"),
+    alt.Tooltip("high:Q", title="to", format=".1f"),
+    alt.Tooltip("n:Q", title="Annotators"),
+]
+
+
+def _means_with_bars(means: alt.Chart, x: alt.X, y: alt.Y) -> list[alt.Chart]:
+    """The line through the means, their error bars with both ends, and the dots on top."""
+    known = means.transform_filter("isValid(datum.low)")
+    bars = known.mark_rule(strokeWidth=2)
+    end = known.mark_tick(orient="horizontal", size=9, thickness=2)
+    dots = means.mark_point(filled=True, size=70, shape="circle", opacity=1)
+    return [
+        means.mark_line(strokeWidth=1.5).encode(x=x, y=y),
+        bars.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", tooltip=OF_A_MEAN),
+        end.encode(x=x, y=alt.Y("low:Q")),
+        end.encode(x=x, y=alt.Y("high:Q")),
+        dots.encode(x=x, y=y, tooltip=OF_A_MEAN),
+    ]
 
 
 def learning_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
@@ -191,7 +192,7 @@ def time_dots(frame: pd.DataFrame) -> alt.FacetChart:
 
 
 def _shots(frame: pd.DataFrame) -> list[int]:
-    return sorted(int(one) for one in frame["shots"].unique())
+    return sorted(int(number) for number in frame["shots"].unique())
 
 
 def _s1_axis() -> alt.Y:
@@ -262,6 +263,6 @@ def _layered(*layers: alt.Chart, data: pd.DataFrame) -> alt.LayerChart:
 def _panels(chart: alt.LayerChart, own_x: bool = False) -> alt.FacetChart:
     """One panel for each task, in the order of their names; `own_x`: tasks differ in length."""
     sized = chart.properties(width=220, height=180)
-    made = sized.facet(alt.Facet("task:N", title=None), columns=COLUMNS, spacing=24)
-    made = made.resolve_axis(x="independent").properties(config=CONFIG)
-    return made.resolve_scale(x="independent") if own_x else made
+    panels = sized.facet(alt.Facet("task:N", title=None), columns=COLUMNS, spacing=24)
+    panels = panels.resolve_axis(x="independent").properties(config=CONFIG)
+    return panels.resolve_scale(x="independent") if own_x else panels

@@ -9,7 +9,7 @@ import importlib.util
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import altair as alt
@@ -206,72 +206,54 @@ def page_figures(study: Study, kind: str) -> list[Figure]:
 
 
 NAMES = tuple(COLUMNS)
+# Name -> title and caption.
+TEXTS = {
+    "shots": (
+        "Shot curve",
+        "Mean S1 x 100 on the test examples by number of shots (filled dots) with its 95 % t"
+        " interval over annotators (bars; undefined for one annotator or if all scores are equal),"
+        " individual annotators (hollow dots) and the trivial baseline (dashed).",
+    ),
+    "learning": (
+        "Learning curve over the training step",
+        f"Mean S1 x 100 in blocks of {learning.BLOCK} training examples, in the order in which each"
+        " annotator saw them; thin lines are individual annotators.",
+    ),
+    "drift": (
+        "Drift over the annotation step",
+        "Mean S1 x 100 in each tenth of the annotation step; thin lines are individual annotators."
+        " The order was randomised for each annotator, so the difficulty of examples does not"
+        " depend on position.",
+    ),
+    "speed": (
+        "Speed over the annotation step",
+        "Median active seconds per example in each twentieth of the annotation step, over all"
+        " answers of the group. Idle time is excluded, as it is for pay.",
+    ),
+    "time": (
+        "Time of each annotator",
+        "Active minutes of each annotator on the examples of both steps (dots) and their median"
+        " (ticks). Idle time is excluded, as it is for pay; time spent reading reveals is not"
+        " counted.",
+    ),
+}
+IN_FILE_ORDER = (
+    " All annotators saw them in file order, so a slope may reflect the difficulty of the examples."
+)
+IN_RANDOM_ORDER = " The order was randomised for each annotator."
 
 
 def figure(study: Study, kind: str, name: str) -> Figure:
     """The figure of that name, one of NAMES."""
     known = data(study, kind)
     frame = known.frames[name]
-    shots = sorted(study.shots)
-    who = "people" if kind == Kind.PERSON else f"{kind} annotators (not people)"
-    fixed = Study.Order.FILE_ORDER
-    texts: dict[str, tuple[str, str, Callable[[], alt.FacetChart]]] = {
-        "shots": (
-            "Shot curve",
-            "Mean S1 x 100 on the test examples by number of shots (filled dots) with its 95 % t"
-            " interval over annotators (bars; undefined for one annotator or if all scores are"
-            " equal), individual annotators (hollow dots) and the trivial baseline (dashed).",
-            lambda: charts.shot_curve(frame),
-        ),
-        "learning": (
-            "Learning curve over the training step",
-            f"Mean S1 x 100 in blocks of {learning.BLOCK} training examples, in the order in which"
-            " each annotator saw them; thin lines are individual annotators."
-            + (
-                " All annotators saw them in file order, so a slope may reflect the difficulty of"
-                " the"
-                " examples."
-                if study.training_order == fixed
-                else " The order was randomised for each annotator."
-            ),
-            lambda: charts.learning_curve(frame, shots),
-        ),
-        "drift": (
-            "Drift over the annotation step",
-            "Mean S1 x 100 in each tenth of the annotation step; thin lines are individual"
-            " annotators. The order was randomised for each annotator, so the difficulty of"
-            " examples"
-            " does not depend on position.",
-            lambda: charts.drift_curve(frame, shots),
-        ),
-        "speed": (
-            "Speed over the annotation step",
-            "Median active seconds per example in each twentieth of the annotation step, over all"
-            " answers of the group. Idle time is excluded, as it is for pay.",
-            lambda: charts.speed_curve(frame, shots),
-        ),
-        "time": (
-            "Time of each annotator",
-            "Active minutes of each annotator on the examples of both steps (dots) and their median"
-            " (ticks). Idle time is excluded, as it is for pay; time spent reading reveals is not"
-            " counted.",
-            lambda: charts.time_dots(frame),
-        ),
-    }
-    title, caption, make = texts[name]
-    why_not = ""
-    if name == "learning" and not any(shots):
-        why_not = "This study has zero-shot scenarios only, so there is no training step."
-    elif name == "drift" and study.annotation_order == fixed:
-        why_not = (
-            "All annotators saw the test examples in file order, so a change of S1 over the step"
-            " would"
-            " reflect the difficulty of the examples. For a drift curve, design a study with a"
-            " shuffled annotation order."
-        )
-    elif frame.empty:
-        why_not = "No annotator has completed the study yet."
+    title, caption = TEXTS[name]
+    if name == "learning":
+        in_file_order = study.training_order == Study.Order.FILE_ORDER
+        caption += IN_FILE_ORDER if in_file_order else IN_RANDOM_ORDER
+    why_not = _why_not(study, name, frame)
     shown = "" if why_not else caption
+    who = "people" if kind == Kind.PERSON else f"{kind} annotators (not people)"
     return Figure(
         name=name,
         title=title,
@@ -279,7 +261,33 @@ def figure(study: Study, kind: str, name: str) -> Figure:
         description=f"{title} ({who}). {shown}",
         why_not=why_not,
         frame=frame,
-        make=make,
+        make=partial(_chart, name, frame, sorted(study.shots)),
         numbers=[] if why_not else known.numbers[name],
         all_columns=COLUMNS[name],
     )
+
+
+def _why_not(study: Study, name: str, frame: pd.DataFrame) -> str:
+    """Why this figure of this study would be empty or mislead; "" if it is shown."""
+    if name == "learning" and not any(study.shots):
+        return "This study has zero-shot scenarios only, so there is no training step."
+    if name == "drift" and study.annotation_order == Study.Order.FILE_ORDER:
+        return (
+            "All annotators saw the test examples in file order, so a change of S1 over the step"
+            " would reflect the difficulty of the examples. For a drift curve, design a study with"
+            " a shuffled annotation order."
+        )
+    return "No annotator has completed the study yet." if frame.empty else ""
+
+
+def _chart(name: str, frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
+    match name:
+        case "shots":
+            return charts.shot_curve(frame)
+        case "learning":
+            return charts.learning_curve(frame, shots)
+        case "drift":
+            return charts.drift_curve(frame, shots)
+        case "speed":
+            return charts.speed_curve(frame, shots)
+    return charts.time_dots(frame)

@@ -47,17 +47,7 @@ def dawid_skene(
     totals = counts.sum(1)
     posterior = totals / totals.sum(1, keepdims=True)
     for _ in range(rounds):
-        shares = posterior.mean(0)
-        # confusion[p, t, l]: how often person p says l where t is true.
-        confusion = np.einsum("et,epl->ptl", posterior, counts)
-        totals = confusion.sum(2, keepdims=True)
-        confusion = np.divide(confusion, totals, out=np.zeros_like(confusion), where=totals > 0)
-        with np.errstate(divide="ignore"):
-            logs = np.where(confusion > 0, np.log(confusion), -1e3)
-            scores = np.log(shares)[None, :] + np.einsum("epl,ptl->et", counts, logs)
-        scores -= scores.max(1, keepdims=True)
-        following = np.exp(scores)
-        following /= following.sum(1, keepdims=True)
+        following = _updated(posterior, counts)
         moved = np.abs(following - posterior).max()
         posterior = following
         if moved < tolerance:
@@ -67,3 +57,18 @@ def dawid_skene(
         [dict(zip(labels, map(float, row), strict=True)) for row in posterior],
         dict(zip(labels, map(float, shares), strict=True)),
     )
+
+
+def _updated(posterior: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The posterior after one round of EM: shares and confusions from the old one, then Bayes."""
+    shares = posterior.mean(0)
+    # confusion[p, t, l]: how often person p says l where t is true.
+    confusion = np.einsum("et,epl->ptl", posterior, counts)
+    totals = confusion.sum(2, keepdims=True)
+    confusion = np.divide(confusion, totals, out=np.zeros_like(confusion), where=totals > 0)
+    with np.errstate(divide="ignore"):
+        logs = np.where(confusion > 0, np.log(confusion), -1e3)
+        scores = np.log(shares)[None, :] + np.einsum("epl,ptl->et", counts, logs)
+    scores -= scores.max(1, keepdims=True)
+    following = np.exp(scores)
+    return following / following.sum(1, keepdims=True)

@@ -91,32 +91,36 @@ def bootstrap(
     if matrix.size == 0:
         raise ValueError("nobody has answered anything")
     sums, counts = _by_cluster(matrix, clusters)
-    annotators, groups = sums.shape
     draw = np.random.default_rng(seed)
-    means = np.empty(resamples)
     # In portions, so that 10,000 resamples of 600 contexts do not need 50 MB at once.
-    for begin in range(0, resamples, 1000):
-        size = min(1000, resamples - begin)
-        of_examples = (
-            np.ones((size, groups))
-            if over == "annotators"
-            else draw.multinomial(groups, np.full(groups, 1 / groups), size)
-        )
-        # Each annotator's mean over the drawn examples, resamples x annotators.
-        with np.errstate(invalid="ignore"):
-            own = (of_examples @ sums.T) / (of_examples @ counts.T)
-        of_annotators = (
-            np.ones((size, annotators))
-            if over == "examples"
-            else draw.multinomial(annotators, np.full(annotators, 1 / annotators), size)
-        )
-        # An annotator without an answer to the drawn examples has no weight in that resample.
-        weights = np.where(np.isnan(own), 0, of_annotators)
-        with np.errstate(invalid="ignore"):
-            means[begin : begin + size] = (np.nan_to_num(own) * weights).sum(1) / weights.sum(1)
+    portions = [min(1000, resamples - begin) for begin in range(0, resamples, 1000)]
+    means = np.concatenate([_resampled(draw, size, sums, counts, over) for size in portions])
     means = means[~np.isnan(means)]
     low, high = np.quantile(means, [(1 - level) / 2, (1 + level) / 2])
     return Interval(float(low), float(high), float(means.std()))
+
+
+def _resampled(
+    draw: np.random.Generator, size: int, sums: np.ndarray, counts: np.ndarray, over: str
+) -> np.ndarray:
+    """The means of so many resamples, NaN for one without any answer."""
+    annotators, groups = sums.shape
+    of_examples = _times_drawn(draw, size, groups, over != "annotators")
+    # Each annotator's mean over the drawn examples, resamples x annotators.
+    with np.errstate(invalid="ignore"):
+        own = (of_examples @ sums.T) / (of_examples @ counts.T)
+    of_annotators = _times_drawn(draw, size, annotators, over != "examples")
+    # An annotator without an answer to the drawn examples has no weight in that resample.
+    weights = np.where(np.isnan(own), 0, of_annotators)
+    with np.errstate(invalid="ignore"):
+        return (np.nan_to_num(own) * weights).sum(1) / weights.sum(1)
+
+
+def _times_drawn(draw: np.random.Generator, size: int, number: int, is_drawn: bool) -> np.ndarray:
+    """How often each of so many units is in each resample: once, unless they are drawn."""
+    if not is_drawn:
+        return np.ones((size, number))
+    return draw.multinomial(number, np.full(number, 1 / number), size)
 
 
 def _by_cluster(

@@ -173,24 +173,37 @@ def sentences(wanted: dict[str, Any]) -> list[str]:
     ]
 
 
+KNOWN_COLUMNS = [
+    Column("task", "Task"),
+    Column("shots", "Shots"),
+    Column("n", "n", "annotators that these numbers come from", "", count),
+    Column("mean", "Mean", "mean over them of their mean S1, x 100", "S1 x 100", points),
+    Column(
+        "sd",
+        "SD",
+        "SD over them of their mean S1, in points (ddof 1; of the paper as printed, which does not"
+        " say which spread its ± is)",
+        "points",
+        points,
+    ),
+]
+
+
 def columns(wanted: dict[str, Any]) -> list[Column]:
     """The columns of the plan, each with what it means for these wishes."""
-    width, difference = f"{wanted['half_width']:g}", f"{wanted['difference']:g}"
-    people, examples = wanted["annotators"], f"{wanted['examples']:,}"
-    level = f"{LEVEL / wanted['comparisons']:.2g}"
     return [
-        Column("task", "Task"),
-        Column("shots", "Shots"),
-        Column("n", "n", "annotators that these numbers come from", "", count),
-        Column("mean", "Mean", "mean over them of their mean S1, x 100", "S1 x 100", points),
-        Column(
-            "sd",
-            "SD",
-            "SD over them of their mean S1, in points (ddof 1; of the paper as printed, which does"
-            " not say which spread its ± is)",
-            "points",
-            points,
-        ),
+        *KNOWN_COLUMNS,
+        *_mean_columns(wanted),
+        *_example_columns(wanted),
+        *_group_columns(wanted),
+    ]
+
+
+def _mean_columns(wanted: dict[str, Any]) -> list[Column]:
+    """How well the mean over annotators is known."""
+    width, examples = f"{wanted['half_width']:g}", f"{wanted['examples']:,}"
+    people = wanted["annotators"]
+    return [
         Column(
             "annotators_needed",
             f"Annotators for ± {width}",
@@ -214,6 +227,13 @@ def columns(wanted: dict[str, Any]) -> list[Column]:
             "points",
             points,
         ),
+    ]
+
+
+def _example_columns(wanted: dict[str, Any]) -> list[Column]:
+    """How well one annotator's own mean is known."""
+    width, examples = f"{wanted['half_width']:g}", f"{wanted['examples']:,}"
+    return [
         Column(
             "examples_needed",
             f"Examples for ± {width}",
@@ -231,6 +251,14 @@ def columns(wanted: dict[str, Any]) -> list[Column]:
             between,
             attrgetter("wilson_low", "wilson_high"),
         ),
+    ]
+
+
+def _group_columns(wanted: dict[str, Any]) -> list[Column]:
+    """Which difference between two groups the study would show, and what the wanted one takes."""
+    difference, people = f"{wanted['difference']:g}", wanted["annotators"]
+    level = f"{LEVEL / wanted['comparisons']:.2g}"
+    return [
         Column(
             "detectable",
             "Detectable",
