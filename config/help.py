@@ -43,11 +43,11 @@ class Page:
 @cache
 def documents() -> dict[str, str]:
     """What follows /help/ in an address -> the document's path in docs/."""
-    found = {}
+    files = {}
     for path in sorted(DOCS.rglob("*.md")):
         file = path.relative_to(DOCS).as_posix()
-        found[_address(file)] = file
-    return found
+        files[_address(file)] = file
+    return files
 
 
 def pages() -> list[str]:

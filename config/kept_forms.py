@@ -73,10 +73,10 @@ def pack(kept: Kept | None) -> str:
 def unpack(text: str) -> Kept | None:
     """What `pack` made; None for anything else, or after a day."""
     try:
-        found = signing.loads(text, salt=SALT, max_age=24 * 3600)
+        packed = signing.loads(text, salt=SALT, max_age=24 * 3600)
     except signing.BadSignature:
         return None
-    return Kept(found["address"], [tuple(pair) for pair in found["fields"]], found["files"])
+    return Kept(packed["address"], [tuple(pair) for pair in packed["fields"]], packed["files"])
 
 
 class SignIn(LoginView):

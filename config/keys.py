@@ -65,6 +65,6 @@ def private_file(path: Path) -> Path:
 
 
 def _only_ours(path: Path, mode: int) -> None:
-    found = path.stat()
-    if found.st_mode & 0o077 and found.st_uid == os.geteuid():
+    info = path.stat()
+    if info.st_mode & 0o077 and info.st_uid == os.geteuid():
         path.chmod(mode)

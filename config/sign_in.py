@@ -104,7 +104,7 @@ def _wait(name: str, address: str | None) -> timedelta:
         "address": Q(ip_address=address),
         "name": Q(username=name),
     }
-    found = AccessAttempt.objects.filter(
+    attempts = AccessAttempt.objects.filter(
         by["address"] | by["name"], attempt_time__gt=now - settings.AXES_COOLOFF_TIME
     ).aggregate(
         **{who: Sum("failures_since_start", filter=rows, default=0) for who, rows in by.items()},
@@ -115,7 +115,7 @@ def _wait(name: str, address: str | None) -> timedelta:
         ("address", MAX_OF_ADDRESS, settings.AXES_COOLOFF_TIME),
         ("name", MAX_OF_NAME, DELAY),
     ]
-    ends = [found[f"{who}_last"] + time for who, most, time in rules if found[who] >= most]
+    ends = [attempts[f"{who}_last"] + time for who, most, time in rules if attempts[who] >= most]
     return max(ends, default=now) - now
 
 

@@ -49,17 +49,17 @@ def files_of(upload: TaskUpload) -> list[Path]:
 
 def problems(upload: TaskUpload) -> list[str]:
     """What is wrong with the list of files before any is read, and what the check found in them."""
-    found = []
+    faults = []
     try:
         _own_card(upload)
     except CardError as error:
-        found.append(str(error))
+        faults.append(str(error))
     try:
         files_of(upload)
     except FormatError as error:
         # The folder has no name that anybody gave it.
-        found.append(str(error).removeprefix(f"{upload.pk}: "))
-    return found + [part["error"] for part in parts(upload) if part.get("error")]
+        faults.append(str(error).removeprefix(f"{upload.pk}: "))
+    return faults + [part["error"] for part in parts(upload) if part.get("error")]
 
 
 def parts(upload: TaskUpload) -> list[dict[str, Any]]:

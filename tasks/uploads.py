@@ -71,8 +71,8 @@ def folder_of(upload: TaskUpload) -> Path:
 def names(upload: TaskUpload) -> list[str]:
     """The names of the stored files, in order."""
     folder = folder_of(upload)
-    found = folder.iterdir() if folder.is_dir() else ()
-    return sorted(path.name for path in found if not path.name.startswith("."))
+    paths = folder.iterdir() if folder.is_dir() else ()
+    return sorted(path.name for path in paths if not path.name.startswith("."))
 
 
 def size(upload: TaskUpload) -> int:
@@ -192,13 +192,13 @@ def _parts(file: UploadedFile) -> Iterator[tuple[str, Iterable[bytes]]]:
                 f"{name}: not accepted; it contains {len(archive.infolist()):,} files, and at most"
                 f" {MAX_FILES} are accepted."
             )
-        members = [one for one in archive.infolist() if _is_wanted(one, name)]
-        if sum(one.file_size for one in members) > MAX_BYTES:
+        members = [member for member in archive.infolist() if _is_wanted(member, name)]
+        if sum(member.file_size for member in members) > MAX_BYTES:
             raise UploadError(
                 f"{name}: not accepted; its contents are larger than the limit. {TOO_LARGE}"
             )
-        for one in members:
-            yield PurePosixPath(one.filename).name, _content(archive, one)
+        for member in members:
+            yield PurePosixPath(member.filename).name, _content(archive, member)
 
 
 def _is_wanted(member: zipfile.ZipInfo, archive: str) -> bool:

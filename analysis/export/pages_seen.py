@@ -26,16 +26,16 @@ def pages(study: Study) -> dict[str, str]:
     The consent; of each task the instructions and the first test example as a question, at the
     fewest shots, and a training example revealed, at the fewest shots with a training step.
     """
-    found = {"consent": _consent(study)}
+    pages = {"consent": _consent(study)}
     for task in study.tasks.order_by("name"):
         least, *others = study.scenarios.filter(task=task).order_by("shots")
-        found[f"{task.name}-instructions"] = _instructions(least)
+        pages[f"{task.name}-instructions"] = _instructions(least)
         first = task.test_split.examples.order_by("position")[0]
-        found[f"{task.name}-question"] = _turn(least, first, Step.ANNOTATION)
+        pages[f"{task.name}-question"] = _turn(least, first, Step.ANNOTATION)
         trained = next((scenario for scenario in (least, *others) if scenario.shots), None)
         if trained:
-            found[f"{task.name}-reveal"] = _reveal_page(trained)
-    return found
+            pages[f"{task.name}-reveal"] = _reveal_page(trained)
+    return pages
 
 
 def _page(template: str, title: str, context: dict[str, Any]) -> str:

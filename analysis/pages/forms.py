@@ -28,7 +28,7 @@ class _FilesField(forms.FileField):
     widget = _Files
 
     def clean(self, data: Any, initial: Any = None) -> list[Any]:
-        return [super(_FilesField, self).clean(one, initial) for one in data or [None]]
+        return [super(_FilesField, self).clean(file, initial) for file in data or [None]]
 
 
 class UploadForm(forms.Form):
@@ -79,9 +79,9 @@ class UploadForm(forms.Form):
     def clean_files(self) -> list[Any]:
         files = self.cleaned_data["files"]
         problems = [
-            f"{one.name}: the file is larger than {LARGEST_FILE:,} bytes"
-            for one in files
-            if one.size > LARGEST_FILE
+            f"{file.name}: the file is larger than {LARGEST_FILE:,} bytes"
+            for file in files
+            if file.size > LARGEST_FILE
         ]
         if problems:
             raise ValidationError(problems)
@@ -113,15 +113,15 @@ class UploadForm(forms.Form):
         elif not shots and number is not None:
             self.add_error("split_number", "Zero shots have no training split: leave it empty.")
         else:
-            (one,) = cleaned["files"]
-            cleaned["uploads"] = [PredictionUpload(one.name, one.read(), task, shots, number)]
+            (file,) = cleaned["files"]
+            cleaned["uploads"] = [PredictionUpload(file.name, file.read(), task, shots, number)]
         return cleaned
 
     def _by_name(self, files: list[Any]) -> list[PredictionUpload]:
         uploads = []
-        for one in files:
+        for file in files:
             try:
-                uploads.append(PredictionUpload.named(one.name, one.read()))
+                uploads.append(PredictionUpload.named(file.name, file.read()))
             except FormatError as error:
                 self.add_error("files", str(error))
         return uploads

@@ -113,15 +113,15 @@ def answers_in_order(study: Study, kind: str) -> pd.DataFrame:
     )
     # Straight into numbers: as rows of Python objects a million answers take far more memory.
     numbers = [("participation", "i8"), ("trains", "?"), ("example", "i8"), ("s1", "f8")]
-    made = np.fromiter(rows.iterator(chunk_size=5000), dtype=[*numbers, ("seconds", "f8")])
-    places = pd.Index(who.pop("participation")).get_indexer(made["participation"])
+    records = np.fromiter(rows.iterator(chunk_size=5000), dtype=[*numbers, ("seconds", "f8")])
+    places = pd.Index(who.pop("participation")).get_indexer(records["participation"])
     frame = who.take(places).reset_index(drop=True)
     steps = np.array([Step.ANNOTATION.value, Step.TRAINING.value], dtype=object)
-    frame["step"] = steps[made["trains"].astype(int)]
+    frame["step"] = steps[records["trains"].astype(int)]
     for column in ("example", "s1", "seconds"):
-        frame[column] = made[column]
+        frame[column] = records[column]
     # Attention checks have places in the order too: the stored position would have gaps.
-    frame["position"] = pd.DataFrame(made).groupby(["participation", "trains"]).cumcount()
+    frame["position"] = pd.DataFrame(records).groupby(["participation", "trains"]).cumcount()
     return frame
 
 

@@ -115,7 +115,7 @@ class StudyQuerySet(models.QuerySet["Study"]):
             models.When(owner=user, then=models.Value(Role.OWNER)),
             default=models.Subquery(member.values("role")[:1]),
         )
-        roles = [one for one, rights in RIGHTS.items() if right in rights]
+        roles = [name for name, rights in RIGHTS.items() if right in rights]
         return self.annotate(role=role).filter(role__in=roles)
 
 

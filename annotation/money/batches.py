@@ -83,7 +83,7 @@ def prepare(study: Study, by: User | None) -> list[PaymentBatch]:
         groups: dict[tuple[str, int | None], list[LedgerEntry]] = defaultdict(list)
         for entry in payable(study):
             groups[payout_route(entry)].append(entry)
-        made = []
+        batches = []
         for (method, prolific_study), due in sorted(groups.items(), key=str):
             if not method:
                 continue
@@ -98,8 +98,8 @@ def prepare(study: Study, by: User | None) -> list[PaymentBatch]:
                     paid_at=database_now() if by_exit else None,
                 )
                 Payment.objects.bulk_create(Payment(batch=batch, entry=entry) for entry in entries)
-                made.append(batch)
-    return made
+                batches.append(batch)
+    return batches
 
 
 def _portions(entries: list[LedgerEntry]) -> list[list[LedgerEntry]]:

@@ -61,26 +61,26 @@ def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
 
     Prolific approves many at once some time after it was asked: what it shows of each decides.
     """
-    submissions = _submissions(batch)
-    references = _references(submissions, batch, client)
-    waiting = {references[one.pk]: one for one in submissions if one.pk in references}
-    lost = [one for one in submissions if one.pk not in references]
+    submissions = {submission.pk: submission for submission in _submissions(batch)}
+    references = _references(list(submissions.values()), batch, client)
+    waiting = {reference: submissions[pk] for pk, reference in references.items()}
+    lost = [submissions[pk] for pk in submissions if pk not in references]
     shown = _statuses(batch, client)
-    due = [one for one in waiting if shown.get(one, "ACTIVE") in TO_APPROVE]
+    due = [reference for reference in waiting if shown.get(reference, "ACTIVE") in TO_APPROVE]
     refused: dict[str, str] = {}
     for first in range(0, len(due), MAX_APPROVALS):
         refused |= _ask_for(due[first : first + MAX_APPROVALS], client)
     shown = _statuses(batch, client) if due else shown
     gone = []
-    for reference, one in list(waiting.items()):
+    for reference, submission in list(waiting.items()):
         status = shown.get(reference, "")
         if status == "APPROVED":
-            Submission.objects.filter(pk=one.pk).update(status=status)
+            Submission.objects.filter(pk=submission.pk).update(status=status)
         elif reference in refused or (status and status not in TO_APPROVE):
             # Given back, timed out or refused: no money has moved for it.
-            batch.payments.filter(entry__submission=one).delete()
+            batch.payments.filter(entry__submission=submission).delete()
             why = refused.get(reference) or status.lower().replace("_", " ")
-            gone.append(f"{one.participation} ({why})")
+            gone.append(f"{submission.participation} ({why})")
             with suppress(ProlificError):  # then the next run syncs the outcome
                 sync_submission(reference, client)
         else:
@@ -97,22 +97,22 @@ def _approve(batch: PaymentBatch, client: Client) -> PaymentBatch:
 
 def _tell(gone: list[str], waiting: list[Submission], lost: list[Submission]) -> None:
     """Raise PaymentError where not all of a batch of approvals is done."""
-    said = []
+    sentences = []
     if gone:
-        said.append(
+        sentences.append(
             f"Some submissions were not approved: {'; '.join(gone)}. Prepare a payment again for"
             " these."
         )
     if waiting:
-        names = ", ".join(str(one.participation) for one in waiting[:10])
-        said.append(
+        names = ", ".join(str(submission.participation) for submission in waiting[:10])
+        sentences.append(
             f"Prolific has not yet approved {len(waiting)} ({names}): ask again in a minute. Nobody"
             " is paid twice."
         )
     if lost:
-        said.append(_cannot_be_found(lost))
-    if said:
-        raise PaymentError(f"{' '.join(said)} The others are paid.")
+        sentences.append(_cannot_be_found(lost))
+    if sentences:
+        raise PaymentError(f"{' '.join(sentences)} The others are paid.")
 
 
 def _ask_for(references: list[str], client: Client) -> dict[str, str]:
@@ -144,23 +144,25 @@ def _references(
 
     One whose id is lost with IDENTITY_KEY is found by its hash in what Prolific lists, or left out.
     """
-    found, lost = {}, []
-    for one in submissions:
+    references, lost = {}, []
+    for submission in submissions:
         try:
-            found[one.pk] = identities.decrypt(one.reference)
+            references[submission.pk] = identities.decrypt(submission.reference)
         except identities.LostKey:
-            lost.append(one)
+            lost.append(submission)
     if lost:
         listed = {
             submission_key(ProlificDoor.platform, shown): shown
             for shown in _statuses(batch, client)
         }
-        found |= {one.pk: listed[one.key] for one in lost if one.key in listed}
-    return found
+        references |= {
+            submission.pk: listed[submission.key] for submission in lost if submission.key in listed
+        }
+    return references
 
 
 def _cannot_be_found(lost: list[Submission]) -> str:
-    names = ", ".join(str(one.participation) for one in lost[:10])
+    names = ", ".join(str(submission.participation) for submission in lost[:10])
     return (
         f"{len(lost)} ({names}) cannot be found on Prolific: IDENTITY_KEY is not the one with"
         " which their ids were stored. Look for them on Prolific itself."
@@ -214,10 +216,13 @@ def _claim(batch: PaymentBatch, source: str, target: str) -> bool:
 def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
     """Check requested bonuses: all arrived, or none after a long time."""
     due = _by_submission(batch)
-    references = _references([one for one, _cents in due], batch, client)
-    if lost := [one for one, _cents in due if one.pk not in references]:
+    references = _references([submission for submission, _cents in due], batch, client)
+    if lost := [submission for submission, _cents in due if submission.pk not in references]:
         raise PaymentError(f"Batch {batch.pk} was being paid: {_cannot_be_found(lost)}")
-    arrived = [_has_arrived(one, references[one.pk], cents, batch, client) for one, cents in due]
+    arrived = [
+        _has_arrived(submission, references[submission.pk], cents, batch, client)
+        for submission, cents in due
+    ]
     if all(arrived):
         return _paid(batch)
     if any(arrived):
@@ -243,12 +248,14 @@ def _look_up(batch: PaymentBatch, client: Client) -> PaymentBatch:
 
 
 def _has_arrived(
-    one: Submission, reference: str, cents: int, batch: PaymentBatch, client: Client
+    submission: Submission, reference: str, cents: int, batch: PaymentBatch, client: Client
 ) -> bool:
     """Does Prolific show this bonus beside those that were paid before?"""
     shown = client.submission(reference).get("bonus_payments") or []
     if not isinstance(shown, list) or not all(isinstance(each, int | float) for each in shown):
-        raise ProlificError(f"Prolific's bonuses of {one} are no amounts: {str(shown)[:80]!r}")
+        raise ProlificError(
+            f"Prolific's bonuses of {submission} are no amounts: {str(shown)[:80]!r}"
+        )
     earlier = PaymentBatch.objects.filter(
         study=batch.study, method=Method.BONUS, state=State.PAID,
         prolific_study=batch.prolific_study,
@@ -256,8 +263,8 @@ def _has_arrived(
     before = sum(
         amount
         for other in earlier
-        for submission, amount in _by_submission(other)
-        if submission.pk == one.pk
+        for paid, amount in _by_submission(other)
+        if paid.pk == submission.pk
     )
     return sum(shown) >= before + cents
 
@@ -286,7 +293,7 @@ def _submissions(batch: PaymentBatch) -> list[Submission]:
 def _by_submission(batch: PaymentBatch) -> list[tuple[Submission, int]]:
     """The submissions that a batch pays, each with its sum in cents."""
     sums: dict[int, int] = defaultdict(int)
-    found: dict[int, Submission] = {}
+    submissions: dict[int, Submission] = {}
     payments = batch.payments.select_related("entry__submission", "entry__participation__worker")
     for payment in payments.order_by("pk"):
         entry = payment.entry
@@ -301,9 +308,9 @@ def _by_submission(batch: PaymentBatch) -> list[tuple[Submission, int]]:
             raise PaymentError(
                 f"{entry.participation} cannot be paid: the identity was deleted or is unknown."
             )
-        found[submission.pk] = submission
+        submissions[submission.pk] = submission
         sums[submission.pk] += entry.cents
-    return [(found[pk], cents) for pk, cents in sums.items()]
+    return [(submissions[pk], cents) for pk, cents in sums.items()]
 
 
 def bonus_lines(batch: PaymentBatch) -> list[tuple[str, str]]:
@@ -370,7 +377,7 @@ def pay_all(study: Study, by: User | None, client: Client | None = None) -> list
     One batch that fails does not keep the others from being paid.
     """
     prepare(study, by)
-    said = []
+    sentences = []
     through = study.payment_batches.filter(
         method__in=[Method.APPROVAL, Method.BONUS], state__in=[State.PREPARED, State.PAYING]
     )
@@ -380,13 +387,13 @@ def pay_all(study: Study, by: User | None, client: Client | None = None) -> list
         try:
             pay_batch(batch, client)
         except (PaymentError, ProlificError) as error:
-            said.append(f"{words}: NOT PAID. {error}")
+            sentences.append(f"{words}: NOT PAID. {error}")
         else:
-            said.append(f"{words}: paid")
+            sentences.append(f"{words}: paid")
     for hold in holds.holds(study):
         amount = f"{ledger.in_currency(hold.waiting)} {study.currency}"
-        said.append(
+        sentences.append(
             f"{amount} of {hold.participation}: HELD, NOT PAID. It is unusually high: review it on"
             " the page Pay."
         )
-    return said
+    return sentences

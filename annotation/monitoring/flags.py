@@ -40,37 +40,37 @@ FLAGS = {
 
 
 def flags(
-    found: Signs, others: Sequence[float] = (), shares_browser: bool = False
+    work: Signs, others: Sequence[float] = (), shares_browser: bool = False
 ) -> dict[str, str]:
     """Name of each flag -> what was seen; `others` are the others' medians (s) in the group."""
-    said = {}
-    if found.n and found.too_fast >= SHARE_TOO_FAST * found.n and found.too_fast:
-        said["too_fast"] = f"{found.too_fast} of {found.n} answers were too fast to have been read"
-    if is_fast_person(found.median_seconds, others):
-        said["fast_person"] = (
-            f"median {found.median_seconds:.1f} s, more than {FAST_PERSON_SDS} SDs (of logarithms)"
+    seen = {}
+    if work.n and work.too_fast >= SHARE_TOO_FAST * work.n and work.too_fast:
+        seen["too_fast"] = f"{work.too_fast} of {work.n} answers were too fast to have been read"
+    if is_fast_person(work.median_seconds, others):
+        seen["fast_person"] = (
+            f"median {work.median_seconds:.1f} s, more than {FAST_PERSON_SDS} SDs (of logarithms)"
             f" faster than {len(others)} others"
         )
-    enough = found.n - found.checks >= FEWEST
-    if found.modal_share is not None and enough and found.modal_share >= MODAL_SHARE:
-        said["one_answer"] = f"the same answer in {100 * found.modal_share:.0f} % of the examples"
-    if found.longest_run >= LONGEST_RUN:
-        said["run"] = f"the same answer {found.longest_run} times in a row"
-    if found.longest_absence > ABSENCE:
-        said["absence"] = f"away for {found.longest_absence / 60:.0f} minutes at once"
-    if found.pastes:
-        said["paste"] = f"text was pasted {found.pastes} times"
-    if found.blurs > BLURS_PER_ANSWER * found.n:
-        said["blur"] = (
-            f"the page was left {found.blurs} times,"
-            f" for {found.away_seconds / 60:.0f} minutes in total"
+    enough = work.n - work.checks >= FEWEST
+    if work.modal_share is not None and enough and work.modal_share >= MODAL_SHARE:
+        seen["one_answer"] = f"the same answer in {100 * work.modal_share:.0f} % of the examples"
+    if work.longest_run >= LONGEST_RUN:
+        seen["run"] = f"the same answer {work.longest_run} times in a row"
+    if work.longest_absence > ABSENCE:
+        seen["absence"] = f"away for {work.longest_absence / 60:.0f} minutes at once"
+    if work.pastes:
+        seen["paste"] = f"text was pasted {work.pastes} times"
+    if work.blurs > BLURS_PER_ANSWER * work.n:
+        seen["blur"] = (
+            f"the page was left {work.blurs} times,"
+            f" for {work.away_seconds / 60:.0f} minutes in total"
         )
-    if found.checks_passed < found.checks:
-        missed = found.checks - found.checks_passed
-        said["checks"] = f"{missed} of {found.checks} attention checks failed"
+    if work.checks_passed < work.checks:
+        missed = work.checks - work.checks_passed
+        seen["checks"] = f"{missed} of {work.checks} attention checks failed"
     if shares_browser:
-        said["shared_browser"] = "the same browser was also used under another id"
-    return said
+        seen["shared_browser"] = "the same browser was also used under another id"
+    return seen
 
 
 def is_fast_person(median: float | None, others: Sequence[float]) -> bool:
@@ -102,12 +102,14 @@ def for_completed(study: Study) -> Flagged:
     The others whom somebody is compared with are the people who completed the same scenario.
     """
     done = study.participations.filter(kind=Kind.PERSON, signs__isnull=False)
-    people = {one.pk: one for one in done.only("study", "scenario", "kind", "browser", "signs")}
-    found = _flagged(people, {}, _shared_browsers(study)).values()
-    counts = Counter(name for _signs, said in found for name in said)
+    people = {
+        person.pk: person for person in done.only("study", "scenario", "kind", "browser", "signs")
+    }
+    flagged = _flagged(people, {}, _shared_browsers(study)).values()
+    counts = Counter(name for _signs, theirs in flagged for name in theirs)
     return Flagged(
         completed=len(people),
-        people=sum(bool(said) for _signs, said in found),
+        people=sum(bool(theirs) for _signs, theirs in flagged),
         by_flag=[(words, counts[name]) for name, words in FLAGS.items() if counts[name]],
     )
 
@@ -119,11 +121,11 @@ def for_study(study: Study, scenario: int | None = None) -> dict[int, tuple[Sign
     completed are read.
     """
     people = {
-        one.pk: one
-        for one in study.participations.defer("training_order", "annotation_order", "checks")
-        if scenario in (None, one.scenario_id)
+        person.pk: person
+        for person in study.participations.defer("training_order", "annotation_order", "checks")
+        if scenario in (None, person.scenario_id)
     }
-    others = [pk for pk, one in people.items() if one.signs is None]
+    others = [pk for pk, person in people.items() if person.signs is None]
     read = {pk: signs(answers) for pk, answers in answers_by_participation(others)}
     return _flagged(people, read, _shared_browsers(study))
 
@@ -150,14 +152,14 @@ def _flagged(
     people: dict[int, Participation], read: dict[int, Signs], shared_browsers: set[str]
 ) -> dict[int, tuple[Signs, dict[str, str]]]:
     """Participation -> its signs (stored or computed now) and flags, if it has any."""
-    found = {pk: Signs(**one.signs) for pk, one in people.items() if one.signs} | read
+    works = {pk: Signs(**person.signs) for pk, person in people.items() if person.signs} | read
     medians: dict[tuple[int, str], dict[int, float]] = defaultdict(dict)
-    for pk, one in found.items():
-        if one.median_seconds:
-            medians[people[pk].scenario_id, people[pk].kind][pk] = one.median_seconds
+    for pk, work in works.items():
+        if work.median_seconds:
+            medians[people[pk].scenario_id, people[pk].kind][pk] = work.median_seconds
     return {
-        pk: (one, flags(one, _others(people[pk], medians), people[pk].browser in shared_browsers))
-        for pk, one in found.items()
+        pk: (work, flags(work, _others(people[pk], medians), people[pk].browser in shared_browsers))
+        for pk, work in works.items()
     }
 
 

@@ -110,7 +110,7 @@ class PanelDoor:
                 f"The address lacks {self.panel.id_parameter}: please open the study from"
                 f" {self.panel.name} again."
             )
-        if not all(re.fullmatch(SAFE_ID, one) for one in (person, submission)):
+        if not all(re.fullmatch(SAFE_ID, name) for name in (person, submission)):
             raise NotAdmitted(
                 "The id in the address contains an invalid character or is too long: please open"
                 " the"

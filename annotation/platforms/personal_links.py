@@ -60,10 +60,10 @@ def with_states(study: Study) -> list[tuple[PersonalLink, str]]:
     """The links of a study, oldest first, each with its state: unused, active, done, ..."""
     links: Sequence[PersonalLink] = list(study.personal_links.order_by("pk"))
     keys = {worker_key(PERSONAL, link.code): link.pk for link in links}
-    found = study.participations.filter(worker__platform=PERSONAL).order_by("pk")
+    participations = study.participations.filter(worker__platform=PERSONAL).order_by("pk")
     states = {
         keys[key]: STATES[Status(status)]
-        for key, status in found.values_list("worker__key", "status")
+        for key, status in participations.values_list("worker__key", "status")
         if key in keys
     }
     return [(link, states.get(link.pk, "unused")) for link in links]

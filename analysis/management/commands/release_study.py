@@ -34,9 +34,9 @@ class Command(BaseCommand):
             if browser is None:
                 self.stderr.write("No pictures: there is no Chromium on the path (--browser PATH).")
         try:
-            said = write_release(study, target, browser, self.stderr.write)
+            report = write_release(study, target, browser, self.stderr.write)
         except (ReleaseError, OSError) as error:
             raise CommandError(str(error)) from None
-        self.stdout.write(said, ending="")
+        self.stdout.write(report, ending="")
         self.stdout.write(f"Written to {target}. Read decisions.csv and questionnaire.csv, which")
         self.stdout.write("hold what people wrote, before you publish them.")

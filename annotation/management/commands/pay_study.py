@@ -37,8 +37,8 @@ class Command(BaseCommand):
                 problems = sync(study, client).problems
             except ProlificError as error:
                 raise CommandError(f"Nothing was paid: {error}") from None
-        said = payout.pay_all(study, None, client)
-        for sentence in said or ["Nothing to pay through Prolific."]:
+        sentences = payout.pay_all(study, None, client)
+        for sentence in sentences or ["Nothing to pay through Prolific."]:
             self.stdout.write(sentence)
         for problem in problems:
             self.stderr.write(problem)
@@ -46,7 +46,7 @@ class Command(BaseCommand):
         for batch in by_hand:
             amount = ledger.in_currency(batches.total(batch))
             self.stdout.write(f"batch {batch.pk}: {amount} {study.currency} to be paid by hand")
-        if any("NOT PAID" in sentence for sentence in said):
+        if any("NOT PAID" in sentence for sentence in sentences):
             raise CommandError("Not everything was paid; run it again.")
 
     def _dry_run(self, study: Study) -> None:

@@ -54,8 +54,8 @@ class Command(BaseCommand):
         if not options["study"]:
             self._say("what REQUEST_RETURN does", "not looked at (--study)")
 
-    def _say(self, what: str, found: object) -> None:
-        self.stdout.write(f"{what}: {found}")
+    def _say(self, what: str, finding: object) -> None:
+        self.stdout.write(f"{what}: {finding}")
 
     def _account(self, client: Client) -> str:
         """Which workspace, project and currency everything happens in; the project."""
@@ -84,11 +84,11 @@ class Command(BaseCommand):
         keys = [key.get("kid") for key in client.signing_keys().get("keys", [])]
         own = urlsplit(address)
         audience = claims.get("aud")
-        said = audience if isinstance(audience, list) else [audience]
+        audiences = audience if isinstance(audience, list) else [audience]
         kinds = {
-            "whole address" if urlsplit(str(one)).query else "origin"
-            for one in said
-            if urlsplit(str(one)).netloc == own.netloc
+            "whole address" if urlsplit(str(value)).query else "origin"
+            for value in audiences
+            if urlsplit(str(value)).netloc == own.netloc
         }
         self._say("audience of a token", ", ".join(sorted(kinds)) or f"another: {audience}")
         self._say("key of the token is published", header.get("kid") in keys)
@@ -100,48 +100,50 @@ class Command(BaseCommand):
 
     def _returns(self, client: Client, study: str) -> None:
         """Outcomes of return requests."""
-        found: dict[str, int] = {}
+        outcomes: dict[str, int] = {}
         for told in client.submissions(study):
             row = Row.read(told)
             if row.return_requested_at is not None:
-                found[row.status] = found.get(row.status, 0) + 1
-        self._say("what REQUEST_RETURN does", json.dumps(found) if found else "nobody was asked")
+                outcomes[row.status] = outcomes.get(row.status, 0) + 1
+        self._say(
+            "what REQUEST_RETURN does", json.dumps(outcomes) if outcomes else "nobody was asked"
+        )
 
     def _draft(self, client: Client, project: str) -> None:
         """What creation accepts: a longest time that is too short, signing, a paid screen-out."""
         shortest = drafts.shortest_maximum(ESTIMATE)
-        with self._created(client, project, maximum_allowed_time=shortest) as made:
-            self._say(f"longest time of {shortest} minutes", made["maximum_allowed_time"])
-        with self._created(client, project, maximum_allowed_time=shortest - 2) as made:
-            raised = made.get("maximum_allowed_time", made.get("refused"))
+        with self._created(client, project, maximum_allowed_time=shortest) as draft:
+            self._say(f"longest time of {shortest} minutes", draft["maximum_allowed_time"])
+        with self._created(client, project, maximum_allowed_time=shortest - 2) as draft:
+            raised = draft.get("maximum_allowed_time", draft.get("refused"))
             self._say(f"longest time of {shortest - 2} minutes (too short)", raised)
-        with self._created(client, project, is_external_study_url_secure=True) as made:
-            signed = made.get("is_external_study_url_secure", made.get("refused"))
+        with self._created(client, project, is_external_study_url_secure=True) as draft:
+            signed = draft.get("is_external_study_url_secure", draft.get("refused"))
             self._say("signed addresses", signed)
         screen_out = {
             "action": "FIXED_SCREEN_OUT_PAYMENT", "fixed_screen_out_reward": 20, "slots": 1,
         }  # fmt: skip
         codes = [_code("CHECKDONE", "MANUALLY_REVIEW"), _code("CHECKOUT", screen_out)]
-        with self._created(client, project, completion_codes=codes) as made:
-            self._say("paid screen-out", made.get("refused", "accepted"))
+        with self._created(client, project, completion_codes=codes) as draft:
+            self._say("paid screen-out", draft.get("refused", "accepted"))
 
     @contextmanager
     def _created(self, client: Client, project: str, **fields: Any) -> Iterator[dict[str, Any]]:
         """A draft with these fields for a moment; what Prolific made of it, or refused."""
         asked = {**_study(project), **fields}
         try:
-            made = client.create_study(asked)
+            draft = client.create_study(asked)
         except ProlificError as error:
             if not error.refused:
                 raise
             yield {"refused": str(error), "maximum_allowed_time": f"refused ({error})"}
             return
         try:
-            yield made
+            yield draft
         finally:
-            if status_of(made.get("status") or "UNPUBLISHED") == "UNPUBLISHED":
-                client.delete_study(made["id"])
-                self._say("draft deleted again", made["id"])
+            if status_of(draft.get("status") or "UNPUBLISHED") == "UNPUBLISHED":
+                client.delete_study(draft["id"])
+                self._say("draft deleted again", draft["id"])
 
 
 def _study(project: str) -> dict[str, Any]:

@@ -173,14 +173,14 @@ class Client:
     # Studies -------------------------------------------------------------------------------------
 
     def create_study(self, study: Json) -> Json:
-        made = self._call("POST", "studies/", study)
-        _text(made, "id")
-        return made
+        created = self._call("POST", "studies/", study)
+        _text(created, "id")
+        return created
 
     def study(self, study: str) -> Json:
-        found = self._call("GET", f"studies/{study}/")
-        status_of(found.get("status"))
-        return found
+        shown = self._call("GET", f"studies/{study}/")
+        status_of(shown.get("status"))
+        return shown
 
     def delete_study(self, study: str) -> None:
         """Delete a draft; what was published cannot be deleted."""
@@ -225,9 +225,9 @@ class Client:
         raise ProlificError("Prolific's list of submissions is cyclic.")
 
     def submission(self, submission: str) -> Json:
-        found = self._call("GET", f"submissions/{submission}/")
-        status_of(found.get("status"))
-        return found
+        shown = self._call("GET", f"submissions/{submission}/")
+        status_of(shown.get("status"))
+        return shown
 
     def approve(self, submission: str) -> None:
         """Approve and so pay the reward. Asking again changes nothing."""

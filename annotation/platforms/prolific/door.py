@@ -53,8 +53,8 @@ class ProlificDoor:
         claim = claims["prolific"]
         for name, value in ids.items():
             # By its name, and once: a value that stands for another one would be a new person.
-            said = [held for key, held in claim.items() if key.upper() == name]
-            if len(said) != 1 or str(said[0]).lower() != value:
+            claimed = [held for key, held in claim.items() if key.upper() == name]
+            if len(claimed) != 1 or str(claimed[0]).lower() != value:
                 raise NotAdmitted(f"The signature belongs to another address. {AGAIN}")
         if str(claims["sub"]).lower() != ids["SESSION_ID"]:
             raise NotAdmitted(f"The signature belongs to another submission. {AGAIN}")
@@ -109,9 +109,9 @@ def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str
 
 def _is_for(audience: object, own: str) -> bool:
     """Does the audience name this server? It is an address, or a list of them."""
-    for said in audience if isinstance(audience, list) else [audience]:
+    for value in audience if isinstance(audience, list) else [audience]:
         try:
-            address = urlsplit(said) if isinstance(said, str) else None
+            address = urlsplit(value) if isinstance(value, str) else None
         except ValueError:
             address = None
         if address and f"{address.scheme}://{address.netloc}".lower() == own.lower():

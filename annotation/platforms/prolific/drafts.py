@@ -83,16 +83,16 @@ def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
             check_currency(study, client.currency(client.workspace()))
     with transaction.atomic():
         Study.objects.locked().get(pk=study.pk)
-        drafts = study.prolific_studies.filter(external_id=None, status=NOT_CREATED)
-        if study.prolific_studies.exclude(pk__in=drafts).exists():
+        earlier = study.prolific_studies.filter(external_id=None, status=NOT_CREATED)
+        if study.prolific_studies.exclude(pk__in=earlier).exists():
             raise PlanError("The studies on Prolific have already been drafted and created.")
-        drafts.delete()
-        made = []
+        earlier.delete()
+        drafts = []
         for scenario in study.scenarios.select_related("task"):
-            made += _drafts(study, scenario, annotation_parts)
-        word = "study" if len(made) == 1 else "studies"
-        study.events.create(what=f"{len(made)} {word} on Prolific drafted", by=by)
-    return made
+            drafts += _drafts(study, scenario, annotation_parts)
+        word = "study" if len(drafts) == 1 else "studies"
+        study.events.create(what=f"{len(drafts)} {word} on Prolific drafted", by=by)
+    return drafts
 
 
 def check_currency(study: Study, currency: str) -> None:
@@ -118,14 +118,14 @@ def _drafts(study: Study, scenario: Scenario, annotation_parts: int) -> list[Pro
         # Without a training step there is nothing to split off and nobody to screen out after it.
         screen_out = _reward(study, minutes["training"]) if training else 0
         return [_draft(study, scenario, name, 0, None, whole, screen_out)]
-    made = [_draft(study, scenario, f"{name} (part 1)", 1, None, minutes["training"], 0)]
+    drafts = [_draft(study, scenario, f"{name} (part 1)", 1, None, minutes["training"], 0)]
     each = max(1, round(minutes["annotation"] / annotation_parts))
     for number in range(1, annotation_parts + 1):
         last = number == annotation_parts
         until = None if last else round(test * number / annotation_parts)
         title = f"{name} (part {number + 1})"
-        made.append(_draft(study, scenario, title, number + 1, until, each, 0))
-    return made
+        drafts.append(_draft(study, scenario, title, number + 1, until, each, 0))
+    return drafts
 
 
 def _sizes(scenario: Scenario, kind: str) -> int:

@@ -15,7 +15,7 @@ class UnknownKey(Exception):
 def signing_key(token: str, published: dict[str, Any]) -> Any:
     """The public key that this token names. Raises jwt.PyJWTError, UnknownKey."""
     wanted = jwt.get_unverified_header(token).get("kid")
-    for one in published.get("keys", []):
-        if isinstance(one, dict) and one.get("kid") == wanted:
-            return jwt.PyJWK(one).key
+    for key in published.get("keys", []):
+        if isinstance(key, dict) and key.get("kid") == wanted:
+            return jwt.PyJWK(key).key
     raise UnknownKey(str(wanted))

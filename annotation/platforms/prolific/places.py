@@ -1,10 +1,8 @@
 """Places on Prolific for the seats that are free here, and why a study there is paused."""
 
-from annotation.models import (
-    ProlificStudy,
-    Study,
-    StudyStatus,
-)
+from typing import Any
+
+from annotation.models import ProlificStudy, Study, StudyStatus
 from annotation.money import budget
 from annotation.platforms.prolific.client import Client, status_of
 from annotation.platforms.prolific.drafts import PlanError
@@ -16,7 +14,7 @@ NO_ROOM = "Handful paused it: the budget is exhausted"
 NOT_OPEN = "Handful paused it: the study does not assign seats"
 
 
-def fit_places(study: Study, found: list[Found], client: Client, done: Synced) -> None:
+def fit_places(study: Study, states: list[Found], client: Client, done: Synced) -> None:
     """Places there for the seats that are free here and that the budget has room for.
 
     The room is one for all studies on Prolific. People with a place there and no seat yet are on
@@ -25,14 +23,14 @@ def fit_places(study: Study, found: list[Found], client: Client, done: Synced) -
     study = Study.objects.get(pk=study.pk)
     room = budget.room(study)
     if room is not None:
-        room = max(room - sum(one.coming for one in found), 0)
+        room = max(room - sum(state.coming for state in states), 0)
     is_open = study.status == StudyStatus.OPEN
-    found = [one for one in found if one.may_let_in]
-    free = [max(free_seats(one.study) - one.coming, 0) if is_open else 0 for one in found]
-    for one, free_here, share in zip(found, free, _share_out(free, room), strict=True):
+    states = [state for state in states if state.may_let_in]
+    free = [max(free_seats(state.study) - state.coming, 0) if is_open else 0 for state in states]
+    for state, free_here, share in zip(states, free, _share_out(free, room), strict=True):
         if_none = NO_ROOM if free_here else NO_SEAT_FREE if is_open else NOT_OPEN
-        with done.noting(one.study):
-            _fit(study, one, share, if_none, client, done)
+        with done.noting(state.study):
+            _fit(study, state, share, if_none, client, done)
 
 
 def _share_out(wanted: list[int], room: int | None) -> list[int]:
@@ -47,77 +45,80 @@ def _share_out(wanted: list[int], room: int | None) -> list[int]:
 
 
 def _fit(
-    study: Study, found: Found, wanted: int, if_none: str, client: Client, done: Synced
+    study: Study, state: Found, wanted: int, if_none: str, client: Client, done: Synced
 ) -> None:
     """Add places there, pause or restart, so that this many new arrivals are admitted.
 
     A place whose return was asked for is not bought again: it comes back, or it is approved.
     """
-    one, reason = found.study, "" if wanted else if_none
-    needed = found.kept + wanted
-    if wanted and needed > one.places:
-        more = budget.within(study, one.reward_cents, needed - one.places)
+    prolific_study, reason = state.study, "" if wanted else if_none
+    needed = state.kept + wanted
+    if wanted and needed > prolific_study.places:
+        more = budget.within(study, prolific_study.reward_cents, needed - prolific_study.places)
         if more:
-            client.set_places(one.id_there, one.places + more)
+            client.set_places(prolific_study.id_there, prolific_study.places + more)
             done.places_added += more
-            one.places += more
-            one.save(update_fields=["places"])
+            _store(prolific_study, places=prolific_study.places + more)
             # That alone sets a study that had ended going again.
-            one.status = str(client.study(one.id_there)["status"])[:20]
-            one.save(update_fields=["status"])
-        elif found.open_places <= 0:
+            status = str(client.study(prolific_study.id_there)["status"])[:20]
+            _store(prolific_study, status=status)
+        elif state.open_places <= 0:
             reason = NO_ROOM
-    status, has_open = status_of(one.status), found.open_places > 0
+    status, has_open = status_of(prolific_study.status), state.open_places > 0
     if status == "ACTIVE" and reason and has_open:
-        _pause(one, client, reason)
+        _pause(prolific_study, client, reason)
         done.paused += 1
     elif status == "PAUSED" and reason:
-        one.pause_reason = reason
-        one.save(update_fields=["pause_reason"])
+        _store(prolific_study, pause_reason=reason)
     elif status == "PAUSED" and has_open:
-        start(one, client)
+        start(prolific_study, client)
         done.started += 1
 
 
-def _pause(one: ProlificStudy, client: Client, reason: str) -> None:
+def _pause(prolific_study: ProlificStudy, client: Client, reason: str) -> None:
     """Admit no arrival without a free seat: they would have to return the study, unpaid."""
-    client.transition(one.id_there, "PAUSE")
-    one.status, one.pause_reason, one.paused_here = "PAUSED", reason, True
-    one.save(update_fields=["status", "pause_reason", "paused_here"])
+    client.transition(prolific_study.id_there, "PAUSE")
+    _store(prolific_study, status="PAUSED", pause_reason=reason, paused_here=True)
 
 
-def start(one: ProlificStudy, client: Client) -> None:
+def start(prolific_study: ProlificStudy, client: Client) -> None:
     """Set a paused study going again. Raises ProlificError."""
-    client.transition(one.id_there, "START")
-    one.status, one.pause_reason, one.paused_here = "ACTIVE", "", False
-    one.save(update_fields=["status", "pause_reason", "paused_here"])
+    client.transition(prolific_study.id_there, "START")
+    _store(prolific_study, status="ACTIVE", pause_reason="", paused_here=False)
 
 
-def start_by_hand(draft: ProlificStudy) -> None:
+def _store(prolific_study: ProlificStudy, **changes: Any) -> None:
+    for field, value in changes.items():
+        setattr(prolific_study, field, value)
+    prolific_study.save(update_fields=list(changes))
+
+
+def start_by_hand(prolific_study: ProlificStudy) -> None:
     """Start a paused study because a researcher asks for it.
 
     Raises PlanError for one that is not paused, and ProlificError.
     """
-    if not draft.external_id or draft.status != "PAUSED":
-        raise PlanError(f"{draft.name} is not paused on Prolific.")
-    start(draft, Client())
+    if not prolific_study.external_id or prolific_study.status != "PAUSED":
+        raise PlanError(f"{prolific_study.name} is not paused on Prolific.")
+    start(prolific_study, Client())
 
 
-def note_pause(one: ProlificStudy, rows: list[Row], before: str, there: dict) -> None:
+def note_pause(prolific_study: ProlificStudy, rows: list[Row], before: str, there: dict) -> None:
     """Why it is paused though Handful did not ask for it."""
     slots = _slots(there)
     screened_out = sum(row.status == "SCREENED_OUT" for row in rows)
+    paused_here = prolific_study.paused_here
     if slots is not None and screened_out >= slots:
-        one.pause_reason = (
+        reason = (
             f"Prolific paused it: its {slots} paid screen-outs are used up. Raise the slots of the"
             " completion code there, then start it"
         )
     elif before == "AWAITING_REVIEW":
         # Prolific does so when a place is freed after all of them were filled.
-        one.pause_reason, one.paused_here = "Prolific paused it: a place was freed", True
+        reason, paused_here = "Prolific paused it: a place was freed", True
     else:
-        one.pause_reason = "It was paused on Prolific, not by Handful"
-    one.save(update_fields=["pause_reason", "paused_here"])
+        reason = "It was paused on Prolific, not by Handful"
+    _store(prolific_study, pause_reason=reason, paused_here=paused_here)
 
 
 def _slots(there: dict) -> int | None:

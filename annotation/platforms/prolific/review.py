@@ -144,10 +144,10 @@ def _not_too_fast(participation: Participation) -> str:
 
 
 def _one(participation: Participation) -> Submission:
-    found = reviewable(participation)
-    if found is None:
+    submission = reviewable(participation)
+    if submission is None:
         raise ReviewError("There is no submission on Prolific that is still open.")
-    return found
+    return submission
 
 
 def _reference(submission: Submission) -> str:

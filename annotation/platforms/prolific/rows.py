@@ -95,10 +95,10 @@ class Row:
 def _moment(text: Any) -> datetime | None:
     """A time of Prolific's; None if missing or invalid."""
     try:
-        found = parse_datetime(text) if isinstance(text, str) else None
+        time = parse_datetime(text) if isinstance(text, str) else None
     except ValueError:
         return None
-    return found.replace(tzinfo=UTC) if found and timezone.is_naive(found) else found
+    return time.replace(tzinfo=UTC) if time and timezone.is_naive(time) else time
 
 
 @dataclass(frozen=True)

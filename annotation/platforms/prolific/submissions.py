@@ -39,54 +39,56 @@ def sync_submission(session: str, client: Client | None = None) -> bool:
 def take_over(row: Row, done: Synced) -> bool:
     """Store a submission's status and do what follows from it, once: both or neither."""
     with transaction.atomic():
-        one = Submission.objects.filter(key=row.key).first()
-        if one is None or not _is_news(one, row):
-            return one is not None
+        submission = Submission.objects.filter(key=row.key).first()
+        if submission is None or not _is_news(submission, row):
+            return submission is not None
         # The order of all locks: study, participation, and its submission last.
-        Study.objects.locked().get(pk=one.study_id)
+        Study.objects.locked().get(pk=submission.study_id)
         locked = Participation.objects.select_for_update(no_key=True)
-        participation = locked.filter(pk=one.participation_id).first()  # type: ignore[misc]  # none: no row
-        one = Submission.objects.select_for_update(no_key=True).filter(pk=one.pk).first()
-        if one is None or not _is_news(one, row):
-            return one is not None
-        before, one.status = one.status, row.status
-        one.return_requested_at = row.return_requested_at
-        one.save(update_fields=["status", "return_requested_at"])
+        participation = locked.filter(pk=submission.participation_id).first()  # type: ignore[misc]  # none: no row
+        rows = Submission.objects.select_for_update(no_key=True)
+        submission = rows.filter(pk=submission.pk).first()
+        if submission is None or not _is_news(submission, row):
+            return submission is not None
+        before, submission.status = submission.status, row.status
+        submission.return_requested_at = row.return_requested_at
+        submission.save(update_fields=["status", "return_requested_at"])
         if before == row.status:
             return True
-        _follow(one, before, participation, done)
+        _follow(submission, before, participation, done)
     done.changed += 1
     return True
 
 
-def _is_news(one: Submission, row: Row) -> bool:
-    return (one.status, one.return_requested_at) != (row.status, row.return_requested_at)
+def _is_news(submission: Submission, row: Row) -> bool:
+    stored = (submission.status, submission.return_requested_at)
+    return stored != (row.status, row.return_requested_at)
 
 
 def _follow(
-    one: Submission, before: str, participation: Participation | None, done: Synced
+    submission: Submission, before: str, participation: Participation | None, done: Synced
 ) -> None:
     """What a new status leads to; the caller holds the locks."""
-    if participation is None or participation.submissions.order_by("-pk").first() != one:
+    if participation is None or participation.submissions.order_by("-pk").first() != submission:
         return  # a later submission of the same person speaks for their work
     if before == "REJECTED":
-        _rejection_taken_back(one, participation)
-    if one.status == "RETURNED":
+        _rejection_taken_back(submission, participation)
+    if submission.status == "RETURNED":
         done.freed += expiry.release_seat(participation, Status.RETURNED)
-    elif one.status == "TIMED_OUT":
+    elif submission.status == "TIMED_OUT":
         done.freed += expiry.release_seat(participation, Status.EXPIRED)
-    elif one.status == "REJECTED":
+    elif submission.status == "REJECTED":
         done.freed += participation.is_live
-        _was_rejected(one, participation)
+        _was_rejected(submission, participation)
 
 
-def _was_rejected(one: Submission, participation: Participation) -> None:
+def _was_rejected(submission: Submission, participation: Participation) -> None:
     """Rejected on Prolific: no more work, not paid, and not in the analysis; each logged.
 
     A participation that has ended keeps its status.
     """
-    one.status_before_rejection = participation.status
-    one.save(update_fields=["status_before_rejection"])
+    submission.status_before_rejection = participation.status
+    submission.save(update_fields=["status_before_rejection"])
     if participation.is_live or participation.status in MAY_RESUME:
         participation.status, participation.seat_number = Status.REJECTED, None
         participation.save(update_fields=["status", "seat_number"])
@@ -96,12 +98,12 @@ def _was_rejected(one: Submission, participation: Participation) -> None:
     ledger.decide(participation, False, REJECTED, None)
 
 
-def _rejection_taken_back(one: Submission, participation: Participation) -> None:
+def _rejection_taken_back(submission: Submission, participation: Participation) -> None:
     """Undo the consequences of the rejection, unless somebody has decided otherwise since."""
     reason = "the rejection on Prolific was taken back"
     about = Decision.About
     if participation.status == Status.REJECTED:
-        ended = one.status_before_rejection
+        ended = submission.status_before_rejection
         # Their seat was free from then on: they go on if one still is, by the page that offers it.
         back = ended if ended in MAY_RESUME else Status.RETURNED
         participation.status = back
@@ -133,27 +135,27 @@ def verify(study: Study, client: Client, done: Synced) -> None:
     """
     asked = study.submissions.filter(prolific_study__external_id__isnull=False)
     asked = asked.exclude(verified=True).exclude(reference="")
-    for one in asked.select_related("prolific_study", "participation"):
-        with done.noting(f"{one.participation or one}"):
-            if one.verified is False and _has_payers_word(one.participation):
+    for submission in asked.select_related("prolific_study", "participation"):
+        with done.noting(f"{submission.participation or submission}"):
+            if submission.verified is False and _has_payers_word(submission.participation):
                 continue
-            answer = _is_confirmed(one, client)
-            if answer is not None and answer != one.verified:
+            answer = _is_confirmed(submission, client)
+            if answer is not None and answer != submission.verified:
                 done.not_confirmed += not answer
-                _settle(one, answer)
-                if answer and one.participation_id is None:
-                    arrivals.attach(one)
+                _settle(submission, answer)
+                if answer and submission.participation_id is None:
+                    arrivals.attach(submission)
 
 
-def _settle(one: Submission, is_confirmed: bool) -> None:
+def _settle(submission: Submission, is_confirmed: bool) -> None:
     """Store whether Prolific confirms an arrival, and decide on pay if no researcher has."""
     with transaction.atomic():
         locked = Participation.objects.select_for_update(no_key=True)
-        participation = locked.filter(pk=one.participation_id).first()  # type: ignore[misc]  # none: no row
-        if one.verified is False and _has_payers_word(participation):
+        participation = locked.filter(pk=submission.participation_id).first()  # type: ignore[misc]  # none: no row
+        if submission.verified is False and _has_payers_word(participation):
             return
-        one.verified = is_confirmed
-        one.save(update_fields=["verified"])
+        submission.verified = is_confirmed
+        submission.save(update_fields=["verified"])
         if participation is None:
             return
         if is_confirmed:
@@ -180,17 +182,18 @@ def _pay_again(participation: Participation, reason: str) -> None:
         ledger.decide(participation, True, reason, None)
 
 
-def _is_confirmed(one: Submission, client: Client) -> bool | None:
+def _is_confirmed(submission: Submission, client: Client) -> bool | None:
     """Does Prolific know this submission, of this person and this study? None: not yet, perhaps."""
     try:
-        found = client.submission(identities.decrypt(one.reference))
+        told = client.submission(identities.decrypt(submission.reference))
     except ProlificError as error:
-        if error.refused and error.status == 404 and one.arrived_at > timezone.now() - MAY_BE_LATE:
+        is_fresh = submission.arrived_at > timezone.now() - MAY_BE_LATE
+        if error.refused and error.status == 404 and is_fresh:
             return None
         if error.refused and error.status in (400, 404):
             return False
         raise
-    person = str(found.get("participant") or found.get("participant_id") or "").lower()
-    return person == identities.decrypt(one.person).lower() and (
-        str(found.get("study_id", "")).lower() == one.prolific_study.external_id  # type: ignore[union-attr]  # only its door stores these
+    person = str(told.get("participant") or told.get("participant_id") or "").lower()
+    return person == identities.decrypt(submission.person).lower() and (
+        str(told.get("study_id", "")).lower() == submission.prolific_study.external_id  # type: ignore[union-attr]  # only its door stores these
     )

@@ -39,54 +39,54 @@ def sync(study: Study, client: Client | None = None) -> Synced:
     for waiting in study.participations.filter(status=Status.WAITING):
         qualification.move_on(waiting.token)
     verify(study, client, done)
-    found = []
-    for one in study.prolific_studies.exclude(external_id=None):
-        with done.noting(one):
-            found.append(_sync_one(one, client, done))
-    fit_places(study, found, client, done)
+    states = []
+    for prolific_study in study.prolific_studies.exclude(external_id=None):
+        with done.noting(prolific_study):
+            states.append(_sync_one(prolific_study, client, done))
+    fit_places(study, states, client, done)
     with done.noting("the exclusion list"):
         _bar(study, client, done)
     return done
 
 
-def _sync_one(one: ProlificStudy, client: Client, done: Synced) -> Found:
+def _sync_one(prolific_study: ProlificStudy, client: Client, done: Synced) -> Found:
     rows = []
-    for told in client.submissions(one.id_there):
+    for told in client.submissions(prolific_study.id_there):
         done.submissions += 1
-        with done.noting(f"{one}, a submission"):
+        with done.noting(f"{prolific_study}, a submission"):
             rows.append(Row.read(told))
             take_over(rows[-1], done)
-    _note_what_costs(one, rows)
-    before, there = status_of(one.status), client.study(one.id_there)
-    one.status = str(there["status"])[:20]
-    if one.signed:
-        one.signing_keys = client.signing_keys()
-    one.save(
+    _note_what_costs(prolific_study, rows)
+    before, there = status_of(prolific_study.status), client.study(prolific_study.id_there)
+    prolific_study.status = str(there["status"])[:20]
+    if prolific_study.signed:
+        prolific_study.signing_keys = client.signing_keys()
+    prolific_study.save(
         update_fields=[
             "status", "signing_keys", "returns_open", "returns_until",
             "approved_unknown",
         ]
     )  # fmt: skip
-    if status_of(one.status) == "PAUSED" and not one.paused_here:
-        note_pause(one, rows, before, there)
+    if status_of(prolific_study.status) == "PAUSED" and not prolific_study.paused_here:
+        note_pause(prolific_study, rows, before, there)
     held = [row for row in rows if row.status in TAKE_A_PLACE]
     known = Submission.objects.filter(key__in=[row.key for row in held])
     seated = set(known.values_list("key", flat=True))
     coming = sum(row.status in UNDER_WAY and row.key not in seated for row in held)
     kept = sum(not row.return_is_open for row in held)
-    return Found(one, len(held), kept, coming if one.part <= 1 else 0)
+    return Found(prolific_study, len(held), kept, coming if prolific_study.part <= 1 else 0)
 
 
-def _note_what_costs(one: ProlificStudy, rows: list[Row]) -> None:
+def _note_what_costs(prolific_study: ProlificStudy, rows: list[Row]) -> None:
     """What Prolific will pay, or has paid, without there being work here."""
     open_yet = [row for row in rows if row.return_is_open]
     ends = [row.completed_at or row.return_requested_at for row in open_yet]
     since = [end for end in ends if end is not None]
-    one.returns_open = len(open_yet)
-    one.returns_until = min(since) + AUTO_APPROVAL if since else None
+    prolific_study.returns_open = len(open_yet)
+    prolific_study.returns_until = min(since) + AUTO_APPROVAL if since else None
     approved = {row.key for row in rows if row.status == "APPROVED"}
     known = Submission.objects.filter(key__in=approved).values_list("key", flat=True)
-    one.approved_unknown = len(approved) - len(known)
+    prolific_study.approved_unknown = len(approved) - len(known)
 
 
 def _bar(study: Study, client: Client, done: Synced) -> None:
@@ -113,7 +113,7 @@ def _bar(study: Study, client: Client, done: Synced) -> None:
     barred = set(workers.values_list("pk", flat=True))
     if study.access_rules.filter(ended_at=None).exists():
         theirs = Worker.objects.filter(submissions__in=known).distinct()
-        barred |= {one.pk for one in theirs if not eligibility.admits(study, one.key)}
+        barred |= {worker.pk for worker in theirs if not eligibility.admits(study, worker.key)}
     shown = known.filter(worker__in=barred).values_list("person", flat=True)
     people = {identities.decrypt(person) for person in shown if not identities.is_lost(person)}
     missing = people - client.group(group)

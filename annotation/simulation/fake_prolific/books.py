@@ -98,10 +98,10 @@ class Books:
 
     def _one(self, kind: str, key: str) -> dict[str, Any]:
         try:
-            found: dict[str, Any] = self._data[kind][key]
+            entry: dict[str, Any] = self._data[kind][key]
         except (KeyError, TypeError):
             raise FakeError(404, f"nothing in {kind} has the id {key!r}") from None
-        return found
+        return entry
 
     def _study(self, study_id: str) -> dict[str, Any]:
         return self._one("studies", study_id)

@@ -206,8 +206,8 @@ def code_of(study: dict[str, Any], code: Any, actor: str) -> dict[str, Any] | No
     """
     for each in study["completion_codes"]:
         if each["code"] in (code, None) and (each.get("actor") or "participant") == actor:
-            found: dict[str, Any] = each
-            return found
+            entry: dict[str, Any] = each
+            return entry
     return None
 
 
