@@ -25,8 +25,8 @@ UNITS = [[frozenset(answer) for answer in unit] for unit in SETS]
 
 
 def test_the_t_interval_of_three_annotators():
-    found = uncertainty.t_interval([80, 82, 87])
-    assert (found.low, found.high) == pytest.approx((74.04, 91.96), abs=0.005)
+    interval = uncertainty.t_interval([80, 82, 87])
+    assert (interval.low, interval.high) == pytest.approx((74.04, 91.96), abs=0.005)
 
 
 def test_one_annotator_has_no_t_interval():
@@ -44,9 +44,9 @@ def test_annotators_who_tie_have_no_t_interval_however_their_score_is_rounded(to
 
 
 def test_a_t_interval_of_scores_is_cut_at_what_a_score_can_be():
-    found = uncertainty.t_interval_of_scores([0.5, 0.7, 1.0])
-    assert found.high == 1.0
-    assert found.low == pytest.approx(uncertainty.t_interval([0.5, 0.7, 1.0]).low)
+    interval = uncertainty.t_interval_of_scores([0.5, 0.7, 1.0])
+    assert interval.high == 1.0
+    assert interval.low == pytest.approx(uncertainty.t_interval([0.5, 0.7, 1.0]).low)
 
 
 @pytest.mark.parametrize(
@@ -77,15 +77,15 @@ def exact(over: str) -> list[float]:
 def test_the_bootstrap_comes_near_the_exact_one(over, sd, low, high):
     every = exact(over)
     assert np.std(every) == pytest.approx(sd, abs=1e-6)
-    found = uncertainty.bootstrap(MATRIX, over, seed=1, resamples=40_000)
-    assert found.sd == pytest.approx(sd, rel=0.02)
-    assert (found.low, found.high) == pytest.approx((low, high), abs=0.045)
+    interval = uncertainty.bootstrap(MATRIX, over, seed=1, resamples=40_000)
+    assert interval.sd == pytest.approx(sd, rel=0.02)
+    assert (interval.low, interval.high) == pytest.approx((low, high), abs=0.045)
 
 
 def test_the_same_seed_gives_the_same_interval():
-    one, same, other = (uncertainty.bootstrap(MATRIX, "both", seed=seed) for seed in (3, 3, 4))
-    assert one == same
-    assert one.sd != other.sd
+    first, same, other = (uncertainty.bootstrap(MATRIX, "both", seed=seed) for seed in (3, 3, 4))
+    assert first == same
+    assert first.sd != other.sd
 
 
 def test_examples_of_one_context_are_drawn_together():
@@ -99,17 +99,17 @@ def test_examples_of_one_context_are_drawn_together():
 def test_an_answer_that_is_missing_is_not_counted_as_wrong():
     gap = MATRIX.copy()
     gap[2, 0] = np.nan
-    found = uncertainty.bootstrap(gap, "annotators", seed=1, resamples=20_000)
-    assert (found.low + found.high) / 2 > 0.55
-    assert found.high == pytest.approx(0.75)
+    interval = uncertainty.bootstrap(gap, "annotators", seed=1, resamples=20_000)
+    assert (interval.low + interval.high) / 2 > 0.55
+    assert interval.high == pytest.approx(0.75)
 
 
 def test_the_components_of_variance():
-    found = uncertainty.components(MATRIX)
-    assert found.annotators == 0
-    assert found.examples == pytest.approx(0.152778, abs=1e-6)
-    assert found.rest == pytest.approx(0.118056, abs=1e-6)
-    assert found.of_mean == pytest.approx(0.048032, abs=1e-6)
+    variance = uncertainty.components(MATRIX)
+    assert variance.annotators == 0
+    assert variance.examples == pytest.approx(0.152778, abs=1e-6)
+    assert variance.rest == pytest.approx(0.118056, abs=1e-6)
+    assert variance.of_mean == pytest.approx(0.048032, abs=1e-6)
     with pytest.raises(ValueError, match="two annotators"):
         uncertainty.components(MATRIX[:1])
 
@@ -141,8 +141,8 @@ def test_krippendorffs_own_example():
     [("nominal", 0.5089), ("Jaccard", 0.6468), ("MASI", 0.6000), ("1 - S1", 0.6944)],
 )
 def test_alpha_on_sets(name, expected):
-    found = agreement.alpha(UNITS, agreement.DISTANCES[name])
-    assert found == pytest.approx(expected, abs=5e-5)
+    alpha = agreement.alpha(UNITS, agreement.DISTANCES[name])
+    assert alpha == pytest.approx(expected, abs=5e-5)
 
 
 @given(
@@ -218,13 +218,13 @@ def test_the_disagreement_on_one_example(name, first):
 
 def test_alphas_observed_disagreement_is_the_mean_over_the_examples():
     # Nominal, D_o worked by hand: 5 / 12. All four examples have three answers.
-    found = [agreement.observed_disagreement(unit) for unit in UNITS]
-    assert sum(found) / len(found) == pytest.approx(0.4167, abs=5e-5)
+    disagreements = [agreement.observed_disagreement(unit) for unit in UNITS]
+    assert sum(disagreements) / len(disagreements) == pytest.approx(0.4167, abs=5e-5)
 
 
 def test_pairwise_s1():
-    found = [agreement.pairwise_s1(unit) for unit in UNITS]
-    assert found == pytest.approx([0.777778, 1, 0.222222, 1], abs=1e-6)
+    scores = [agreement.pairwise_s1(unit) for unit in UNITS]
+    assert scores == pytest.approx([0.777778, 1, 0.222222, 1], abs=1e-6)
     assert agreement.mean_pairwise_s1(UNITS) == pytest.approx(0.75)
     assert agreement.pairwise_s1(UNITS[0][:1]) is None
 
@@ -233,8 +233,8 @@ def test_pairwise_s1():
 
 
 def test_the_majority_of_sets():
-    found = [aggregation.majority_set(unit) for unit in UNITS]
-    assert found == [{"Allawi", "Ekeus"}, set(), {"EU"}, {"Paris"}]
+    majorities = [aggregation.majority_set(unit) for unit in UNITS]
+    assert majorities == [{"Allawi", "Ekeus"}, set(), {"EU"}, {"Paris"}]
 
 
 def test_a_tie_of_labels_is_no_label():
@@ -246,7 +246,7 @@ def test_dawid_and_skene_may_go_against_the_majority():
     units = ["AAB", "AAA", "BBA", "BBB", "ABB", "AAB"]
     votes = [dict(zip("xyz", unit, strict=True)) for unit in units]
     posteriors, shares = aggregation.dawid_skene(votes)
-    best = [max(found, key=found.get) for found in posteriors]
+    best = [max(posterior, key=posterior.get) for posterior in posteriors]
     assert best == list("AABBAA")
     assert shares == pytest.approx({"A": 2 / 3, "B": 1 / 3}, abs=1e-3)
 
@@ -274,9 +274,9 @@ def test_two_groups_that_each_tie_have_no_welch_p(total, seeming_to_vary):
 
 @pytest.mark.filterwarnings("error")
 def test_welch_tests_a_group_that_ties_against_one_that_does_not():
-    one, other = [0.7] * 3, [0.5, 0.6, 0.7]
+    tied, other = [0.7] * 3, [0.5, 0.6, 0.7]
     # By hand: t = 0.1 / (0.1 / sqrt(3)) with 2 degrees of freedom.
-    assert significance.welch(one, other) == pytest.approx(0.2254033)
+    assert significance.welch(tied, other) == pytest.approx(0.2254033)
 
 
 def test_welch():
@@ -285,23 +285,23 @@ def test_welch():
 
 
 def test_holm():
-    found = significance.holm([0.01, 0.04, 0.03, 0.005])
-    assert found == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    corrected = significance.holm([0.01, 0.04, 0.03, 0.005])
+    assert corrected == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert math.isnan(significance.holm([math.nan, 0.01])[0])
 
 
 def test_sign_flips():
-    found = significance.sign_flip([0.33, 0, -1, 0.67, 0.33, 1, 0, 0.33])
-    assert found == pytest.approx(0.4375)
+    p = significance.sign_flip([0.33, 0, -1, 0.67, 0.33, 1, 0, 0.33])
+    assert p == pytest.approx(0.4375)
 
 
 @pytest.mark.parametrize("n", [30, 40, 301])
 def test_sign_flips_in_portions_are_those_of_one_draw(n):
-    found = np.round(np.random.default_rng(n).normal(0.3, 3, n)) / 3  # with many ties
-    found = found[found != 0]
-    signs = np.random.default_rng(5).choice((-1, 1), (10_000, len(found)))
-    reached = int((np.abs(signs @ found) >= abs(found.sum()) - 1e-12).sum())
-    assert significance.sign_flip(found, 5) == (reached + 1) / 10_001
+    differences = np.round(np.random.default_rng(n).normal(0.3, 3, n)) / 3  # with many ties
+    differences = differences[differences != 0]
+    signs = np.random.default_rng(5).choice((-1, 1), (10_000, len(differences)))
+    reached = int((np.abs(signs @ differences) >= abs(differences.sum()) - 1e-12).sum())
+    assert significance.sign_flip(differences, 5) == (reached + 1) / 10_001
 
 
 @pytest.mark.parametrize(
@@ -313,8 +313,8 @@ def test_the_smallest_difference_that_a_design_can_show(n, sds, holm):
 
 
 def test_the_power_of_three_annotators():
-    found = [significance.power(difference, 3) for difference in (1, 2, 3)]
-    assert found == pytest.approx([0.16, 0.46, 0.78], abs=0.006)
+    powers = [significance.power(difference, 3) for difference in (1, 2, 3)]
+    assert powers == pytest.approx([0.16, 0.46, 0.78], abs=0.006)
 
 
 def test_what_a_wanted_interval_needs():

@@ -40,35 +40,35 @@ def test_a_program_reads_the_table_with_name_and_password(client, study, basic):
 def test_my_studies_and_one_of_them(client, study, basic, other_researcher):
     factories.make_study(other_researcher, factories.make_task())
     listed = client.get(reverse("api_studies"), headers=basic).json()
-    assert [one["name"] for one in listed] == [study.name]
-    one = client.get(reverse("api_study", args=[study.name]), headers=basic).json()
-    assert one == listed[0]
-    assert one["manifest_hash"] == study.manifest_hash
+    assert [entry["name"] for entry in listed] == [study.name]
+    entry = client.get(reverse("api_study", args=[study.name]), headers=basic).json()
+    assert entry == listed[0]
+    assert entry["manifest_hash"] == study.manifest_hash
 
 
 def test_what_is_resampled_is_pending_until_the_job_is_done(client, study, basic, researcher):
     address = reverse("api_analysis", args=[study.name])
-    (found,) = client.get(address, headers=basic).json()
-    assert (found["intervals"], found["contrasts"]) == (None, None)
-    assert found["pending"]["state"] == "not begun"
-    assert [row["shots"] for row in found["agreement"]] == [0, 2]
+    (reply,) = client.get(address, headers=basic).json()
+    assert (reply["intervals"], reply["contrasts"]) == (None, None)
+    assert reply["pending"]["state"] == "not begun"
+    assert [row["shots"] for row in reply["agreement"]] == [0, 2]
     assert not Job.objects.exists()
     job = resampling.job_of(study, Kind.PERSON, owner=researcher)
-    (found,) = client.get(address, headers=basic).json()
-    assert (found["pending"]["state"], found["pending"]["done"]) == ("waiting", 0)
-    assert found["pending"]["total"] == job.total == 3
+    (reply,) = client.get(address, headers=basic).json()
+    assert (reply["pending"]["state"], reply["pending"]["done"]) == ("waiting", 0)
+    assert reply["pending"]["total"] == job.total == 3
     call_command("run_jobs", verbosity=0)
-    (found,) = client.get(address, headers=basic).json()
-    assert found["pending"] is None
-    assert set(found) == {"kind", "pending", "intervals", "agreement", "aggregates", "contrasts"}
-    assert found["intervals"][0]["t_low"] is None
-    assert len(found["contrasts"]) == 1
+    (reply,) = client.get(address, headers=basic).json()
+    assert reply["pending"] is None
+    assert set(reply) == {"kind", "pending", "intervals", "agreement", "aggregates", "contrasts"}
+    assert reply["intervals"][0]["t_low"] is None
+    assert len(reply["contrasts"]) == 1
 
 
 def test_a_study_without_answers_waits_for_nothing(client, researcher, basic):
     empty = factories.make_study(researcher, factories.make_task())
-    (found,) = client.get(reverse("api_analysis", args=[empty.name]), headers=basic).json()
-    assert found == {
+    (reply,) = client.get(reverse("api_analysis", args=[empty.name]), headers=basic).json()
+    assert reply == {
         "kind": "person", "pending": None, "intervals": [], "agreement": [], "aggregates": [],
         "contrasts": [],
     }  # fmt: skip
@@ -140,31 +140,31 @@ def test_the_tables_have_the_digits_of_their_csvs(client, full):
     training = file("training_table_file")
     assert {row["kind"] for row in training} == {"person", "simulated"}
     assert read("api_training") == training
-    for found in read("api_analysis"):
+    for entry in read("api_analysis"):
         for table in ("intervals", "agreement", "aggregates", "contrasts"):
-            expected = file("analysis_file", table, kind=found["kind"])
+            expected = file("analysis_file", table, kind=entry["kind"])
             assert expected, table
-            rows = [{"kind": found["kind"]} | row for row in found[table]]
+            rows = [{"kind": entry["kind"]} | row for row in entry[table]]
             assert empty_is_null(rows) == expected, table
     for figure in ("shots", "learning", "drift", "speed", "time"):
-        for found in read("api_figure", figure):
+        for entry in read("api_figure", figure):
             for part, address in (
                 ("numbers", ("figure_numbers", figure)), ("data", ("figure_file", figure, "csv"))
             ):  # fmt: skip
-                expected = file(*address, kind=found["kind"])
+                expected = file(*address, kind=entry["kind"])
                 assert expected, figure
-                rows = [{"kind": found["kind"]} | row for row in found[part]]
+                rows = [{"kind": entry["kind"]} | row for row in entry[part]]
                 assert empty_is_null(rows) == expected, figure
     # Two addresses, one interval: both are cut at what S1 can be.
-    for found, figure in zip(read("api_analysis"), read("api_figure", "shots"), strict=True):
-        ends = [(row["t_low"], row["t_high"]) for row in found["intervals"]]
+    for entry, figure in zip(read("api_analysis"), read("api_figure", "shots"), strict=True):
+        ends = [(row["t_low"], row["t_high"]) for row in entry["intervals"]]
         assert ends == [(row["low"], row["high"]) for row in figure["numbers"]]
         assert all(0 <= end <= 100 for pair in ends for end in pair if end is not None)
-    for found in read("api_study_models"):
+    for entry in read("api_study_models"):
         for table in ("scores", "aggregates", "differences"):
-            expected = file("study_models_file", table, kind=found["kind"])
+            expected = file("study_models_file", table, kind=entry["kind"])
             assert expected, table
-            assert empty_is_null(found[table]) == expected, table
+            assert empty_is_null(entry[table]) == expected, table
     models = client.get(reverse("api_models")).json()
     assert models == rows_of_csv(client, reverse("models_file"))
     assert [(row["model"], row["shots"]) for row in models] == [
@@ -177,9 +177,9 @@ def test_a_figure_that_would_mislead_says_so(client, researcher, basic):
         researcher, factories.make_task(), shots=[0], annotation_order="file_order"
     )
     factories.work_through(factories.seat(study.scenarios.get()))
-    (found,) = client.get(reverse("api_figure", args=[study.name, "drift"]), headers=basic).json()
-    assert "in file order" in found["why_not"]
-    assert (found["numbers"], found["data"]) == ([], [])
+    (figure,) = client.get(reverse("api_figure", args=[study.name, "drift"]), headers=basic).json()
+    assert "in file order" in figure["why_not"]
+    assert (figure["numbers"], figure["data"]) == ([], [])
 
 
 def test_a_figure_that_there_is_not_is_not_found(client, study, basic):

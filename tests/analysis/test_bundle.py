@@ -20,7 +20,7 @@ from annotation.study import lifecycle, team
 from tasks import jobs
 from tasks.models import Job
 from tests import factories
-from tests.annotation.test_races import THREADS, race
+from tests.annotation.races import THREADS, race
 
 
 @pytest.fixture(autouse=True)

@@ -61,13 +61,13 @@ def read(client, study, example, **query):
 
 def stretches(box) -> list[tuple[str, int | None, bool]]:
     """A layered text as (text, how many highlighted it or None, in a gold text)."""
-    found = [(box.text or "", None, False)]
+    parts = [(box.text or "", None, False)]
     for run in box:
         (text,) = run.find_class("layer-text")
         number = run.find("button")
-        found.append((text.text, int(number.text), "layer-gold" in run.get("class").split()))
-        found.append((run.tail or "", None, False))
-    return [one for one in found if one[0]]
+        parts.append((text.text, int(number.text), "layer-gold" in run.get("class").split()))
+        parts.append((run.tail or "", None, False))
+    return [stretch for stretch in parts if stretch[0]]
 
 
 def layers(page) -> list[list[tuple[str, int | None, bool]]]:
@@ -97,14 +97,14 @@ def one_example(researcher, text: str, gold: Sequence[str], **card):
 
 def say(study, shots: int, *answers: Sequence[str], kind=Kind.PERSON) -> list[Participation]:
     """One annotator each, who gives that answer (to the training examples the gold)."""
-    made = []
+    seats = []
     for texts in answers:
-        made.append(factories.seat(study.scenarios.get(shots=shots), kind))
+        seats.append(factories.seat(study.scenarios.get(shots=shots), kind))
         factories.work_through(
-            made[-1],
+            seats[-1],
             lambda turn, texts=texts: texts if turn.step == Step.ANNOTATION else turn.example.gold,
         )
-    return made
+    return seats
 
 
 TEXT = "\U0001f600 <b>Ann</b> met Bo\u0301 Lee in Rio & Rome, then left Rio."
@@ -114,8 +114,8 @@ def test_highlights_lie_in_layers_over_the_text_counted_and_escaped(ada, researc
     study, example = one_example(researcher, TEXT, ["Rio"])
     say(study, 0, ["Bo\u0301 Lee", "Rio"], ["Lee in Rio"])
     say(study, 2, ["Bo\u0301 Lee"], [])
-    (found,) = layers(read(ada, study, example))
-    assert found == [
+    (layer,) = layers(read(ada, study, example))
+    assert layer == [
         ("\U0001f600 <b>Ann</b> met ", None, False),
         ("Bo\u0301 ", 2, False),
         ("Lee", 3, False),
@@ -144,13 +144,13 @@ def test_highlighted_markup_is_text_wherever_the_page_repeats_it(ada, researcher
 
 def test_a_run_names_the_annotators_who_highlighted_it(ada, researcher):
     study, example = one_example(researcher, TEXT, ["Rio"])
-    one, two, _other = say(study, 0, ["Rome"], ["Rome"], ["Rio"])
+    ann, bob, _other = say(study, 0, ["Rome"], ["Rome"], ["Rio"])
     (tip,) = [
         tip.text
         for tip in read(ada, study, example).xpath("//tip-word/*[@role='tooltip']")
         if tip.get("id").startswith("run-") and "Part of" not in tip.text
     ]
-    first, second = sorted([one.pseudonym, two.pseudonym])
+    first, second = sorted([ann.pseudonym, bob.pseudonym])
     assert tip == f"2 of 3 (67 %): {first}, {second}."
 
 
@@ -172,13 +172,13 @@ def test_distinct_answers_and_agreement_on_one_example(ada, researcher):
     """{Ekeus, Allawi} twice and {Ekeus} once (docs/statistics.md#worked-examples)."""
     study, example = one_example(researcher, "Ekeus met Allawi.", ["Ekeus", "Allawi"])
     both = ["Allawi", "Ekeus"]
-    one, two, three = say(study, 0, both, ["Ekeus"], both)
+    first, second, third = say(study, 0, both, ["Ekeus"], both)
     page = read(ada, study, example)
     rows = table(page, "table-distinct")
     assert [row[1:3] for row in rows] == [["2 of 3 (67 %)", "100.0"], ["1 of 3 (33 %)", "66.7"]]
-    assert one.pseudonym in rows[0][3]
-    assert three.pseudonym in rows[0][3]
-    assert rows[1][3] == f"{two.pseudonym} (0)"
+    assert first.pseudonym in rows[0][3]
+    assert third.pseudonym in rows[0][3]
+    assert rows[1][3] == f"{second.pseudonym} (0)"
     assert facts(page) == {
         "Mean S1": "88.9 ± 19.2",
         "Pairwise S1": "77.8",
@@ -309,18 +309,18 @@ def test_published_texts_stay_whole_in_layers(ada, researcher, clues):
     """Every context with an ampersand, a quotation mark or a bracket, and all golds of it."""
     card, files = read_clues(clues, "CoNLL03")
     tested = next(file.records for file in files if file.kind == "test")
-    records = [one for one in tested if set(one.context[0]) & set("&<>'\"")][:12]
+    records = [record for record in tested if set(record.context[0]) & set("&<>'\"")][:12]
     task = factories.make_task(test=records, **card.as_dict())
     study = factories.make_study(researcher, task, shots=[0], annotators=2)
     answered = factories.work_through(factories.seat(study.scenarios.get()))
     factories.work_through(factories.seat(study.scenarios.get()), lambda turn: [])
     assert answered == len(records) == 12
     for example in task.test_split.examples.all():
-        (found,) = layers(read(ada, study, example))
-        assert "".join(text for text, _number, _gold in found) == example.context[0]
-        marked = {text for text, number, _gold in found if number}
+        (layer,) = layers(read(ada, study, example))
+        assert "".join(text for text, _number, _gold in layer) == example.context[0]
+        marked = {text for text, number, _gold in layer if number}
         assert marked == set(example.gold)
-        assert all(is_gold for _text, number, is_gold in found if number)
+        assert all(is_gold for _text, number, is_gold in layer if number)
 
 
 def test_an_example_that_nobody_answered_says_so(ada, researcher):

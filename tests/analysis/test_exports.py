@@ -107,11 +107,11 @@ def test_the_journey_from_import_to_a_csv_byte_for_byte(client, researcher, tmp_
     Participation.objects.filter(pk=seat.pk).update(pseudonym="A-JRNEY")
     call_command("export_study", "journey", str(tmp_path / "out"), verbosity=0)
     study.refresh_from_db()
-    found = (tmp_path / "out" / "annotators.csv").read_bytes().decode()
+    written = (tmp_path / "out" / "annotators.csv").read_bytes().decode()
     # Three times that no run repeats: all seconds, the active ones, the longest absence.
-    found = re.sub(r",1,[0-9.e-]+,[0-9.e-]+,B1,", ",1,SECONDS,ACTIVE,B1,", found)
-    found = re.sub(r",2,[0-9.e-]+,0,0,0,0,", ",2,ABSENCE,0,0,0,0,", found)
-    assert found == (
+    written = re.sub(r",1,[0-9.e-]+,[0-9.e-]+,B1,", ",1,SECONDS,ACTIVE,B1,", written)
+    written = re.sub(r",2,[0-9.e-]+,0,0,0,0,", ",2,ABSENCE,0,0,0,0,", written)
+    assert written == (
         "study,manifest,task,task_version,shots,split,annotator,kind,status,in_analysis,"
         "mean_s1,sd_examples,n,training_s1,training_n,seconds,active_seconds,browser,too_fast,"
         "modal_share,longest_run,longest_absence,blurs,pastes,checks,checks_passed,flags\r\n"
@@ -130,13 +130,13 @@ def test_every_file_has_the_documented_columns(export):
 
 
 def test_answers_hold_one_row_per_turn_and_empty_lists_for_no_answer(study, export):
-    found = rows(export, "answers.csv")
-    assert len(found) == sum(p.turns.count() for p in study.participations.all())
+    answers = rows(export, "answers.csv")
+    assert len(answers) == sum(p.turns.count() for p in study.participations.all())
     assert any(
-        row["answer"] == "[]" and row["gold"] == "[]" and row["s1"] == "1.0" for row in found
+        row["answer"] == "[]" and row["gold"] == "[]" and row["s1"] == "1.0" for row in answers
     )
-    assert {row["step"] for row in found} == {"training", "annotation"}
-    open_turn = [row for row in found if not row["submitted_at"]]
+    assert {row["step"] for row in answers} == {"training", "annotation"}
+    open_turn = [row for row in answers if not row["submitted_at"]]
     assert len(open_turn) == 1
     assert open_turn[0]["answer"] == open_turn[0]["s1"] == open_turn[0]["seconds"] == ""
 
@@ -182,8 +182,8 @@ def test_the_browser_gets_the_same_as_a_zip(client, researcher, study, export):
     assert f'filename="{study.name}.zip"' in reply["Content-Disposition"]
     with zipfile.ZipFile(io.BytesIO(reply.getvalue())) as archive:
         assert archive.testzip() is None
-        found = {name: archive.read(name) for name in archive.namelist()}
-    assert found == {f"{study.name}/{path.name}": path.read_bytes() for path in export.iterdir()}
+        files = {name: archive.read(name) for name in archive.namelist()}
+    assert files == {f"{study.name}/{path.name}": path.read_bytes() for path in export.iterdir()}
 
 
 def test_the_zip_begins_before_the_database_is_asked(study, django_assert_num_queries):
@@ -250,7 +250,7 @@ def test_verify_names_one_altered_cell_of_every_column(export, capsys, change, u
     people = rows(export, "annotators.csv")
     write_rows(export, "annotators.csv", [row | {"browser": "B1"} for row in people])
     assert main(export) == 0
-    found = set()
+    silent = set()
     for name, columns in COLUMNS.items():
         whole = (export / name).read_bytes()
         for column in columns:
@@ -258,14 +258,14 @@ def test_verify_names_one_altered_cell_of_every_column(export, capsys, change, u
             index = next((i for i, row in enumerate(table) if row[column]), 0)
             table[index][column] = change(table[index][column])
             write_rows(export, name, table)
-            status, said = main(export), capsys.readouterr().out
+            status, output = main(export), capsys.readouterr().out
             if status == 0:
-                found.add((name, column))
+                silent.add((name, column))
             else:
                 # The cell itself, or (an id) what refers to it.
-                assert re.search(r"\w+\.csv, row \d+, \w+: found ", said), (column, said)
+                assert re.search(r"\w+\.csv, row \d+, \w+: found ", output), (column, output)
             (export / name).write_bytes(whole)
-    assert found == unnoticed
+    assert silent == unnoticed
 
 
 def write_rows(export, name, table):
@@ -284,9 +284,9 @@ def test_a_file_that_was_resorted_is_named_and_everything_else_agrees(export, ca
     table = rows(export, name)
     write_rows(export, name, sorted(table, key=lambda row: row[column], reverse=True))
     assert main(export) == 1
-    said = capsys.readouterr().out
-    assert f"If {name} was re-sorted, take it from the export again." in said
-    assert said.count("FAILED") == 1
+    output = capsys.readouterr().out
+    assert f"If {name} was re-sorted, take it from the export again." in output
+    assert output.count("FAILED") == 1
 
 
 def test_spans_of_one_answer_stand_together(export, capsys):
@@ -315,8 +315,8 @@ def test_a_missing_row_and_a_missing_cell_are_named(export, capsys):
 def test_only_annotators_who_completed_count_in_the_files_too(study, export):
     """`df[df.in_analysis == 1]` must give nobody who left half-way."""
     for name in ("answers.csv", "annotators.csv"):
-        found = {row["status"]: row["in_analysis"] for row in rows(export, name)}
-        assert found == {"completed": "1", "working": "0"}, name
+        counts = {row["status"]: row["in_analysis"] for row in rows(export, name)}
+        assert counts == {"completed": "1", "working": "0"}, name
     assert verify(export).returncode == 0
     path = export / "annotators.csv"
     path.write_bytes(path.read_bytes().replace(b"working,0", b"working,1"))
@@ -410,8 +410,8 @@ def test_means_and_sds_of_annotators_are_exact(researcher, django_assert_num_que
     study = factories.make_study(
         researcher, factories.make_task(test_size=40), shots=[0], annotators=1
     )
-    one = factories.seat(study.scenarios.get())
-    factories.work_through(one, lambda turn: ["went", "home", *turn.example.gold][-3:])
+    participation = factories.seat(study.scenarios.get())
+    factories.work_through(participation, lambda turn: ["went", "home", *turn.example.gold][-3:])
     with django_assert_num_queries(2):
         frame = frames.annotators(study)
     s1 = [a.s1 for a in Answer.objects.filter(turn__participation__scenario__study=study)]

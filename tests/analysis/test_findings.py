@@ -89,7 +89,7 @@ def finish(client, study, **kind) -> int:
     raise AssertionError("the job does not end")
 
 
-def same(one, other) -> bool:
+def same(first, other) -> bool:
     """Equal to the last digit; NaN is NaN."""
 
     def plain(tables):
@@ -101,7 +101,7 @@ def same(one, other) -> bool:
             for name, rows in tables.items()
         }
 
-    return plain(one) == plain(other)
+    return plain(first) == plain(other)
 
 
 def test_the_job_gives_the_very_numbers_of_the_functions(client, researcher, study):
@@ -166,10 +166,10 @@ def test_each_poll_says_how_far_it_is_and_the_last_asks_for_the_page(
     monkeypatch.setattr(jobs, "POLL", 0)
     address, header = reverse("analysis_run", args=[study.name]), {"HX-Request": "true"}
     for done in (1, 2):
-        said = client.post(address, headers=header).content.decode()
-        assert f'<progress value="{done}" max="3"' in said
-        assert f"{done} of 3 parts done" in said
-        assert "<html" not in said
+        shown = client.post(address, headers=header).content.decode()
+        assert f'<progress value="{done}" max="3"' in shown
+        assert f"{done} of 3 parts done" in shown
+        assert "<html" not in shown
     assert client.post(address, headers=header)["HX-Refresh"] == "true"
 
 
@@ -189,9 +189,9 @@ def test_what_was_begun_for_other_data_and_never_ended_is_forgotten(
 
 def test_who_trades_places_with_another_is_noticed(researcher, study):
     """As many annotators and as many answers, but other ones."""
-    one, two = study.participations.filter(scenario__shots=0)
+    first, second = study.participations.filter(scenario__shots=0)
     means = []
-    for out, back in ((one, two), (two, one)):
+    for out, back in ((first, second), (second, first)):
         out.in_analysis, out.seat_number = False, None
         out.save()
         back.in_analysis, back.seat_number = True, 1
@@ -222,8 +222,8 @@ def page_csv_and_api(client, study) -> tuple[str, list[dict], list[dict]]:
     finish(client, study)
     page = client.get(reverse("analysis", args=[study.name])).content.decode()
     file = client.get(reverse("analysis_file", args=[study.name, "intervals"])).content.decode()
-    (found,) = client.get(reverse("api_analysis", args=[study.name])).json()
-    return page, list(csv.DictReader(io.StringIO(file, newline=""))), found["intervals"]
+    (reply,) = client.get(reverse("api_analysis", args=[study.name])).json()
+    return page, list(csv.DictReader(io.StringIO(file, newline=""))), reply["intervals"]
 
 
 @pytest.mark.parametrize(("people", "why"), [(1, "one annotator"), (3, "annotators tie")])
@@ -233,13 +233,13 @@ def test_one_annotator_or_a_tie_gives_no_interval_over_people(ada, researcher, p
     )
     for _ in range(people):
         factories.work_through(factories.seat(study.scenarios.get()), lambda turn: [])
-    page, (row,), (one,) = page_csv_and_api(ada, study)
+    page, (row,), (interval,) = page_csv_and_api(ada, study)
     assert page.count(f"– ({why})") == 3  # t, other people, both
-    assert row["no_interval_over_people"] == one["no_interval_over_people"] == why
+    assert row["no_interval_over_people"] == interval["no_interval_over_people"] == why
     for name in ("t", "annotators", "both"):
         assert row[f"{name}_low"] == row[f"{name}_high"] == ""
-        assert one[f"{name}_low"] is one[f"{name}_high"] is None
-    assert one["examples_low"] < one["mean"] < one["examples_high"]
+        assert interval[f"{name}_low"] is interval[f"{name}_high"] is None
+    assert interval["examples_low"] < interval["mean"] < interval["examples_high"]
     (figure,) = ada.get(reverse("api_figure", args=[study.name, "shots"])).json()
     (number,) = figure["numbers"]
     assert (number["low"], number["no_interval_over_people"]) == (None, why)

@@ -39,14 +39,14 @@ def test_the_middle_one_is_in_neither_half():
 
 def test_the_p_of_one_person_is_that_of_all_orders():
     # Of the six orders of 0 0 1 1 two are as steep: 0 0 1 1 and 1 1 0 0.
-    found = learning.slope_p([[0, 0, 1, 1]], seed=1, resamples=20_000)
-    assert found == pytest.approx(1 / 3, abs=0.015)
+    p = learning.slope_p([[0, 0, 1, 1]], seed=1, resamples=20_000)
+    assert p == pytest.approx(1 / 3, abs=0.015)
 
 
 def test_the_p_of_two_people_shuffles_each_of_them():
     # Of 6 x 6 orders two are as steep: both rising, both falling.
-    found = learning.slope_p([[0, 0, 1, 1], [0, 0, 1, 1]], seed=1, resamples=20_000)
-    assert found == pytest.approx(1 / 18, abs=0.008)
+    p = learning.slope_p([[0, 0, 1, 1], [0, 0, 1, 1]], seed=1, resamples=20_000)
+    assert p == pytest.approx(1 / 18, abs=0.008)
 
 
 def test_opposite_slopes_cancel():
@@ -65,9 +65,9 @@ def test_a_seed_gives_the_same_p_again():
 
 
 def test_blocks_of_five_and_what_is_left():
-    found = learning.by_block(frame(ann=[0] * 5 + [1] * 5 + [0.5, 1]))
-    assert list(found["s1"]) == [0, 100, 75]
-    assert list(zip(found["first"], found["last"], found["n"], strict=True)) == [
+    blocks = learning.by_block(frame(ann=[0] * 5 + [1] * 5 + [0.5, 1]))
+    assert list(blocks["s1"]) == [0, 100, 75]
+    assert list(zip(blocks["first"], blocks["last"], blocks["n"], strict=True)) == [
         (1, 5, 5),
         (6, 10, 5),
         (11, 12, 2),
@@ -75,10 +75,10 @@ def test_blocks_of_five_and_what_is_left():
 
 
 def test_equal_parts_of_the_step():
-    found = learning.by_part(frame(ann=[0, 1] * 10, bob=[1.0] * 20))
-    assert list(found.loc[found["annotator"] == "ann", "s1"]) == [50] * 10
-    assert list(found.loc[found["annotator"] == "bob", "part"]) == list(range(1, 11))
-    assert set(found["n"]) == {2}
+    parts = learning.by_part(frame(ann=[0, 1] * 10, bob=[1.0] * 20))
+    assert list(parts.loc[parts["annotator"] == "ann", "s1"]) == [50] * 10
+    assert list(parts.loc[parts["annotator"] == "bob", "part"]) == list(range(1, 11))
+    assert set(parts["n"]) == {2}
 
 
 def test_a_short_step_has_a_part_for_each_example():
@@ -125,9 +125,9 @@ def test_one_annotator_has_no_interval():
 def test_speed_is_the_median_so_a_break_does_not_show():
     answers = frame(ann=[1] * 4, bob=[1] * 4, cem=[1] * 4)
     answers["seconds"] = [4, 2, 2, 2, 5, 3, 3, 3, 6, 300, 4, 1]
-    found = learning.speed(answers, number=4)
-    assert list(found["seconds"]) == [5, 3, 3, 2]
-    assert list(found["first"]) == [1, 2, 3, 4]
+    parts = learning.speed(answers, number=4)
+    assert list(parts["seconds"]) == [5, 3, 3, 2]
+    assert list(parts["first"]) == [1, 2, 3, 4]
     (row,) = learning.speed_rows(answers)
     # Own medians 2, 3, 5; of the first halves 3, 4, 153; of the second 2, 3, 2.5.
     assert (row.seconds, row.first_half, row.second_half) == (3, 4, 2.5)
@@ -143,17 +143,17 @@ def test_ten_annotators_cannot_lie_three_sds_from_their_mean():
     assert learning.standing([1, 2, 3]) == [-1, 0, 1]
     assert max(learning.standing([0] * 9 + [1])) == pytest.approx(9 / math.sqrt(10))
     assert max(learning.standing([0] * 10 + [1])) > 3
-    assert all(math.isnan(one) for one in learning.standing([2, 2]))
+    assert all(math.isnan(place) for place in learning.standing([2, 2]))
     # Three times 0.7 differ from their mean by rounding alone.
-    assert all(math.isnan(one) for one in learning.standing([0.7] * 3))
+    assert all(math.isnan(place) for place in learning.standing([0.7] * 3))
 
 
 def test_the_time_of_each_annotator():
     training = frame(ann=[1, 1]).assign(step="training", seconds=60.0)
     annotation = frame(ann=[1, 1, 1], bob=[1, 1, 1])
     annotation["seconds"] = [10, 20, 90, 5, 5, 5]
-    found = learning.times(pd.concat([training, annotation])).set_index("annotator")
-    assert list(found.loc["ann", ["training_minutes", "annotation_minutes"]]) == [2, 2]
-    assert list(found.loc["bob", ["training_minutes", "annotation_minutes"]]) == [0, 0.25]
-    assert list(found["seconds"]) == [20, 5]
-    assert found.loc["ann", "standing"] == pytest.approx(1 / math.sqrt(2))
+    times = learning.times(pd.concat([training, annotation])).set_index("annotator")
+    assert list(times.loc["ann", ["training_minutes", "annotation_minutes"]]) == [2, 2]
+    assert list(times.loc["bob", ["training_minutes", "annotation_minutes"]]) == [0, 0.25]
+    assert list(times["seconds"]) == [20, 5]
+    assert times.loc["ann", "standing"] == pytest.approx(1 / math.sqrt(2))

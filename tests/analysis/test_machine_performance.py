@@ -25,11 +25,11 @@ SIX = ["SST-2", "MNLI", "CoNLL03", "WikiANN", "SQuADv2", "ReCoRD"]
 
 
 def test_mean_and_both_sds_over_splits():
-    found = over([174 / 210, 175 / 210, 177 / 210], of=5)
-    assert (found.mean, found.sd_ddof0, found.sd_ddof1) == pytest.approx(
+    scores = over([174 / 210, 175 / 210, 177 / 210], of=5)
+    assert (scores.mean, scores.sd_ddof0, scores.sd_ddof1) == pytest.approx(
         (83.4921, 0.5939, 0.7274), abs=5e-5
     )
-    assert (found.n, found.of) == (3, 5)
+    assert (scores.n, scores.of) == (3, 5)
     assert over([0.5], of=5).text == "50.0 ± –"
     assert over([], of=5).text == "–"
 
@@ -41,11 +41,11 @@ def test_mean_and_both_sds_over_splits():
 )  # fmt: skip
 def test_the_readmes_aggregated_sds_are_those_of_the_sum(model, sd_of_sum):
     rows = [machine_tables5_6()[model, "FT", task, "30"] for task in SIX]
-    found = aggregate([row.mean for row in rows], [row.spread for row in rows])
-    assert found.sd_of_sum == pytest.approx(sd_of_sum, abs=0.005)
-    assert found.sd_of_average == pytest.approx(found.sd_of_sum / 6)
+    whole = aggregate([row.mean for row in rows], [row.spread for row in rows])
+    assert whole.sd_of_sum == pytest.approx(sd_of_sum, abs=0.005)
+    assert whole.sd_of_average == pytest.approx(whole.sd_of_sum / 6)
     if model == "T5-Large":
-        assert found.sd_of_average == pytest.approx(1.12, abs=0.005)
+        assert whole.sd_of_average == pytest.approx(1.12, abs=0.005)
 
 
 @pytest.mark.parametrize(
@@ -55,17 +55,17 @@ def test_the_readmes_aggregated_sds_are_those_of_the_sum(model, sd_of_sum):
 )  # fmt: skip
 def test_the_published_people_aggregated(shots, mean, sd_of_sum, sd_of_average):
     rows = [human_table4()[task, shots] for task in SIX]
-    found = aggregate([row.mean for row in rows], [row.spread for row in rows])
-    assert (found.mean, found.sd_of_sum, found.sd_of_average) == pytest.approx(
+    whole = aggregate([row.mean for row in rows], [row.spread for row in rows])
+    assert (whole.mean, whole.sd_of_sum, whole.sd_of_average) == pytest.approx(
         (mean, sd_of_sum, sd_of_average), abs=0.006
     )
 
 
 def test_the_published_tables_are_whole():
-    found = machine_tables5_6()
-    assert len(found) == 158
-    assert found["GPT-3", "ICL", "SST-2", "20"] == (92.0, 0.7)
-    assert math.isnan(found["T5-Large", "FT", "ReCoRD", "all"].spread)
+    figures = machine_tables5_6()
+    assert len(figures) == 158
+    assert figures["GPT-3", "ICL", "SST-2", "20"] == (92.0, 0.7)
+    assert math.isnan(figures["T5-Large", "FT", "ReCoRD", "all"].spread)
 
 
 def test_clusters_are_summed_and_count_in_the_standard_error():
@@ -113,18 +113,18 @@ def rows_of(study, kind=Kind.PERSON) -> dict:
 
 
 def test_people_and_models_stand_in_one_table_each_over_its_own_units(study, toy):
-    found = rows_of(study)
-    assert list(found) == [
+    table = rows_of(study)
+    assert list(table) == [
         (0, "People, this study"),
         (2, "People, this study"),
         (2, "toy, uploaded"),
     ]
-    (people,), (model,) = found[2, "People, this study"].scores, found[2, "toy, uploaded"].scores
+    (people,), (model,) = table[2, "People, this study"].scores, table[2, "toy, uploaded"].scores
     assert (people.mean, people.n, people.of) == (pytest.approx(200 / 3), 2, 2)
     assert (model.mean, model.n, model.of) == (pytest.approx(50), 2, 5)
     assert model.sd_ddof0 == pytest.approx(100 / 6)
     assert model.sd_ddof1 == pytest.approx(100 / 6 * math.sqrt(2))
-    ((_score, words),) = found[2, "toy, uploaded"].cells
+    ((_score, words),) = table[2, "toy, uploaded"].cells
     assert "over 2 of 5 splits" in words
     assert "23.57 with ddof 1, 16.67 with ddof 0" in words
 
@@ -171,33 +171,40 @@ def test_shots_that_only_a_model_has_get_a_table(researcher, study):
 
 
 def test_an_aggregate_needs_every_task(researcher):
-    one, two = (factories.make_task(name=name, splits=2) for name in ("one", "two"))
-    study = factories.make_study(researcher, one, two, shots=[2])
+    first, second = (factories.make_task(name=name, splits=2) for name in ("one", "two"))
+    study = factories.make_study(researcher, first, second, shots=[2])
     for number, right in ((1, True), (2, False)):
         predict = None if right else lambda _example: []
-        factories.predict(researcher, "toy", one, 2, number, predict)
+        factories.predict(researcher, "toy", first, 2, number, predict)
     row = rows_of(study)[2, "toy, uploaded"]
     assert row.aggregate is None
     assert "1 of 2 tasks" in row.aggregate_explanation
     for number in (1, 2):
-        factories.predict(researcher, "toy", two, 2, number)
-    found = rows_of(study)[2, "toy, uploaded"].aggregate
+        factories.predict(researcher, "toy", second, 2, number)
+    whole = rows_of(study)[2, "toy, uploaded"].aggregate
     # Task one: 100 and 50; task two: 100 twice.
-    assert (found.mean, found.sd_of_sum) == pytest.approx((87.5, 50 / math.sqrt(2)))
-    assert found.sd_of_average == pytest.approx(25 / math.sqrt(2))
+    assert (whole.mean, whole.sd_of_sum) == pytest.approx((87.5, 50 / math.sqrt(2)))
+    assert whole.sd_of_average == pytest.approx(25 / math.sqrt(2))
 
 
 # Differences -------------------------------------------------------------------------------------
 
 
 def test_differences_are_paired_by_example(study, toy):
-    (found,) = differences.differences(study, Kind.PERSON)
-    assert (found.task, found.shots, found.model) == ("toy-places", 2, "toy")
-    assert (found.annotators, found.splits, found.examples, found.contexts) == (2, 2, 6, 6)
-    assert (found.human_mean, found.model_mean) == pytest.approx((200 / 3, 50))
+    (difference,) = differences.differences(study, Kind.PERSON)
+    assert (difference.task, difference.shots, difference.model) == ("toy-places", 2, "toy")
+    assert (difference.annotators, difference.splits, difference.examples, difference.contexts) == (
+        2,
+        2,
+        6,
+        6,
+    )
+    assert (difference.human_mean, difference.model_mean) == pytest.approx((200 / 3, 50))
     # Humans .5 and the model .5 at one place, .5 and 0 at two: 0, 0, .5, 0, 0, .5.
-    assert found.difference == pytest.approx(100 / 6)
-    assert found.p_sign_flip == found.p_holm == pytest.approx(0.5)  # both signs alike: 2 of 4
+    assert difference.difference == pytest.approx(100 / 6)
+    assert (
+        difference.p_sign_flip == difference.p_holm == pytest.approx(0.5)
+    )  # both signs alike: 2 of 4
 
 
 def test_examples_of_one_context_are_flipped_together(researcher):
@@ -206,15 +213,20 @@ def test_examples_of_one_context_are_flipped_together(researcher):
     study = factories.make_study(researcher, task, shots=[0], annotators=1)
     factories.work_through(factories.seat(study.scenarios.get()))
     factories.predict(researcher, "toy", task, 0, None, lambda _example: [])
-    (found,) = differences.differences(study, Kind.PERSON)
-    assert (found.examples, found.contexts, found.difference, found.p_sign_flip) == (3, 1, 100, 1)
+    (difference,) = differences.differences(study, Kind.PERSON)
+    assert (
+        difference.examples,
+        difference.contexts,
+        difference.difference,
+        difference.p_sign_flip,
+    ) == (3, 1, 100, 1)
 
 
 def test_holm_corrects_for_all_differences_of_the_study(researcher, study, toy):
     factories.predict(researcher, "other", study.tasks.get(), 2, 1, lambda _example: ["x"])
-    found = differences.differences(study, Kind.PERSON)
-    assert sorted(one.p_sign_flip for one in found) == pytest.approx([2 / 64, 0.5])
-    assert sorted(one.p_holm for one in found) == pytest.approx([4 / 64, 0.5])
+    compared = differences.differences(study, Kind.PERSON)
+    assert sorted(row.p_sign_flip for row in compared) == pytest.approx([2 / 64, 0.5])
+    assert sorted(row.p_holm for row in compared) == pytest.approx([4 / 64, 0.5])
 
 
 def test_what_is_remembered_follows_files_and_exclusions(researcher, study, toy):
@@ -227,15 +239,15 @@ def test_what_is_remembered_follows_files_and_exclusions(researcher, study, toy)
 
 
 def test_the_examples_that_differ_most_come_first(study, toy):
-    (found,) = differences.differences(study, Kind.PERSON)
-    pairs = differences.pairs(study, Kind.PERSON, found)
+    (difference,) = differences.differences(study, Kind.PERSON)
+    pairs = differences.pairs(study, Kind.PERSON, difference)
     assert [pair.example.source_id for pair in pairs[:2]] == ["test-2", "test-5"]
     assert [pair.difference for pair in pairs] == pytest.approx([50, 50, 0, 0, 0, 0])
     examples = [pair.example for pair in pairs]
-    texts = differences.predicted_texts(found, study, examples)
+    texts = differences.predicted_texts(difference, study, examples)
     assert texts[examples[0].pk] == [((), 2)]
-    one = next(example for example in examples if len(example.gold) == 1)
-    assert sorted(texts[one.pk]) == [((), 1), (tuple(one.gold), 1)]
+    example = next(example for example in examples if len(example.gold) == 1)
+    assert sorted(texts[example.pk]) == [((), 1), (tuple(example.gold), 1)]
 
 
 # The page ----------------------------------------------------------------------------------------
@@ -278,8 +290,8 @@ def test_each_table_can_be_had_as_csv_with_all_digits(ada, study, toy):
     assert "sd:annotators" in scores["People", "2"]["recipe"]
     (aggregated,) = (row for row in table_of(ada, study, "aggregates") if row["name"] == "toy")
     assert float(aggregated["sd_of_sum"]) == float(aggregated["sd_of_average"])
-    (found,) = table_of(ada, study, "differences")
-    assert (found["kind"], found["model"], float(found["p_holm"])) == ("person", "toy", 0.5)
+    (row,) = table_of(ada, study, "differences")
+    assert (row["kind"], row["model"], float(row["p_holm"])) == ("person", "toy", 0.5)
     examples = table_of(ada, study, "examples", pair="toy-places/2/toy")
     assert len(examples) == 6
     assert math.fsum(float(row["difference"]) for row in examples) / 6 == pytest.approx(100 / 6)
@@ -328,15 +340,15 @@ def test_published_figures_stand_beside_uploaded_ones_marked_as_published(ada, r
     for task in (conll, wikiann):
         for number in range(1, 6):
             factories.predict(researcher, "empty", task, 10, number, lambda _example: [])
-    found = rows_of(study)
-    empty, bert = found[10, "empty, uploaded"], found[10, "BERT-Base FT, published"]
+    table = rows_of(study)
+    empty, bert = table[10, "empty, uploaded"], table[10, "BERT-Base FT, published"]
     for ours, printed in zip(empty.scores, bert.scores, strict=True):
         assert round(ours.mean, 1) == printed.mean
         assert (ours.sd_ddof1, ours.n, ours.of) == (0, 5, 5)
     assert empty.aggregate.mean == pytest.approx((51.3333 + 62.8333) / 2, abs=1e-4)
-    assert (0, "People, published") in found
-    assert (10, "GPT-3 ICL, published") not in found
-    assert ("all", "BERT-Base FT, published") in found
+    assert (0, "People, published") in table
+    assert (10, "GPT-3 ICL, published") not in table
+    assert ("all", "BERT-Base FT, published") in table
     rows = table_of(ada, study, "scores")
     published = [row for row in rows if row["source"] == "published"]
     assert {row["shots"] for row in published} == {"0", "10", "all"}

@@ -30,11 +30,11 @@ def study(researcher):
 
 def released(study, target: Path, *options: str) -> tuple[Path, str]:
     """The bundle and what the command said about problems."""
-    said = io.StringIO()
+    errors = io.StringIO()
     call_command(
-        "release_study", study.name, str(target), *options, stdout=io.StringIO(), stderr=said
+        "release_study", study.name, str(target), *options, stdout=io.StringIO(), stderr=errors
     )
-    return target, said.getvalue()
+    return target, errors.getvalue()
 
 
 def readme(bundle: Path) -> str:
@@ -53,20 +53,20 @@ def pixels(path: Path) -> tuple[int, int, list[bytes]]:
         if content[at + 4 : at + 8] == b"IDAT":
             packed += content[at + 8 : at + 8 + length]
         at += length + 12
-    raw, size, found = zlib.decompress(packed), 3 * width, []
+    raw, size, colours = zlib.decompress(packed), 3 * width, []
     above = bytes(size)
     for start in range(0, len(raw), size + 1):
         above = unfiltered(raw[start], raw[start + 1 : start + 1 + size], above)
-        found += [above[i : i + 3] for i in range(0, size, 3)]
-    assert len(found) == width * height
-    return width, height, found
+        colours += [above[i : i + 3] for i in range(0, size, 3)]
+    assert len(colours) == width * height
+    return width, height, colours
 
 
 def unfiltered(kind: int, line: bytes, above: bytes) -> bytes:
     """A row of a PNG with three bytes a pixel, as PNG (W3C, section 9) says."""
-    made = bytearray(line)
+    row = bytearray(line)
     for i, value in enumerate(line):
-        left, up = made[i - 3] if i > 2 else 0, above[i]
+        left, up = row[i - 3] if i > 2 else 0, above[i]
         corner = above[i - 3] if i > 2 else 0
         if kind == 1:
             guess = left
@@ -76,22 +76,24 @@ def unfiltered(kind: int, line: bytes, above: bytes) -> bytes:
             guess = (left + up) // 2
         elif kind == 4:
             near = left + up - corner
-            guess = min((left, up, corner), key=lambda one: abs(near - one))
+            guess = min((left, up, corner), key=lambda near_by: abs(near - near_by))
         else:
             guess = 0
-        made[i] = (value + guess) % 256
-    return bytes(made)
+        row[i] = (value + guess) % 256
+    return bytes(row)
 
 
 @pytest.mark.browser
 def test_the_bundle_has_a_whole_picture_of_each_page_on_a_desktop_and_on_a_phone(study, tmp_path):
-    bundle, said = released(study, tmp_path / "out")
-    assert said == ""
+    bundle, errors = released(study, tmp_path / "out")
+    assert errors == ""
     pages = {path.stem for path in (bundle / "seen").glob("*.html")}
-    assert pages == {"consent", *(f"toy-places-{one}" for one in NAMES)}
-    found = {path.stem: path for path in (bundle / "seen").glob("*.png")}
-    assert set(found) == {f"{page}-{device}" for page in pages for device in ("desktop", "phone")}
-    for name, path in found.items():
+    assert pages == {"consent", *(f"toy-places-{name}" for name in NAMES)}
+    pictures = {path.stem: path for path in (bundle / "seen").glob("*.png")}
+    assert set(pictures) == {
+        f"{page}-{device}" for page in pages for device in ("desktop", "phone")
+    }
+    for name, path in pictures.items():
         width, height = struct.unpack(">II", path.read_bytes()[16:24])
         # On a phone each pixel of the page is two by two dots.
         assert width == (1280 if name.endswith("desktop") else 780)
@@ -118,10 +120,10 @@ def test_a_long_page_is_pictured_to_its_end(researcher, tmp_path):
     long = factories.make_task(instructions="Read.\n\n" * 60, test_size=2)
     study = factories.make_study(researcher, long, shots=[0])
     bundle, _said = released(study, tmp_path / "out")
-    width, height, found = pixels(bundle / "seen" / "toy-places-instructions-desktop.png")
+    width, height, colours = pixels(bundle / "seen" / "toy-places-instructions-desktop.png")
     assert height > 2000
     # What ends the page, the button that begins and the link, stands in its last part.
-    assert len(set(found[-400 * width :])) > 20
+    assert len(set(colours[-400 * width :])) > 20
 
 
 @pytest.mark.browser
@@ -136,15 +138,15 @@ def test_a_picture_is_made_with_scripts_and_the_page_itself_has_none(study, tmp_
 
 def test_without_a_browser_the_bundle_says_how_to_make_pictures(study, tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
-    bundle, said = released(study, tmp_path / "out")
-    assert "there is no Chromium on the path" in said
+    bundle, errors = released(study, tmp_path / "out")
+    assert "there is no Chromium on the path" in errors
     assert list((bundle / "seen").glob("*.png")) == []
     assert "There are no pictures of them here. To make some, open a page" in readme(bundle)
 
 
 def test_pictures_can_be_left_out(study, tmp_path):
-    bundle, said = released(study, tmp_path / "out", "--no-pictures")
-    assert said == ""
+    bundle, errors = released(study, tmp_path / "out", "--no-pictures")
+    assert errors == ""
     assert list((bundle / "seen").glob("*.png")) == []
 
 
@@ -159,23 +161,23 @@ def test_a_broken_browser_is_reported_and_the_bundle_is_still_made(
     broken = tmp_path / "broken"
     broken.write_text(f"#!/bin/sh\n{script}\n")
     broken.chmod(0o755)
-    bundle, said = released(study, tmp_path / "out", "--browser", str(broken))
-    assert f"{broken} made no pictures: " in said
-    assert reason in said
+    bundle, errors = released(study, tmp_path / "out", "--browser", str(broken))
+    assert f"{broken} made no pictures: " in errors
+    assert reason in errors
     assert (bundle / "verify.txt").read_text().endswith("Everything agrees.\n")
     assert "There are no pictures" in readme(bundle)
 
 
 def test_a_missing_browser_is_reported(study, tmp_path):
-    _bundle, said = released(study, tmp_path / "out", "--browser", str(tmp_path / "nothing"))
-    assert "nothing made no pictures: " in said
-    assert "executable doesn't exist" in said
+    _bundle, errors = released(study, tmp_path / "out", "--browser", str(tmp_path / "nothing"))
+    assert "nothing made no pictures: " in errors
+    assert "executable doesn't exist" in errors
 
 
 def test_without_playwright_the_bundle_says_how_to_make_pictures(study, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "playwright.sync_api", None)  # as if it were not installed
-    bundle, said = released(study, tmp_path / "out", "--browser", "chromium")
-    assert "Playwright is not installed" in said
+    bundle, errors = released(study, tmp_path / "out", "--browser", "chromium")
+    assert "Playwright is not installed" in errors
     assert "There are no pictures of them here. To make some, open a page" in readme(bundle)
 
 
@@ -192,9 +194,9 @@ def pages_with(researcher, gold) -> dict[str, str]:
 
 
 def test_other_gold_gives_the_same_pages_but_for_the_reveal(researcher):
-    one, other = (pages_with(researcher, gold) for gold in GOLDS)
-    assert set(one) == {"consent", "-instructions", "-question", "-reveal"}
-    differing = {name for name in one if one[name] != other[name]}
+    pages, other = (pages_with(researcher, gold) for gold in GOLDS)
+    assert set(pages) == {"consent", "-instructions", "-question", "-reveal"}
+    differing = {name for name in pages if pages[name] != other[name]}
     assert differing == {"-reveal"}
 
 

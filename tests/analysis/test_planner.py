@@ -26,16 +26,16 @@ WANTED = {
 def study(researcher):
     """At each of 0 and 2 shots two annotators who are always right and one who never is."""
     task = factories.make_task(test_size=6)
-    made = factories.make_study(researcher, task, shots=[0, 2], annotators=3, title="A pilot")
-    for scenario in made.scenarios.all():
+    pilot = factories.make_study(researcher, task, shots=[0, 2], annotators=3, title="A pilot")
+    for scenario in pilot.scenarios.all():
         for answer in (None, None, lambda turn: [turn.example.context[0].split()[0]]):
             factories.work_through(factories.seat(scenario), answer)
-    return made
+    return pilot
 
 
 def published(task: str, shots: int) -> planner.Known:
     return next(
-        one for one in planner.known(None, "published") if (one.task, one.shots) == (task, shots)
+        row for row in planner.known(None, "published") if (row.task, row.shots) == (task, shots)
     )
 
 
@@ -80,8 +80,8 @@ def test_the_widest_published_spread_shows_only_25_points():
 
 
 def test_wilson_of_one_annotator():
-    one = planner.Known("toy", 0, 175 / 210, 0.01, 3, None, True)
-    row = planner.plan(one, WANTED)
+    known = planner.Known("toy", 0, 175 / 210, 0.01, 3, None, True)
+    row = planner.plan(known, WANTED)
     assert (row.wilson_low, row.wilson_high) == pytest.approx((77.70, 87.77), abs=5e-3)
 
 
@@ -91,11 +91,11 @@ def test_the_components_of_a_pilot_say_what_other_people_on_other_examples_give(
         [(row, column, s1) for (row, column), s1 in np.ndenumerate(matrix)],
         columns=["annotator", "example", "s1"],
     )
-    one = planner.measured_by("toy", 10, part, labelled=False)
-    assert (one.mean, one.sd, one.n) == pytest.approx((0.625, 0.125, 3))
-    row = planner.plan(one, WANTED | {"examples": 4})
+    known = planner.measured_by("toy", 10, part, labelled=False)
+    assert (known.mean, known.sd, known.n) == pytest.approx((0.625, 0.125, 3))
+    row = planner.plan(known, WANTED | {"examples": 4})
     assert row.half_width_both == pytest.approx(196 * math.sqrt(0.048032), abs=0.01)
-    twice = planner.plan(one, WANTED | {"examples": 8})
+    twice = planner.plan(known, WANTED | {"examples": 8})
     assert twice.half_width_both < row.half_width_both
 
 
@@ -230,15 +230,15 @@ def cells(study) -> dict[tuple[str, int], tuple[float, int]]:
 
 
 def test_the_first_line_is_the_table(study):
-    found = cells(study)
+    shown = cells(study)
     for (_task, shots), cell in performance.performance(study).cells.items():
-        assert found["reported", shots] == pytest.approx((cell.mean, cell.n))
+        assert shown["reported", shots] == pytest.approx((cell.mean, cell.n))
 
 
 def test_a_minimum_in_training_leaves_out_those_who_failed_it(study):
-    found = cells(study)
-    assert found["reported", 2] == pytest.approx((200 / 3, 3))
-    assert found["training_s1>=50", 2] == (100, 2)
+    shown = cells(study)
+    assert shown["reported", 2] == pytest.approx((200 / 3, 3))
+    assert shown["training_s1>=50", 2] == (100, 2)
 
 
 def test_who_had_no_training_cannot_fail_it(study):
@@ -249,11 +249,11 @@ def test_an_exclusion_by_hand_can_be_taken_back(study):
     out = study.participations.filter(scenario__shots=2).last()
     out.in_analysis, out.seat_number = False, None
     out.save()
-    found = cells(study)
-    assert found["reported", 2] == (100, 2)
-    assert found["with_excluded", 2] == pytest.approx((200 / 3, 3))
+    shown = cells(study)
+    assert shown["reported", 2] == (100, 2)
+    assert shown["with_excluded", 2] == pytest.approx((200 / 3, 3))
     # The other rules stand on the analysis, not on everybody.
-    assert found["training_s1>=50", 2] == (100, 2)
+    assert shown["training_s1>=50", 2] == (100, 2)
 
 
 def test_a_minimum_of_seconds_is_about_the_median():
@@ -263,10 +263,10 @@ def test_a_minimum_of_seconds_is_about_the_median():
             "mean_s1": [0.5, 1.0], "training_s1": math.nan, "median_seconds": [1.5, 5.0],
         }
     )  # fmt: skip
-    found = {row.rule: row for row in sensitivity.rows(people)}
-    assert [found[f"median_seconds>={least}"].n for least in (1, 2, 5, 10)] == [2, 1, 1, 0]
-    assert found["median_seconds>=2"].mean == 100
-    assert math.isnan(found["median_seconds>=10"].mean)
+    rows = {row.rule: row for row in sensitivity.rows(people)}
+    assert [rows[f"median_seconds>={least}"].n for least in (1, 2, 5, 10)] == [2, 1, 1, 0]
+    assert rows["median_seconds>=2"].mean == 100
+    assert math.isnan(rows["median_seconds>=10"].mean)
 
 
 def test_the_page_of_it_marks_what_moved(ada, study):

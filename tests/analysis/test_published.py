@@ -52,27 +52,27 @@ def test_a_task_that_only_has_the_name_is_compared_nowhere(ada, researcher, tmp_
     study = factories.make_study(researcher, task, shots=[0, 10], annotators=1)
     for scenario in study.scenarios.all():
         factories.work_through(factories.seat(scenario))
-    found = everywhere(ada, study)
-    for place, text in found.items():
+    places = everywhere(ada, study)
+    for place, text in places.items():
         assert "83.5" not in text, place
         assert "BERT" not in text, place
     for place in ("page", "md", "tex", "report", "models"):
-        assert SENTENCE in found[place].replace("\\", ""), place
+        assert SENTENCE in places[place].replace("\\", ""), place
     for row in ada.get(reverse("api_human_performance", args=[study.name])).json():
         assert row["published_mean"] is row["published_spread"] is None
-    (one,) = ada.get(reverse("api_study_models", args=[study.name])).json()
-    assert {row["source"] for row in one["scores"]} == {"study"}
+    (reply,) = ada.get(reverse("api_study_models", args=[study.name])).json()
+    assert {row["source"] for row in reply["scores"]} == {"study"}
     for row in performance_csv(study, tmp_path / "out"):
         assert row["published_mean"] == row["published_spread"] == ""
 
 
 @pytest.mark.real_data
 def test_the_hashes_that_are_shipped_are_those_of_the_published_test_files(db, clues):
-    found = {}
+    hashes = {}
     for name in CLUES:
         card, files = read_clues(clues, name)
-        found[import_task(card, files).task.test_hash] = name
-    assert found == published.test_files()
+        hashes[import_task(card, files).task.test_hash] = name
+    assert hashes == published.test_files()
 
 
 @pytest.mark.real_data
@@ -81,11 +81,11 @@ def test_the_published_test_file_is_compared_under_any_name(ada, researcher, clu
     card, files = read_clues(clues, "SST-2")
     renamed = import_task(replace(card, name="movies"), files).task
     study = factories.make_study(researcher, renamed, shots=[0, 10], annotators=1)
-    found = everywhere(ada, study)
+    places = everywhere(ada, study)
     for place in ("page", "csv", "md", "tex", "report", "scores"):
-        assert "83.5" in found[place], place
-    assert "BERT-Base FT" in found["models"]
-    assert "not compared" not in found["page"]
+        assert "83.5" in places[place], place
+    assert "BERT-Base FT" in places["models"]
+    assert "not compared" not in places["page"]
     (ten,) = (row for row in performance_csv(study, tmp_path / "out") if row["shots"] == "10")
     assert (ten["published_mean"], ten["published_spread"]) == ("79.8", "1.2")
     # verify.py knows the figures: another one beside the same data is named.
@@ -108,5 +108,5 @@ def test_verify_quotes_the_figures_that_the_pages_quote():
         for digest, by_shots in verify.PUBLISHED.items()
         for shots, pair in by_shots.items()
     }
-    assert quoted == {place: tuple(one) for place, one in published.human_table4().items()}
+    assert quoted == {place: tuple(figures) for place, figures in published.human_table4().items()}
     assert len(quoted) == 24

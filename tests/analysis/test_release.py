@@ -136,8 +136,8 @@ def test_every_file_is_in_the_sums(bundle):
     files = {path.relative_to(bundle).as_posix(): path for path in bundle.rglob("*.*")}
     files = {name: path for name, path in files.items() if path.is_file()}
     assert set(listed) == set(files) - {"verify.txt"}
-    for name, found in listed.items():
-        assert hashlib.sha256(files[name].read_bytes()).hexdigest() == found
+    for name, digest in listed.items():
+        assert hashlib.sha256(files[name].read_bytes()).hexdigest() == digest
 
 
 def test_an_altered_page_is_noticed(bundle):
@@ -155,35 +155,38 @@ def test_an_altered_page_is_noticed(bundle):
 
 
 def secrets_of(study) -> dict[str, str]:
-    found = {
+    secrets = {
         "prolific id": IDA, "session": SESSION, "study there": THERE, "panel id": PANEL_ID,
         "panel work": PANEL_WORK, "name": NAME, "researcher": "ada", "panel code": "PANELCODE77",
         "code there": "C0DEDONE", "link": study.link_code, "robots": study.simulated_link_code,
     }  # fmt: skip
-    for number, one in enumerate(study.participations.select_related("worker")):
-        found |= {
-            f"token {number}": one.token,
-            f"key {number}": one.worker.key,
-            f"code {number}": one.completion_code,
+    for number, row in enumerate(study.participations.select_related("worker")):
+        secrets |= {
+            f"token {number}": row.token,
+            f"key {number}": row.worker.key,
+            f"code {number}": row.completion_code,
         }
-        if one.browser:
-            found[f"browser {number}"] = one.browser
-    for number, one in enumerate(study.submissions.all()):
-        found |= {
-            f"submission {number}": one.key,
-            f"cipher {number}": one.person,
-            f"reference {number}": one.reference,
+        if row.browser:
+            secrets[f"browser {number}"] = row.browser
+    for number, row in enumerate(study.submissions.all()):
+        secrets |= {
+            f"submission {number}": row.key,
+            f"cipher {number}": row.person,
+            f"reference {number}": row.reference,
         }
-    for number, one in enumerate(study.personal_links.all()):
-        found[f"personal link {number}"] = one.code
-    found |= {f"panel link {one.pk}": one.code for one in study.panels.all()}
-    found |= {f"study link {one.pk}": one.code for one in study.prolific_studies.all()}
-    return found
+    for number, row in enumerate(study.personal_links.all()):
+        secrets[f"personal link {number}"] = row.code
+    secrets |= {f"panel link {row.pk}": row.code for row in study.panels.all()}
+    secrets |= {f"study link {row.pk}": row.code for row in study.prolific_studies.all()}
+    return secrets
 
 
 def test_the_fixture_has_the_identities_that_are_looked_for(study):
     assert study.submissions.count() == 2
-    assert {one.platform for one in study.submissions.all()} == {"prolific", "panel:Connect"}
+    assert {submission.platform for submission in study.submissions.all()} == {
+        "prolific",
+        "panel:Connect",
+    }
     assert len(secrets_of(study)) > 30
     assert all(len(text) > 2 for text in secrets_of(study).values())
 
@@ -238,24 +241,30 @@ def test_decisions_name_a_role_and_allocations_their_candidates(bundle):
 
 
 def test_pay_holds_amounts_and_sums(study, bundle):
-    found = rows(bundle, "pay.csv")
-    cents = sum(entry.cents for one in study.participations.all() for entry in one.ledger.all())
-    assert sum(int(row["cents"]) for row in found) == cents > 0
+    entries = rows(bundle, "pay.csv")
+    cents = sum(
+        entry.cents
+        for participation in study.participations.all()
+        for entry in participation.ledger.all()
+    )
+    assert sum(int(row["cents"]) for row in entries) == cents > 0
     assert sum(int(row["cents"]) for row in rows(bundle, "pay_totals.csv")) == cents
-    assert set(found[0]) == {"study", "manifest", "annotator", "kind", "cents", "currency"}
+    assert set(entries[0]) == {"study", "manifest", "annotator", "kind", "cents", "currency"}
 
 
 def test_predictions_have_their_scores(bundle):
-    found = rows(bundle, "predictions.csv")
-    assert len(found) == 5
-    assert [row["s1"] for row in found] == ["1.0", "0.0", "0.0", "1.0", "0.0"]
+    predictions = rows(bundle, "predictions.csv")
+    assert len(predictions) == 5
+    assert [row["s1"] for row in predictions] == ["1.0", "0.0", "0.0", "1.0", "0.0"]
     (score,) = rows(bundle, "model_scores.csv")
     assert (score["model"], score["mean"], score["n"], score["of"]) == ("toy", "40.0", "1", "1")
 
 
 def test_the_dictionary_describes_every_column_and_its_type(bundle):
     package = json.loads((bundle / "datapackage.json").read_text())
-    described = {one["path"]: one["schema"]["fields"] for one in package["resources"]}
+    described = {
+        resource["path"]: resource["schema"]["fields"] for resource in package["resources"]
+    }
     assert list(described) == list(COLUMNS)
     read = {"integer": int, "number": float, "datetime": datetime.fromisoformat, "string": str}
     for name, fields in described.items():
@@ -300,12 +309,12 @@ def test_parquet_holds_the_same_values(bundle, monkeypatch):
         listed = rows(bundle, name)
         assert parquet.write(bundle / name, bundle / "again.parquet") == len(listed), name
         stored = bundle / "parquet" / f"{name.removesuffix('.csv')}.parquet"
-        made = pyarrow.parquet.read_table(stored)
-        assert made.equals(pyarrow.parquet.read_table(bundle / "again.parquet")), name
-        assert made.column_names == list(COLUMNS[name])
-        for row, found in zip(listed, made.to_pylist(), strict=True):
+        table = pyarrow.parquet.read_table(stored)
+        assert table.equals(pyarrow.parquet.read_table(bundle / "again.parquet")), name
+        assert table.column_names == list(COLUMNS[name])
+        for row, record in zip(listed, table.to_pylist(), strict=True):
             for column, cell in row.items():
-                assert as_text(found[column], like=cell) == cell, (name, column)
+                assert as_text(record[column], like=cell) == cell, (name, column)
 
 
 def as_text(value, like: str) -> str:
@@ -359,18 +368,18 @@ def test_instructions_and_consent_are_word_for_word(study, bundle):
 
 
 def test_the_command_writes_a_folder_or_a_zip_and_overwrites_nothing(study, tmp_path):
-    said = io.StringIO()
+    output = io.StringIO()
     call_command(
-        "release_study", study.name, str(tmp_path / "one.zip"), "--no-pictures", stdout=said
+        "release_study", study.name, str(tmp_path / "one.zip"), "--no-pictures", stdout=output
     )
-    assert "Everything agrees." in said.getvalue()
+    assert "Everything agrees." in output.getvalue()
     names = zipfile.ZipFile(tmp_path / "one.zip").namelist()
     assert f"{study.name}/verify.txt" in names
     assert f"{study.name}/parquet/answers.parquet" in names
-    call_command("release_study", study.name, str(tmp_path / "two"), "--no-pictures", stdout=said)
+    call_command("release_study", study.name, str(tmp_path / "two"), "--no-pictures", stdout=output)
     for target in ("one.zip", "two"):
         with pytest.raises(CommandError, match="there already"):
-            call_command("release_study", study.name, str(tmp_path / target), stdout=said)
+            call_command("release_study", study.name, str(tmp_path / target), stdout=output)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.zip", "two"]
 
 

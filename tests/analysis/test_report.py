@@ -8,42 +8,25 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from analysis.documents import blocks, checklist, preregistration, report
-from analysis.documents.blocks import Bullets, Checklist, Facts, Grid, Picture
+from analysis.documents import blocks, preregistration, report
+from analysis.documents.blocks import Bullets, Facts, Grid, Picture
 from annotation.models import Kind, Panel, ReportAnswer, Status, Study
 from annotation.money import ledger
 from annotation.recruitment import consent, eligibility, expiry
 from annotation.steps import exclusion, training_step, withdrawal
 from annotation.study import lifecycle, team
 from tests import factories
+from tests.analysis.reports import block, items, make_study
 
 
 @pytest.fixture(scope="module")
 def stored(module_researcher):
-    """0 and 2 shots, three seats each; of everything that can happen to somebody, one."""
-    made = factories.make_study(
-        module_researcher, factories.make_task(test_size=6), shots=[0, 2], annotators=3,
-        title="A study", exit_questionnaire=True,
-    )  # fmt: skip
-    zero, two = made.scenarios.order_by("shots")
-    for scenario in (zero, two):
-        for answer in (None, lambda turn: []):
-            factories.work_through(factories.seat(scenario), answer)
-    consent.record(factories.join(made), agree=False)
-    factories.work_through(factories.seat(zero, Kind.SIMULATED), lambda turn: [])
-    return made.pk
+    return make_study(module_researcher).pk
 
 
 @pytest.fixture
 def study(db, stored):
     return Study.objects.get(pk=stored)
-
-
-def block(study, section: str, kind, caption: str = ""):
-    """The block of that kind in the section, the one with the caption where there are several."""
-    (found,) = [one for one in report.for_study(study).sections if one.title == section]
-    blocks = [one for one in found.blocks if isinstance(one, kind)]
-    return next(one for one in blocks if not caption or one.caption == caption)
 
 
 def funnel_row(study, scenario: str) -> list[int]:
@@ -63,7 +46,7 @@ def test_the_table_is_that_of_the_page_and_counts_people_only(ada, study):
     rows = csv.DictReader(io.StringIO(ada.get(address).content.decode()))
     people = [row for row in rows if row["kind"] == "person"]
     for row in people:
-        (shown,) = [one for one in grid.rows if one[0] == f"{row['shots']} shots"]
+        (shown,) = [cells for cells in grid.rows if cells[0] == f"{row['shots']} shots"]
         assert shown[1].startswith(f"{float(row['mean']):.1f} ± {float(row['sd_ddof1']):.1f}")
         assert "(n=2)" in shown[1]
 
@@ -84,8 +67,8 @@ def test_without_simulated_annotators_there_is_no_such_section(researcher):
 
 
 def test_both_versions_are_shown_if_somebody_was_excluded(researcher, study):
-    one = study.participations.filter(kind="person", status="completed").first()
-    exclusion.decide(one, False, "Asleep at the desk", researcher)
+    participation = study.participations.filter(kind="person", status="completed").first()
+    exclusion.decide(participation, False, "Asleep at the desk", researcher)
     (section,) = [s for s in report.for_study(study).sections if s.title == "Human performance"]
     captions = [block.caption for block in section.blocks]
     assert captions == [
@@ -93,7 +76,12 @@ def test_both_versions_are_shown_if_somebody_was_excluded(researcher, study):
         "Human performance, with those excluded from the analysis",
     ]
     grid = block(study, "Consent, withdrawals, exclusions", Grid, "Exclusion decisions")
-    assert grid.rows[0][:4] == [one.pseudonym, "excluded", "by a researcher", "Asleep at the desk"]
+    assert grid.rows[0][:4] == [
+        participation.pseudonym,
+        "excluded",
+        "by a researcher",
+        "Asleep at the desk",
+    ]
 
 
 def test_the_funnel_counts_each_stage(study):
@@ -148,7 +136,11 @@ def test_the_funnel_says_how_people_left(researcher):
 
 def test_pay_is_summed_and_names_nobody(study):
     facts = {fact.name: fact.text for fact in block(study, "Pay and time", Facts).rows}
-    earned = sum(entry.cents for one in study.participations.all() for entry in one.ledger.all())
+    earned = sum(
+        entry.cents
+        for participation in study.participations.all()
+        for entry in participation.ledger.all()
+    )
     assert earned > 0
     assert facts["Total earned"] == f"{ledger.in_currency(earned)} USD"
     assert facts["Paid so far"] == "0.00 USD"
@@ -172,7 +164,7 @@ def test_the_methods_are_filled_from_the_design_and_from_what_happened(study):
 
 
 def methods_of(study) -> str:
-    return " ".join(one.text for one in report.for_study(study).sections[0].blocks)
+    return " ".join(paragraph.text for paragraph in report.for_study(study).sections[0].blocks)
 
 
 def everything_of(study) -> str:
@@ -207,14 +199,14 @@ def test_a_study_without_zero_shots_says_nothing_of_them(researcher):
     assert "zero shots" not in blocks.as_markdown(preregistration.for_study(study))
 
 
-@pytest.mark.parametrize(("shown", "said"), [(True, ", with the help"), (False, ", without the")])
-def test_help_examples_at_zero_shots_are_stated_if_a_card_has_some(researcher, shown, said):
+@pytest.mark.parametrize(("shown", "words"), [(True, ", with the help"), (False, ", without the")])
+def test_help_examples_at_zero_shots_are_stated_if_a_card_has_some(researcher, shown, words):
     labels = factories.make_task(labels=factories.LABELS)
     study = factories.make_study(
         researcher, labels, shots=[0], help_examples_at_zero_shots=shown, annotators=1
     )
-    assert f"the instructions{said}" in methods_of(study)
-    assert f"the instructions{said}" in blocks.as_markdown(preregistration.for_study(study))
+    assert f"the instructions{words}" in methods_of(study)
+    assert f"the instructions{words}" in blocks.as_markdown(preregistration.for_study(study))
     spans = factories.make_study(researcher, factories.make_task(name="other"), shots=[0])
     assert "the task description and the instructions." in methods_of(spans)
 
@@ -327,8 +319,8 @@ def test_what_was_done_after_opening_is_a_deviation(researcher, study):
     lifecycle.change_status(study, "reopen", researcher)
     lifecycle.add_seats(study.scenarios.first(), 2, researcher)
     eligibility.add_rule(study, "deny", "task", "toy-places", by=researcher)
-    one = study.participations.filter(status="completed", kind="person").first()
-    exclusion.decide(one, False, "a reason", researcher)
+    participation = study.participations.filter(status="completed", kind="person").first()
+    exclusion.decide(participation, False, "a reason", researcher)
     (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Deviations")]
     lines = [line.split("UTC: ")[1] for line in section.blocks[1].items]
     assert lines == [
@@ -336,7 +328,7 @@ def test_what_was_done_after_opening_is_a_deviation(researcher, study):
         "Reopen: open",
         "2 seats added to toy-places, 0 shots",
         "list entry made: exclude workers who have seen the task: toy-places",
-        f"{one.pseudonym} excluded",
+        f"{participation.pseudonym} excluded",
     ]
     assert researcher.username not in " ".join(lines)
 
@@ -375,96 +367,6 @@ def test_models_are_compared_on_the_same_examples(researcher, study):
     grid = block(study, "Models on the same examples", Grid, "People minus models")
     assert grid.rows[0][:3] == ["toy", "toy-places", "2"]
     assert "not to other annotators" in grid.notes[0]
-
-
-# The checklist ------------------------------------------------------------------------------------
-
-
-def items(study) -> dict:
-    found = block(study, "Checklist for human baselines", Checklist)
-    return {item.number: item for item in found.items}
-
-
-def test_every_item_is_filled_in_or_asked_for(study):
-    found = items(study)
-    assert all(item.known or item.asks for item in found.values())
-    assert set(checklist.ASKED) < set(found)
-    assert len(found) == 45
-
-
-@pytest.mark.parametrize(
-    ("item", "said"),
-    [
-        ("0.7", "en"),
-        ("0.8", "toy-places 6"),
-        ("1.1", "6 planned in 2 scenarios; 4 included in the analysis."),
-        ("1.8", "0.1."),
-        ("1.8.1", "3 and 3 annotators: 3.07 SDs"),
-        ("1.9", "4 consented, 1 declined, and 0 withdrew later"),
-        ("2.3.2", "1 of 5 who took a seat (20%)"),
-        ("3.1.1", "Seed 7."),
-        ("5.1.5", "4 of 5 who took a seat (80%)"),
-    ],
-)
-def test_what_the_platform_knows_is_filled_in(study, item, said):
-    assert said in items(study)[item].known
-
-
-def test_an_answer_is_stored_shown_and_can_be_changed_and_taken_away(ada, researcher, study):
-    address = reverse("report", args=[study.name])
-    reply = ada.post(address, {"item-1.9": "Board 7, <b>no 12</b>", "item-2.4": ""})
-    assert reply.status_code == 302
-    stored = ReportAnswer.objects.get()
-    assert (stored.item, stored.text, stored.by) == ("1.9", "Board 7, <b>no 12</b>", researcher)
-    reply = ada.get(address)
-    page = reply.content.decode()
-    assert "Board 7, &lt;b&gt;no 12&lt;/b&gt;" in page
-    assert "<b>no 12" not in page
-    assert "Board 7" in ada.get(reverse("report_file", args=[study.name])).content.decode()
-    ada.post(address, {"item-1.9": "Board 8", "versions": reply.context["answers_versions"]})
-    assert ReportAnswer.objects.get().text == "Board 8"
-    versions = ada.get(address).context["answers_versions"]
-    ada.post(address, {"item-1.9": " ", "versions": versions})
-    assert not ReportAnswer.objects.exists()
-
-
-def test_two_tabs_cannot_overwrite_each_others_answer(ada, study):
-    address = reverse("report", args=[study.name])
-    versions = ada.get(address).context["answers_versions"]
-    ada.post(address, {"item-1.9": "Board 7", "item-2.4": "", "versions": versions})
-    reply = ada.post(address, {"item-1.9": "none", "item-2.4": "No.", "versions": versions})
-    assert reply.status_code == 409
-    page = reply.content.decode()
-    assert "item 1.9, now “Board 7”" in page
-    assert ">none</textarea>" in page
-    assert ReportAnswer.objects.get().text == "Board 7"
-    again = {"item-1.9": "none", "versions": reply.context["answers_versions"]}
-    assert ada.post(address, again).status_code == 302
-    assert ReportAnswer.objects.get().text == "none"
-
-
-def test_an_answer_that_was_not_touched_in_the_other_tab_stays(ada, study):
-    address = reverse("report", args=[study.name])
-    versions = ada.get(address).context["answers_versions"]
-    ada.post(address, {"item-1.9": "Board 7", "item-2.4": "", "versions": versions})
-    ada.post(address, {"item-1.9": "", "item-2.4": "No.", "versions": versions})
-    stored = dict(ReportAnswer.objects.values_list("item", "text"))
-    assert stored == {"1.9": "Board 7", "2.4": "No."}
-
-
-def test_items_that_are_not_asked_are_not_stored(ada, study):
-    ada.post(reverse("report", args=[study.name]), {"item-1.1": "x", "item-9": "x"})
-    assert not ReportAnswer.objects.exists()
-
-
-def test_an_answer_too_long_is_refused_whole_and_stays_on_the_page(ada, study):
-    sent = {"item-1.9": "short", "item-2.4": "y" * 5001}
-    reply = ada.post(reverse("report", args=[study.name]), sent)
-    assert reply.status_code == 422
-    page = reply.content.decode()
-    assert "Item 2.4: keep the answer under 5000 characters." in page
-    assert ">short</textarea>" in page
-    assert not ReportAnswer.objects.exists()
 
 
 # Doors --------------------------------------------------------------------------------------------
@@ -507,9 +409,9 @@ def test_a_draft_has_nothing_to_report(ada, researcher):
 
 def test_no_secret_and_no_name_is_in_the_report(ada, study):
     text = ada.get(reverse("report_file", args=[study.name])).content.decode()
-    for one in study.participations.select_related("worker"):
-        assert one.token not in text
-        assert one.worker.key not in text
-        assert one.completion_code not in text
+    for participation in study.participations.select_related("worker"):
+        assert participation.token not in text
+        assert participation.worker.key not in text
+        assert participation.completion_code not in text
     assert study.manifest_hash in text
     assert "`s1|match:exact" in text

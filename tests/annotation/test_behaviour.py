@@ -19,12 +19,12 @@ START = datetime(2026, 1, 5, tzinfo=UTC)
 
 def answers(*seconds: float, pause: float = 1, **fields) -> list[Answered]:
     """One answer after another, each taking that long."""
-    made, clock = [], START
+    given, clock = [], START
     for index, time in enumerate(seconds):
         done = clock + timedelta(seconds=time)
         texts = fields.get("texts") or [f"answer {index}" for index in range(len(seconds))]
         rest = {name: value for name, value in fields.items() if name != "texts"}
-        made.append(
+        given.append(
             Answered(
                 **({"step": "annotation", "words": 3, "active_seconds": time} | rest),
                 shown_at=clock,
@@ -33,14 +33,14 @@ def answers(*seconds: float, pause: float = 1, **fields) -> list[Answered]:
             )
         )
         clock = done + timedelta(seconds=pause)
-    return made
+    return given
 
 
 def test_too_fast_is_under_a_share_of_the_own_median():
     """docs/statistics.md#quality-flags: the limit is 1.32 s, .6 and .9 are under it."""
-    found = signs.signs(answers(4.1, 5.0, 3.2, 6.7, 0.6, 4.4, 5.5, 0.9, 30))
-    assert (found.median_seconds, found.too_fast) == (4.4, 2)
-    assert flags.flags(found)["too_fast"].startswith("2 of 9")
+    work = signs.signs(answers(4.1, 5.0, 3.2, 6.7, 0.6, 4.4, 5.5, 0.9, 30))
+    assert (work.median_seconds, work.too_fast) == (4.4, 2)
+    assert flags.flags(work)["too_fast"].startswith("2 of 9")
 
 
 def test_an_answer_faster_than_reading_is_too_fast():
@@ -49,7 +49,7 @@ def test_an_answer_faster_than_reading_is_too_fast():
 
 
 @pytest.mark.parametrize(
-    ("made", "flag"),
+    ("given", "flag"),
     [
         (answers(*[5] * 12, texts=["no"] * 11 + ["yes"]), "one_answer"),
         (answers(*[5] * 40, texts=["no"] * 15 + ["a", "b", "c", "d", "e"] * 5), "run"),
@@ -59,8 +59,8 @@ def test_an_answer_faster_than_reading_is_too_fast():
         (answers(5, 5, step="check", right=False), "checks"),
     ],
 )
-def test_each_sign_raises_its_flag_alone(made, flag):
-    assert list(flags.flags(signs.signs(made))) == [flag]
+def test_each_sign_raises_its_flag_alone(given, flag):
+    assert list(flags.flags(signs.signs(given))) == [flag]
 
 
 def test_ordinary_work_raises_none():
@@ -80,10 +80,10 @@ def test_the_same_browser_under_two_ids_is_flagged_for_both(researcher):
     for seat in seats:
         factories.work_through(seat)
     Participation.objects.filter(pk__in=[seats[0].pk, seats[1].pk]).update(browser="same")
-    found = {pk: set(raised) for pk, (_signs, raised) in flags.for_study(study).items()}
-    assert "shared_browser" in found[seats[0].pk] & found[seats[1].pk]
-    assert "shared_browser" not in found[seats[2].pk]
-    assert all(one.status == "completed" for one in study.participations.all())
+    names = {pk: set(raised) for pk, (_signs, raised) in flags.for_study(study).items()}
+    assert "shared_browser" in names[seats[0].pk] & names[seats[1].pk]
+    assert "shared_browser" not in names[seats[2].pk]
+    assert all(participation.status == "completed" for participation in study.participations.all())
 
 
 @pytest.mark.parametrize("at_once", [1, 2, 20])
@@ -97,10 +97,10 @@ def test_the_signs_of_a_study_are_those_of_each_participation_alone(
         factories.work_through(factories.seat(scenario))
         factories.work_through(factories.seat(scenario), limit=1)
     nothing_yet = factories.join(factories.make_study(researcher, labels, shots=[0]))
-    found = flags.for_study(study)
-    assert len(found) == 8
+    together = flags.for_study(study)
+    assert len(together) == 8
     assert flags.for_study(nothing_yet.study) == {}
-    for pk, (seen, _flags) in found.items():
+    for pk, (seen, _flags) in together.items():
         given = [turn for turn in Participation.objects.get(pk=pk).turns.all() if turn.given]
         alone = signs.signs(
             [
@@ -117,7 +117,10 @@ def test_the_signs_of_a_study_are_those_of_each_participation_alone(
         )
         assert seen == alone
     for scenario in study.scenarios.all():
-        own = {one.pk: found[one.pk] for one in scenario.participations.all()}
+        own = {
+            participation.pk: together[participation.pk]
+            for participation in scenario.participations.all()
+        }
         assert flags.for_study(study, scenario.pk) == own
 
 

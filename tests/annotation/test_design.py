@@ -5,6 +5,7 @@ import json
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import IntegrityError, transaction
 from django.urls import reverse
 
 from annotation.models import Study
@@ -237,3 +238,43 @@ def test_create_study_names_the_field_that_is_wrong(researcher, task, changes, r
     with pytest.raises(CommandError, match=reason):
         call_command("create_study", "spring", **options)
     assert not Study.objects.exists()
+
+
+# Thresholds on their scale -----------------------------------------------------------------------
+
+
+@pytest.mark.engines
+@pytest.mark.parametrize(
+    ("rule", "threshold", "reason"),
+    [
+        ("minimum", "500", "0 to 100, such as 60"),
+        ("minimum", "0.8", "write 80 for 80 %"),
+        ("points_below", "101", "0 to 100 points"),
+        ("sds_below", "20", "0 to 10 standard deviations"),
+        ("sds_below", "", "This rule needs a threshold"),
+        ("none", "101", "At most 100"),
+    ],
+)
+def test_a_threshold_off_its_scale_is_refused_at_its_field(
+    ada, researcher, task, rule, threshold, reason
+):
+    wrong = fields(task, qualification=rule, qualification_threshold=threshold)
+    reply = ada.post(reverse("study_new"), wrong)
+    assert reply.status_code == 422
+    assert reason in " ".join(reply.context["form"].errors["qualification_threshold"])
+    assert not Study.objects.exists()
+
+
+@pytest.mark.engines
+def test_the_database_refuses_a_drafted_threshold_off_its_scale(researcher, task):
+    study = factories.make_study(researcher, task, status="draft")
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Study.objects.update(qualification_threshold=500)
+    # What was frozen before there were bounds stays as it was, and can be drafted again.
+    design.suggest_limits(study, [task])
+    study.save()
+    lifecycle.change_status(study, "open")
+    Study.objects.update(qualification_threshold=500)
+    study.refresh_from_db()
+    lifecycle.change_status(study, "draft")
+    assert study.qualification_threshold is None

@@ -33,12 +33,12 @@ def two(study):
 def funnel(study: Study, shots: int = 2) -> dict[str, int]:
     """What is not zero in the funnel of the people of that scenario."""
     rows = progress.for_study(Study.objects.get(pk=study.pk)).seats
-    found = next(row.funnel for row in rows if row.scenario.shots == shots)
-    assert found.arrived == (
-        found.declined + found.at_work + found.completed + found.screened_out + found.returned
-        + found.expired + found.refused + found.withdrawn + found.rejected
+    stages = next(row.funnel for row in rows if row.scenario.shots == shots)
+    assert stages.arrived == (
+        stages.declined + stages.at_work + stages.completed + stages.screened_out + stages.returned
+        + stages.expired + stages.refused + stages.withdrawn + stages.rejected
     )  # fmt: skip
-    return {name: number for name, number in vars(found).items() if number}
+    return {name: number for name, number in vars(stages).items() if number}
 
 
 def poll(client, study: Study, seen: str = ""):
@@ -49,12 +49,12 @@ def poll(client, study: Study, seen: str = ""):
 
 
 def test_somebody_is_counted_as_far_as_they_came(study, two):
-    one = factories.join(study)
-    Participation.objects.filter(pk=one.pk).update(scenario=two)
+    participation = factories.join(study)
+    Participation.objects.filter(pk=participation.pk).update(scenario=two)
     assert funnel(study) == {"arrived": 1, "at_work": 1}
-    consent.record(one, agree=True)
+    consent.record(participation, agree=True)
     assert funnel(study) == {"arrived": 1, "at_work": 1, "consented": 1}
-    one.delete()
+    participation.delete()
     seat = factories.seat(two)
     factories.work_through(seat, limit=1)
     assert funnel(study) == {"arrived": 1, "at_work": 1, "consented": 1}
@@ -105,8 +105,8 @@ def test_who_waits_for_a_decision_is_trained_and_not_yet_qualified(ada, research
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat, limit=2)
     factories.go_on(seat.token)
-    found = funnel(study)
-    assert (found["trained"], found.get("qualified", 0), found["at_work"]) == (1, 0, 1)
+    stages = funnel(study)
+    assert (stages["trained"], stages.get("qualified", 0), stages["at_work"]) == (1, 0, 1)
     shown = ada.get(reverse("study", args=[study.name])).content.decode()
     assert "Waiting for your decision" in shown
     qualification.decide(seat.token, True, "good", researcher)
@@ -118,8 +118,8 @@ def test_who_withdraws_stays_counted_as_far_as_they_came(study, two):
     early, late = factories.seat(two), factories.seat(two)
     factories.work_through(early, limit=1)
     factories.work_through(late)
-    for one in (early, late):
-        withdrawal.withdraw(one.token)
+    for participation in (early, late):
+        withdrawal.withdraw(participation.token)
     assert funnel(study) == {
         "arrived": 2, "consented": 2, "trained": 1, "qualified": 1, "withdrawn": 2
     }  # fmt: skip
@@ -131,16 +131,16 @@ def test_the_exits_are_distinguished(study, two):
     excluded = factories.seat(two)
     factories.work_through(excluded)
     exclusion.decide(excluded, False, "asleep", study.owner)
-    found = funnel(study)
-    assert (found["returned"], found["expired"], found["completed"]) == (1, 1, 1)
-    assert "analysed" not in found
+    stages = funnel(study)
+    assert (stages["returned"], stages["expired"], stages["completed"]) == (1, 1, 1)
+    assert "analysed" not in stages
 
 
 def test_robots_are_counted_apart_from_people(study, two):
     factories.work_through(factories.seat(two, kind="simulated"))
-    found = progress.for_study(study)
-    assert found.people.arrived == 0
-    assert found.simulated.completed == 1
+    state = progress.for_study(study)
+    assert state.people.arrived == 0
+    assert state.simulated.completed == 1
 
 
 # Now, and how long still -------------------------------------------------------------------------
@@ -149,15 +149,15 @@ def test_robots_are_counted_apart_from_people(study, two):
 def test_at_work_are_those_with_a_sign_of_work_within_ten_minutes(study, two):
     seat = factories.seat(two)
     factories.work_through(seat, limit=3)
-    (one,) = progress.for_study(study).at_work
-    assert (one.pseudonym, one.where) == (seat.pseudonym, "annotation step, 2 of 4")
+    (annotator,) = progress.for_study(study).at_work
+    assert (annotator.pseudonym, annotator.where) == (seat.pseudonym, "annotation step, 2 of 4")
     later = timezone.now() + timedelta(minutes=11)
     assert not study.participations.at_work(later).exists()
 
 
 def test_who_reads_the_consent_text_is_at_work_too(study):
     factories.join(study)
-    assert [one.where for one in progress.for_study(study).at_work] == ["consent"]
+    assert [annotator.where for annotator in progress.for_study(study).at_work] == ["consent"]
 
 
 def test_who_has_finished_is_not_at_work(study, two):
@@ -182,9 +182,9 @@ def test_work_left_is_open_seats_times_the_estimate_until_somebody_completed(stu
 def test_a_closed_study_has_only_the_seats_at_work_left(study, two):
     factories.seat(two)
     lifecycle.change_status(study, "close")
-    found = progress.for_study(study)
-    assert [row.open_seats for row in found.seats] == [0, 1]
-    assert found.is_moving
+    state = progress.for_study(study)
+    assert [row.open_seats for row in state.seats] == [0, 1]
+    assert state.is_moving
 
 
 # Money -------------------------------------------------------------------------------------------
@@ -199,12 +199,12 @@ def test_money_is_earned_paid_and_committed(researcher):
     # The rate for half an hour is 6.00, more than the base reward.
     assert progress.for_study(study).money.in_words["committed"] == "18.00 USD"
     factories.work_through(factories.seat(scenario))
-    found = progress.for_study(study).money
-    assert (found.earned, found.paid, found.due, found.promised) == (500, 0, 500, 1200)
+    money = progress.for_study(study).money
+    assert (money.earned, money.paid, money.due, money.promised) == (500, 0, 500, 1200)
     (batch,) = batches.prepare(study, researcher)
     payout.mark_paid(batch)
-    found = progress.for_study(study).money
-    assert (found.earned, found.paid, found.due, found.promised) == (500, 500, 0, 1200)
+    money = progress.for_study(study).money
+    assert (money.earned, money.paid, money.due, money.promised) == (500, 500, 0, 1200)
 
 
 def test_what_is_held_back_is_not_committed(researcher):
@@ -214,8 +214,8 @@ def test_what_is_held_back_is_not_committed(researcher):
     seat = factories.seat(study.scenarios.get())
     factories.work_through(seat)
     ledger.decide(seat, False, "a bot", researcher)
-    found = progress.for_study(study).money
-    assert (found.earned, found.held_back, found.due) == (500, 500, 0)
+    money = progress.for_study(study).money
+    assert (money.earned, money.held_back, money.due) == (500, 500, 0)
 
 
 def test_robots_earn_nothing(study, two):
@@ -230,18 +230,18 @@ def test_robots_earn_nothing(study, two):
 def test_flags_are_counted_of_the_people_who_completed(ada, study):
     zero = study.scenarios.get(shots=0)
     seats = [factories.seat(zero) for _ in range(3)]
-    Participation.objects.filter(pk__in=[one.pk for one in seats[:2]]).update(browser="same")
+    Participation.objects.filter(pk__in=[seat.pk for seat in seats[:2]]).update(browser="same")
     factories.work_through(seats[0])
     factories.work_through(seats[1], limit=1)
-    found = progress.for_study(study).flagged
-    assert (found.completed, found.people) == (1, 1)
+    flagged = progress.for_study(study).flagged
+    assert (flagged.completed, flagged.people) == (1, 1)
     # Nobody reads as fast as this test does.
-    assert found.by_flag == [("too fast", 1), ("shared browser", 1)]
+    assert flagged.by_flag == [("too fast", 1), ("shared browser", 1)]
     factories.work_through(seats[1])
     factories.work_through(seats[2])
-    found = progress.for_study(study).flagged
-    assert (found.completed, found.people) == (3, 3)
-    assert found.by_flag == [("too fast", 3), ("shared browser", 2)]
+    flagged = progress.for_study(study).flagged
+    assert (flagged.completed, flagged.people) == (3, 3)
+    assert flagged.by_flag == [("too fast", 3), ("shared browser", 2)]
     shown = poll(ada, study).content.decode()
     assert f'href="{reverse("behaviour", args=[study.name])}">3 of 3</a>' in shown
     assert "too fast 3, shared browser 2" in shown
@@ -352,7 +352,7 @@ def test_one_annotator_or_many_take_the_same_number_of_queries(ada, researcher):
             factories.work_through(factories.seat(scenario), limit=2 * limit)
     for name, most in (("study", 19), ("study_progress", 13)):
         numbers = {
-            queries(ada, reverse(name, args=[one.name]), headers=HTMX) for one in (few, many)
+            queries(ada, reverse(name, args=[study.name]), headers=HTMX) for study in (few, many)
         }
         assert len(numbers) == 1, name
         assert numbers.pop() <= most, name
@@ -376,10 +376,10 @@ def test_the_overview_says_what_needs_me(ada, researcher):
     factories.seat(two, kind="simulated")
     reply = ada.get(reverse("studies"))
     rows = {row.study.name: row for row in reply.context["studies"]}
-    one = rows["asked"]
-    assert (one.completed, one.seats, one.waiting, one.due) == (1, 4, 1, 500)
-    assert one.at_work_count == 1
-    assert timezone.now() - one.last_active_at < timedelta(minutes=1)
+    row = rows["asked"]
+    assert (row.completed, row.seats, row.waiting, row.due) == (1, 4, 1, 500)
+    assert row.at_work_count == 1
+    assert timezone.now() - row.last_active_at < timedelta(minutes=1)
     idle = rows["idle"]
     assert (idle.completed, idle.at_work_count, idle.due, idle.last_active_at) == (0, 0, 0, None)
     shown = reply.content.decode()

@@ -65,18 +65,18 @@ def test_who_comes_late_for_the_next_part_is_not_judged_again(fake, study, resea
     assert back.decisions.count() == 1
 
 
-def start_late(fake, on_prolific, found, ticket, door=None):
+def start_late(fake, on_prolific, arrival, ticket, door=None):
     """Start is pressed when the signature of the address has long run out."""
-    stale = urlsplit(fake.link(found["session_id"], at=time.time() - 24 * 3600))
+    stale = urlsplit(fake.link(arrival["session_id"], at=time.time() - 24 * 3600))
     assert Client().get(f"{stale.path}?{stale.query}").status_code == 403
     path = reverse("start", args=[(door or on_prolific).code])
     return Client().post(f"{path}?{stale.query}", {"arrival": ticket})
 
 
 def test_who_reads_the_landing_page_for_long_can_still_start(fake, signed):
-    found = fake.arrive(signed.external_id, IDA)
-    _page, ticket = landing_and_ticket(found["url"])
-    reply = start_late(fake, signed, found, ticket)
+    arrival = fake.arrive(signed.external_id, IDA)
+    _page, ticket = landing_and_ticket(arrival["url"])
+    reply = start_late(fake, signed, arrival, ticket)
     assert reply.status_code == 302
     assert Submission.objects.get().participation.token in reply.url
 
@@ -85,8 +85,8 @@ def test_who_reads_the_landing_page_for_long_can_still_start(fake, signed):
 def test_only_the_field_of_this_door_and_of_these_hours_stands_for_the_signature(
     fake, signed, study, researcher, monkeypatch, wrong
 ):
-    found = fake.arrive(signed.external_id, IDA)
-    _page, ticket = landing_and_ticket(found["url"])
+    arrival = fake.arrive(signed.external_id, IDA)
+    _page, ticket = landing_and_ticket(arrival["url"])
     door = None
     if wrong == "none":
         ticket = ""
@@ -101,14 +101,14 @@ def test_only_the_field_of_this_door_and_of_these_hours_stands_for_the_signature
         )
         (door,) = drafts.plan(other, 0, researcher)
         studies.create(door, HOST)
-    assert start_late(fake, signed, found, ticket, door).status_code == 403
+    assert start_late(fake, signed, arrival, ticket, door).status_code == 403
     assert not Participation.objects.exists()
 
 
 @pytest.mark.parametrize("missing", ["PROLIFIC_PID", "STUDY_ID", "SESSION_ID", "prolific_token"])
 def test_every_parameter_must_be_there(fake, signed, missing):
-    found = fake.arrive(signed.external_id, IDA)
-    address = urlsplit(found["url"])
+    arrival = fake.arrive(signed.external_id, IDA)
+    address = urlsplit(arrival["url"])
     query = {k: v[0] for k, v in parse_qs(address.query).items() if k != missing}
     reply = Client().get(address.path, query)
     assert reply.status_code == 403
@@ -123,25 +123,25 @@ def test_plain_ids_are_enough_where_signing_was_not_asked_for(fake, published):
 
 
 def test_an_unknown_key_is_reported_and_admits_nobody(fake, signed):
-    found = fake.arrive(signed.external_id, IDA)
+    arrival = fake.arrive(signed.external_id, IDA)
     signed.signing_keys = {"keys": []}
     signed.save()
-    reply = Client().get(found["url"].replace(HOST, ""))
+    reply = Client().get(arrival["url"].replace(HOST, ""))
     assert reply.status_code == 403
     assert "try again in a minute" in reply.content.decode()
     sync.sync(signed.study)  # which fetches the keys; no arrival waits for that
-    assert Client().get(found["url"].replace(HOST, "")).status_code == 200
+    assert Client().get(arrival["url"].replace(HOST, "")).status_code == 200
 
 
 def test_a_full_study_shows_the_way_back(fake, study, published):
     for number in range(2):
         factories.join(study, identity=f"other {number}")
-    found = fake.arrive(published.external_id, IDA)
-    address = urlsplit(found["url"])
+    arrival = fake.arrive(published.external_id, IDA)
+    address = urlsplit(arrival["url"])
     page = Client().get(f"{address.path}?{address.query}").content.decode()
     assert f"complete?cc={published.codes['study_full']}" in page
-    fake.complete(found["session_id"], published.codes["study_full"])
-    assert fake.submission(found["session_id"])["return_requested"]
+    fake.complete(arrival["session_id"], published.codes["study_full"])
+    assert fake.submission(arrival["session_id"])["return_requested"]
 
 
 def test_who_opens_the_study_again_after_the_end_is_not_told_that_it_is_full(fake, signed):
@@ -177,8 +177,8 @@ def knock(address: str) -> int:
 @pytest.mark.parametrize("audience", ["url", "origin", "list"])
 def test_a_token_as_documented_lets_somebody_in(fake, signed, audience):
     fake.mode(audience=audience, organisation=True)
-    found = fake.arrive(signed.external_id, IDA)
-    assert knock(found["url"]) == 200
+    arrival = fake.arrive(signed.external_id, IDA)
+    assert knock(arrival["url"]) == 200
     _session, seat = arrive(fake, signed, BO)
     assert Submission.objects.get().verified is True
     assert seat.status == "arrived"
@@ -225,11 +225,11 @@ def test_a_signed_value_stands_for_no_other_one(fake, signed, stolen):
 
 @pytest.mark.parametrize("claim", ["swapped", "missing", "twice"])
 def test_each_id_is_compared_by_its_own_name_in_the_claim(fake, signed, claim):
-    found = fake.arrive(signed.external_id, IDA)
+    arrival = fake.arrive(signed.external_id, IDA)
     ids = {
         "PROLIFIC_PID": IDA,
         "STUDY_ID": signed.external_id,
-        "SESSION_ID": found["session_id"],
+        "SESSION_ID": arrival["session_id"],
         "workspace_id": "c" * 24,
     }
     if claim == "swapped":
@@ -238,7 +238,7 @@ def test_each_id_is_compared_by_its_own_name_in_the_claim(fake, signed, claim):
         ids["participant"] = ids.pop("PROLIFIC_PID")
     else:
         ids["prolific_pid"] = BO
-    assert knock(signed_anew(fake, found["url"], prolific=ids)) == 403
+    assert knock(signed_anew(fake, arrival["url"], prolific=ids)) == 403
 
 
 # Plain -------------------------------------------------------------------------------------------
@@ -264,8 +264,8 @@ def test_one_person_is_one_worker_however_the_id_is_spelt(fake, published):
 
 
 def test_an_arrival_with_plain_ids_is_confirmed_by_prolific_and_then_paid(fake, published):
-    found = fake.arrive(published.external_id, IDA)
-    address = urlsplit(found["url"])
+    arrival = fake.arrive(published.external_id, IDA)
+    address = urlsplit(arrival["url"])
     fake.mode(fail_next=1000)  # nobody asks Prolific while the annotator waits
     assert Client().post(f"{address.path}start/?{address.query}").status_code == 302
     fake.mode(fail_next=0)
@@ -337,8 +337,8 @@ def test_part_two_in_another_browser_continues_by_the_personal_link(fake, study,
     seat.refresh_from_db()
     assert seat.status == "between"
     fake.complete(session, first.codes["completed"])
-    found = fake.arrive(second.external_id, IDA)
-    address = urlsplit(found["url"])
+    arrival = fake.arrive(second.external_id, IDA)
+    address = urlsplit(arrival["url"])
     reply = Client().post(f"{address.path}start/?{address.query}")
     assert (reply.status_code, seat.token in reply.content.decode()) == (409, False)
     assert "the personal link will work" in reply.content.decode()
@@ -369,14 +369,14 @@ def arrives_before_prolific_knows(fake, published, owner=IDA) -> tuple[str, Part
     They are honest unless it is another one's.
     """
     fake.mode(lists=False)
-    found = fake.arrive(published.external_id, owner)
-    address = urlsplit(found["url"].replace(owner, IDA))
+    arrival = fake.arrive(published.external_id, owner)
+    address = urlsplit(arrival["url"].replace(owner, IDA))
     Client().post(f"{address.path}start/?{address.query}")
     seat = Participation.objects.get()
     begin(seat)
     factories.work_through(seat)
-    fake.complete(found["session_id"], published.codes["completed"])
-    return found["session_id"], seat
+    fake.complete(arrival["session_id"], published.codes["completed"])
+    return arrival["session_id"], seat
 
 
 def look(fake, published, seat) -> tuple[bool | None, bool]:

@@ -73,7 +73,7 @@ def test_answers_are_erased_the_seat_is_free_and_nobody_elses_are_touched(client
 def test_whoever_completed_keeps_the_code_that_pays(client, seats):
     withdrawal.withdraw(seats[1].token)
     withdrawal.withdraw(seats[0].token)
-    shown = [client.get(reverse("work", args=[one.token])).content.decode() for one in seats]
+    shown = [client.get(reverse("work", args=[seat.token])).content.decode() for seat in seats]
     assert seats[1].completion_code in shown[1]
     assert seats[0].completion_code not in shown[0]
 
@@ -153,24 +153,24 @@ def everything() -> dict[str, str]:
 
 def files_below(folder: Path) -> dict[str, bytes]:
     """Every file, and every file in a ZIP, by its name."""
-    found = {}
+    files = {}
     for path in folder.rglob("*"):
         if path.is_file():
-            found[path.name] = path.read_bytes()
+            files[path.name] = path.read_bytes()
             if zipfile.is_zipfile(path):
                 with zipfile.ZipFile(path) as archive:
-                    found |= {name: archive.read(name) for name in archive.namelist()}
-    return found
+                    files |= {name: archive.read(name) for name in archive.namelist()}
+    return files
 
 
 def begun(study, kind: str = Kind.PERSON) -> Participation:
     """Somebody at the first example, who needed two tries for the question."""
-    one = factories.join(study, kind)
-    consent.record(one, agree=True)
-    comprehension.answer(one.token, {"question-1": "1"})
-    comprehension.answer(one.token, {"question-1": "0"})
-    training_step.begin(one.token)
-    return one
+    participation = factories.join(study, kind)
+    consent.record(participation, agree=True)
+    comprehension.answer(participation.token, {"question-1": "1"})
+    comprehension.answer(participation.token, {"question-1": "0"})
+    training_step.begin(participation.token)
+    return participation
 
 
 @pytest.fixture
@@ -184,15 +184,17 @@ def gone(researcher, settings, tmp_path) -> Participation:
     )  # fmt: skip
     scenario = study.scenarios.get()
     for wrong, kind in ((3, Kind.PERSON), (0, Kind.PERSON), (0, Kind.SIMULATED)):
-        one = begun(study, kind)
+        participation = begun(study, kind)
         factories.work_through(
-            one,
+            participation,
             lambda turn, wrong=wrong: (
                 ["home"] if turn.example.position < wrong else list(turn.example.gold)
             ),
         )
-        exit_questionnaire.answer(one.token, {"comments": TOLD if wrong else "nothing"})
-        Participation.objects.filter(pk=one.pk).update(browser=f"browser-of-{one.pk}")
+        exit_questionnaire.answer(participation.token, {"comments": TOLD if wrong else "nothing"})
+        Participation.objects.filter(pk=participation.pk).update(
+            browser=f"browser-of-{participation.pk}"
+        )
     first = scenario.participations.order_by("pk").first()
     exclusion.decide(first, False, "57.1 is too low", researcher)
     exclusion.decide(first, True, "57.1 is not too low", researcher)
@@ -207,8 +209,8 @@ def gone(researcher, settings, tmp_path) -> Participation:
 def holding(words, tmp_path) -> tuple[set[str], set[str]]:
     """The tables and the files in which one of these words stands."""
     tables = {name.split()[0] for name, row in everything().items() if any(w in row for w in words)}
-    found = files_below(tmp_path).items()
-    return tables, {name for name, data in found if any(word.encode() in data for word in words)}
+    files = files_below(tmp_path).items()
+    return tables, {name for name, data in files if any(word.encode() in data for word in words)}
 
 
 @pytest.fixture
@@ -234,7 +236,7 @@ def test_no_table_and_no_file_reveals_the_score_of_those_who_withdrew(withdraw, 
     withdraw()
     for words in (SCORE, [TOLD], [gone.browser]):
         assert holding(words, tmp_path) == (set(), set())
-    assert {one.reason for one in gone.decisions.all()} == {"withdrawn"}
+    assert {decision.reason for decision in gone.decisions.all()} == {"withdrawn"}
 
 
 def test_no_other_row_says_anything_about_those_who_withdrew(withdraw, gone, tmp_path):

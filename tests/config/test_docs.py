@@ -64,11 +64,11 @@ def test_every_link_of_a_document_leads_somewhere(path):
         if re.match(r"[a-z]+:", target):
             continue
         file, _hash, anchor = target.partition("#")
-        found = (path.parent / file).resolve() if file else path
-        assert found.exists(), target
-        assert found.is_relative_to(ROOT), target
+        linked = (path.parent / file).resolve() if file else path
+        assert linked.exists(), target
+        assert linked.is_relative_to(ROOT), target
         if anchor:
-            assert anchor in anchors(text(found)), target
+            assert anchor in anchors(text(linked)), target
 
 
 def test_a_broken_anchor_would_be_noticed():
@@ -92,8 +92,8 @@ def test_no_comment_cites_a_document_that_is_not_in_the_repository():
         r"|\breview of (?:security|reliability|rigour|aesthetics|prolific)"
     )
     for path in [*code_files(), *DOCUMENTS]:
-        found = elsewhere.search(text(path))
-        assert not found, f"{name(path)}: {found and found[0]}"
+        citation = elsewhere.search(text(path))
+        assert not citation, f"{name(path)}: {citation and citation[0]}"
 
 
 def test_every_file_that_a_document_names_is_there():
@@ -127,17 +127,17 @@ def test_every_command_in_a_document_exists():
 def settings_read() -> set[str]:
     """The variables of the environment that config/settings.py reads, from its syntax."""
     readers = {"env_bool", "env_int", "env_list", "env_amount", "secret", "get"}
-    found = set()
+    names = set()
     for node in ast.walk(ast.parse((ROOT / "config" / "settings.py").read_text())):
         if not isinstance(node, ast.Call):
             continue
         function = node.func
         called = function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
         if called == "config":  # dj_database_url
-            found |= {k.value.value for k in node.keywords if k.arg == "env"}
+            names |= {k.value.value for k in node.keywords if k.arg == "env"}
         elif called in readers and node.args and isinstance(node.args[0], ast.Constant):
-            found.add(node.args[0].value)
-    return found
+            names.add(node.args[0].value)
+    return names
 
 
 def test_every_setting_is_documented_and_no_other():
@@ -259,7 +259,7 @@ def test_a_word_that_is_not_used_is_found_in_every_kind_of_text(tmp_path):
     assert words["banned"]()["anew"] == "again"
     module = tmp_path / "module.py"
     module.write_text('"""Doc."""\nanew = 1  # a comment\nprint(f"text {anew} more")\n')
-    found = [text for _line, text in words["texts"](module)]
-    assert '"""Doc."""' in found
-    assert "# a comment" in found
-    assert "anew" not in found  # a name is not a text
+    texts = [text for _line, text in words["texts"](module)]
+    assert '"""Doc."""' in texts
+    assert "# a comment" in texts
+    assert "anew" not in texts  # a name is not a text

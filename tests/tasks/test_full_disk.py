@@ -13,7 +13,7 @@ from tasks import jobs, uploads
 from tasks.models import Job, PredictionFile, Task, TaskUpload
 from tasks.predictions import upload_job
 from tests import factories
-from tests.tasks.test_import_in_browser import GOOD, act, act_files, send, settle, text
+from tests.tasks.browser_import import GOOD, act, act_files, send, settle, text
 from tests.tasks.test_importing import line
 
 NAMED = "The disk of var/ is full ("

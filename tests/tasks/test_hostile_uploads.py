@@ -15,7 +15,7 @@ from tasks import checking, jobs, uploads
 from tasks.models import Job, PredictionFile, Split, Task, TaskUpload
 from tasks.spans import ceiling
 from tests import factories
-from tests.tasks.test_import_in_browser import GOOD, act, act_files, send, settle, text, zipped
+from tests.tasks.browser_import import GOOD, act, act_files, send, settle, text, zipped
 from tests.tasks.test_importing import card_text, line
 
 KEYS = "{" + ", ".join(f'"k{n}": 1' for n in range(60_000)) + ', "k0": 1}\n'  # 0.9 MB

@@ -1,17 +1,12 @@
 """Import in the browser: real tasks come in as from the terminal, and nothing else comes in."""
 
-import io
-import json
 import os
-import re
 import time
-import zipfile
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from django.conf import settings
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.core.management import call_command
 from django.db import connection
 from django.test import Client
@@ -20,66 +15,24 @@ from django.utils import timezone
 
 from tasks import jobs, upload_jobs, uploads
 from tasks.models import Example, Job, Task, TaskUpload
-from tests.tasks.test_importing import BAD, BAD_CARDS, card_text, line
-
-GOOD = {
-    "task.toml": card_text(),
-    "toy_test.jsonl": line(),
-    "toy_train_1_1.jsonl": line(id="t", context="We left Lima.", answer=["Lima"]),
-}
+from tests.tasks.browser_import import (
+    GOOD,
+    act,
+    files,
+    published,
+    send,
+    settle,
+    stored_folders,
+    text,
+    zipped,
+)
+from tests.tasks.test_importing import line
 
 
 @pytest.fixture(autouse=True)
 def var(settings, tmp_path) -> Path:
     settings.VAR_DIR = tmp_path / "var"
     return settings.VAR_DIR
-
-
-def files(contents: dict[str, str | bytes]) -> list[SimpleUploadedFile]:
-    return [
-        SimpleUploadedFile(name, text.encode() if isinstance(text, str) else text)
-        for name, text in contents.items()
-    ]
-
-
-def published(clues, folder: str) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted((clues / folder).iterdir())}
-
-
-def zipped(contents: dict[str, str | bytes]) -> bytes:
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in contents.items():
-            archive.writestr(name, text)
-    return made.getvalue()
-
-
-def send(client, contents, card: str = "", address: str = ""):
-    fields = {"card": card, "files": files(contents)}
-    return client.post(address or reverse("task_import"), fields, follow=True)
-
-
-def settle(client, page):
-    """Press "Continue" until the page waits for nothing."""
-    for _ in range(100):
-        if page.context is None or page.context.get("job") is None:
-            return page
-        upload = page.context["upload"]
-        page = client.post(reverse("task_upload_run", args=[upload.pk]), follow=True)
-    raise AssertionError("the job does not end")
-
-
-def act(client, page, name: str, **fields):
-    address = reverse(f"task_upload_{name}", args=[page.context["upload"].pk])
-    return client.post(address, fields, follow=True)
-
-
-def text(page) -> str:
-    return re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", page.content.decode()))
-
-
-def stored_folders(var: Path) -> list[str]:
-    return [path.name for path in (var / "uploads").iterdir()]
 
 
 # The real thing ----------------------------------------------------------------------------------
@@ -94,9 +47,9 @@ def test_a_task_of_clues_comes_in_as_from_the_terminal(ada, clues, var, name, fo
         inner = {f"CLUES/{folder}/{key}": value for key, value in contents.items()}
         contents = {f"{folder}.zip": zipped({"__MACOSX/._x": b"", "README.md": "", **inner})}
     page = settle(ada, send(ada, contents, name))
-    said = text(page)
-    assert "Data report" in said
-    assert "Nothing is stored yet" in said
+    shown = text(page)
+    assert "Data report" in shown
+    assert "Nothing is stored yet" in shown
     assert len(page.context["shown"]) == 10
     assert not Task.objects.exists()
     page = settle(ada, act(ada, page, "confirm"))
@@ -108,7 +61,7 @@ def test_a_task_of_clues_comes_in_as_from_the_terminal(ada, clues, var, name, fo
     assert stored_folders(var) == []
     before = task.content_hash
     call_command("import_clues", str(clues), "--task", name, verbosity=0)
-    assert [one.content_hash for one in Task.objects.all()] == [before]
+    assert [task.content_hash for task in Task.objects.all()] == [before]
 
 
 @pytest.mark.real_data
@@ -280,10 +233,10 @@ def test_examples_are_shown_as_annotators_will_see_them_and_nothing_is_stored(ad
     page = settle(ada, send(ada, GOOD))
     training = preview(ada, page, 1)
     assert training.templates[0].name == "worker/work.html"
-    said = text(training)
-    assert "Preview: nothing that you do here is stored." in said
-    assert "Highlight the places, then submit." in said
-    assert "Lima" in said
+    shown = text(training)
+    assert "Preview: nothing that you do here is stored." in shown
+    assert "Highlight the places, then submit." in shown
+    assert "Lima" in shown
     reveal = preview(ada, page, 1, turn="x", typed="Lima")
     assert reveal.context["turn"].reveal.s1_percent == "100.0"
     annotation = preview(ada, page, 2, turn="x", no_answer="1")
@@ -298,8 +251,10 @@ def test_examples_are_shown_as_annotators_will_see_them_and_nothing_is_stored(ad
 def test_the_ten_examples_are_from_all_over_the_files(ada, clues):
     page = settle(ada, send(ada, published(clues, "MNLI"), "MNLI"))
     shown = page.context["shown"]
-    assert [one["file"] for one in shown] == ["mnli_train_10_1.jsonl"] * 5 + ["mnli_test.jsonl"] * 5
-    assert len({(one["file"], one["id"]) for one in shown}) == 10
+    assert [example["file"] for example in shown] == ["mnli_train_10_1.jsonl"] * 5 + [
+        "mnli_test.jsonl"
+    ] * 5
+    assert len({(example["file"], example["id"]) for example in shown}) == 10
     for number in range(1, 11):
         assert preview(ada, page, number).status_code == 200
 
@@ -307,191 +262,6 @@ def test_the_ten_examples_are_from_all_over_the_files(ada, clues):
 def test_before_everything_is_right_there_is_nothing_to_preview(ada):
     page = settle(ada, send(ada, GOOD | {"toy_test.jsonl": "{\n"}))
     assert preview(ada, page, 1).status_code == 404
-
-
-# Bad input ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("case", [case for case in BAD if case != "too long a line"])
-def test_a_bad_file_is_named_with_its_place_and_the_others_are_kept(ada, case):
-    content, sentence = BAD[case]
-    page = settle(ada, send(ada, GOOD | {"toy_test.jsonl": content}))
-    said = page.context["problems"]
-    assert len(said) == 1
-    assert said[0].startswith("toy_test.jsonl")
-    assert sentence in said[0]
-    assert "Data report" not in text(page)
-    act(ada, page, "confirm")
-    assert not Task.objects.exists()
-    page = settle(ada, act_files(ada, page, {"toy_test.jsonl": line()}))
-    assert page.context["problems"] == []
-    act(ada, page, "confirm")
-    assert Task.objects.exists()
-
-
-def act_files(client, page, contents, card: str = ""):
-    address = reverse("task_upload_files", args=[page.context["upload"].pk])
-    return send(client, contents, card, address)
-
-
-def test_every_bad_file_is_named_at_once(ada):
-    page = settle(ada, send(ada, GOOD | {"toy_test.jsonl": "{\n", "toy_train_1_1.jsonl": "[]\n"}))
-    assert len(page.context["problems"]) == 2
-
-
-@pytest.mark.parametrize("case", BAD_CARDS)
-def test_a_bad_card_is_named_by_its_key_and_the_files_are_kept(ada, case):
-    card, sentence = BAD_CARDS[case]
-    page = settle(ada, send(ada, GOOD | {"task.toml": card}))
-    (said,) = page.context["problems"]
-    assert said.startswith("task.toml")
-    assert sentence in said
-    page = settle(ada, act_files(ada, page, {"task.toml": card_text()}))
-    assert "Data report" in text(page)
-
-
-def test_a_missing_card_two_cards_no_test_file_and_two_tasks_are_reported(ada):
-    bare = {"toy_test.jsonl": line()}
-    page = send(ada, bare)
-    assert "choose a card of CLUES, or add your own card" in text(page)
-    assert "you chose the card of MNLI as well" in text(send(ada, GOOD, "MNLI"))
-    train = {name: text for name, text in GOOD.items() if "test" not in name}
-    page = settle(ada, send(ada, train))
-    assert page.context["problems"] == ["no test file; expected <task>_test.jsonl"]
-    page = settle(ada, send(ada, GOOD | {"other_test.jsonl": line()}))
-    assert "two tasks in one folder" in text(page)
-    page = settle(ada, act(ada, page, "files", remove="other_test.jsonl"))
-    assert "Data report" in text(page)
-
-
-def test_a_file_that_is_no_part_of_a_task_is_named_and_the_others_taken(ada):
-    page = settle(ada, send(ada, GOOD | {"notes.txt": "x", "README.md": "x"}))
-    (said,) = page.context["not_taken"]
-    assert said.startswith("notes.txt: not accepted: unknown file name")
-    assert [one["file"] for one in page.context["files"]] == sorted(GOOD)
-    assert "Data report" in text(page)
-
-
-@pytest.mark.parametrize(
-    ("contents", "sentence"),
-    [
-        ({}, "Choose the files of a task first."),
-        ({"notes.txt": "x"}, "notes.txt: not accepted: unknown file name"),
-        ({"README.md": "x"}, "None of these files is part of a task."),
-        ({"broken.zip": b"PK"}, "broken.zip: cannot be unpacked"),
-    ],
-)
-def test_an_upload_of_nothing_useful_is_refused_and_leaves_nothing(ada, var, contents, sentence):
-    reply = send(ada, contents)
-    assert reply.status_code == 422
-    assert sentence in text(reply)
-    assert not TaskUpload.objects.exists()
-    assert not (var / "uploads").exists() or stored_folders(var) == []
-
-
-def test_an_unknown_card_is_refused(ada):
-    assert send(ada, GOOD, "../../etc/passwd").status_code == 422
-    assert not TaskUpload.objects.exists()
-    page = settle(ada, send(ada, GOOD))
-    assert act(ada, page, "files", card="nobody").status_code == 422
-    assert act(ada, page, "files", card="").status_code == 422
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        "../toy_test.jsonl", "/tmp/toy_test.jsonl", "a/../../toy_test.jsonl", "..\\toy_test.jsonl",
-        "C:/toy_test.jsonl", "C:toy_test.jsonl",
-    ],
-)  # fmt: skip
-def test_a_path_in_a_zip_that_leads_elsewhere_keeps_the_whole_zip_out(ada, var, tmp_path, name):
-    reply = send(ada, {"task.zip": zipped(GOOD | {name: line()})})
-    assert reply.status_code == 422
-    assert "is a path that leads elsewhere" in text(reply)
-    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
-
-
-def test_of_a_zip_the_names_alone_are_used(ada, tmp_path):
-    page = settle(ada, send(ada, {"a.zip": zipped({f"x/y/{k}": v for k, v in GOOD.items()})}))
-    assert [one["file"] for one in page.context["files"]] == sorted(GOOD)
-    outside = [p for p in tmp_path.rglob("*.jsonl") if p.parent.parent.name != "uploads"]
-    assert outside == []
-
-
-def test_two_files_of_one_name_are_reported(ada):
-    page = send(ada, {"a.zip": zipped(GOOD | {"other/toy_test.jsonl": line()})})
-    assert "toy_test.jsonl: there are two files of this name" in text(page)
-
-
-@pytest.fixture
-def small_limit(monkeypatch):
-    monkeypatch.setattr(uploads, "MAX_BYTES", 100_000)
-
-
-def test_a_zip_that_would_unpack_to_too_much_is_refused(ada, var, small_limit):
-    """A bomb: a few hundred bytes that say what they become."""
-    bomb = zipped({"toy_test.jsonl": b" " * 200_000})
-    assert len(bomb) < 1000
-    reply = send(ada, {"bomb.zip": bomb})
-    assert reply.status_code == 422
-    assert "its contents are larger than the limit" in text(reply)
-    assert stored_folders(var) == []
-
-
-def test_a_zip_that_lies_about_its_size_is_refused(ada, var, small_limit):
-    bomb = bytearray(zipped({"toy_test.jsonl": b" " * 200_000}))
-    told = (200_000).to_bytes(4, "little")
-    while told in bomb:
-        at = bomb.index(told)
-        bomb[at : at + 4] = (100).to_bytes(4, "little")
-    reply = send(ada, {"bomb.zip": bytes(bomb)})
-    assert reply.status_code == 422
-    assert "toy_test.jsonl: cannot be unpacked" in text(reply)
-    assert stored_folders(var) == []
-
-
-def test_a_zip_of_very_many_files_is_refused_unopened(ada, monkeypatch):
-    monkeypatch.setattr(uploads, "DIRECTORY", 10_000)
-    many = zipped({f"notes-{number}.txt": "" for number in range(300)})
-    assert "it contains too many files" in text(send(ada, {"many.zip": many}))
-
-
-def test_a_zip_with_a_password_is_refused(ada):
-    secret = bytearray(zipped({"toy_test.jsonl": line()}))
-    for signature, at in ((b"PK\3\4", 6), (b"PK\1\2", 8)):
-        secret[secret.index(signature) + at] |= 1
-    assert "is encrypted" in text(send(ada, {"secret.zip": bytes(secret)}))
-
-
-def test_a_damaged_zip_is_refused(ada):
-    damaged = bytearray(zipped({"toy_test.jsonl": line() * 50}))
-    damaged[60] ^= 0xFF
-    assert "cannot be unpacked" in text(send(ada, {"damaged.zip": bytes(damaged)}))
-
-
-def test_files_that_are_too_large_together_are_refused_one_by_one(ada, small_limit):
-    long = line(context="We saw Oslo. " + "x" * 60_000)
-    page = send(ada, GOOD | {"toy_test.jsonl": long, "toy_train_1_1.jsonl": long})
-    (said,) = page.context["not_taken"]
-    assert said.startswith("toy_train_1_1.jsonl: not accepted.")
-    assert "200 MB in total" in said
-    # The same file again takes the place of itself, and fits.
-    page = settle(ada, act_files(ada, page, {"toy_test.jsonl": long}))
-    assert page.context["not_taken"] == []
-
-
-def test_more_than_100_files_at_once_are_refused_in_words(ada):
-    ada.raise_request_exception = False
-    reply = send(ada, {f"toy_train_1_{number}.jsonl": line() for number in range(1, 102)})
-    assert reply.status_code == 400
-    assert "at most 100 at once" in text(reply)
-
-
-def test_names_and_errors_are_escaped(ada):
-    record = json.loads(line())
-    evil = json.dumps(record | {"<b>x</b>": 1}) + "\n"
-    page = settle(ada, send(ada, GOOD | {"toy_test.jsonl": evil, "<b>.txt": "x"}))
-    assert "<b>" not in page.content.decode()
 
 
 # Ways in -----------------------------------------------------------------------------------------
@@ -514,12 +284,12 @@ def test_sweeping_up_leaves_files_that_arrive_at_that_moment(researcher):
 
     def somebody_comes(execute, sql, *arguments):
         """Right after the uploads that there are were looked up."""
-        found = execute(sql, *arguments)
+        result = execute(sql, *arguments)
         if TaskUpload._meta.db_table in sql and "WHERE" not in sql and not came:
             came.append(TaskUpload(owner=researcher))
             came[0].save()
             uploads.folder_of(came[0]).mkdir()
-        return found
+        return result
 
     with connection.execute_wrapper(somebody_comes):
         uploads.drop_old()

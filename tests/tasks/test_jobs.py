@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from tasks import jobs
 from tasks.models import Job
-from tests.annotation.test_races import THREADS, race
+from tests.annotation.races import THREADS, race
 
 pytestmark = pytest.mark.engines
 

@@ -1,0 +1,35 @@
+"""A study to report on, and the blocks of its report."""
+
+from analysis.documents import report
+from analysis.documents.blocks import Checklist
+from annotation.models import Kind, Study
+from annotation.recruitment import consent
+from tests import factories
+
+
+def make_study(researcher) -> Study:
+    """0 and 2 shots, three seats each; of everything that can happen to somebody, one."""
+    study = factories.make_study(
+        researcher, factories.make_task(test_size=6), shots=[0, 2], annotators=3,
+        title="A study", exit_questionnaire=True,
+    )  # fmt: skip
+    zero, two = study.scenarios.order_by("shots")
+    for scenario in (zero, two):
+        for answer in (None, lambda turn: []):
+            factories.work_through(factories.seat(scenario), answer)
+    consent.record(factories.join(study), agree=False)
+    factories.work_through(factories.seat(zero, Kind.SIMULATED), lambda turn: [])
+    return study
+
+
+def block(study, section: str, kind, caption: str = ""):
+    """The block of that kind in the section, the one with the caption where there are several."""
+    (blocks,) = [part.blocks for part in report.for_study(study).sections if part.title == section]
+    fitting = [part for part in blocks if isinstance(part, kind)]
+    return next(part for part in fitting if not caption or part.caption == caption)
+
+
+def items(study) -> dict:
+    """Number -> item of the checklist."""
+    part = block(study, "Checklist for human baselines", Checklist)
+    return {item.number: item for item in part.items}

@@ -1,0 +1,47 @@
+"""Calls at the same moment, and what a race's control takes away."""
+
+import threading
+from collections.abc import Callable
+
+from django.db import connection, connections
+
+from annotation import guards
+
+THREADS = 8
+
+
+def race(calls: list[Callable[[], object]]) -> list[object]:
+    """Run the calls at the same moment in threads of their own; return results or exceptions."""
+    results: list[object] = [None] * len(calls)
+    gate = threading.Barrier(len(calls))
+
+    def run(index: int, call: Callable[[], object]) -> None:
+        gate.wait()
+        try:
+            results[index] = call()
+        except Exception as error:
+            results[index] = error
+        finally:
+            connections.close_all()
+
+    threads = [threading.Thread(target=run, args=pair) for pair in enumerate(calls)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+def drop_constraint(model, name: str) -> None:
+    """The control of a constraint: take it away (the fixture of the test puts it back)."""
+    with connection.schema_editor() as editor:
+        editor.remove_constraint(model, next(c for c in model._meta.constraints if c.name == name))
+
+
+def restore_constraint(model, name: str) -> None:
+    # The rows of the control break the constraint: they go first.
+    guards.lift(connection)
+    with connection.cursor() as cursor:
+        cursor.execute(f"TRUNCATE {model._meta.db_table} CASCADE")
+    with connection.schema_editor() as editor:
+        editor.add_constraint(model, next(c for c in model._meta.constraints if c.name == name))

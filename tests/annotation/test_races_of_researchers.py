@@ -1,0 +1,231 @@
+"""Races between researchers, and for a study's budget, on PostgreSQL, each with its control."""
+
+import threading
+import time
+from functools import partial
+
+import pytest
+from django.db import IntegrityError, transaction
+from django.db.models import Q, QuerySet
+
+from annotation.models import (
+    Participation,
+    ProlificStudy,
+    Study,
+)
+from annotation.money import budget
+from annotation.platforms.prolific import drafts
+from annotation.platforms.prolific import studies as prolific_studies
+from annotation.platforms.prolific.client import Client as Prolific
+from annotation.recruitment import refusals
+from annotation.study import design
+from tasks.models import Prediction, PredictionFile
+from tasks.predictions import store as prediction_store
+from tasks.predictions.store import PredictionsError
+from tests import factories
+from tests.annotation.races import THREADS, drop_constraint, race, restore_constraint
+
+pytestmark = [pytest.mark.postgres, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def no_locks(monkeypatch):
+    """The control: locks become ordinary reads."""
+    monkeypatch.setattr(QuerySet, "select_for_update", lambda self, **_options: self)
+
+
+# Predictions -------------------------------------------------------------------------------------
+
+
+ONCE = "a_model_predicts_once_per_task_shots_and_split"
+
+
+def uploads(researcher) -> list[object]:
+    """The same predictions of one model, all at once."""
+    task = factories.make_task()
+    factories.predict(researcher, "toy", task, 4, 1)
+    return race([lambda: factories.predict(researcher, "toy", task, 2, 1) for _ in range(THREADS)])
+
+
+def test_of_simultaneous_identical_uploads_one_is_stored_and_the_others_are_told(researcher):
+    results = uploads(researcher)
+    assert PredictionFile.objects.filter(shots=2).count() == 1
+    assert Prediction.objects.filter(file__shots=2).count() == 4
+    assert sum(isinstance(result, PredictionsError) for result in results) == THREADS - 1
+
+
+def test_control_without_the_constraint_several_uploads_are_stored(researcher):
+    """Files are read one after the other, so each is read before the race to store them begins."""
+    drop_constraint(PredictionFile, ONCE)
+    task = factories.make_task()
+    factories.predict(researcher, "toy", task, 4, 1)
+    data = factories.prediction_lines(task)
+    upload = prediction_store.PredictionUpload(f"{task.name}_2_1.jsonl", data, task, 2, 1)
+    read = [prediction_store.scored([upload]) for _ in range(THREADS)]
+    try:
+        race(
+            [
+                lambda texts=texts: prediction_store.store("toy", [upload], texts, researcher, {})
+                for texts in read
+            ]
+        )
+        assert PredictionFile.objects.filter(shots=2).count() > 1
+    finally:
+        restore_constraint(PredictionFile, ONCE)
+
+
+# Two owners save one draft ------------------------------------------------------------------------
+
+
+def save_while_saving(researcher) -> tuple[object, Study]:
+    """What becomes of a save that begins while another, made from the same draft, ends."""
+    task = factories.make_task()
+    draft = factories.make_study(researcher, task, shots=[2], status="draft")
+    draft.refresh_from_db()
+    opened, saved = design.version(draft), threading.Event()
+
+    def save(title: str) -> None:
+        study = Study.objects.get(pk=draft.pk)
+        study.title = title
+        design.save_draft(study, [task], made_from=opened)
+
+    def first() -> None:
+        with transaction.atomic():
+            save("first")
+            saved.set()
+            time.sleep(0.5)
+
+    def second() -> None:
+        saved.wait(5)
+        save("second")
+
+    ended, result = race([first, second])
+    assert ended is None
+    draft.refresh_from_db()
+    return result, draft
+
+
+def test_a_draft_that_is_being_saved_is_not_overwritten(researcher):
+    result, draft = save_while_saving(researcher)
+    assert isinstance(result, design.StaleDesign)
+    assert draft.title == "first"
+
+
+def test_control_without_the_lock_the_second_save_overwrites_the_first(researcher, no_locks):
+    result, draft = save_while_saving(researcher)
+    assert not isinstance(result, design.StaleDesign)
+    assert draft.title == "second" or isinstance(result, IntegrityError)
+
+
+# The budget of a study ---------------------------------------------------------------------------
+
+
+def fifty_starts(researcher) -> tuple[Study, list[object]]:
+    """50 people press Start at once on 50 seats, with a budget for ten of them."""
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0, 2], annotators=25, estimated_minutes=10,
+        max_paid_hours="0.5", budget="60.00",
+    )  # fmt: skip
+    return study, race([lambda: factories.join(study) for _person in range(50)])
+
+
+def test_fifty_starts_at_once_never_overspend_a_budget_for_ten(researcher):
+    study, results = fifty_starts(researcher)
+    seated = [result for result in results if isinstance(result, Participation)]
+    refused = [result for result in results if isinstance(result, refusals.RecruitmentError)]
+    assert (len(seated), len(refused)) == (10, 40)
+    assert {result.code for result in refused} == {"budget"}
+    assert budget.reserved(study) == 6000
+
+
+def test_fifty_starts_at_once_without_the_check_overspend(researcher, monkeypatch):
+    monkeypatch.setattr(budget, "has_room", lambda *_args, **_options: True)
+    study, _results = fifty_starts(researcher)
+    assert budget.reserved(study) == 30_000
+
+
+@pytest.fixture
+def with_ten_left(researcher) -> Study:
+    """Eight people on a study of which 10.00 is left beside what they may still earn."""
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[2], annotators=THREADS, hourly_rate=0,
+        base_reward=1, budget="18.00",
+    )  # fmt: skip
+    for _person in range(THREADS):
+        factories.join(study)
+    return study
+
+
+def bonuses_at_once(study, by) -> None:
+    """Somebody gives each of them 5.00 at once."""
+    people = study.participations.all()
+    race([lambda person=person: budget.give_bonus(person, 500, "kind", by) for person in people])
+
+
+def test_bonuses_at_once_stay_within_the_budget(researcher, with_ten_left):
+    bonuses_at_once(with_ten_left, researcher)
+    assert budget.spent(with_ten_left) == 1000
+
+
+def test_bonuses_at_once_without_the_lock_overspend(
+    researcher, with_ten_left, no_locks, monkeypatch
+):
+    # All have asked what is left before anybody has entered anything for good.
+    gate, reserved = threading.Barrier(THREADS), budget.reserved
+
+    def together(study):
+        gate.wait(timeout=30)
+        return reserved(study)
+
+    monkeypatch.setattr(budget, "reserved", together)
+    bonuses_at_once(with_ten_left, researcher)
+    assert budget.spent(with_ten_left) == 500 * THREADS
+
+
+# Two press Publish -------------------------------------------------------------------------------
+
+
+def publish_at_once(study, researcher) -> tuple[list[object], list[str]]:
+    """Everybody creates the same drafted study at the same moment; what came of it, what was made.
+
+    Each looks up what Prolific demands before it creates anything, which takes its time.
+    """
+    (draft,) = drafts.plan(study, 0, researcher)
+    created = []
+
+    class Counting(Prolific):
+        def create_study(self, asked):
+            answer = super().create_study(asked)
+            created.append(answer["id"])
+            return answer
+
+    copies = [ProlificStudy.objects.get(pk=draft.pk) for _click in range(THREADS)]
+    results = race(
+        [partial(prolific_studies.create, copy, "http://testserver", Counting()) for copy in copies]
+    )
+    return results, created
+
+
+@pytest.fixture
+def on_prolific(researcher, fake):
+    return factories.make_study(
+        researcher, factories.make_task(), shots=[2], currency="GBP", hourly_rate=12
+    )
+
+
+def test_of_many_clicks_on_publish_at_once_one_creates_the_study(on_prolific, researcher):
+    results, created = publish_at_once(on_prolific, researcher)
+    assert len(created) == 1
+    refused = [result for result in results if isinstance(result, drafts.PlanError)]
+    assert (results.count(None), len(refused)) == (1, THREADS - 1)
+    assert on_prolific.prolific_studies.get().external_id == created[0]
+
+
+def test_control_without_the_condition_it_is_created_several_times(
+    on_prolific, researcher, monkeypatch
+):
+    """It costs money there, once for each. What is stored is right all the same, by the name."""
+    monkeypatch.setattr(prolific_studies, "free_to_create", lambda now: Q())
+    _results, created = publish_at_once(on_prolific, researcher)
+    assert len(created) > 1
+    assert on_prolific.prolific_studies.get().external_id in created
