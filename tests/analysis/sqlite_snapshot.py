@@ -28,10 +28,10 @@ def main() -> None:
     call_command("migrate", verbosity=0)
     owner = get_user_model().objects.create_user("ada")
     study = factories.make_study(owner, factories.make_task(), shots=[0], annotators=1)
-    one = factories.seat(study.scenarios.get())
+    seat = factories.seat(study.scenarios.get())
 
     def answer() -> None:
-        factories.work_through(one, limit=2)
+        factories.work_through(seat, limit=2)
         connections.close_all()
 
     def answered() -> int:

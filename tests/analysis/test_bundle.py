@@ -226,9 +226,9 @@ def test_all_who_ask_for_a_new_one_at_once_get_the_same(study, researcher):
     while jobs.run_chunk(old):
         pass
     answers(study, researcher)
-    found = race([lambda: bundle_job.prepare(study, researcher).pk] * THREADS)
-    assert len(set(found)) == 1
-    assert Job.objects.get().pk == found[0] != old.pk
+    keys = race([lambda: bundle_job.prepare(study, researcher).pk] * THREADS)
+    assert len(set(keys)) == 1
+    assert Job.objects.get().pk == keys[0] != old.pk
 
 
 # Stopped, broken, gone -----------------------------------------------------------------------
@@ -247,10 +247,10 @@ def test_every_part_can_be_done_again(ada, study, researcher, one_by_one, var, t
             answers(study, researcher)
         go_on(ada, study)
     assert len(kept(var)) == 1
-    found = downloaded(ada, study)
+    files = downloaded(ada, study)
     release.write_release(study, tmp_path / "out")
     for name in ("SHA256SUMS", "verify.txt"):
-        assert found[f"{study.name}/{name}"] == (tmp_path / "out" / name).read_bytes()
+        assert files[f"{study.name}/{name}"] == (tmp_path / "out" / name).read_bytes()
 
 
 def test_missing_files_are_reported_and_the_bundle_can_be_rebuilt(ada, study, one_by_one, var):

@@ -24,11 +24,11 @@ NAMES = ["shots", "learning", "drift", "speed", "time"]
 def stored(module_researcher):
     """Two annotators at each of 0 and 10 shots: one always right, one always "no answer"."""
     task = factories.make_task(shots=(2, 10), test_size=6)
-    made = factories.make_study(module_researcher, task, shots=[0, 10], annotators=2)
-    for scenario in made.scenarios.all():
+    study = factories.make_study(module_researcher, task, shots=[0, 10], annotators=2)
+    for scenario in study.scenarios.all():
         factories.work_through(factories.seat(scenario))
         factories.work_through(factories.seat(scenario), lambda turn: [])
-    return made.pk
+    return study.pk
 
 
 @pytest.fixture
@@ -115,9 +115,9 @@ def test_the_csv_is_the_data_of_the_figure(ada, study, figure):
 def test_groups_are_told_apart_without_colour(ada, study, figure):
     spec = spec_of(ada, study, figure)
     for channel in ("strokeDash", "shape"):
-        (one,) = [layer[channel] for layer in marks(spec) if channel in layer]
-        assert one["scale"]["domain"] == [0, 10]
-        looks = [json.dumps(look) for look in one["scale"]["range"]]
+        (encoding,) = [layer[channel] for layer in marks(spec) if channel in layer]
+        assert encoding["scale"]["domain"] == [0, 10]
+        looks = [json.dumps(look) for look in encoding["scale"]["range"]]
         assert len(set(looks)) == 2
 
 
@@ -190,9 +190,9 @@ def test_whoever_is_not_in_the_analysis_is_in_no_figure(ada, study):
 
 def test_an_exclusion_that_trades_places_with_another_is_noticed(ada, study):
     """As many annotators and as many answers, but other ones."""
-    one, two = study.participations.filter(scenario__shots=0)
+    first, second = study.participations.filter(scenario__shots=0)
     shown = []
-    for out, back in ((one, two), (two, one)):
+    for out, back in ((first, second), (second, first)):
         out.in_analysis, out.seat_number = False, None
         out.save()
         back.in_analysis, back.seat_number = True, 1
@@ -296,9 +296,9 @@ def test_somebody_elses_figures_are_not_found(client, other_researcher, study):
         reverse("figure_file", args=[study.name, "shots", "json"]),
         reverse("figure_numbers", args=[study.name, "shots"]),
     ]
-    assert {client.get(one).status_code for one in addresses} == {302}
+    assert {client.get(address).status_code for address in addresses} == {302}
     client.force_login(other_researcher)
-    assert {client.get(one).status_code for one in addresses} == {404}
+    assert {client.get(address).status_code for address in addresses} == {404}
 
 
 def test_vega_is_loaded_on_the_page_of_figures_alone(ada, study):

@@ -25,15 +25,15 @@ def layered(draw):
 @given(layered())
 def test_the_runs_add_up_to_the_text_and_count_each_character_rightly(drawn):
     text, highlights, gold = drawn
-    found = runs(text, highlights, gold)
-    assert "".join(run.text for run in found) == text
-    assert all(run.text == text[run.start : run.end] for run in found)
-    for run in found:
+    cut = runs(text, highlights, gold)
+    assert "".join(run.text for run in cut) == text
+    assert all(run.text == text[run.start : run.end] for run in cut)
+    for run in cut:
         for point in range(run.start, run.end):
             who = [name for name, own in highlights.items() if covered(own, point)]
             assert list(run.who) == who
             assert run.is_gold == covered(gold, point)
-    assert sum(run.opens for run in found) == sum(run.closes for run in found) == len(gold)
+    assert sum(run.opens for run in cut) == sum(run.closes for run in cut) == len(gold)
 
 
 @given(layered())
@@ -48,8 +48,8 @@ def covered(places, point) -> bool:
 
 
 def test_who_overlaps_with_themselves_counts_once():
-    (one, both, rest) = runs("abc", {"x": [(0, 2), (1, 2)]}, [(1, 2), (1, 3)])
-    assert (one.who, both.who, rest.who) == (("x",), ("x",), ())
+    (first, both, rest) = runs("abc", {"x": [(0, 2), (1, 2)]}, [(1, 2), (1, 3)])
+    assert (first.who, both.who, rest.who) == (("x",), ("x",), ())
     assert (both.opens, both.closes, rest.opens, rest.closes) == (2, 1, 0, 1)
 
 
@@ -62,8 +62,8 @@ def test_a_share_is_one_of_four_levels(count, n, expected):
 
 
 def test_the_same_texts_are_one_answer_in_whatever_order():
-    found = groups([(1, ["b"]), (2, ["Rio", "Bo"]), (3, []), (4, ["Bo", "Rio"]), (5, ["b", "b"])])
-    assert [(group.texts, group.who) for group in found] == [
+    answers = groups([(1, ["b"]), (2, ["Rio", "Bo"]), (3, []), (4, ["Bo", "Rio"]), (5, ["b", "b"])])
+    assert [(group.texts, group.who) for group in answers] == [
         (("Rio", "Bo"), (2, 4)),
         (("b",), (1, 5)),
         ((), (3,)),

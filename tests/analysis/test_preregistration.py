@@ -37,7 +37,7 @@ def test_it_names_the_hash_of_the_manifest_and_the_moment_of_opening(ada, study)
 
 
 @pytest.mark.parametrize(
-    "said",
+    "words",
     [
         "| toy-places | 1 | Sequence labelling | highlighted spans | set | en | no |",
         "| toy-places | 4 | 1 | 3 |",
@@ -57,8 +57,8 @@ def test_it_names_the_hash_of_the_manifest_and_the_moment_of_opening(ada, study)
         "| 3 and 3 | 3 | 0.1 | 3.07 SDs |",
     ],
 )
-def test_it_says_the_design_in_words(ada, study, said):
-    assert said in markdown(ada, study)
+def test_it_says_the_design_in_words(ada, study, words):
+    assert words in markdown(ada, study)
 
 
 def test_every_task_and_its_content_is_named(ada, study):

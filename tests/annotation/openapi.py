@@ -119,12 +119,12 @@ class Judge:
         path, operation = self.operation(exchange)
         if operation is None:
             return [f"{exchange}: no such operation"]
-        found = [*self._of_request(exchange, path, operation)]
+        faults = [*self._of_request(exchange, path, operation)]
         if exchange.status < 400:
-            found += self._of_reply(exchange, path, operation)
+            faults += self._of_reply(exchange, path, operation)
         else:
-            found += self._invalid(exchange.reply, self._named(self.slips.error[0]), "reply")
-        return [f"{exchange}: {told}" for told in found]
+            faults += self._invalid(exchange.reply, self._named(self.slips.error[0]), "reply")
+        return [f"{exchange}: {told}" for told in faults]
 
     def _of_request(
         self, exchange: Exchange, path: str, operation: dict[str, Any]
@@ -194,9 +194,11 @@ class Judge:
                 yield from self._unknown_fields(each, schema["items"], f"{where}[{index}]")
         choices = schema.get("oneOf") or schema.get("anyOf")
         if choices and isinstance(value, dict | list):
-            fitting = [one for one in choices if not list(self._invalid(value, one, where))]
-            for one in fitting[:1]:
-                yield from self._unknown_fields(value, one, where)
+            fitting = [
+                choice for choice in choices if not list(self._invalid(value, choice, where))
+            ]
+            for choice in fitting[:1]:
+                yield from self._unknown_fields(value, choice, where)
         elif isinstance(value, dict) and "properties" in schema:
             for name, each in value.items():
                 if name not in schema["properties"]:
@@ -217,7 +219,7 @@ class Judge:
 
 def changed(exchange: Exchange, **fields: Any) -> Exchange:
     """A copy of an exchange in which something differs."""
-    made = copy.deepcopy(exchange)
+    copied = copy.deepcopy(exchange)
     for name, value in fields.items():
-        setattr(made, name, value)
-    return made
+        setattr(copied, name, value)
+    return copied

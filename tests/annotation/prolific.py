@@ -23,12 +23,12 @@ HOST = "http://testserver"
 
 @pytest.fixture
 def fake(settings):
-    made = FakeProlific(token="t")
-    server = made.serve()
+    platform = FakeProlific(token="t")
+    server = platform.serve()
     settings.PROLIFIC_URL = settings.PROLIFIC_APP_URL = server.url
     settings.PROLIFIC_TOKEN = "t"
     settings.PROLIFIC_WEBHOOK_SECRET = "whisper"
-    yield made
+    yield platform
     server.close()
 
 
@@ -63,13 +63,13 @@ def published(fake, study, researcher):
 
 def arrive(fake, on_prolific, person=IDA, **options):
     """Somebody takes a place and presses Start; session id and participation."""
-    found = fake.arrive(on_prolific.external_id, person, **options)
-    address = urlsplit(found["url"])
+    arrival = fake.arrive(on_prolific.external_id, person, **options)
+    address = urlsplit(arrival["url"])
     reply = Client().post(f"{address.path}start/?{address.query}")
     assert reply.status_code == 302, reply.content.decode()
     seat = Participation.objects.get(token=reply.url.split("/")[2])
     submissions.verify(seat.study, prolific_client.Client(), rows.Synced())
-    return found["session_id"], seat
+    return arrival["session_id"], seat
 
 
 def begin(seat):

@@ -23,32 +23,34 @@ def main() -> None:
     call_command("migrate", verbosity=0)
     owner = get_user_model().objects.create_user("ada")
     study = factories.make_study(owner, factories.make_task(), shots=[0, 2, 4], annotators=4)
-    said: list[str] = []
+    outcomes: list[str] = []
     gate = threading.Barrier(64)
 
     def start() -> None:
         gate.wait()
         try:
             factories.join(study)
-            said.append("seated")
+            outcomes.append("seated")
         except RecruitmentError as refused:
-            said.append(refused.code)
+            outcomes.append(refused.code)
         except Exception as error:
-            said.append(repr(error))
+            outcomes.append(repr(error))
         finally:
             connections.close_all()
 
     crowd = [threading.Thread(target=start) for _ in range(64)]
-    for one in crowd:
-        one.start()
-    for one in crowd:
-        one.join()
+    for thread in crowd:
+        thread.start()
+    for thread in crowd:
+        thread.join()
     seats = sorted(
         (scenario.pk, number)
         for scenario in study.scenarios.all()
         for number in scenario.participations.values_list("seat_number", flat=True)
     )
-    print({word: said.count(word) for word in sorted(set(said))}, len(seats), len(set(seats)))
+    print(
+        {word: outcomes.count(word) for word in sorted(set(outcomes))}, len(seats), len(set(seats))
+    )
 
 
 main()

@@ -234,10 +234,12 @@ def test_a_study_pauses_by_itself_when_its_budget_is_reached(ada, researcher, ta
         factories.work_through(factories.seat(study.scenarios.get()))
     study.refresh_from_db()
     assert study.status == "paused"
-    said = study.events.last()
-    assert said.by is None
-    assert said.what.startswith("Paused automatically: of the budget of 12.00 USD, 10.00 is earned")
-    assert said.what in ada.get(reverse("study", args=[study.name])).content.decode()
+    event = study.events.last()
+    assert event.by is None
+    assert event.what.startswith(
+        "Paused automatically: of the budget of 12.00 USD, 10.00 is earned"
+    )
+    assert event.what in ada.get(reverse("study", args=[study.name])).content.decode()
     reopen = reverse("study_status", args=[study.name])
     reply = ada.post(reopen, {"action": "reopen"})
     assert reply.status_code == 409

@@ -65,7 +65,7 @@ def test_an_excluded_annotator_comes_back_if_the_seat_is_free(ada, study, seats)
     decide(ada, study, seats[1], "yes", "was a power cut")
     seats[1].refresh_from_db()
     assert (seats[1].in_analysis, seats[1].seat_number) == (True, 2)
-    assert [one.outcome for one in seats[1].decisions.all()] == [False, True]
+    assert [decision.outcome for decision in seats[1].decisions.all()] == [False, True]
 
 
 def test_a_scenario_never_has_more_analysed_annotators_than_seats(ada, study, seats):

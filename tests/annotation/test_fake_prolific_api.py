@@ -95,8 +95,8 @@ def test_the_minimum_pay_depends_on_the_currency(api, currency, least, smallest)
     assert "reward" in api.refused("POST", "studies/", draft(reward=least - 1))
     assert "screen_out" in api.refused("POST", "studies/", draft(completion_codes=[out]))
     out = screen_out(fixed_screen_out_reward=smallest)
-    made = api.post("studies/", draft(reward=least, completion_codes=[out]))
-    assert made["currency_code"] == api.get("users/me/")["currency_code"] == currency
+    created = api.post("studies/", draft(reward=least, completion_codes=[out]))
+    assert created["currency_code"] == api.get("users/me/")["currency_code"] == currency
 
 
 @pytest.mark.parametrize(("estimate", "least"), [(1, 6), (3, 12), (9, 26), (664, 1382)])
@@ -217,7 +217,7 @@ def mixed(api):
 
 
 @pytest.mark.parametrize(
-    ("query", "found"),
+    ("query", "expected"),
     [
         ("completed=1", ["DONE", "LOOK", "OUT"]),
         ("completed=no", ["active"]),
@@ -235,10 +235,10 @@ def mixed(api):
         ("ordering=-study_name", ["active", "OUT", "LOOK", "DONE"]),
     ],
 )
-def test_submissions_are_filtered_and_ordered(api, mixed, query, found):
+def test_submissions_are_filtered_and_ordered(api, mixed, query, expected):
     study, ids = mixed
     rows = api.get(f"submissions/?study={study}&{query}")["results"]
-    assert [each["id"] for each in rows] == [ids[name] for name in found]
+    assert [each["id"] for each in rows] == [ids[name] for name in expected]
 
 
 def test_many_are_approved_at_once_or_none(api):

@@ -76,13 +76,13 @@ def listener():
 def subscribed(api, listener, event_type="submission.status.change"):
     (workspace,) = (each["id"] for each in api.get("workspaces/")["results"])
     kept = api.get(f"hooks/secrets/?workspace_id={workspace}")["results"]
-    made = kept or [api.post("hooks/secrets/", {"workspace_id": workspace})]
+    secrets = kept or [api.post("hooks/secrets/", {"workspace_id": workspace})]
     asked = {"workspace_id": workspace, "event_type": event_type, "target_url": listener.url}
     status, subscription, headers = api("POST", "hooks/subscriptions/", asked)
     assert status == 201
     path = f"hooks/subscriptions/{subscription['id']}/"
     api.post(path, {"secret": headers["X-Hook-Secret"]})
-    return made[0]["value"], path
+    return secrets[0]["value"], path
 
 
 def test_every_change_of_status_is_sent_and_signed(api, fake, listener):

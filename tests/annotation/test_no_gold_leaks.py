@@ -111,22 +111,22 @@ def same_orders(monkeypatch, settings):
 
 
 def test_nothing_derived_from_gold_is_shown_before_the_answer_is_stored(researcher, same_orders):
-    one, other = (
+    pages, others = (
         walk(researcher, gold, name) for gold, name in zip(GOLDS, ("a", "b"), strict=True)
     )
-    assert len(one) == len(other) > 20
-    for (step, is_reveal, first), (_step, _reveal, second) in zip(one, other, strict=True):
+    assert len(pages) == len(others) > 20
+    for (step, is_reveal, first), (_step, _reveal, second) in zip(pages, others, strict=True):
         if not is_reveal:
             assert first == second, f"differs in {step}"
 
 
 def test_the_reveals_do_differ_so_that_the_comparison_can_fail(researcher, same_orders):
-    one, other = (
+    pages, others = (
         walk(researcher, gold, name) for gold, name in zip(GOLDS, ("a", "b"), strict=True)
     )
     reveals = [
         first != second
-        for (_s, is_reveal, first), (_t, _r, second) in zip(one, other, strict=True)
+        for (_s, is_reveal, first), (_t, _r, second) in zip(pages, others, strict=True)
         if is_reveal
     ]
     assert reveals

@@ -61,10 +61,10 @@ def test_the_holder_is_the_same_worker_on_any_device(study):
 
 
 def test_two_links_in_one_browser_are_two_workers(study):
-    one, other = personal_links.make(study, "Ida\nBo")
+    link, other = personal_links.make(study, "Ida\nBo")
     Study.objects.update(shared_computers=True)
     browser = Client()
-    assert start(one, browser).worker != start(other, browser).worker
+    assert start(link, browser).worker != start(other, browser).worker
 
 
 def test_the_states_follow_the_work(study):

@@ -50,9 +50,9 @@ def panel_fields(**changes):
 @pytest.fixture
 def panel(ada, study):
     reply = ada.post(reverse("panel_new", args=[study.name]), panel_fields())
-    made = Panel.objects.get()
-    assert reply.url == reverse("panel_visit", args=[study.name, made.pk])
-    return made
+    panel = Panel.objects.get()
+    assert reply.url == reverse("panel_visit", args=[study.name, panel.pk])
+    return panel
 
 
 def arrive(panel, query="participantId=p-1&assignmentId=a1", client=None):
@@ -138,8 +138,8 @@ def test_the_same_person_in_the_same_browser_keeps_the_seat(client, panel):
 def test_the_same_id_on_another_panel_is_somebody_else(ada, study, panel):
     ada.post(reverse("panel_new", args=[study.name]), panel_fields(name="Connect of my school"))
     ada.post(reverse("panel_new", args=[study.name]), panel_fields(name="Connect of my other one"))
-    for one in Panel.objects.exclude(pk=panel.pk):
-        arrive(one)
+    for other in Panel.objects.exclude(pk=panel.pk):
+        arrive(other)
     assert Worker.objects.count() == 2
 
 
@@ -268,12 +268,12 @@ def test_a_list_of_ids_keeps_hashes_only_and_can_be_ended(ada, study, panel):
     page = deny(ada, study, "P-1\nsomebody", "panel:Connect").content.decode()
     assert "2 on the list; 1 of them have already been here." in page
     assert "2 people of panel:Connect" in page
-    made = study.access_rules.get()
-    listed = list(made.listed.values_list("key", flat=True))
-    assert listed == [identities.worker_key("panel:Connect", one) for one in ("p-1", "somebody")]
+    rule = study.access_rules.get()
+    listed = list(rule.listed.values_list("key", flat=True))
+    assert listed == [identities.worker_key("panel:Connect", name) for name in ("p-1", "somebody")]
     assert "P-1" not in str(StudyEvent.objects.values_list("what", flat=True))
     assert arrive(panel).status_code == 409
-    ada.post(reverse("lists", args=[study.name]), {"end": made.pk})
+    ada.post(reverse("lists", args=[study.name]), {"end": rule.pk})
     assert arrive(panel).status_code == 302
     assert study.events.filter(what__startswith="list entry").count() == 2
 

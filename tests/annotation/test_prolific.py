@@ -43,7 +43,7 @@ def test_one_study_there_for_each_scenario_with_the_codes_set_up(fake, published
     assert there["status"] == "ACTIVE"
     assert (there["reward"], there["total_available_places"]) == (1000, 2)
     codes = {
-        one["code"]: [a["action"] for a in one["actions"]] for one in there["completion_codes"]
+        code["code"]: [a["action"] for a in code["actions"]] for code in there["completion_codes"]
     }
     assert codes[published.codes["completed"]] == ["MANUALLY_REVIEW"]
     assert codes[published.codes["not_qualified"]] == ["FIXED_SCREEN_OUT_PAYMENT"]
@@ -133,7 +133,7 @@ def test_the_page_drafts_changes_and_publishes(payer, fake, study):
         "minutes": "12", "max_minutes": "60", "places": "2",
     }  # fmt: skip
     amounts = ("x", "NaN", "-1", "1e4", "1_000", "-Infinity", "\u0663")
-    wrongs = [{"reward": one} for one in amounts]
+    wrongs = [{"reward": amount} for amount in amounts]
     wrongs += [{"screen_out": "1e1"}, {"places": ""}, {"places": "\u0663"}]
     for wrong in [*wrongs, {"minutes": "0"}, {"screen_out": "2.50"}]:
         assert payer.post(form, fields | wrong).status_code == 422
@@ -203,8 +203,8 @@ def test_pages_are_followed_to_the_404_past_the_end(fake, published, monkeypatch
     monkeypatch.setattr(prolific_client, "PAGE_SIZE", 1)
     for person in (IDA, BO):
         fake.arrive(published.external_id, person)
-    found = list(prolific_client.Client().submissions(published.external_id))
-    assert {one["participant_id"] for one in found} == {IDA, BO}
+    rows = list(prolific_client.Client().submissions(published.external_id))
+    assert {row["participant_id"] for row in rows} == {IDA, BO}
 
 
 def test_reads_are_retried_and_a_lasting_failure_is_reported(fake, published):
@@ -257,8 +257,8 @@ def test_who_was_purged_is_refused_at_the_door_by_the_hash(fake, study, publishe
     (draft,) = drafts.plan(other, 0, researcher)
     studies.create(draft, HOST)
     sync.sync(other)
-    found = fake.arrive(draft.external_id, IDA)
-    address = urlsplit(found["url"])
+    arrival = fake.arrive(draft.external_id, IDA)
+    address = urlsplit(arrival["url"])
     assert Client().post(f"{address.path}start/?{address.query}").status_code == 409
     assert Exposure.objects.count() == 1
 

@@ -16,8 +16,8 @@ from tests.annotation.prolific import HOST, IDA, arrive, begin
 CAP = 30  # of one person, in pounds: half an hour at 60 an hour; a place there pays 10
 
 
-def there(fake, one) -> dict:
-    return fake.study(one.external_id)
+def there(fake, draft) -> dict:
+    return fake.study(draft.external_id)
 
 
 def allow(study, people: int, seats: int = 0) -> None:
@@ -32,13 +32,13 @@ def allow(study, people: int, seats: int = 0) -> None:
 @pytest.fixture
 def two(fake, study, researcher):
     """A study of two scenarios, each a study of two places on Prolific."""
-    made = factories.make_study(
+    study = factories.make_study(
         researcher, factories.make_task(name="other"), shots=[2, 4], currency="GBP",
         hourly_rate=60, estimated_minutes=10,
     )  # fmt: skip
-    for draft in drafts.plan(made, 0, researcher):
+    for draft in drafts.plan(study, 0, researcher):
         studies.create(draft, HOST)
-    return list(made.prolific_studies.all())
+    return list(study.prolific_studies.all())
 
 
 # Seats and who may spend -------------------------------------------------------------------------
@@ -141,16 +141,16 @@ def test_no_place_is_bought_whose_reward_the_budget_does_not_cover(fake, study, 
 def test_the_room_is_shared_by_all_studies_there(fake, two):
     allow(two[0].study, people=6, seats=100)
     sync.sync(two[0].study)
-    assert [there(fake, one)["total_available_places"] for one in two] == [3, 3]
+    assert [there(fake, draft)["total_available_places"] for draft in two] == [3, 3]
 
 
 def test_with_room_for_one_person_one_of_two_studies_there_lets_somebody_in(fake, two):
     allow(two[0].study, people=1, seats=100)
     sync.sync(two[0].study)
-    assert sorted(there(fake, one)["status"] for one in two) == ["ACTIVE", "PAUSED"]
+    assert sorted(there(fake, draft)["status"] for draft in two) == ["ACTIVE", "PAUSED"]
     allow(two[0].study, people=4)
     sync.sync(two[0].study)
-    assert [there(fake, one)["status"] for one in two] == ["ACTIVE", "ACTIVE"]
+    assert [there(fake, draft)["status"] for draft in two] == ["ACTIVE", "ACTIVE"]
 
 
 def test_a_study_that_somebody_paused_there_takes_nothing_of_the_room(fake, two):
@@ -158,7 +158,7 @@ def test_a_study_that_somebody_paused_there_takes_nothing_of_the_room(fake, two)
     fake.transition_study(two[0].external_id, {"action": "PAUSE"})
     allow(two[0].study, people=1, seats=100)
     sync.sync(two[0].study)
-    assert [there(fake, one)["status"] for one in two] == ["PAUSED", "ACTIVE"]
+    assert [there(fake, draft)["status"] for draft in two] == ["PAUSED", "ACTIVE"]
 
 
 def test_drafts_that_together_are_above_the_budget_are_not_published(
@@ -166,15 +166,15 @@ def test_drafts_that_together_are_above_the_budget_are_not_published(
 ):
     settings.PROLIFIC_TOKEN = ""  # nobody is asked in this test
     factories.may_spend(researcher)
-    made = factories.make_study(
+    study = factories.make_study(
         researcher, factories.make_task(name="other"), shots=[2, 4], annotators=1,
         currency="GBP", hourly_rate=60, estimated_minutes=10, max_paid_hours="0.5",
         budget=Decimal(30),
     )  # fmt: skip
-    planned = drafts.plan(made, 0, researcher)
-    made.prolific_studies.update(reward_cents=CAP * 100)  # each alone is the whole budget
+    planned = drafts.plan(study, 0, researcher)
+    study.prolific_studies.update(reward_cents=CAP * 100)  # each alone is the whole budget
     for draft in planned:
-        address = reverse("prolific_study", args=[made.name, draft.pk])
+        address = reverse("prolific_study", args=[study.name, draft.pk])
         reply = ada.post(address, {"action": "publish"})
         assert reply.status_code == 409
         assert "amount to 60.00 GBP in rewards, above the study&#x27;s budget" in (

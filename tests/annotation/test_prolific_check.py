@@ -15,13 +15,13 @@ def check(capsys, *options) -> dict[str, str]:
 
 
 def test_it_says_what_the_platform_does_and_leaves_no_draft_behind(fake, capsys):
-    found = check(capsys)
-    assert found["currency"] == "GBP"
-    assert found["longest time of 12 minutes"].startswith("12")
-    assert found["longest time of 10 minutes (too short)"].startswith("refused")
-    assert found["signed addresses"].startswith("Prolific answered 400")
-    assert found["paid screen-out"] == "accepted"
-    assert found["what REQUEST_RETURN does"] == "not looked at (--study)"
+    findings = check(capsys)
+    assert findings["currency"] == "GBP"
+    assert findings["longest time of 12 minutes"].startswith("12")
+    assert findings["longest time of 10 minutes (too short)"].startswith("refused")
+    assert findings["signed addresses"].startswith("Prolific answered 400")
+    assert findings["paid screen-out"] == "accepted"
+    assert findings["what REQUEST_RETURN does"] == "not looked at (--study)"
     assert fake.studies() == []
 
 
@@ -30,16 +30,18 @@ def test_reading_only_creates_nothing(fake, capsys):
 
 
 def test_it_reads_a_token_and_the_outcome_of_return_requests(fake, signed, capsys):
-    found = fake.arrive(signed.external_id, IDA)
-    fake.complete(found["session_id"], signed.codes["no_consent"])
-    said = check(capsys, "--read-only", "--address", found["url"], "--study", signed.external_id)
-    assert said["audience of a token"] == "whole address"
-    assert said["key of the token is published"] == "True"
-    assert said["life in seconds"] == "120"
-    assert said["subject is the submission"] == "True"
-    assert "PROLIFIC_PID" in said["names in the claim"]
-    assert json.loads(said["what REQUEST_RETURN does"]) == {"AWAITING_REVIEW": 1}
-    assert IDA not in str(said)
+    arrival = fake.arrive(signed.external_id, IDA)
+    fake.complete(arrival["session_id"], signed.codes["no_consent"])
+    findings = check(
+        capsys, "--read-only", "--address", arrival["url"], "--study", signed.external_id
+    )
+    assert findings["audience of a token"] == "whole address"
+    assert findings["key of the token is published"] == "True"
+    assert findings["life in seconds"] == "120"
+    assert findings["subject is the submission"] == "True"
+    assert "PROLIFIC_PID" in findings["names in the claim"]
+    assert json.loads(findings["what REQUEST_RETURN does"]) == {"AWAITING_REVIEW": 1}
+    assert IDA not in str(findings)
 
 
 def test_an_address_without_a_token_is_reported(fake):

@@ -139,10 +139,10 @@ def test_one_call_at_a_time_for_each_process(fake, odd):
 
     odd(counts)
     threads = [threading.Thread(target=prolific_client.Client().me) for _ in range(4)]
-    for one in threads:
-        one.start()
-    for one in threads:
-        one.join()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert (len(most), max(most)) == (4, 1)
 
 
@@ -186,8 +186,8 @@ def test_one_odd_row_holds_up_nobody_else(fake, study, published, odd, ada, fiel
         assert "A small study" in told.problems[0]
         with pytest.raises(CommandError, match="run it again"):
             call_command("sync_prolific", study.name)
-        said = ada.post(reverse("prolific_sync", args=[study.name]), follow=True)
-        assert "Not synced" in said.content.decode()
+        reply = ada.post(reverse("prolific_sync", args=[study.name]), follow=True)
+        assert "Not synced" in reply.content.decode()
     prepared = ada.post(reverse("pay", args=[study.name]), {"action": "prepare"})
     assert prepared.status_code == 302
 
@@ -223,7 +223,7 @@ def bonus(fake, study, published) -> PaymentBatch:
 
 
 def paid(fake) -> int:
-    return sum(one["paid_cents"] for one in fake.books().values())
+    return sum(account["paid_cents"] for account in fake.books().values())
 
 
 @pytest.mark.parametrize(
@@ -297,12 +297,12 @@ def test_many_are_approved_together_and_bonuses_go_in_portions(fake, study, publ
     for person in (IDA, BO):
         ledger.add_bonus(complete(fake, published, person), 50, "thanks", None)
     sync.sync(study)
-    said = payout.pay_all(study, None, Counting())
-    assert [one.split(",")[1] for one in said] == [
+    sentences = payout.pay_all(study, None, Counting())
+    assert [sentence.split(",")[1] for sentence in sentences] == [
         " approval on Prolific", " bonus on Prolific", " bonus on Prolific",
     ]  # fmt: skip
     assert asked.count("POST submissions/bulk-approve/") == 1
-    assert not [one for one in asked if one.endswith("/transition/")]
+    assert not [path for path in asked if path.endswith("/transition/")]
     assert paid(fake) == 2 * published.reward_cents + 100
 
 
@@ -311,10 +311,10 @@ def test_many_are_approved_together_and_bonuses_go_in_portions(fake, study, publ
 
 def test_neither_an_annotator_nor_a_webhook_waits_for_prolific(fake, study, signed, settings):
     session, _seat = arrive(fake, signed)
-    found = fake.arrive(signed.external_id, BO)["url"].replace("http://testserver", "")
+    address = fake.arrive(signed.external_id, BO)["url"].replace("http://testserver", "")
     settings.PROLIFIC_URL = "http://127.0.0.1:9"  # nobody is there
-    assert Client().get(found).status_code == 200
-    path, _, query = found.partition("?")
+    assert Client().get(address).status_code == 200
+    path, _, query = address.partition("?")
     started = Client().post(f"{path}start/?{query}")
     assert started.status_code == 302
     begin(Participation.objects.latest("pk"))

@@ -228,12 +228,12 @@ def whole_tour(api, fake, site):
 
 def workspaces_and_groups(api, workspace, by_workspace):
     api.get("workspaces/")
-    made = api.post("workspaces/", {"title": "Another", "currency_code": "GBP"})["id"]
-    api.get(f"workspaces/{made}/")
-    api("PATCH", f"workspaces/{made}/", {"id": made, "title": "Renamed"})
+    another = api.post("workspaces/", {"title": "Another", "currency_code": "GBP"})["id"]
+    api.get(f"workspaces/{another}/")
+    api("PATCH", f"workspaces/{another}/", {"id": another, "title": "Renamed"})
     api.get(f"workspaces/{workspace['workspace_id']}/balance/")
     api.get(f"workspaces/{workspace['workspace_id']}/projects/")
-    project = api.post(f"workspaces/{made}/projects/", {"title": "Reading"})["id"]
+    project = api.post(f"workspaces/{another}/projects/", {"title": "Reading"})["id"]
     api.get(f"projects/{project}/")
     api("PATCH", f"projects/{project}/", {"title": "Writing"})
     drafted = api.post("studies/", draft(project=project))["id"]
@@ -297,8 +297,8 @@ def webhooks(api, workspace, by_workspace, target, study):
     api.post("hooks/secrets/", workspace)
     api.get(f"hooks/secrets/?{by_workspace}")
     asked = {**workspace, "event_type": "study.status.change", "target_url": target}
-    _, made, headers = api("POST", "hooks/subscriptions/", asked)
-    path = f"hooks/subscriptions/{made['id']}/"
+    _, subscription, headers = api("POST", "hooks/subscriptions/", asked)
+    path = f"hooks/subscriptions/{subscription['id']}/"
     api.post(path, {"secret": headers["X-Hook-Secret"]})
     api.get(path)
     api.get(f"hooks/subscriptions/?{by_workspace}&is_enabled=true")

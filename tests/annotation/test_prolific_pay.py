@@ -30,7 +30,7 @@ from tests.annotation.prolific import (
 
 
 def books(fake) -> int:
-    return sum(one["paid_cents"] for one in fake.books().values())
+    return sum(account["paid_cents"] for account in fake.books().values())
 
 
 def ledger() -> int:
@@ -45,8 +45,8 @@ def pay_all(study):
 def test_reward_by_approval_and_the_rest_by_bonus_to_the_cent(fake, study, published):
     seat = complete(fake, published)
     pay.add_bonus(seat, 123, "thanks", None)
-    said = pay_all(study)
-    assert len(said) == 2
+    sentences = pay_all(study)
+    assert len(sentences) == 2
     assert books(fake) == ledger() == 1123
     assert pay_all(study) == []
     assert books(fake) == 1123

@@ -119,13 +119,13 @@ def test_a_study_and_its_groups_are_in_the_workspace_and_project_that_were_chose
     fake, study, researcher, settings
 ):
     workspace = fake.first_workspace
-    made = fake.create_project(workspace, {"title": "Second"})
+    project = fake.create_project(workspace, {"title": "Second"})
     (draft,) = drafts.plan(study, 0, researcher)
     with pytest.raises(ProlificError, match=r"set PROLIFIC_PROJECT to one of .*Second"):
         studies.create(draft, HOST)
-    settings.PROLIFIC_WORKSPACE, settings.PROLIFIC_PROJECT = workspace, made["id"]
+    settings.PROLIFIC_WORKSPACE, settings.PROLIFIC_PROJECT = workspace, project["id"]
     studies.create(draft, HOST)
-    assert fake.study(draft.external_id)["project"] == made["id"]
+    assert fake.study(draft.external_id)["project"] == project["id"]
     assert {group["workspace_id"] for group in fake.groups({"workspace_id": workspace})} == {
         workspace
     }
@@ -152,7 +152,7 @@ def test_without_paid_screen_outs_the_page_says_what_to_do_and_drafts_anew(
     assert "set that reward to 0" in reply
     assert "in parts" in reply
     ada.post(reverse("prolific_plan", args=[study.name]), {"annotation_parts": "1"})
-    assert [one.part for one in study.prolific_studies.all()] == [1, 2]
+    assert [draft.part for draft in study.prolific_studies.all()] == [1, 2]
     for part in (1, 2):
         studies.create(study.prolific_studies.get(part=part), HOST)
     with pytest.raises(drafts.PlanError, match="already been drafted"):
@@ -200,10 +200,10 @@ def test_the_workspaces_secret_is_never_replaced_unasked(db, fake, capsys):
     ours = client.replace_secret(client.workspace())  # another program's, say
     call_command("subscribe_prolific", "https://handful.example")
     call_command("subscribe_prolific", "https://handful.example")
-    said = capsys.readouterr()
+    output = capsys.readouterr()
     assert secrets(fake) == [ours]
-    assert said.out.splitlines() == [f"export PROLIFIC_WEBHOOK_SECRET={ours}"] * 2
-    assert "already" in said.err
+    assert output.out.splitlines() == [f"export PROLIFIC_WEBHOOK_SECRET={ours}"] * 2
+    assert "already" in output.err
     assert len(fake.subscriptions({})) == 1
     call_command("subscribe_prolific", "https://handful.example", "--replace-secret")
     assert secrets(fake) != [ours]

@@ -61,8 +61,8 @@ def train(study, right: int) -> Participation:
     ],
 )
 def test_each_rule_judges_against_the_others(rule, threshold, own, others, passes, provisional):
-    found = verdict(rule, threshold, own, others)
-    assert (found.passes, found.provisional) == (passes, provisional)
+    judged = verdict(rule, threshold, own, others)
+    assert (judged.passes, judged.provisional) == (passes, provisional)
 
 
 def test_below_the_minimum_is_a_paid_exit_and_the_seat_is_free(client, researcher):

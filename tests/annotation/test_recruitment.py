@@ -225,12 +225,12 @@ def test_every_choice_of_a_scenario_can_be_made_again_from_its_log(researcher):
         if number % 4 == 0:
             consent.record(seat, agree=False)
     logged = list(study.allocations.all())
-    assert [one.arrival for one in logged] == list(range(1, 16))
-    for one in logged:
-        again = seats.choose(study.seed, one.arrival, one.candidates)
-        assert again == one.scenario_id
-        least = min(taken for _key, taken, _seats in one.candidates)
-        assert {key: taken for key, taken, _seats in one.candidates}[again] == least
+    assert [choice.arrival for choice in logged] == list(range(1, 16))
+    for choice in logged:
+        again = seats.choose(study.seed, choice.arrival, choice.candidates)
+        assert again == choice.scenario_id
+        least = min(taken for _key, taken, _seats in choice.candidates)
+        assert {key: taken for key, taken, _seats in choice.candidates}[again] == least
 
 
 def test_a_study_in_which_somebody_declined_stays_frozen(study):

@@ -37,20 +37,20 @@ def stage(monkeypatch, tmp_path, settings):
     # The database knows its keys: the server that is started on it needs the same.
     for key in ("WORKER_KEY", "IDENTITY_KEY"):
         monkeypatch.setenv(key, getattr(settings, key))
-    said: list[str] = []
-    made = Rehearsal(said.append)
-    made.said = said
-    yield made
-    made.close()
+    lines: list[str] = []
+    rehearsal = Rehearsal(lines.append)
+    rehearsal.lines = lines
+    yield rehearsal
+    rehearsal.close()
 
 
-def two_tabs(chromium: Browser, one: Participant) -> None:
+def two_tabs(chromium: Browser, participant: Participant) -> None:
     """The same example in two tabs; the second tab is told that the first answer counts."""
-    one.work("gold", answers=0)
-    context = chromium.new_context(base_url=one.stage.server.url)
+    participant.work("gold", answers=0)
+    context = chromium.new_context(base_url=participant.stage.server.url)
     first, second = context.new_page(), context.new_page()
     for tab in (first, second):
-        tab.goto(one.work_address)
+        tab.goto(participant.work_address)
         tab.wait_for_selector("span-answer[data-ready], label-answer")
     assert first.locator("#turn").get_attribute("data-key") == second.locator(
         "#turn"
@@ -69,9 +69,9 @@ def two_tabs(chromium: Browser, one: Participant) -> None:
 
 
 def test_a_whole_paid_study_is_rehearsed(stage, chromium):
-    stage.two_tabs = lambda one: two_tabs(chromium, one)
+    stage.two_tabs = lambda participant: two_tabs(chromium, participant)
     stage.run()
-    report = "\n".join(stage.said)
+    report = "\n".join(stage.lines)
     assert report.count("3 analysed annotators") == 5
     assert re.search(r"agree to the cent: \d+\.\d\d to \d+ people", report)
     assert report.count("none under 60.00") == 2

@@ -161,9 +161,9 @@ def test_a_draft_can_be_previewed_and_somebody_elses_cannot(ada, researcher, oth
     mine = factories.make_study(researcher, factories.make_task(), status="draft")
     theirs = factories.make_study(other_researcher, factories.make_task())
     assert page(ada, "scenario_preview", mine.name, mine.scenarios.first().pk, "annotation", 0)
-    one = theirs.scenarios.first()
+    scenario = theirs.scenarios.first()
     for name in (theirs.name, mine.name):
-        address = reverse("scenario_preview", args=[name, one.pk, "annotation", 0])
+        address = reverse("scenario_preview", args=[name, scenario.pk, "annotation", 0])
         assert ada.get(address).status_code == 404
     assert not Participation.objects.exists()
 

@@ -92,8 +92,8 @@ def test_a_question_that_can_be_highlighted_is_highlighted(researcher):
 def test_robots_know_the_gold_and_pages_do_not_tell_it(study):
     known = Knowledge(study)
     example = study.tasks.get(name="toy-places").test_split.examples.get(position=1)
-    found = known.lookup("Places", example.question, example.context)
-    assert found.gold == example.gold
+    match = known.lookup("Places", example.question, example.context)
+    assert match.gold == example.gold
 
 
 @pytest.mark.parametrize(

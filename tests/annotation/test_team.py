@@ -137,14 +137,14 @@ def researcher_addresses() -> set[str]:
     """The names of all addresses but workers', the admin's, and of one's own account."""
 
     def walk(patterns, prefix: str = "") -> set[str]:
-        found = set()
-        for one in patterns:
-            route = prefix + str(one.pattern)
-            if isinstance(one, URLPattern):
-                found |= {one.name} if not route.startswith(WORKERS) else set()
+        names = set()
+        for pattern in patterns:
+            route = prefix + str(pattern.pattern)
+            if isinstance(pattern, URLPattern):
+                names |= {pattern.name} if not route.startswith(WORKERS) else set()
             elif route != "admin/":
-                found |= walk(one.url_patterns, route)
-        return found
+                names |= walk(pattern.url_patterns, route)
+        return names
 
     return walk(get_resolver().url_patterns) - {"login", "logout", "password_change"}
 
@@ -160,7 +160,7 @@ def test_every_address_of_researchers_has_its_rights_written_down_here():
 @pytest.mark.parametrize(
     ("name", "rest", "fields", "allowed"),
     ALLOWED + NOT_THERE,
-    ids=[f"{one[0]}-{'get' if one[2] is None else 'post'}" for one in ALLOWED + NOT_THERE],
+    ids=[f"{case[0]}-{'get' if case[2] is None else 'post'}" for case in ALLOWED + NOT_THERE],
 )  # fmt: skip
 def test_each_role_may_do_what_it_is_for(client, world, name, rest, fields, allowed):
     keys = {

@@ -131,8 +131,8 @@ def open_browser(live, server, chromium) -> Iterator[Callable[..., Page]]:
             page.goto("about:blank")
         watched.context.close()
     live.httpd.get_app().rest()
-    problems = [text for one in opened for text in one.errors if not one.expected(text)]
-    hosts = [url for one in opened for url in one.requests if not url.startswith(server)]
+    problems = [text for each in opened for text in each.errors if not each.expected(text)]
+    hosts = [url for each in opened for url in each.requests if not url.startswith(server)]
     assert problems == []
     assert hosts == []
 
@@ -179,10 +179,9 @@ def seat_before(researcher, card: dict[str, Any], records: list[Record], train: 
         **card,
     )
     options = {"training_order": "file_order", "annotation_order": "file_order", **study}
-    made = factories.make_study(
-        researcher, task, shots=[len(records) if train else 0], annotators=1, **options
-    )
-    return factories.seat(made.scenarios.get())
+    shots = [len(records) if train else 0]
+    drawn = factories.make_study(researcher, task, shots=shots, annotators=1, **options)
+    return factories.seat(drawn.scenarios.get())
 
 
 @pytest.fixture
@@ -207,7 +206,9 @@ def put_published(researcher, clues) -> Callable[..., Participation]:
         card, files = read_clues(clues, name)
         tested = next(file.records for file in files if file.kind == "test")
         if ids:
-            records = [next(record for record in tested if record.id == one) for one in ids]
+            records = [
+                next(record for record in tested if record.id == identity) for identity in ids
+            ]
         else:
             records = wanted(tested)
         return seat_before(researcher, card.as_dict(), records, train)

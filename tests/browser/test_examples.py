@@ -44,8 +44,8 @@ def test_each_run_is_reached_by_keyboard_and_says_who(page, address):
     numbers(page).first.focus()
     for index, text in enumerate(shown):
         expect(numbers(page).nth(index)).to_be_focused()
-        said = "Nobody." if text.startswith("0") else re.compile(r"^\d of 18 \(\d+ %\): A-")
-        expect(open_tip(page)).to_contain_text(said)
+        words = "Nobody." if text.startswith("0") else re.compile(r"^\d of 18 \(\d+ %\): A-")
+        expect(open_tip(page)).to_contain_text(words)
         page.keyboard.press("Tab")
     numbers(page).first.focus()
     page.keyboard.press("Escape")
@@ -74,8 +74,8 @@ def test_levels_are_told_apart_without_colours(open_browser, address):
     look = """run => { const style = getComputedStyle(run.querySelector(".layer-text"));
         return [style.borderBottomWidth, style.borderTopStyle]; }"""
     runs = page.locator(".turn-text .layer-run")
-    found = [tuple(runs.nth(index).evaluate(look)) for index in (0, 2, 4, 5)]
-    assert found == [("1px", "none"), ("2px", "none"), ("2px", "dotted"), ("0px", "dotted")]
+    looks = [tuple(runs.nth(index).evaluate(look)) for index in (0, 2, 4, 5)]
+    assert looks == [("1px", "none"), ("2px", "none"), ("2px", "dotted"), ("0px", "dotted")]
 
 
 def test_axe_finds_nothing_and_nothing_scrolls_sideways(page, address):

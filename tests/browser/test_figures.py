@@ -12,11 +12,11 @@ from tests import factories
 def study(researcher):
     """Two tasks with four annotators each, some right and some wrong."""
     tasks = [factories.make_task(name=name, shots=(2, 10)) for name in ("places", "towns")]
-    made = factories.make_study(researcher, *tasks, shots=[0, 10], annotators=2)
-    for scenario in made.scenarios.all():
+    drawn = factories.make_study(researcher, *tasks, shots=[0, 10], annotators=2)
+    for scenario in drawn.scenarios.all():
         factories.work_through(factories.seat(scenario))
         factories.work_through(factories.seat(scenario), lambda turn: [])
-    return made
+    return drawn
 
 
 def visit(page: Page, study) -> None:
@@ -34,9 +34,9 @@ def drawn(page: Page, number: int = 5, scheme: str = "light") -> None:
 
 
 def colour(page: Page, part: str, of: str) -> str:
-    found = page.locator(f"vega-figure {part}").first.evaluate(f"e => getComputedStyle(e).{of}")
-    assert isinstance(found, str)
-    return found
+    value = page.locator(f"vega-figure {part}").first.evaluate(f"e => getComputedStyle(e).{of}")
+    assert isinstance(value, str)
+    return value
 
 
 @pytest.mark.journey
@@ -58,9 +58,9 @@ def test_a_mark_says_what_it_is(page, study):
     visit(page, study)
     drawn(page)
     page.locator("vega-figure").first.locator("svg .mark-symbol path").last.hover()
-    said = page.locator(".vg-tooltip.visible")
-    expect(said).to_contain_text(re.compile("Mean S1 x 100.*75.0", re.S))
-    assert said.evaluate("e => getComputedStyle(e).position") == "fixed"
+    tip = page.locator(".vg-tooltip.visible")
+    expect(tip).to_contain_text(re.compile("Mean S1 x 100.*75.0", re.S))
+    assert tip.evaluate("e => getComputedStyle(e).position") == "fixed"
 
 
 def test_panels_stand_below_each_other_on_a_phone(page, study):

@@ -38,7 +38,10 @@ def predictions(folder, task: Task, predict) -> list:
     path = folder / f"{task.name}_0.jsonl"
     examples = Example.objects.filter(split=task.test_split).order_by("position")
     path.write_text(
-        "\n".join(json.dumps({"id": one.source_id, "predicted": predict(one)}) for one in examples)
+        "\n".join(
+            json.dumps({"id": example.source_id, "predicted": predict(example)})
+            for example in examples
+        )
     )
     return [path]
 
@@ -96,8 +99,10 @@ def test_a_human_evaluation_from_import_to_a_verified_bundle(page, clues, db, tm
     expect(page.get_by_text("Answered without reading.")).to_be_visible()
 
     tasks = {task.name: task for task in Task.objects.all()}
-    upload_model(page, "always-empty", predictions(tmp_path, tasks["CoNLL03"], lambda one: []))
-    upload_model(page, "perfect", predictions(tmp_path, tasks["MNLI"], lambda one: one.gold))
+    upload_model(page, "always-empty", predictions(tmp_path, tasks["CoNLL03"], lambda example: []))
+    upload_model(
+        page, "perfect", predictions(tmp_path, tasks["MNLI"], lambda example: example.gold)
+    )
     page.goto("/models/always-empty/")
     expect(page.get_by_text("51.3").first).to_be_visible()
 
@@ -121,9 +126,9 @@ def test_a_human_evaluation_from_import_to_a_verified_bundle(page, clues, db, tm
     table = pd.read_csv(script.with_name("human_performance.csv"))
     assert dict(zip(table["task"], table["n"], strict=True)) == {"MNLI": 1, "CoNLL03": 2}
     scores = pd.read_csv(script.with_name("model_scores.csv"))
-    found = scores.set_index("model")["mean"]
-    assert found["perfect"] == 100
-    assert found["always-empty"] == pytest.approx(51.3, abs=0.05)
+    means = scores.set_index("model")["mean"]
+    assert means["perfect"] == 100
+    assert means["always-empty"] == pytest.approx(51.3, abs=0.05)
     done = subprocess.run([sys.executable, "-I", script], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     assert "Everything agrees." in done.stdout

@@ -23,9 +23,9 @@ class Service(ProlificService):
 
 @pytest.fixture
 def service(platform):
-    made = Service(api_token=TOKEN, api_version="v1", referer_header="https://handful.example")
-    made.url = platform.url
-    return made
+    service = Service(api_token=TOKEN, api_version="v1", referer_header="https://handful.example")
+    service.url = platform.url
+    return service
 
 
 def study(**fields):
@@ -55,32 +55,32 @@ def study(**fields):
 
 def test_from_a_draft_to_paid_bonuses(platform, service):
     assert service.who_am_i()["email"]
-    made = service.create_study(**study())
-    assert made["status"] == "ACTIVE"
-    assert [each["id"] for each in service.get_studies(states=["ACTIVE"])] == [made["id"]]
+    created = service.create_study(**study())
+    assert created["status"] == "ACTIVE"
+    assert [each["id"] for each in service.get_studies(states=["ACTIVE"])] == [created["id"]]
     assert [hit["annotation"] for hit in service.get_hits()] == ["dallinger"]
-    sessions = [platform.arrive(made["id"], each) for each in PEOPLE[:2]]
+    sessions = [platform.arrive(created["id"], each) for each in PEOPLE[:2]]
     platform.complete(sessions[0], "DONE")
-    rows = service.get_assignments_for_study(made["id"])
+    rows = service.get_assignments_for_study(created["id"])
     assert [rows[each]["status"] for each in sessions] == ["AWAITING REVIEW", "ACTIVE"]
     assert service.approve_participant_submission(sessions[0])["status"] == "APPROVED"
     assert service.approve_participant_submission(sessions[0])["status"] == "APPROVED"
-    service.pay_session_bonus(made["id"], PEOPLE[0], 1.5)
+    service.pay_session_bonus(created["id"], PEOPLE[0], 1.5)
     seen = service.get_participant_submission(sessions[0], translate=False)
     assert seen["bonus_payments"] == [150]
     assert platform.paid(PEOPLE[0]) == 350
-    assert service.get_total_cost(made["id"]) == 350 + 67 + 50
-    more = service.add_participants_to_study(study_id=made["id"], number_to_add=1)
+    assert service.get_total_cost(created["id"]) == 350 + 67 + 50
+    more = service.add_participants_to_study(study_id=created["id"], number_to_add=1)
     assert more["total_available_places"] == 3
-    platform.arrive(made["id"], PEOPLE[2])
+    platform.arrive(created["id"], PEOPLE[2])
     assert service.get_unread_messages() == []
 
 
 def test_all_pages_of_submissions_are_found(platform, service):
-    made = service.create_study(**study(total_available_places=101))
+    created = service.create_study(**study(total_available_places=101))
     for number in range(101):
-        platform.arrive(made["id"], f"{number:024x}")
-    assert len(service.get_submissions(made["id"])) == 101
+        platform.arrive(created["id"], f"{number:024x}")
+    assert len(service.get_submissions(created["id"])) == 101
 
 
 def test_a_project_is_found_again_and_a_workspace_must_exist(service):
@@ -93,9 +93,9 @@ def test_a_project_is_found_again_and_a_workspace_must_exist(service):
 
 
 def test_screening_out_in_bulk_pays(platform, service):
-    made = service.create_study(**study(is_custom_screening=True))
-    session = platform.arrive(made["id"], PEOPLE[0])
-    told = service.screen_out(made["id"], session, 0.5, increase_places=False)
+    created = service.create_study(**study(is_custom_screening=True))
+    session = platform.arrive(created["id"], PEOPLE[0])
+    told = service.screen_out(created["id"], session, 0.5, increase_places=False)
     assert told["payment_per_participant"] == {"amount": 0.5, "currency": "GBP"}
     assert platform.paid(PEOPLE[0]) == 50
 

@@ -21,8 +21,8 @@ def client(platform):
 
 @pytest.fixture
 def workspace(client):
-    (found,) = client.list_workspaces()["results"]
-    return found["id"]
+    (workspace,) = client.list_workspaces()["results"]
+    return workspace["id"]
 
 
 def study(**fields):
@@ -42,31 +42,31 @@ def study(**fields):
 def test_the_whole_life_of_a_study(platform, client, workspace):
     assert client.who_am_i()["email"]
     assert client.calculate_cost(200, 4) == {"total_cost": 4 * 267}
-    made = client.create_study(study())["id"]
-    client.update_study(made, {"reward": 300})
-    client.publish_study(made)
-    client.pause_study(made)
-    assert client.start_study(made)["status"] == "ACTIVE"
-    ids = [platform.arrive(made, each) for each in (ANN, BEA, CEM, DAN)]
+    study_id = client.create_study(study())["id"]
+    client.update_study(study_id, {"reward": 300})
+    client.publish_study(study_id)
+    client.pause_study(study_id)
+    assert client.start_study(study_id)["status"] == "ACTIVE"
+    ids = [platform.arrive(study_id, each) for each in (ANN, BEA, CEM, DAN)]
     for session in ids[:3]:
         platform.complete(session, "DONE")
-    assert len(client.list_submissions(made)["results"]) == 4
+    assert len(client.list_submissions(study_id)["results"]) == 4
     client.approve_submission(ids[0])
-    client.bulk_approve(made, [ids[1]])
+    client.bulk_approve(study_id, [ids[1]])
     client.reject_submission(ids[2], "Most of the questions were skipped. " * 4, "NO_DATA")
     client.complete_submission(ids[3], "PAID")
     statuses = [client.get_submission(each)["status"] for each in ids]
     assert statuses == ["APPROVED", "APPROVED", "REJECTED", "APPROVED"]
-    batch = client.set_up_bonuses(made, [(ANN, "1.50")])
+    batch = client.set_up_bonuses(study_id, [(ANN, "1.50")])
     client.pay_bonuses(batch["id"])
     assert [platform.paid(each) for each in (ANN, BEA, DAN)] == [450, 300, 300]
-    assert client.study_cost(made)["rewards"]["rewards"]["amount"] == 900
+    assert client.study_cost(study_id)["rewards"]["rewards"]["amount"] == 900
     assert client.workspace_balance(workspace)["total_balance"] < 10_000_000
-    assert client.increase_places(made, 6)["total_available_places"] == 6
-    assert client.stop_study(made)["status"] == "COMPLETED"
+    assert client.increase_places(study_id, 6)["total_available_places"] == 6
+    assert client.stop_study(study_id)["status"] == "COMPLETED"
     listed = client.list_studies(state="(completed)")["results"]
-    assert [each["id"] for each in listed] == [made]
-    assert client.get_study(made)["places_taken"] == 3
+    assert [each["id"] for each in listed] == [study_id]
+    assert client.get_study(study_id)["places_taken"] == 3
 
 
 def test_drafts_groups_and_filters(client, workspace):
@@ -136,13 +136,13 @@ def test_potato_takes_webhooks_that_are_signed_with_its_secret(
     for subscription in ids.values():
         client._patch(f"/hooks/subscriptions/{subscription}/", {"is_enabled": True})
     assert len(client.list_hook_subscriptions(workspace)["results"]) == 4
-    made = client.create_study(study())["id"]
-    client.publish_study(made)
-    platform.complete(platform.arrive(made, ANN), "DONE")
+    study_id = client.create_study(study())["id"]
+    client.publish_study(study_id)
+    platform.complete(platform.arrive(study_id, ANN), "DONE")
     events = ended(client, ids["submission.status.change"])
     assert [each["status"] for each in events] == ["SUCCEEDED"] * 2
-    assert webhooks.last_study_events["study.status.change"]["resource_id"] == made
+    assert webhooks.last_study_events["study.status.change"]["resource_id"] == study_id
     settings["secret"] = "another"
-    client.pause_study(made)
+    client.pause_study(study_id)
     assert ended(client, ids["study.status.change"])[-1]["status"] == "FAILED"
     client.delete_hook_subscription(ids["study.status.change"])

@@ -23,14 +23,14 @@ NUL = "a\0b"
 HUGE = "\uff19" * 40  # digits, but full-width ones
 
 
-def patterns(found, prefix: str = "/") -> list[str]:
+def patterns(routes, prefix: str = "/") -> list[str]:
     """Every address of the project, as it is written in the URL conf; of Django's admin a few."""
     every = []
-    for one in found:
-        route = prefix + str(one.pattern)
-        if isinstance(one, URLResolver):
-            every += patterns(one.url_patterns, route)
-        elif isinstance(one, URLPattern) and (prefix[:7] != "/admin/" or route in ADMIN):
+    for pattern in routes:
+        route = prefix + str(pattern.pattern)
+        if isinstance(pattern, URLResolver):
+            every += patterns(pattern.url_patterns, route)
+        elif isinstance(pattern, URLPattern) and (prefix[:7] != "/admin/" or route in ADMIN):
             every.append(route)
     return every
 
@@ -58,8 +58,8 @@ def values(researcher):
 def filled(route: str, values) -> str:
     named, study, task = values
 
-    def value(found: re.Match) -> str:
-        kind, name = found[1] or "str", found[2]
+    def value(match: re.Match) -> str:
+        kind, name = match[1] or "str", match[2]
         if kind == "uuid":
             return named["upload"]
         if name == "name":
@@ -193,19 +193,19 @@ TAKE_FILES = {"/tasks/import/", "/models/", "/tasks/<str:name>/<int:version>/che
               "/tasks/import/<uuid:pk>/files/"}  # fmt: skip
 
 
-def marked(found, prefix: str = "/"):
-    for one in found:
-        if isinstance(one, URLResolver):
-            yield from marked(one.url_patterns, prefix + str(one.pattern))
-        elif hasattr(one.callback, "max_body"):
-            yield prefix + str(one.pattern)
+def marked(routes, prefix: str = "/"):
+    for pattern in routes:
+        if isinstance(pattern, URLResolver):
+            yield from marked(pattern.url_patterns, prefix + str(pattern.pattern))
+        elif hasattr(pattern.callback, "max_body"):
+            yield prefix + str(pattern.pattern)
 
 
 def test_four_addresses_take_files():
     assert set(marked(get_resolver().url_patterns)) == TAKE_FILES
 
 
-@pytest.mark.parametrize("route", [one for one in ADDRESSES if not one.startswith("/admin")])
+@pytest.mark.parametrize("route", [route for route in ADDRESSES if not route.startswith("/admin")])
 def test_a_large_body_of_a_stranger_is_refused_before_it_is_read(route, values, db):
     reply = large(Client(enforce_csrf_checks=True), filled(route, values), 190_000_000)
     assert reply.status_code in (413, 404)

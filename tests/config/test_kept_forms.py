@@ -41,7 +41,7 @@ def forget(client) -> None:
 def form_of(reply, having: str) -> tuple[str, dict[str, str]]:
     """The address and the fields of the form of that page that has such a field."""
     page = lxml.html.fromstring(reply.content.decode())
-    (form,) = [one for one in page.forms if having in one.fields or has_words(one, having)]
+    (form,) = [form for form in page.forms if having in form.fields or has_words(form, having)]
     sent = {name: value or "" for name, value in form.form_values()}
     for button in form.iter("button"):
         if button.get("name"):
@@ -83,7 +83,7 @@ LEADS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "args", "page"), LEADS, ids=[one[0] for one in LEADS])
+@pytest.mark.parametrize(("name", "args", "page"), LEADS, ids=[case[0] for case in LEADS])
 def test_an_address_that_takes_post_alone_leads_to_its_page(ada, study, name, args, page):
     assert ada.get(reverse(name, args=args))["Location"] == page
 

@@ -61,8 +61,8 @@ def migrated(tmp_path_factory) -> Path:
 def test_processes_that_start_at_once_agree_on_whole_keys(tmp_path):
     with ThreadPoolExecutor(8) as pool:
         shown = list(pool.map(lambda _n: process(tmp_path / "var", "-c", SHOW), range(8)))
-    assert [one.returncode for one in shown] == [0] * 8
-    (keys,) = {one.stdout for one in shown}
+    assert [result.returncode for result in shown] == [0] * 8
+    (keys,) = {result.stdout for result in shown}
     assert [len(key) for key in keys.split()] == [64, 64, 64]
     assert sorted(path.name for path in (tmp_path / "var").glob("*key*")) == [
         "identity_key.txt", "secret_key.txt", "worker_key.txt",
@@ -165,12 +165,14 @@ def test_the_check_names_the_key_that_is_another(settings, name):
     assert not key_check.wrong()
     setattr(settings, name, "another key, and as long as a key has to be")
     assert key_check.wrong().startswith(f"{name}: not the key")
-    (found,) = [one for one in run_checks(databases=["default"]) if one.id == "annotation.E002"]
-    assert found.msg == key_check.wrong()
+    (problem,) = [
+        problem for problem in run_checks(databases=["default"]) if problem.id == "annotation.E002"
+    ]
+    assert problem.msg == key_check.wrong()
     with pytest.raises(ImproperlyConfigured):
         key_check.require()
-    call_command("accept_keys", stdout=(said := StringIO()))
-    assert "cannot be read" in said.getvalue()
+    call_command("accept_keys", stdout=(output := StringIO()))
+    assert "cannot be read" in output.getvalue()
     assert key_check.wrong()
 
 
@@ -196,4 +198,4 @@ def test_check_deploy_warns_of_keys_that_come_from_a_file(given, warned, monkeyp
     for name, value in given.items():
         monkeypatch.setenv(name, value)
     ids = [message.id for message in run_checks(include_deployment_checks=True)]
-    assert [one for one in ids if one in ("config.W002", "config.W003")] == warned
+    assert [check for check in ids if check in ("config.W002", "config.W003")] == warned

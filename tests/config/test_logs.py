@@ -22,8 +22,8 @@ from tests import factories
 @pytest.fixture
 def handler():
     """The one handler that everything goes to."""
-    (found,) = [h for h in logging.getLogger().handlers if isinstance(h.formatter, (Plain, Json))]
-    return found
+    (handler,) = [h for h in logging.getLogger().handlers if isinstance(h.formatter, (Plain, Json))]
+    return handler
 
 
 @pytest.fixture
@@ -100,8 +100,8 @@ def test_an_error_is_logged_with_its_traceback_and_without_the_link(log, seat):
 
 
 def test_a_row_of_the_database_in_an_error_is_cut():
-    said = f'new row violates "x"\nDETAIL:  Failing row contains (7, {"t" * 24}, working).'
-    assert without_secrets(said) == 'new row violates "x"\nDETAIL: …'
+    error = f'new row violates "x"\nDETAIL:  Failing row contains (7, {"t" * 24}, working).'
+    assert without_secrets(error) == 'new row violates "x"\nDETAIL: …'
 
 
 @pytest.mark.sqlite
@@ -121,7 +121,7 @@ def test_a_database_that_fails_costs_a_line_a_request_and_no_traceback(log, seat
 
 
 @pytest.mark.parametrize(
-    ("said", "logged"),
+    ("message", "logged"),
     [
         ("GET /work/abc/answer/ 500", "GET /work/…/answer/ 500"),
         ("https://h.org/join/x-y_z", "https://h.org/join/…"),
@@ -133,8 +133,8 @@ def test_a_database_that_fails_costs_a_line_a_request_and_no_traceback(log, seat
         ('  File "/work/app/x.py", line 3', '  File "/work/app/x.py", line 3'),
     ],
 )
-def test_links_and_queries_are_cut_wherever_they_stand(said, logged):
-    assert without_secrets(said) == logged
+def test_links_and_queries_are_cut_wherever_they_stand(message, logged):
+    assert without_secrets(message) == logged
 
 
 def test_no_other_handler_of_django_writes_them(handler):

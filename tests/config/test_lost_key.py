@@ -42,7 +42,7 @@ def batch(fake, study, published) -> PaymentBatch:
 
 
 def paid(fake) -> dict[str, int]:
-    return {person: one["paid_cents"] for person, one in fake.books().items()}
+    return {person: account["paid_cents"] for person, account in fake.books().items()}
 
 
 def test_sync_names_lost_ids_and_continues_with_the_others(ada, fake, study, published, lose):
@@ -66,12 +66,12 @@ def test_everybody_else_is_paid_and_whoever_is_lost_by_hash_or_by_hand(
     ida = complete(fake, published, IDA)
     lose()
     bo = complete(fake, published, BO)
-    for one in (ida, bo):
-        ledger.add_bonus(one, 100, "thanks", None)
+    for person in (ida, bo):
+        ledger.add_bonus(person, 100, "thanks", None)
     sync.sync(study)
-    said = payout.pay_all(study, None)
-    assert said
-    assert not [sentence for sentence in said if "NOT PAID" in sentence]
+    sentences = payout.pay_all(study, None)
+    assert sentences
+    assert not [sentence for sentence in sentences if "NOT PAID" in sentence]
     assert paid(fake) == {IDA: published.reward_cents, BO: published.reward_cents + 100}
     by_hand = PaymentBatch.objects.get(method="hand")
     assert batches.total(by_hand) == 100
@@ -105,17 +105,17 @@ def test_a_payment_that_broke_off_is_looked_up_by_hash(fake, batch, lose):
 def test_what_nobody_can_look_up_is_told_in_a_sentence(ada, fake, study, batch, lose):
     PaymentBatch.objects.update(state="paying", paying_since=batch.created_at)
     lose("IDENTITY_KEY", "WORKER_KEY")
-    for one in PaymentBatch.objects.filter(method__in=["approval", "bonus"]):
-        reply = ada.post(reverse("pay", args=[study.name]), {"action": "pay", "batch": one.pk})
+    for unpaid in PaymentBatch.objects.filter(method__in=["approval", "bonus"]):
+        reply = ada.post(reverse("pay", args=[study.name]), {"action": "pay", "batch": unpaid.pk})
         assert reply.status_code == 409
         assert "cannot be found on Prolific" in reply.content.decode()
 
 
 def test_a_review_of_somebody_lost_is_refused_in_a_sentence(ada, fake, study, published, lose):
-    one = complete(fake, published)
+    seat = complete(fake, published)
     sync.sync(study)
     lose()
-    address = reverse("participation_review", args=[study.name, one.pseudonym])
+    address = reverse("participation_review", args=[study.name, seat.pseudonym])
     ground = {"action": "reject", "category": "LOW_EFFORT", "message": "x" * 100}
     for sent in ({"action": "return", "message": "You asked for it."}, ground):
         reply = ada.post(address, sent)

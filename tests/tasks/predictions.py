@@ -19,7 +19,7 @@ def line(identity="a", predicted=(), **changes) -> str:
 
 def read(text: str | bytes, ids=IDS) -> dict[str, list[str]]:
     data = text if isinstance(text, bytes) else text.encode()
-    return {key: one.texts for key, one in parse(data, "toy_2_1.jsonl", ids).items()}
+    return {key: prediction.texts for key, prediction in parse(data, "toy_2_1.jsonl", ids).items()}
 
 
 def upload(task, *, shots=2, number=1, name="", data=None, predict=None) -> PredictionUpload:

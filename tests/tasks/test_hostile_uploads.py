@@ -80,17 +80,17 @@ def test_an_upload_holds_at_most_500_files(ada, monkeypatch):
     monkeypatch.setattr(uploads, "MAX_FILES", 3)
     page = send(ada, GOOD)
     page = act_files(ada, page, {"toy_train_1_2.jsonl": line()})
-    (said,) = page.context["not_taken"]
-    assert said == "toy_train_1_2.jsonl: not accepted; an upload contains at most 3 files."
+    (refusal,) = page.context["not_taken"]
+    assert refusal == "toy_train_1_2.jsonl: not accepted; an upload contains at most 3 files."
 
 
 def test_a_link_in_a_zip_is_named(ada):
-    made = io.BytesIO()
-    with zipfile.ZipFile(made, "w") as archive:
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w") as archive:
         link = zipfile.ZipInfo("toy_test.jsonl")
         link.external_attr = 0o120777 << 16
         archive.writestr(link, "/etc/passwd")
-    assert "in it is a link to another file" in text(send(ada, {"a.zip": made.getvalue()}))
+    assert "in it is a link to another file" in text(send(ada, {"a.zip": content.getvalue()}))
 
 
 def test_utf_16_is_told_to_be_saved_as_utf_8(ada):
@@ -174,9 +174,9 @@ def test_predictions_that_are_too_complex_are_named_and_the_other_files_told_apa
         SimpleUploadedFile(f"{task.name}_2_2.jsonl", large * 200),
     ]
     reply = ada.post(reverse("models"), {"name": "T5", "files": files})
-    said = text(ada.get(follow(ada, reply)))
-    assert f"{task.name}_2_2.jsonl: too complex" in said
-    assert f"{task.name}_2_1.jsonl: too complex" not in said
+    shown = text(ada.get(follow(ada, reply)))
+    assert f"{task.name}_2_2.jsonl: too complex" in shown
+    assert f"{task.name}_2_1.jsonl: too complex" not in shown
 
 
 # One at a time ------------------------------------------------------------------------------------
@@ -223,14 +223,14 @@ def test_small_predictions_wait_as_a_job_while_another_upload_is_checked(ada, bu
 def test_other_threads_go_on_while_a_check_waits_for_its_process(one_second, tmp_path):
     path = tmp_path / "toy_test.jsonl"
     path.write_text(SLOW)
-    said = []
+    errors = []
 
     def check():
         folder = str(tmp_path)
         try:
             checking.run("task", folder=folder, card=factories.card_data())
         except checking.TooComplex as error:
-            said.append(error)
+            errors.append(error)
 
     thread = threading.Thread(target=check)
     thread.start()
@@ -238,7 +238,7 @@ def test_other_threads_go_on_while_a_check_waits_for_its_process(one_second, tmp
     while thread.is_alive():
         turns += 1
         thread.join(0.01)
-    assert said
+    assert errors
     assert turns > 1
 
 

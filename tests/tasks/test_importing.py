@@ -47,7 +47,7 @@ def test_the_report_names_what_is_odd_in_the_data(imported):
         "1828_2", "320_2", "3120_1", "3140_2", "829_2", "7887_2", "4862_1", "2580_3", "3911_2",
     ]  # fmt: skip
     assert imported["MNLI"].report["labels_not_in_question"] == ["contradiction"]
-    duplicates = {one["file"]: one["ids"] for one in imported["CoNLL03"].report["duplicates"]}
+    duplicates = {entry["file"]: entry["ids"] for entry in imported["CoNLL03"].report["duplicates"]}
     assert duplicates["conll_test.jsonl"] == ["3313_1", "3313_2", "3313_3"]
     for name in ("SST-2", "MNLI", "CoNLL03", "WikiANN"):
         assert imported[name].report["not_nested"] == []

@@ -43,7 +43,9 @@ def test_a_folder_of_another_database_is_refused_in_a_sentence(var):
         installation.require()
     with pytest.raises(CommandError, match="belongs to another database"):
         call_command("run_jobs")
-    (error,) = [one for one in run_checks(databases=["default"]) if one.id == "tasks.E001"]
+    (error,) = [
+        problem for problem in run_checks(databases=["default"]) if problem.id == "tasks.E001"
+    ]
     assert str(var) in error.msg
     assert "HANDFUL_VAR" in error.msg
 

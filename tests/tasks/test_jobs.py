@@ -63,11 +63,11 @@ def test_chunks_are_done_one_after_the_other_and_their_results_kept(db, ran):
 
 
 def test_the_same_work_is_one_job_whoever_asks(db, ran, researcher, other_researcher):
-    one = squares(researcher, cannot=[1])
-    assert squares(other_researcher, cannot=[1]) == one
-    assert jobs.find("squares", {"cannot": [1]}) == one
-    assert squares(researcher, cannot=[2]) != one
-    assert jobs.start("squares", {"cannot": [1]}, total=3, owner=None, seed=4) != one
+    job = squares(researcher, cannot=[1])
+    assert squares(other_researcher, cannot=[1]) == job
+    assert jobs.find("squares", {"cannot": [1]}) == job
+    assert squares(researcher, cannot=[2]) != job
+    assert jobs.start("squares", {"cannot": [1]}, total=3, owner=None, seed=4) != job
     assert jobs.find("squares", {}) is None
 
 
@@ -279,8 +279,8 @@ def test_control_without_the_condition_the_chunk_is_run_many_times(ran, monkeypa
 @pytest.mark.postgres
 @pytest.mark.django_db(transaction=True)
 def test_many_who_ask_for_the_same_work_at_once_get_one_job(ran):
-    found = race([lambda: squares(cannot=[1]) for _ in range(THREADS)])
-    assert {job.pk for job in found} == {Job.objects.get().pk}
+    given = race([lambda: squares(cannot=[1]) for _ in range(THREADS)])
+    assert {job.pk for job in given} == {Job.objects.get().pk}
 
 
 def held_until(job: Job, condition) -> None:
@@ -314,7 +314,7 @@ def test_a_claim_is_renewed_no_longer_than_a_chunk_may_last(ran, monkeypatch):
     job = squares(total=1)
 
     def endless(job, number):
-        while any(one.name == f"lease on job {job.pk}" for one in threading.enumerate()):
+        while any(thread.name == f"lease on job {job.pk}" for thread in threading.enumerate()):
             time.sleep(0.01)
 
     monkeypatch.setitem(jobs.KINDS, "squares", jobs.JobKind(endless, timedelta(seconds=0.1)))

@@ -40,9 +40,9 @@ def test_worked_cases(predicted, gold, expected):
 
 
 @given(TEXTS, TEXTS)
-def test_s1_lies_between_0_and_1_and_is_symmetric(one, other):
-    assert 0 <= s1(one, other) <= 1
-    assert s1(one, other) == s1(other, one)
+def test_s1_lies_between_0_and_1_and_is_symmetric(texts, other):
+    assert 0 <= s1(texts, other) <= 1
+    assert s1(texts, other) == s1(other, texts)
 
 
 @given(TEXTS)

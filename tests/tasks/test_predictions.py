@@ -20,8 +20,8 @@ from tests.tasks.predictions import line, lines_of, read, send, upload
 
 
 def test_texts_are_read_as_they_were_written():
-    found = read(line("b", [" Oslo ", "Oslo", "e\u0301 <b>"]) + "\n" + line("a", ["x"]))
-    assert found == {"a": ["x"], "b": [" Oslo ", "Oslo", "e\u0301 <b>"]}
+    texts = read(line("b", [" Oslo ", "Oslo", "e\u0301 <b>"]) + "\n" + line("a", ["x"]))
+    assert texts == {"a": ["x"], "b": [" Oslo ", "Oslo", "e\u0301 <b>"]}
 
 
 def test_every_spelling_of_no_answer_is_the_empty_set():

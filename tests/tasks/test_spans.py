@@ -41,9 +41,9 @@ def test_all_gold_but_the_24_known_texts_can_be_highlighted(clues):
         for record in (record for file in files for record in file.records):
             for text in set(record.gold):
                 texts += 1
-                found = is_reachable(text, record.context)
-                reachable += found
-                lost |= set() if found else {record.id}
+                is_known = is_reachable(text, record.context)
+                reachable += is_known
+                lost |= set() if is_known else {record.id}
         assert lost == known, name
     assert (texts, reachable) == (2693, 2669)
 
