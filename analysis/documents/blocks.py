@@ -4,13 +4,15 @@ The same document is rendered as a page, as a file that opens offline, and as Ma
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.utils.text import slugify
 
 from analysis.tables.markup import markdown
+from tasks import columns as table_columns
+from tasks.columns import Column
 
 LONGEST_UNBROKEN = 26  # characters of a table's cell
 
@@ -60,6 +62,14 @@ class Grid:
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
     kind: ClassVar[str] = "grid"
+
+    @classmethod
+    def of(
+        cls, caption: str, columns: Sequence[Column], rows: Iterable[Any], notes: Sequence[str] = ()
+    ) -> "Grid":
+        """The table of these rows, as a page shows it."""
+        headings = [column.heading for column in table_columns.on_page(columns)]
+        return cls(caption, headings, table_columns.cells(columns, rows), notes)
 
     @property
     def is_tight(self) -> bool:

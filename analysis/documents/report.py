@@ -5,6 +5,7 @@ annotators and models have sections of their own. Nobody is named.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter, itemgetter
 
 from analysis.documents import checklist, methods, wording
 from analysis.documents.blocks import (
@@ -19,14 +20,22 @@ from analysis.documents.blocks import (
     Picture,
     Section,
 )
-from analysis.documents.study_record import StudyRecord
+from analysis.documents.study_record import Amount, StudyRecord
 from analysis.documents.wording import moment, same_recipe
 from analysis.figures import data as figure_data
 from analysis.stats.uncertainty import t_interval_of_scores, why_no_interval
-from analysis.tables import columns, differences, findings, findings_columns, rendering
+from analysis.tables import (
+    columns,
+    differences,
+    findings,
+    findings_columns,
+    models_columns,
+    rendering,
+)
 from analysis.tables.performance import PerformanceTable, kinds_of, versions
 from annotation.models import Kind, Study
 from annotation.money.ledger import in_currency
+from tasks.columns import Column, on_page
 
 
 def for_study(
@@ -114,10 +123,9 @@ def _uncertainty(record: StudyRecord) -> list[Block]:
     frame = people.rename(columns={"mean_s1": "s1"})[["task", "shots", "annotator", "s1"]]
     contrasts = findings.contrasts(frame, record.study.seed)
     if contrasts:
-        table = findings_columns.table("contrasts", contrasts)
-        meanings = " ".join(f"{c.heading}: {c.meaning}." for c in table.columns if c.meaning)
-        headings = [column.heading for column in table.columns]
-        blocks.append(Grid("Differences between shots", headings, table.cells, [meanings]))
+        shown = on_page(findings_columns.COLUMNS["contrasts"])
+        meanings = " ".join(f"{c.heading}: {c.meaning}." for c in shown if c.meaning)
+        blocks.append(Grid.of("Differences between shots", shown, contrasts, [meanings]))
     return blocks
 
 
@@ -133,50 +141,36 @@ def _figures(record: StudyRecord) -> list[Block]:
             caption = f"{figure.title}. {figure.caption}"
             blocks.append(Picture(figure.name, caption, figure.description))
         else:
-            headings = [column.heading for column in figure.columns]
-            blocks.append(Grid(figure.title, headings, figure.cells, [figure.caption]))
+            grid = Grid.of(figure.title, figure.columns, figure.numbers, [figure.caption])
+            blocks.append(grid)
     return blocks
 
 
+MODELS = [
+    Column("model", "Model"),
+    Column("task", "Task", get=attrgetter("task.name")),
+    Column("shots", "Shots"),
+    Column("score", "Mean S1 x 100", get=attrgetter("score.text")),
+    Column("splits", "Splits", get=lambda row: f"{row.score.n} of {row.score.of}"),
+]
+DIFFERENCES = {column.name: column for column in models_columns.DIFFERENCES}
+
+
 def _models(record: StudyRecord) -> list[Block]:
-    rows = [
-        [
-            row.model,
-            row.task.name,
-            str(row.shots),
-            row.score.text,
-            f"{row.score.n} of {row.score.of}",
-        ]
-        for row in record.models
-    ]
-    scores = Grid(
-        "Models",
-        ["Model", "Task", "Shots", "Mean S1 x 100", "Splits"],
-        rows,
-        ["Mean ± SD (ddof = 1) over training splits, scored by the same function as people."],
-    )
+    note = "Mean ± SD (ddof = 1) over training splits, scored by the same function as people."
+    scores = Grid.of("Models", MODELS, record.models, [note])
     return [scores, *_people_minus_models(record)]
 
 
 def _people_minus_models(record: StudyRecord) -> list[Block]:
-    rows = [
-        [
-            row.model,
-            row.task,
-            str(row.shots),
-            columns.signed_points(row.difference),
-            columns.points(row.se_clustered),
-            columns.p_value(row.p_sign_flip),
-            columns.p_value(row.p_holm),
-        ]
-        for row in differences.differences(record.study, Kind.PERSON)
-    ]
+    rows = differences.differences(record.study, Kind.PERSON)
     if not rows:
         return []
+    names = ("model", "task", "shots", "difference", "se_clustered", "p_sign_flip", "p_holm")
     return [
-        Grid(
+        Grid.of(
             "People minus models",
-            ["Model", "Task", "Shots", "Difference", "SE", "p", "p Holm"],
+            [DIFFERENCES[name] for name in names],
             rows,
             [
                 "In points, paired by example, with contexts as clusters; two-sided p from a"
@@ -189,14 +183,20 @@ def _people_minus_models(record: StudyRecord) -> list[Block]:
 # Conduct ------------------------------------------------------------------------------------------
 
 
-STAGES = {
-    "arrived": "took a seat",
-    "consented": "agreed to take part",
-    "trained": "completed the training step (at zero shots: saw the first example)",
-    "qualified": "admitted to the annotation step",
-    "completed": "answered all test examples",
-    "analysed": "completed and not excluded",
-}
+def _stage(name: str, meaning: str) -> Column:
+    return Column(name, name.capitalize(), meaning, get=lambda row: getattr(row[1], name))
+
+
+# Of (scenario, Funnel).
+FUNNEL = [
+    Column("scenario", "Scenario", get=itemgetter(0)),
+    _stage("arrived", "took a seat"),
+    _stage("consented", "agreed to take part"),
+    _stage("trained", "completed the training step (at zero shots: saw the first example)"),
+    _stage("qualified", "admitted to the annotation step"),
+    _stage("completed", "answered all test examples"),
+    _stage("analysed", "completed and not excluded"),
+]
 WAYS_OUT = {
     "declined": "did not consent",
     "refused": "had already done this task",
@@ -211,12 +211,6 @@ WAYS_OUT = {
 
 def _funnel(record: StudyRecord) -> list[Block]:
     whole = record.whole
-    names = ["Scenario", *(stage.capitalize() for stage in STAGES)]
-    rows = [
-        [str(scenario), *(str(getattr(funnel, stage)) for stage in STAGES)]
-        for scenario, funnel in record.funnels
-    ]
-    rows.append(["Total", *(str(getattr(whole, stage)) for stage in STAGES)])
     left = [f"{words}: {getattr(whole, way)}" for way, words in WAYS_OUT.items()]
     left.append(f"completed, but excluded from the analysis: {record.excluded}")
     if record.failed_questions:
@@ -224,15 +218,14 @@ def _funnel(record: StudyRecord) -> list[Block]:
             f"of those screened out, by the comprehension questions: {record.failed_questions}"
         )
     return [
-        Grid(
+        Grid.of(
             "Participant flow by scenario",
-            names,
-            rows,
+            FUNNEL,
+            [*record.funnels, ("Total", whole)],
             [
-                " ".join(f"{stage.capitalize()}: {words}." for stage, words in STAGES.items()),
+                " ".join(f"{column.heading}: {column.meaning}." for column in FUNNEL[1:]),
                 "A person who took part in two tasks is counted twice. Arrivals without a free"
-                " seat are"
-                " not recorded.",
+                " seat are not recorded.",
             ],
         ),
         Bullets([line for line in left if not line.endswith(": 0")] or ["Nobody dropped out."]),
@@ -250,10 +243,13 @@ def _pay(record: StudyRecord) -> list[Block]:
         return "–" if known is None else f"{in_currency(round(known))} {currency}"
 
     active = sum(settled.active_seconds for settled in record.wages)
-    rows = [
-        [amount.words, str(amount.entries), in_currency(amount.cents)] for amount in record.amounts
+    entries = sum(amount.entries for amount in record.amounts)
+    total = Amount("", "total", entries, record.earned)
+    amounts = [
+        Column("words", "Kind"),
+        Column("entries", "Entries"),
+        Column("cents", f"Amount ({currency})", show=in_currency),
     ]
-    rows.append(["total", str(sum(a.entries for a in record.amounts)), in_currency(record.earned)])
     facts = [
         Fact("Participations with settled earnings", str(len(record.wages))),
         Fact("Median earnings per active hour", wage("per_active_hour")),
@@ -268,7 +264,7 @@ def _pay(record: StudyRecord) -> list[Block]:
     return [
         *blocks,
         Facts(facts),
-        Grid("Earnings by kind", ["Kind", "Entries", f"Amount ({currency})"], rows),
+        Grid.of("Earnings by kind", amounts, [*record.amounts, total]),
     ]
 
 
@@ -276,32 +272,38 @@ def _minutes(seconds: float | None) -> str:
     return columns.points(None if seconds is None else seconds / 60)
 
 
+def _decision(in_analysis: bool) -> str:
+    return "included again" if in_analysis else "excluded"
+
+
+# Of (version, since, number of people).
+CONSENTS = [
+    Column("version", "Version", get=itemgetter(0)),
+    Column("since", "In use since", show=moment, get=itemgetter(1)),
+    Column("n", "People who consented", get=itemgetter(2)),
+]
+EXCLUSIONS = [
+    Column("annotator", "Annotator"),
+    Column("in_analysis", "Decision", show=_decision),
+    Column("by_design", "Made", show=lambda it: "by the design" if it else "by a researcher"),
+    Column("reason", "Reason"),
+    Column("at", "Time", show=moment),
+]
+
+
 def _consent(record: StudyRecord) -> list[Block]:
-    agreed = [[str(version), moment(since), str(n)] for version, since, n in record.consents]
     withdrew = (
         f"{wording.count(record.withdrawn, 'annotator')} withdrew; their answers were erased and"
-        " are"
-        " not part of any score."
+        " are not part of any score."
         if record.withdrawn
         else "No annotator has withdrawn."
     )
     blocks: list[Block] = [
-        Grid("Consent texts", ["Version", "In use since", "People who consented"], agreed),
+        Grid.of("Consent texts", CONSENTS, record.consents),
         Paragraph(f"{withdrew} Completed, but excluded from the analysis: {record.excluded}."),
     ]
     if record.exclusions:
-        rows = [
-            [
-                exclusion.annotator,
-                "included again" if exclusion.in_analysis else "excluded",
-                "by the design" if exclusion.by_design else "by a researcher",
-                exclusion.reason,
-                moment(exclusion.at),
-            ]
-            for exclusion in record.exclusions
-        ]
-        columns = ["Annotator", "Decision", "Made", "Reason", "Time"]
-        blocks.append(Grid("Exclusion decisions", columns, rows))
+        blocks.append(Grid.of("Exclusion decisions", EXCLUSIONS, record.exclusions))
     return blocks
 
 
@@ -310,7 +312,7 @@ def _deviations(record: StudyRecord) -> list[Block]:
     items += [
         (
             exclusion.at,
-            f"{exclusion.annotator} {'included again' if exclusion.in_analysis else 'excluded'}",
+            f"{exclusion.annotator} {_decision(exclusion.in_analysis)}",
         )
         for exclusion in record.exclusions
         if not exclusion.by_design
