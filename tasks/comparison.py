@@ -93,24 +93,17 @@ def compare(
     question's text where the task lets it be highlighted, else None.
     """
     s1, alternative = score(answer.texts, gold, gold_rule)
-    accepted = list(dict.fromkeys(gold))
+    accepted = wanted = list(dict.fromkeys(gold))
+    chosen, where = answer.texts, (segments, question, granularity)
     # Labels may well be words of the text, and still stand nowhere in it.
-    places = {
-        text: [] if answer.label else places_of(text, segments, question, granularity)
-        for text in accepted
-    }
-    wanted = accepted
+    places = {text: [] if answer.label else places_of(text, *where) for text in accepted}
     if alternative is not None:
         wanted = [gold[alternative] if s1 else _nearest(places, answer.spans)]
-    chosen = answer.texts
     marks = [_mark(span, wanted, places) for span in answer.spans]
     partial = list(dict.fromkeys(mark.text for mark in marks if mark.verdict == "partial"))
-    overlooked = {
-        text: _missed(places[text], answer.spans) for text in wanted if text not in chosen
-    }
-    marks += itertools.chain.from_iterable(overlooked.values())
-    # As one meets them in the text; what stands nowhere comes last.
-    missed = sorted(overlooked, key=lambda text: [not overlooked[text], overlooked[text][:1]])
+    overlooked = {text: _missed(places[text], answer.spans) for text in wanted}
+    missed = _in_order({text: overlooked[text] for text in wanted if text not in chosen})
+    marks += itertools.chain.from_iterable(overlooked[text] for text in missed)
     return Comparison(
         s1=s1,
         marks=tuple(sorted(marks, key=lambda mark: (mark.segment, mark.start, mark.end))),
@@ -120,11 +113,14 @@ def compare(
         partial=partial,
         also_accepted=[text for text in accepted if text not in wanted],
         unreachable=[
-            text
-            for text in ([] if answer.label else wanted)
-            if not is_reachable(text, segments, question, granularity)
+            text for text in wanted if not answer.label and not is_reachable(text, *where)
         ],
     )
+
+
+def _in_order(places: dict[str, list[Mark]]) -> list[str]:
+    """The texts as one meets them; what stands nowhere comes last."""
+    return sorted(places, key=lambda text: [not places[text], places[text][:1]])
 
 
 def places_of(

@@ -276,19 +276,7 @@ def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
         return storable_text(value, file, line, field)
 
     identity = example_id(data["id"], file, line)
-    context = data["context"]
-    segments = context if isinstance(context, list) else [context]
-    if len(segments) != len(card.segments):
-        refuse("context", f"expected {len(card.segments)} text(s): {', '.join(card.segments)}")
-    for segment in segments:
-        if not text(segment, "context").strip():
-            refuse("context", "expected a non-empty text")
-        if card.answered_by == "spans" and card.granularity == WORD and has_no_spaces(segment):
-            refuse(
-                "context",
-                "has no spaces between words, so that no single word could be highlighted:"
-                ' write granularity = "char" into the card (task.toml)',
-            )
+    segments = _segments(data["context"], card, text, refuse)
     question = text(data["question"], "question")
     answer = data["answer"]
     if not isinstance(answer, list):
@@ -309,6 +297,22 @@ def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
         refuse("question", f"expected one of the card's question types: {known}")
     explanation = _explanation(data.get("explanation", ""), text, refuse)
     return Record(identity, tuple(segments), question, gold, starts, explanation)
+
+
+def _segments(context: Any, card: Card, text: Any, refuse: Any) -> list[str]:
+    segments = context if isinstance(context, list) else [context]
+    if len(segments) != len(card.segments):
+        refuse("context", f"expected {len(card.segments)} text(s): {', '.join(card.segments)}")
+    for segment in segments:
+        if not text(segment, "context").strip():
+            refuse("context", "expected a non-empty text")
+        if card.answered_by == "spans" and card.granularity == WORD and has_no_spaces(segment):
+            refuse(
+                "context",
+                "has no spaces between words, so that no single word could be highlighted:"
+                ' write granularity = "char" into the card (task.toml)',
+            )
+    return segments
 
 
 def _explanation(value: Any, text: Any, refuse: Any) -> str:

@@ -61,8 +61,8 @@ class _Classes:
 
 
 def _cut(text: str, granularity: str) -> Iterator[tuple[int, int]]:
-    found = _PATTERNS[granularity].finditer(text.translate(_Classes()))
-    return (match.span() for match in found)
+    matches = _PATTERNS[granularity].finditer(text.translate(_Classes()))
+    return (match.span() for match in matches)
 
 
 @lru_cache(maxsize=2048)
