@@ -27,6 +27,7 @@ MASKS = [
     # Time worked and what it earns: a cent every three seconds, so the clock alone decides.
     (rb'(?<=data-worked=")\d+">\d+ min', b"WORKED"),
     (rb'(?<= value=")\d+\.\d\d">\d+\.\d\d', b"EARNED"),
+    (rb'(?s)data-minutes-left="\d+".*?\d+ min', b"LEFT"),
     (rb"(?<=<dd>)\d+(\.\d\d USD| min)(?=</dd>)", b"EARNED OR WORKED"),
     (rb"\b[A-Z2-9]{8}\b", b"CODE"),
 ]
