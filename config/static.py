@@ -1,8 +1,10 @@
 """Static files under hashed names, our own without comments and needless blanks.
 
-The imports between ES modules are rewritten to the hashed names too.
+Of Pico, the largest style sheet, what no page of ours uses is left out. The imports between ES
+modules are rewritten to the hashed names too.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +14,43 @@ from rcssmin import cssmin
 from rjsmin import jsmin
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
-MINIFY = {"css/": cssmin, "js/": jsmin}
+# Parts of selectors of Pico that match nothing here (tests/config/test_static.py).
+UNUSED = re.compile(
+    r"data-tooltip|data-placement|dialog|\.modal|dropdown|role=switch|role=search|hgroup|aria-busy"
+    r"|type=(?:range|color|date|time|month|week|search)|data-theme=dark\]$|\.grid|\.container"
+)
+LIST = re.compile(r",(?![^(]*\))")  # the commas between selectors, not those within :is(...)
+
+
+def without_unused(css: str) -> str:
+    """A minified style sheet without the rules that only match what UNUSED names."""
+    kept = []
+    for head, body in _blocks(css):
+        if head.startswith(("@media", "@supports")):
+            inner = without_unused(body)
+            kept += [f"{head}{{{inner}}}"] if inner else []
+            continue
+        selectors = [head] if head.startswith("@") else LIST.split(head)
+        used = [selector for selector in selectors if not UNUSED.search(selector)]
+        kept += [f"{','.join(used)}{{{body}}}"] if used else []
+    return "".join(kept)
+
+
+def _blocks(css: str) -> Iterator[tuple[str, str]]:
+    """Each outermost block: what stands before its brace, and what within."""
+    depth = start = opened = 0
+    for part in re.finditer(r""""[^"]*"|'[^']*'|[{}]""", css):
+        if part[0] == "{":
+            opened = opened if depth else part.start()
+            depth += 1
+        elif part[0] == "}":
+            depth -= 1
+            if not depth:
+                yield css[start:opened], css[opened + 1 : part.start()]
+                start = part.end()
+
+
+MINIFY = {"css/": cssmin, "js/": jsmin, "vendor/pico": without_unused}
 
 
 class _Minified:

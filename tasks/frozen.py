@@ -4,6 +4,7 @@ It stands below the models, which read through it; a version of a task is known 
 """
 
 import hashlib
+import statistics
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 _cards: dict[str, Card] = {}
 _test_hashes: dict[str, str] = {}
+_words: dict[str, int] = {}
+WORDS_OF = 500  # examples: enough for a median
 
 
 def card(task: "Task") -> Card:
@@ -34,6 +37,19 @@ def test_hash(task: "Task") -> str:
     return _test_hashes[task.content_hash]
 
 
+def median_words(task: "Task") -> int:
+    """Words of the median test example, context and question, of the first WORDS_OF in the file."""
+    if task.content_hash not in _words:
+        examples = task.test_split.examples.order_by("position")[:WORDS_OF]
+        _words[task.content_hash] = round(
+            statistics.median(
+                sum(len(text.split()) for text in (*context, task.card.wording(question)))
+                for context, question in examples.values_list("context", "question")
+            )
+        )
+    return _words[task.content_hash]
+
+
 @lru_cache(maxsize=4096)
 def example(pk: int) -> "Example":
     """That example. Raises Example.DoesNotExist."""
@@ -44,4 +60,5 @@ def clear() -> None:
     """Forget everything: for tests, whose rolled-back rows give their keys to others."""
     _cards.clear()
     _test_hashes.clear()
+    _words.clear()
     example.cache_clear()

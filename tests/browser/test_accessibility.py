@@ -400,20 +400,6 @@ def test_highlights_are_seen_in_forced_colors(open_browser, put):
     assert word.screenshot() != before
 
 
-@pytest.mark.real_data
-def test_a_first_visit_of_an_annotation_page_stays_under_60_kB(page, put_published):
-    """The longest of the published texts; fonts, scripts and styles all counted, compressed."""
-    seat = put_published("SQuADv2", "5a668682f038b7001ab0bf51", train=False)
-    network = page.context.new_cdp_session(page)
-    network.send("Network.enable")
-    sizes: list[int] = []
-    network.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
-    Desk(page, seat)
-    page.wait_for_load_state("networkidle")
-    assert len(sizes) >= 8
-    assert sum(sizes) <= 60 * 1024
-
-
 def test_what_happens_is_said_aloud(page, put):
     one = Desk(page, put("Off to Lago and Rome.", gold=["Lago"]))
     said = page.locator("[data-live]")

@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from annotation.models import Study
 from annotation.money.amounts import read_amount
-from annotation.study import design, design_file, lifecycle
+from annotation.study import design, design_file, lifecycle, workload
 from annotation.study.design_file import DesignFile
 from tasks.models import Task
 
@@ -85,6 +85,8 @@ class Command(BaseCommand):
                 lifecycle.change_status(study, "open")
             except design.DesignError as error:
                 raise CommandError(f"{study.name} was drafted, not opened. {error}") from None
+        for doubt in workload.doubts(study, tasks):
+            self.stderr.write(self.style.WARNING(f"Warning: {doubt}"))
         self.stdout.write(
             f"Study {study.name}: {study.status}, {study.scenarios.count()} scenarios"
         )

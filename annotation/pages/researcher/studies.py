@@ -16,7 +16,7 @@ from annotation.money import budget
 from annotation.monitoring import overview, participants, progress
 from annotation.pages.fields import is_shown_again
 from annotation.pages.researcher.forms.study import StudyForm
-from annotation.study import design, lifecycle
+from annotation.study import design, lifecycle, workload
 from tasks.models import Task
 
 
@@ -91,6 +91,7 @@ def study_page(request: ResearcherRequest, study: Study) -> dict:
         "study": study,
         "actions": lifecycle.allowed_actions(study),
         "missing": design.missing(study) if study.is_draft else [],
+        "doubts": workload.doubts(study, list(study.tasks.all())) if study.is_draft else [],
         "notice": budget.notice(study),
         "link": request.build_absolute_uri(reverse("landing", args=[study.link_code])),
         "progress": progress.for_study(study),

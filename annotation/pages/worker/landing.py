@@ -1,13 +1,15 @@
 """What the landing page of a study shows: the study, and Start, or why there is no seat."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.urls import reverse
 
 from annotation.access import Arrival
-from annotation.models import Participation
+from annotation.models import Participation, Study
 from annotation.money import ledger
 from annotation.recruitment import refusals
+from annotation.study import workload
 
 
 def landing_page(
@@ -28,13 +30,12 @@ def landing_page(
     if not (begun or ended or may_start or state == "elsewhere"):
         outcome = "incompatible_device" if state == "device" else "study_full"
         way_out = door.exit(outcome, arrival.who, "")
-    tasks = study.scenarios.select_related("task")
     start_url = reverse("start", args=[arrival.code])
     return {
         "title": study.title,
-        "what": sorted({scenario.task.card.description for scenario in tasks}),
+        **what_it_asks(study),
         "minutes": study.estimated_minutes,
-        "rate": ledger.promise(study),
+        "rate": ledger.promise(study) if study.is_paid else "",
         "idle_limit_hours": study.idle_limit_hours,
         "preview": arrival.is_preview,
         "state": "open" if begun or may_start else state,
@@ -47,3 +48,33 @@ def landing_page(
         "start_url": f"{start_url}?{arrival.query}" if arrival.query else start_url,
         "ticket": arrival.ticket,
     }
+
+
+def what_it_asks(study: Study) -> dict[str, Any]:
+    """How many examples, and roughly what each is: ranges, as the seat decides which task it is."""
+    loads = workload.workloads(study, list(study.tasks.all()))
+    cards = [load.task.card for load in loads]
+    return {
+        "what": sorted({card.description for card in cards}),
+        "training": in_range(load.training for load in loads if load.training),
+        "always_trains": all(load.training for load in loads),
+        "test": in_range(load.test for load in loads),
+        "words": in_range(roughly(load.words) for load in loads),
+        "by": {card.answered_by for card in cards},
+        "labels": in_range(len(card.labels) for card in cards if card.labels),
+    }
+
+
+def in_range(numbers: Iterable[int]) -> str:
+    """Such as "20", or "20 to 30"; empty where there are none."""
+    ordered = sorted(numbers)
+    if not ordered:
+        return ""
+    least, most = ordered[0], ordered[-1]
+    return f"{least}" if least == most else f"{least} to {most}"
+
+
+def roughly(words: int) -> int:
+    """A number of words as people would say it: 23 is 25, 187 is 200."""
+    step = 5 if words < 50 else 10 if words < 100 else 50
+    return max(step * round(words / step), 5)

@@ -6,7 +6,16 @@ from typing import Any
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import MAY_RESUME, ExitAnswers, Participation, Scenario, Status, Step, Turn
+from annotation.models import (
+    MAY_RESUME,
+    Answer,
+    ExitAnswers,
+    Participation,
+    Scenario,
+    Status,
+    Step,
+    Turn,
+)
 from annotation.money import ledger
 from annotation.pages.worker.forms import ComprehensionForm, ExitForm
 from annotation.pages.worker.turn import TurnPage, paragraphs, reveal_page
@@ -40,6 +49,10 @@ ENDED_MESSAGES = {
     " and your place goes to somebody else. This is no judgement of you, and you are paid for the"
     " time that you worked.",
 }
+
+
+# The first and the last answers of the training step that the end page compares.
+TEN, FEWEST_TO_COMPARE = 10, 3
 
 
 def page_outside_turns(participation: Participation) -> dict:
@@ -131,6 +144,8 @@ def _finished(participation: Participation) -> dict:
     worked = timedelta(seconds=participation.worked_seconds or 0)
     return {
         "stage": "finished",
+        "answered": Answer.objects.filter(turn__participation=participation).count(),
+        "learned": _learned(participation),
         "exit": exit_of(participation, "completed"),
         "worked": in_words(worked),
         "next_task": refusals.next_task_is_offered(participation),
@@ -138,6 +153,23 @@ def _finished(participation: Participation) -> dict:
         "exit_form": ExitForm() if asks else None,
         "questionnaire_url": reverse("questionnaire", args=[token]),
     }
+
+
+def _learned(participation: Participation) -> dict[str, Any]:
+    """The answers of the training step in their order, right or not; {} where there was none.
+
+    They have been revealed. Of the annotation step nothing is told, here as anywhere.
+    """
+    answers = Answer.objects.filter(turn__participation=participation, turn__step=Step.TRAINING)
+    ticks = [s1 == 1 for s1 in answers.order_by("turn").values_list("s1", flat=True)]
+    if not ticks:
+        return {}
+    half = min(len(ticks) // 2, TEN)
+    learned = {"ticks": ticks, "all": f"{sum(ticks)} of {len(ticks)}"}
+    if half >= FEWEST_TO_COMPARE and sum(ticks[-half:]) > sum(ticks[:half]):
+        learned["first"] = f"{sum(ticks[:half])} of {half}"
+        learned["last"] = f"{sum(ticks[-half:])} of {half}"
+    return learned
 
 
 def earned_in_words(participation: Participation) -> str:

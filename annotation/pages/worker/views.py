@@ -43,7 +43,10 @@ from tasks.spans import AnswerError
 
 
 def worker_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Never cached: Back must not bring an answered question to life again."""
+    """Never cached: Back must not bring an answered question to life again.
+
+    Back after "No, I do not take part" leads to an address that is no participation's any more.
+    """
 
     @wraps(view)
     def guarded(request: access.PageRequest, *args: str, **kwargs: str) -> HttpResponse:
@@ -51,6 +54,8 @@ def worker_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
             return view(request, *args, **kwargs)
         except NotAdmitted as refused:
             return render(request, "worker/not_admitted.html", {"reason": refused}, status=403)
+        except Http404:
+            return render(request, "worker/nothing_here.html", status=404)
 
     return never_cache(vary_on_headers("HX-Request")(guarded))
 

@@ -1,0 +1,97 @@
+"""What one seat asks for: how many examples, how long, and whether the promised time is plausible.
+
+The estimate is rough and says how it is made: reading at WORDS_A_MINUTE, then SECONDS_TO_ANSWER. It
+warns and refuses nothing: only the researcher knows what the texts ask for.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count
+
+from annotation.models import Study
+from tasks import frozen
+from tasks.models import Split, Task
+
+WORDS_A_MINUTE = 240
+SECONDS_TO_ANSWER = 3
+MINUTES_BEFORE = 2  # the landing page, consent and instructions
+# How many times the expected time may differ from what is promised before it is worth a word.
+TOO_SHORT, TOO_LONG = 2, 10
+SHORTEST_TOO_LONG = 30  # minutes: below that nobody is misled by a round number
+
+
+@dataclass(frozen=True)
+class Workload:
+    """One cell of a design, as its annotators meet it; attention checks count as examples."""
+
+    task: Task
+    shots: int
+    training: int
+    test: int
+
+    @property
+    def examples(self) -> int:
+        return self.training + self.test
+
+    @property
+    def words(self) -> int:
+        """Words of the median example: its texts and its question."""
+        return frozen.median_words(self.task)
+
+    @property
+    def seconds_each(self) -> float:
+        return 60 * self.words / WORDS_A_MINUTE + SECONDS_TO_ANSWER
+
+    @property
+    def minutes(self) -> int:
+        return MINUTES_BEFORE + math.ceil(self.examples * self.seconds_each / 60)
+
+
+def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
+    """Those of each task at each number of shots, in a fixed number of queries."""
+    sizes = _sizes(tasks)
+    return [
+        Workload(
+            task=task,
+            shots=shots,
+            training=sizes[task.pk, shots, study.split_number] if shots else 0,
+            test=sizes[task.pk, None, None] + study.attention_checks,
+        )
+        for task in tasks
+        for shots in sorted(study.shots)
+    ]
+
+
+def _sizes(tasks: Sequence[Task]) -> dict[tuple[int, int | None, int | None], int]:
+    """(task, shots, number) of each published file -> how many examples it holds."""
+    splits = Split.objects.filter(task__in=[task.pk for task in tasks])
+    counted = splits.exclude(kind=Split.Kind.CHECK).annotate(size=Count("examples"))
+    rows = counted.values_list("task", "shots", "number", "size")
+    return {(task, shots, number): size for task, shots, number, size in rows}
+
+
+def doubts(study: Study, tasks: Sequence[Task]) -> list[str]:
+    """What is implausible about the promised minutes, in sentences with their arithmetic."""
+    promised, loads = study.estimated_minutes, workloads(study, tasks)
+    if not loads:
+        return []
+    most = max(loads, key=lambda load: load.minutes)
+    least = min(loads, key=lambda load: load.minutes)
+    if most.minutes > TOO_SHORT * promised:
+        return [_doubt(promised, most)]
+    if promised > max(TOO_LONG * least.minutes, SHORTEST_TOO_LONG):
+        return [_doubt(promised, least)]
+    return []
+
+
+def _doubt(promised: int, load: Workload) -> str:
+    training = f"{load.training} training and " if load.training else ""
+    return (
+        f"{promised} minutes are promised, but {load.task.name} at {load.shots} shots has"
+        f" {training}{load.test} test examples: {60 * promised / load.examples:.1f} seconds each."
+        f" Reading {load.words} words (the median) at {WORDS_A_MINUTE} a minute and answering in"
+        f" {SECONDS_TO_ANSWER} seconds takes about {load.seconds_each:.0f} seconds, which makes"
+        f" about {load.minutes} minutes with {MINUTES_BEFORE} for consent and instructions."
+    )

@@ -1,0 +1,70 @@
+"""How much a seat asks for: the numbers on the landing page, and the warning about the minutes."""
+
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from annotation.models import Study
+from annotation.study import workload
+from tests import factories
+from tests.conftest import CLUES
+
+pytestmark = pytest.mark.django_db
+
+
+def create(name: str, *options: str) -> tuple[str, str]:
+    """What `create_study` writes: its output and its warnings."""
+    out, err = StringIO(), StringIO()
+    call_command("create_study", name, *options, stdout=out, stderr=err)
+    return out.getvalue(), err.getvalue()
+
+
+@pytest.mark.real_data
+def test_twenty_minutes_for_630_examples_are_warned_about_with_the_arithmetic(researcher):
+    call_command("import_clues", str(CLUES), "--task", "CoNLL03", stdout=StringIO())
+    out, err = create(
+        "ner", "--tasks", "CoNLL03", "--shots", "10", "--minutes", "20", "--seed", "1"
+    )
+    assert "Study ner: draft" in out
+    assert err.startswith("Warning: 20 minutes are promised, but CoNLL03 at 10 shots has ")
+    assert "600 test examples" in err
+    load = workload.workloads(Study.objects.get(), list(Study.objects.get().tasks.all()))[0]
+    assert f"{1200 / load.examples:.1f} seconds each" in err
+    assert f"about {load.minutes} minutes" in err
+
+
+def test_a_plausible_promise_is_not_warned_about(researcher):
+    factories.make_task(test_size=100)
+    _out, err = create("fits", "--tasks", "toy-places", "--shots", "2", "--minutes", "12")
+    assert err == ""
+
+
+def test_hours_for_a_few_examples_are_warned_about(researcher):
+    factories.make_task(test_size=4)
+    _out, err = create("long", "--tasks", "toy-places", "--shots", "2", "--minutes", "600")
+    assert "600 minutes are promised, but toy-places at 2 shots has 2 training and 4 test" in err
+
+
+def test_the_page_of_a_draft_warns_and_that_of_an_open_study_does_not(ada, researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(test_size=400), status="draft", estimated_minutes=5
+    )
+    page = ada.get(reverse("study", args=[study.name])).content.decode()
+    assert "Check the promised time." in page
+    assert "5 minutes are promised, but toy-places at 2 shots has 2 training and 400 test" in page
+    opened = factories.make_study(researcher, study.tasks.get(), estimated_minutes=5)
+    assert "promised" not in ada.get(reverse("study", args=[opened.name])).content.decode()
+
+
+def test_attention_checks_count_as_examples_and_sizes_take_three_queries(
+    researcher, django_assert_max_num_queries
+):
+    task = factories.make_task(test_size=4)
+    study = factories.make_study(researcher, task, shots=[0, 2])
+    study.attention_checks = 3
+    with django_assert_max_num_queries(3):
+        loads = workload.workloads(study, [task])
+        assert [(load.training, load.test) for load in loads] == [(0, 7), (2, 7)]
+        assert {load.words for load in loads} == {12}

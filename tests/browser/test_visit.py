@@ -1,0 +1,142 @@
+"""The annotator's pages around the work: what they weigh, what they offer, and where Back leads."""
+
+import re
+from dataclasses import replace
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation.models import Answer, Participation
+from annotation.recruitment import consent
+from tasks.importing import read_clues
+from tests import factories
+from tests.browser.conftest import Desk
+
+pytestmark = pytest.mark.real_data
+
+MOST = 60 * 1024  # bytes of a first visit, compressed
+
+
+@pytest.fixture
+def study(researcher, clues):
+    """WikiANN with all of its training examples and three of its test."""
+    card, files = read_clues(clues, "WikiANN")
+    kept = [
+        replace(file, records=file.records[:3]) if file.kind == "test" else file
+        for file in files
+        if file.kind == "test" or (file.shots, file.number) == (10, 1)
+    ]
+    task = factories.make_task(
+        train={10: kept[0].records if kept[0].kind == "train" else kept[1].records},
+        shots=[],
+        test=next(file.records for file in kept if file.kind == "test"),
+        **card.as_dict(),
+    )
+    return factories.make_study(researcher, task, shots=[10], exit_questionnaire=True)
+
+
+def weigh(page: Page, address: str) -> int:
+    """Bytes that a browser loads that was never here: fonts, scripts and styles all counted."""
+    network = page.context.new_cdp_session(page)
+    network.send("Network.enable")
+    sizes: list[int] = []
+    network.on("Network.loadingFinished", lambda event: sizes.append(event["encodedDataLength"]))
+    page.goto(address)
+    page.wait_for_load_state("networkidle")
+    assert len(sizes) >= 4
+    return sum(sizes)
+
+
+def wrong_at_first(turn) -> list[str]:
+    """The first three answers of the training step are wrong; all others are right."""
+    gold = list(dict.fromkeys(turn.example.gold))
+    if turn.step == "annotation" or turn.position >= 3:
+        return gold
+    return [] if gold else [turn.example.context[0].split()[0]]
+
+
+def test_a_first_visit_of_any_page_stays_under_60_kB(open_browser, study, put_published):
+    """Of the questions those with the longest of the published texts."""
+    seat = factories.join(study)
+    pages = {"landing": f"/join/{study.link_code}/", "consent": f"/work/{seat.token}/"}
+    weights = {name: weigh(open_browser(), address) for name, address in pages.items()}
+    consent.record(seat, agree=True)
+    weights["instructions"] = weigh(open_browser(), pages["consent"])
+    for name, task, wanted in (
+        ("span turn", "SQuADv2", ("5a668682f038b7001ab0bf51",)),
+        ("label turn", "MNLI", ()),
+    ):
+        longest = {"wanted": lambda tested: [max(tested, key=lambda r: len(str(r.context)))]}
+        turn = put_published(task, *wanted, train=False, **({} if wanted else longest))
+        weights[name] = weigh(open_browser(), f"/work/{turn.token}/")
+        factories.work_through(turn)
+        weights[f"end after {name}"] = weigh(open_browser(), f"/work/{turn.token}/")
+    assert {name: size for name, size in weights.items() if size > MOST} == {}
+
+
+def test_the_landing_says_how_many_examples_and_what_each_is(page, study):
+    page.goto(f"/join/{study.link_code}/")
+    trained = study.scenarios.get().task.train_split(10, 1).examples.count()
+    main = page.locator("main")
+    expect(main).to_contain_text(f"Training step: {trained} examples.")
+    expect(main).to_contain_text("Annotation step: 3 examples.")
+    expect(main).to_contain_text(
+        re.compile(r"about \d+ words to read. You answer by\s+highlighting")
+    )
+    expect(main).to_contain_text("about 60 minutes")
+    expect(main).to_contain_text("12.00 USD per hour")
+    expect(main).to_contain_text("a computer, tablet or phone")
+
+
+def test_back_after_no_shows_a_page_that_knows_what_may_have_happened(open_browser, study):
+    page = open_browser(tolerate="status of 404")
+    page.goto(f"/join/{study.link_code}/")
+    page.get_by_role("button", name="Start").click()
+    page.get_by_role("button", name="No, I do not take part").click()
+    expect(page.locator("h1")).to_have_text("Thank you for considering it")
+    page.go_back()
+    expect(page.locator("h1")).to_have_text("There is no task at this address")
+    expect(page.locator("main")).to_contain_text("If you chose not to take part, that is all")
+    assert Participation.objects.count() == 0
+
+
+def test_withdrawing_takes_three_presses_and_does_not_look_like_going_on(page, put):
+    desk = Desk(page, put("Oslo and Rome.", "Rome.", gold=["Oslo"]))
+    factories.work_through(desk.seat, limit=1)
+    desk.reload()
+    withdraw = page.get_by_role("link", name="Withdraw my data")
+    expect(withdraw).to_be_hidden()
+    page.get_by_text("Leave the study").click()
+    withdraw.click()
+    erase = page.get_by_role("button", name="Yes, erase my answers")
+    colours = "e => [getComputedStyle(e).backgroundColor, getComputedStyle(e).color]"
+    back = page.get_by_role("button", name="No, go back")
+    assert erase.evaluate(colours) != back.evaluate(colours)
+    assert erase.bounding_box()["width"] == back.bounding_box()["width"]
+    assert Answer.objects.count() == 1
+    erase.click()
+    expect(page.locator("main")).to_contain_text("You have withdrawn")
+    assert Answer.objects.count() == 0
+
+
+def test_the_end_says_what_was_done_and_the_code_before_anything_else(page, study):
+    seat = factories.seat(study.scenarios.get())
+    number = factories.work_through(seat, wrong_at_first)
+    page.goto(f"/work/{seat.token}/")
+    expect(page.locator("h1")).to_contain_text(f"You answered {number} examples")
+    seat.refresh_from_db()
+    code = page.get_by_text(seat.completion_code)
+    below = page.get_by_role("heading", name="A few last questions")
+    assert code.bounding_box()["y"] < below.bounding_box()["y"]
+    right = [
+        s1 == 1 for s1 in Answer.objects.filter(turn__step="training").values_list("s1", flat=True)
+    ]
+    expect(page.locator(".visit-ticks i")).to_have_count(len(right))
+    expect(page.locator(".visit-ticks .visit-right")).to_have_count(sum(right))
+    half = min(len(right) // 2, 10)
+    expect(page.locator("main")).to_contain_text(
+        f"from {sum(right[:half])} of {half} right to {sum(right[-half:])} of {half}."
+    )
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy the code").click()
+    assert page.evaluate("navigator.clipboard.readText()") == seat.completion_code
