@@ -35,7 +35,7 @@ def landing_page(
         "title": study.title,
         **what_it_asks(study),
         "minutes": study.estimated_minutes,
-        "rate": ledger.promise(study) if study.is_paid else "",
+        "rate": ledger.promise(study),
         "idle_limit_hours": study.idle_limit_hours,
         "preview": arrival.is_preview,
         "state": "open" if begun or may_start else state,
