@@ -97,6 +97,11 @@ def _steps(record: StudyRecord) -> str:
 def _gates(record: StudyRecord) -> str:
     manifest = record.manifest
     sentences = []
+    if manifest.get("try_the_tool"):
+        sentences.append(
+            "Before the first example, annotators could try the tool on three made-up sentences,"
+            " the same in all scenarios of a task; these were neither scored nor stored."
+        )
     if manifest.get("auto_advance"):
         sentences.append(
             "In the annotation step of label tasks, an answer was submitted as soon as a label was"

@@ -217,6 +217,11 @@ def _procedure(manifest: Manifest) -> list:
             f"At zero shots, annotators are given the task description and the"
             f" instructions{helped}."
         )
+    if manifest.get("try_the_tool"):
+        items.append(
+            "Before the first example, annotators may try the tool on three made-up sentences, the"
+            " same in all scenarios of a task; these are neither scored nor stored."
+        )
     if manifest.get("auto_advance"):
         items.append(
             "In the annotation step of label tasks, an answer is submitted as soon as a label is"

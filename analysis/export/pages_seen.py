@@ -61,6 +61,7 @@ def _instructions(scenario: Scenario) -> str:
         "card": card,
         "minutes": study.estimated_minutes,
         "begin_url": "#",
+        "try_url": "#" if study.try_the_tool else "",
         "comprehend_url": "#",
         "attempts_left": study.comprehension_attempts,
     }

@@ -271,6 +271,11 @@ class Study(models.Model):
         help_text="Taken from the task's file of attention checks; excluded from S1.",
     )
     exit_questionnaire = models.BooleanField("ask a few questions at the end", default=False)
+    try_the_tool = models.BooleanField(
+        "three made-up sentences to try the tool, before the first example",
+        default=True,
+        help_text="The same for everybody, not of the task, neither scored nor stored.",
+    )
     auto_advance = models.BooleanField(
         "submit a label as soon as it is chosen, in the annotation step",
         default=False,

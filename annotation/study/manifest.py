@@ -30,6 +30,7 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "seed": study.seed,
         "tasks_per_worker": study.tasks_per_worker,
         "help_examples_at_zero_shots": study.help_examples_at_zero_shots,
+        "try_the_tool": study.try_the_tool,
         "auto_advance": study.auto_advance,
         "hourly_rate": str(study.hourly_rate),
         "currency": study.currency,

@@ -39,6 +39,7 @@ class Command(BaseCommand):
         call_command(
             "create_study", name, tasks=list(CLUES), shots=[0, 10, 20, 30], annotators=3,
             seed=options["seed"], owner=owner, open=True,
+            try_the_tool=False,  # CLUES had no such step
         )  # fmt: skip
         call_command(
             "simulate_workers", name, policy=options["policy"], seed=options["seed"],

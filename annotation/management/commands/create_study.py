@@ -1,6 +1,6 @@
 """Design a study from the command line; the same rules as the form."""
 
-from argparse import ArgumentParser
+from argparse import ArgumentParser, BooleanOptionalAction
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,7 @@ FLAGS = {
     "seed": "seed",
     "tasks_per_worker": "tasks_per_worker",
     "help_examples_at_zero_shots": "help_examples_at_zero_shots",
+    "try_the_tool": "try_the_tool",
     "currency": "currency",
     "minutes": "estimated_minutes",
     "idle_limit_hours": "idle_limit_hours",
@@ -59,6 +60,12 @@ class Command(BaseCommand):
         parser.add_argument("--seed", type=int, help="of orders and ties (random)")
         parser.add_argument("--tasks-per-worker", type=int, help="(1)")
         parser.add_argument("--help-examples-at-zero-shots", action="store_true", default=None)
+        parser.add_argument(
+            "--try-the-tool",
+            action=BooleanOptionalAction,
+            default=None,
+            help="three made-up sentences before the first example (yes)",
+        )
         parser.add_argument("--hourly-rate", help="(12.00)")
         parser.add_argument("--currency", help="(USD)")
         parser.add_argument("--max-paid-hours", help="per task (three times the estimate)")

@@ -114,6 +114,8 @@ def _instructions(participation: Participation) -> dict:
         "stage": "instructions",
         "begin_url": reverse("begin", args=[token]),
     }
+    if study.try_the_tool:
+        page["try_url"] = reverse("try_tool", args=[token, 1])
     if comprehension.is_open(participation):
         left = study.comprehension_attempts - participation.comprehension_attempts_used
         page["questions_form"] = ComprehensionForm(study)

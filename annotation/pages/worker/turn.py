@@ -141,6 +141,8 @@ class TurnPage:
     reveal: Reveal | None = None
     # At the end of the training step: what went wrong most often.
     review: Sequence[Mistake] = ()
+    # A made-up sentence before the first example, of neither step (try_out.py).
+    trying: bool = False
     # In the annotation step: a label is submitted as soon as it is chosen.
     advances: bool = False
     # Where drafts are kept, and the one that is kept for this question with its age in seconds.
@@ -168,6 +170,8 @@ class TurnPage:
 
     @property
     def step_name(self) -> str:
+        if self.trying:
+            return "Try the tool"
         return "Training step" if self.step == "training" else "Annotation step"
 
     @property

@@ -10,6 +10,7 @@ urlpatterns = [
     path("work/<str:token>/", views.work, name="work"),
     path("work/<str:token>/consent/", views.consent, name="consent"),
     path("work/<str:token>/begin/", views.begin, name="begin"),
+    path("work/<str:token>/try/<int:number>/", views.try_tool, name="try_tool"),
     path("work/<str:token>/answer/", views.answer, name="answer"),
     path("work/<str:token>/continue/", views.go_on, name="continue"),
     path("work/<str:token>/comprehend/", views.comprehend, name="comprehend"),

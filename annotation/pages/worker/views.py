@@ -5,6 +5,7 @@ step and answers with the new state. With htmx the reply is the fragment, withou
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 
 from django.conf import settings
@@ -20,7 +21,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from annotation import access
 from annotation.models import Answer, Participation, Status, Turn
 from annotation.pages.fields import PageForm, by_key
-from annotation.pages.worker import start_limit
+from annotation.pages.worker import start_limit, try_out
 from annotation.pages.worker.client_address import client_address
 from annotation.pages.worker.forms import ComprehensionForm, ConsentForm, ExitForm, turn_of
 from annotation.pages.worker.landing import landing_page
@@ -243,6 +244,26 @@ def withdraw(request: access.PageRequest, token: str) -> HttpResponse:
     answers = Answer.objects.filter(turn__participation=participation).count()
     page = {"participation": participation, "answers": answers}
     return render(request, "worker/withdraw.html", page)
+
+
+@worker_page
+@require_http_methods(["GET", "POST"])
+def try_tool(request: access.PageRequest, token: str, number: int) -> HttpResponse:
+    """A made-up sentence; POST shows whether the answer is right, and stores nothing."""
+    participation = access.participation_of(token)
+    page = try_out.page(participation, number) if try_out.is_offered(participation) else None
+    if page is None:
+        address = reverse("work", args=[token])
+        return HttpResponseClientRedirect(address) if request.htmx else redirect(address)
+    status = 200
+    if "turn" in request.POST:  # else it is the Continue of the sentence before
+        try:
+            page = try_out.answered(page, request.POST)
+        except AnswerError as error:
+            page, status = replace(page, error=str(error), sent=request.POST.dict()), 422
+    context = {"turn": page, "stage": "turn", "card": page.card, "participation": participation}
+    template = page.template if request.htmx else "worker/work.html"
+    return render(request, template, context, status=status)
 
 
 @worker_page

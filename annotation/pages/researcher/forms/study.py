@@ -54,7 +54,7 @@ class StudyForm(forms.ModelForm):
         "Tasks and scenarios": [
             "name", "title", "tasks", "shots", "split_number", "annotators", "training_order",
             "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
-            "auto_advance",
+            "try_the_tool", "auto_advance",
         ],
         "Time and pay": [
             "hourly_rate", "currency", "base_reward", "minimum_pay", "max_paid_hours", "budget",

@@ -1,0 +1,97 @@
+"""Try the tool: made-up sentences before the first example, of which nothing is stored."""
+
+import pytest
+from django.urls import reverse
+
+from annotation.models import Answer, Draft, Participation, Turn
+from annotation.pages.worker import try_out
+from annotation.recruitment import consent
+from annotation.steps import training_step
+from tests import factories
+
+HTMX = {"HTTP_HX_REQUEST": "true"}
+
+
+@pytest.fixture
+def seats(researcher):
+    """Two annotators at the instructions, one of each of two scenarios."""
+
+    def make(**options):
+        card = {"labels": factories.LABELS} if options.pop("labels", False) else {}
+        study = factories.make_study(researcher, factories.make_task(**card), **options)
+        made = []
+        for _scenario in study.scenarios.all():
+            seat = factories.join(study)
+            consent.record(seat, agree=True)
+            made.append(Participation.objects.get(pk=seat.pk))
+        return made
+
+    return make
+
+
+def address(seat, number: int) -> str:
+    return reverse("try_tool", args=[seat.token, number])
+
+
+def text_of(reply) -> str:
+    return " ".join(reply.content.decode().split())
+
+
+def test_the_instructions_offer_it_unless_the_design_does_not(client, seats):
+    work = reverse("work", args=[seats()[0].token])
+    assert "Try the tool" in client.get(work).content.decode()
+    without = seats(try_the_tool=False)[0]
+    work = reverse("work", args=[without.token])
+    assert "Try the tool" not in client.get(work).content.decode()
+    assert client.get(address(without, 1))["Location"] == work
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_three_sentences_lead_back_to_the_instructions_and_store_nothing(client, seats, labels):
+    seat = seats(labels=labels)[0]
+    for number, sentence in enumerate(try_out.sentences(seat.scenario.task.card), start=1):
+        assert 'data-state="question"' in text_of(client.get(address(seat, number)))
+        fields = {"turn": f"try-{number}", "typed": "\n".join(sentence.gold)}
+        fields |= {"label": sentence.gold[0]} if labels else {}
+        fields |= {} if sentence.gold else {"no_answer": "1"}
+        reveal = client.post(address(seat, number), fields, **HTMX)
+        assert 'data-state="reveal"' in text_of(reveal)
+        assert "Score 100 of 100" in text_of(reveal).replace("<b>", "").replace("</b>", "")
+    back = client.post(address(seat, 4), {"leaving": "reveal"}, **HTMX)
+    assert back["HX-Redirect"] == reverse("work", args=[seat.token])
+    assert not Turn.objects.exists()
+    assert not Answer.objects.exists()
+    assert not Draft.objects.exists()
+
+
+def test_a_wrong_answer_is_explained_and_a_bad_one_named(client, seats):
+    seat = seats()[0]
+    wrong = client.post(address(seat, 1), {"turn": "try-1", "typed": "bicycle"}, **HTMX)
+    assert 'data-finding="too_short"' in text_of(wrong)
+    bad = client.post(address(seat, 1), {"turn": "try-1", "typed": "lorry"}, **HTMX)
+    assert bad.status_code == 422
+
+
+def test_all_arms_see_the_same(client, seats):
+    one, other = seats(shots=[0, 2])
+    pages = [try_out.page(seat, number) for seat in (one, other) for number in (1, 2, 3)]
+    assert one.scenario.shots != other.scenario.shots
+    shown = [(page.card, page.question, page.example.context) for page in pages]
+    assert shown[:3] == shown[3:]
+
+
+@pytest.mark.parametrize("labels", [False, True])
+def test_nothing_of_the_task_is_in_it(seats, labels):
+    seat = seats(labels=labels)[0]
+    card = seat.scenario.task.card
+    tried = try_out.page(seat, 1).card
+    assert not {label.name for label in card.labels} & {label.name for label in tried.labels}
+    assert card.instructions not in (tried.instructions, tried.description)
+
+
+def test_after_the_first_example_it_is_over(client, seats):
+    seat = seats()[0]
+    training_step.begin(seat.token)
+    assert client.get(address(seat, 1))["Location"] == reverse("work", args=[seat.token])
+    post = client.post(address(seat, 1), {"turn": "try-1", "typed": "red bicycle"})
+    assert post.status_code == 302
