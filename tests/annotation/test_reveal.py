@@ -1,5 +1,6 @@
 """The reveal over HTTP: its words, and that it names no gold of a question still open."""
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 
@@ -157,6 +158,14 @@ def test_the_commonest_mistakes_are_shown_once_before_the_annotation_step(client
     assert seat.latest_turn().step == "training"
     assert "The annotation step begins" in go_on(client, seat, "review")
     assert seat.latest_turn().step == "annotation"
+
+
+def test_help_stays_on_the_page_through_the_review(client, last_reveal):
+    """htmx keeps an element only if it is on each page; it is sent empty to those that have it."""
+    work = reverse("work", args=[last_reveal.token])
+    for reply in (go_on(client, last_reveal, "reveal"), go_on(client, last_reveal, "review")):
+        assert re.search(r'id="help"[^>]* hx-preserve="true"', reply)
+        assert "What counts as" in client.get(work).content.decode()
 
 
 def test_a_second_click_on_the_last_reveal_does_not_skip_the_review(client, last_reveal):
