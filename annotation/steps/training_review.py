@@ -31,7 +31,9 @@ class Mistake:
 
     def add(self, finding: Finding, rule: Help | None) -> None:
         self.count += 1
-        self.instances = [finding, *self.instances][:EXAMPLES]
+        told = [(other.given, other.gold) for other in self.instances]
+        if (finding.given, finding.gold) not in told:
+            self.instances = [finding, *self.instances][:EXAMPLES]
         if rule is not None and rule not in self.rules:
             self.rules.append(rule)
 

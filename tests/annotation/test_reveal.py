@@ -151,8 +151,8 @@ def test_the_commonest_mistakes_are_shown_once_before_the_annotation_step(client
     assert "1 of 2 examples were right" in review
     assert 'data-mistake="too_short"' in review
     assert 'data-mistake="missed"' in review
-    assert "All that are people." in review
-    assert "All that are places." not in review
+    assert review.count("<strong>What counts as people?</strong> All that are people.") == 1
+    assert "<strong>What counts as places?</strong>" not in review
     work = reverse("work", args=[seat.token])
     assert 'data-state="review"' in client.get(work).content.decode()
     assert seat.latest_turn().step == "training"

@@ -186,6 +186,12 @@ class TurnPage:
         return "worker/_review.html" if self.review else "worker/_turn.html"
 
     @property
+    def review_rules(self) -> list[Help]:
+        """The rules that the mistakes of the review concern, each once."""
+        rules = (rule for mistake in self.review for rule in mistake.rules)
+        return list(dict.fromkeys(rules))
+
+    @property
     def tally_right(self) -> int:
         return sum(self.tally)
 
