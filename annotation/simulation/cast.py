@@ -175,5 +175,5 @@ def _an_answer(page: Any, which: int) -> dict[str, str]:
     labels = page.xpath("//*[@name='label']/@value")
     if labels:
         return {"label": labels[which]}
-    words = page.find_class("turn-text")[0].text_content().split()
+    words = page.xpath("//*[@data-passage]")[0].text_content().split()
     return {"typed": words[which]}

@@ -299,9 +299,9 @@ def _path(form: Any) -> str:
 
 def _answer(page: Any, decide: Policy, knowledge: Knowledge, rng: random.Random) -> dict[str, str]:
     """Read the question on the page and decide on the fields of its form."""
-    segments = [box.text_content() for box in page.find_class("turn-text")]
-    question = page.find_class("turn-question")[0].text_content()
-    title = page.xpath("descendant::h1")[0].text_content()
+    segments = [box.text_content() for box in page.xpath("descendant::*[@data-passage]")]
+    question = page.xpath("descendant::*[@data-question]")[0].text_content()
+    title = page.xpath("descendant-or-self::section[@id='turn']/@data-title")[0]
     known = knowledge.lookup(title, question, segments)
     chosen, label = decide(known, rng)
     if known.card.labels:

@@ -27,7 +27,7 @@ function inColoursOfThePage(config) {
     range: { category: [1, 2, 3, 4, 5, 6].map((number) => of(`series-${number}`)) },
     mark: { color: of("ink") },
     rule: { color: of("ink") },
-    style: { annotator: { color: of("ink-soft") }, baseline: { color: of("ink-soft") } },
+    style: { annotator: { color: of("ink-2") }, baseline: { color: of("ink-2") } },
   };
 }
 

@@ -1,6 +1,6 @@
 /**
  * <label-answer>: an answer by one label. The radio buttons are native and work without it; it adds
- * number keys while the group has the focus, a draft, and a sentence when nothing is chosen.
+ * a draft, and a sentence when nothing is chosen. Keys of the whole turn are in work.js.
  */
 
 import { keepDraft, readDraft } from "./drafts.js";
@@ -21,7 +21,6 @@ class LabelAnswer extends HTMLElement {
       this.querySelector("[data-live]").textContent = "Your unfinished answer was restored.";
     }
     this.addEventListener("change", () => this.keep(), { signal });
-    this.addEventListener("keydown", (event) => this.press(event), { signal });
     this.addEventListener("click", (event) => this.click(event), { signal });
     form.addEventListener("submit", (event) => this.check(event), { signal, capture: true });
     this.dataset.ready = "";
@@ -38,19 +37,8 @@ class LabelAnswer extends HTMLElement {
 
   keep() {
     this.querySelector("[data-error]").textContent = "";
+    this.radios.forEach((radio) => radio.setAttribute("aria-invalid", "false"));
     keepDraft(this.dataset.key, { v: 1, label: this.chosen?.value ?? "" });
-  }
-
-  press(event) {
-    const { target, key, ctrlKey, altKey, metaKey } = event;
-    if (!this.radios.includes(target) || ctrlKey || altKey || metaKey) return;
-    const radio = /^[1-9]$/u.test(key) && this.radios[Number(key) - 1];
-    if (!radio) return;
-    event.preventDefault();
-    radio.checked = true;
-    radio.focus();
-    this.keep();
-    if (!event.repeat) this.advance();
   }
 
   /** One press of a pointer chooses; arrow keys and the second half of a double click do not. */
@@ -71,6 +59,7 @@ class LabelAnswer extends HTMLElement {
     event.preventDefault();
     event.stopImmediatePropagation();
     this.querySelector("[data-error]").textContent = "Choose one of the labels.";
+    this.radios.forEach((radio) => radio.setAttribute("aria-invalid", "true"));
     this.radios[0].focus();
   }
 }

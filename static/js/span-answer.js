@@ -33,6 +33,7 @@ class SpanAnswer extends HTMLElement {
     this.active = -1;
     this.pending = null;
     this.undoStack = [];
+    this.redoStack = [];
     this.querySelectorAll("[data-scripted], [data-add-typed]").forEach((e) => (e.hidden = false));
     this.querySelector("[data-typed]").open = this.typed.value !== "";
     this.restore();
@@ -68,6 +69,7 @@ class SpanAnswer extends HTMLElement {
     else if (remove !== undefined) this.removeByChip(Number(remove));
     else if (adjust) this.adjust(adjust);
     else if ("undo" in button.dataset) this.undo();
+    else if ("redo" in button.dataset) this.redo();
     else if ("cancel" in button.dataset) this.cancel();
     else if ("addTyped" in button.dataset) {
       this.showError(this.addTyped());
@@ -110,9 +112,6 @@ class SpanAnswer extends HTMLElement {
         ? `Start: ${text}. Choose the last word, or the same word again. Esc cancels.`
         : `Selecting ${text}. Enter highlights it. Esc cancels.`;
     this.querySelector("[data-pending-text]").textContent = how;
-    // The bar lies over the half of the window where this word is not.
-    const { top, bottom } = this.boxes[box].elements[focus].getBoundingClientRect();
-    this.querySelector("[data-pending]").classList.toggle("hl-at-top", top + bottom > innerHeight);
     this.announce(first === last ? how : `Selecting ${text}.`);
   }
 
@@ -249,20 +248,29 @@ class SpanAnswer extends HTMLElement {
   /** The one place where the answer changes: undo step, page, draft, announcement. */
   change({ spans = this.spans, noAnswer = false, active }, message) {
     this.undoStack.push({ spans: this.spans, noAnswer: this.noAnswer });
+    this.redoStack = [];
     if (this.undoStack.length > UNDO_STEPS) this.undoStack.shift();
     this.settle(spans, noAnswer, active, message);
   }
 
   undo() {
-    const before = this.undoStack.pop();
-    if (!before) return;
-    const focused = document.activeElement;
+    this.step(this.undoStack, this.redoStack, "Undone.");
+  }
+
+  redo() {
+    this.step(this.redoStack, this.undoStack, "Done again.");
+  }
+
+  /** Back to the last state of one stack, with this one on the other. */
+  step(from, to, message) {
+    const state = from.pop();
+    if (!state) return;
+    to.push({ spans: this.spans, noAnswer: this.noAnswer });
     this.pending = null;
-    this.settle(before.spans, before.noAnswer, -1, "Undone.");
-    // The control that had the focus may be gone now.
-    if (this.contains(focused) && focused.closest("[hidden]")) {
-      this.focusToken(0, this.roving[0]);
-    }
+    const focused = /** @type {HTMLButtonElement} */ (document.activeElement);
+    this.settle(state.spans, state.noAnswer, -1, message);
+    // The button that had the focus may have nothing left to do.
+    if (this.contains(focused) && focused.disabled) this.focusToken(0);
   }
 
   settle(spans, noAnswer, active, message) {
@@ -302,6 +310,11 @@ class SpanAnswer extends HTMLElement {
     this.querySelector("[data-error]").scrollIntoView({ block: "nearest" });
   }
 
+  /** Enter on a word that is marked: as Submit, with the same checks. */
+  send() {
+    this.querySelector("[data-submit]").click();
+  }
+
   missing() {
     if (this.pending) return "Finish or cancel the highlight you started.";
     const problem = this.addTyped();
@@ -323,8 +336,10 @@ class SpanAnswer extends HTMLElement {
     if (this.noAnswerTick) this.noAnswerTick.checked = this.noAnswer;
     this.querySelector("[data-pending]").hidden = !this.pending;
     this.querySelector("[data-no-chips]").hidden = this.spans.length > 0;
-    this.querySelector("[data-adjust-bar]").hidden = this.active < 0;
-    this.querySelector("[data-undo]").hidden = this.undoStack.length === 0;
+    this.querySelector("[data-count]").textContent = this.spans.length || "";
+    this.querySelector("[data-undo]").disabled = this.undoStack.length === 0;
+    this.querySelector("[data-redo]").disabled = this.redoStack.length === 0;
+    this.toggleAttribute("data-complete", this.pending !== null || this.spans.length > 0 || this.noAnswer);
   }
 
   paint() {
@@ -348,7 +363,7 @@ class SpanAnswer extends HTMLElement {
     const texts = this.spans.map((s) => this.textOf(s));
     list.replaceChildren(...texts.map((text, place) => makeChip(texts, place, this.active)));
     if (!focused) return;
-    const kind = focused.chip === undefined ? "remove" : "chip";
+    const kind = ["adjust", "chip", "remove"].find((name) => name in focused);
     list.querySelector(`[data-${kind}="${focused[kind]}"]`)?.focus();
   }
 

@@ -60,7 +60,7 @@ export function listenToKeys(answer, on) {
     const place = spanAt(answer.spans, box, token);
     if (key === "Enter" && !ctrlKey && !metaKey) {
       if (answer.pending) answer.commit(box, answer.pending.anchor, answer.pending.focus);
-      else if (place >= 0) answer.activate(place);
+      else if (place >= 0) answer.send();
       else answer.commit(box, token, token);
       return true;
     }
@@ -98,10 +98,11 @@ export function listenToKeys(answer, on) {
 
   on(answer, "keydown", (event) => {
     const { target, key } = event;
-    const isUndo = (event.ctrlKey || event.metaKey) && !event.shiftKey && key.toLowerCase() === "z";
-    if (isUndo && target !== answer.typed) {
+    const letter = event.ctrlKey || event.metaKey ? key.toLowerCase() : "";
+    if (target !== answer.typed && (letter === "z" || letter === "y")) {
       event.preventDefault();
-      answer.undo();
+      if (letter === "y" || event.shiftKey) answer.redo();
+      else answer.undo();
     } else if (target.dataset.chip !== undefined && (key === "Delete" || key === "Backspace")) {
       event.preventDefault();
       answer.removeByChip(Number(target.dataset.chip));
@@ -113,22 +114,5 @@ export function listenToKeys(answer, on) {
     if (event.key !== "Escape" || !answer.pending) return;
     event.preventDefault();
     answer.cancel();
-  });
-
-  toolbar(answer.querySelector("[data-adjust-bar]"), on);
-}
-
-/** One tab stop for a bar of buttons; arrow keys move within it. */
-function toolbar(bar, on) {
-  const buttons = [...bar.querySelectorAll("button")];
-  const stopAt = (stop) => buttons.forEach((b) => (b.tabIndex = b === stop ? 0 : -1));
-  stopAt(buttons[0]);
-  on(bar, "focusin", (event) => stopAt(event.target));
-  on(bar, "keydown", (event) => {
-    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-    if (!step) return;
-    event.preventDefault();
-    const next = buttons.indexOf(event.target) + step;
-    buttons[(next + buttons.length) % buttons.length].focus();
   });
 }

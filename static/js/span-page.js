@@ -56,16 +56,40 @@ export function paintMarks(boxes, marks) {
   });
 }
 
-/** The list item of one highlight: a button that chooses it, and one that removes it. */
+const ENDS = [
+  ["start-earlier", "Start earlier", "‹"],
+  ["start-later", "Start later", "›"],
+  ["end-earlier", "End earlier", "‹"],
+  ["end-later", "End later", "›"],
+];
+
+/**
+ * The list item of one highlight: a pill with a button that chooses it and one that removes it; the
+ * active one has buttons that move its ends, each beside the end that it moves.
+ */
 export function makeChip(texts, place, active) {
   const text = texts[place];
+  const pill = makeElement("div");
+  pill.className = "hl-chip";
   const chip = makeButton("", { chip: place });
   chip.append(makeElement("bdi", text));
-  if (place === active) chip.setAttribute("aria-current", "true");
+  chip.title = text;
   const remove = makeButton("✕", { remove: place });
   remove.setAttribute("aria-label", `Remove ${quoted(text)}`);
+  if (place === active) {
+    pill.setAttribute("aria-current", "true");
+    chip.setAttribute("aria-pressed", "true");
+    const ends = ENDS.map(([adjust, name, sign]) => {
+      const button = makeButton(sign, { adjust });
+      button.setAttribute("aria-label", `${name}: ${quoted(text)}`);
+      return button;
+    });
+    pill.append(...ends.slice(0, 2), chip, ...ends.slice(2), remove);
+  } else {
+    pill.append(chip, remove);
+  }
   const item = makeElement("li");
-  item.append(chip, remove);
+  item.append(pill);
   if (texts.indexOf(text) < place) {
     item.append(makeElement("small", "same text as another highlight: counts once"));
   }

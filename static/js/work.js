@@ -1,6 +1,6 @@
 /**
  * What the annotator's pages need beside the answers: focus after each swap, drafts dropped once they
- * are of no use, Ctrl+Enter, copying a code or a link. How an answer is sent is in sending.js.
+ * are of no use, keys, the drawer, copying a code or a link. How an answer is sent is in sending.js.
  *
  * All listeners stand on document: the parts of the page come and go.
  */
@@ -8,8 +8,17 @@
 import { startClock } from "./activity.js";
 import { dropDrafts } from "./drafts.js";
 import { watchSending } from "./sending.js";
+import { guard, listen } from "./turn-guard.js";
+import { meaningOf } from "./turn-keys.js";
 
-const turn = () => document.querySelector("#turn");
+const SINGLE_KEYS = "single-keys"; // in localStorage: "off", or nothing
+
+const BEGINNING = 600; // ms in which nobody has missed an answer yet
+
+let begunAt = 0;
+
+const turn = () => /** @type {HTMLElement | null} */ (document.querySelector("#turn"));
+const drawer = () => /** @type {HTMLDetailsElement | null} */ (document.querySelector("#help"));
 
 /** Drafts of other turns can never be sent again, nor can that of an answered one. */
 function dropStaleDrafts() {
@@ -17,19 +26,56 @@ function dropStaleDrafts() {
   if (shown) dropDrafts(shown.dataset.state === "question" ? shown.dataset.key : null);
 }
 
+/** What a new turn needs, on a page that was loaded and after each swap. */
+function beginTurn() {
+  const shown = turn();
+  dropStaleDrafts();
+  startClock(shown);
+  guard(shown);
+  if (!shown) return;
+  begunAt = performance.now();
+  if (shown.dataset.where) document.title = shown.dataset.where;
+  shown.querySelectorAll("[data-scripted]").forEach((element) => (element.hidden = false));
+  const keys = shown.querySelector("[data-single-keys]");
+  if (keys) keys.checked = singleKeys();
+}
+
 /** After a swap: the verdict, the new question, or what is wrong with the answer. */
 function focusNews() {
-  const news = turn()?.querySelectorAll("[data-focus]") ?? [];
-  const target = [...news].find((element) => element.matches(".error, .notice")) ?? news[0];
+  const shown = turn();
+  const news = shown?.querySelectorAll("[data-focus]") ?? [];
+  const target = [...news].find((element) => element.matches("[data-error], [data-notice]")) ?? news[0];
   if (!target) return;
-  if (!target.matches(".error")) scrollTo(0, 0);
-  target.focus();
+  const isReveal = shown.dataset.state === "reveal";
+  if (!isReveal && !target.matches("[data-error]")) scrollTo(0, 0);
+  // The panel stays in sight, and the text where it was.
+  target.focus({ preventScroll: isReveal });
+  if (isReveal) showMistake(shown);
+}
+
+/** The first mark that is not right, if it is out of sight; where nothing sticks, the verdict. */
+function showMistake(shown) {
+  const form = shown.querySelector("form[data-main]");
+  if (getComputedStyle(form).position === "static") {
+    form.scrollIntoView({ block: "nearest" });
+    return;
+  }
+  const mark = shown.querySelector("mark:not([data-verdict=right])");
+  if (!mark) return;
+  const { top, bottom } = mark.getBoundingClientRect();
+  const panel = form.getBoundingClientRect();
+  const isBar = panel.left === 0 && panel.top > 0;
+  const lowest = isBar ? panel.top : innerHeight;
+  const question = shown.querySelector("[data-question]").getBoundingClientRect();
+  const highest = Math.max(isBar ? question.bottom : 0, shown.querySelector("header").getBoundingClientRect().bottom);
+  if (top < highest || bottom > lowest) {
+    scrollBy({ top: (top + bottom) / 2 - (highest + lowest) / 2 });
+  }
 }
 
 document.addEventListener("htmx:afterSettle", (event) => {
-  if (event.target.id !== "turn") return;
-  dropStaleDrafts();
-  startClock(turn());
+  if (/** @type {HTMLElement} */ (event.target).id !== "turn") return;
+  beginTurn();
   focusNews();
 });
 
@@ -38,12 +84,85 @@ addEventListener("pageshow", (event) => {
   if (event.persisted) location.reload();
 });
 
+// --- Keys -----------------------------------------------------------------------------------------
+
+function singleKeys() {
+  try {
+    return localStorage.getItem(SINGLE_KEYS) !== "off";
+  } catch {
+    return true;
+  }
+}
+
+document.addEventListener("change", ({ target }) => {
+  if (!(target instanceof HTMLInputElement) || !("singleKeys" in target.dataset)) return;
+  try {
+    if (target.checked) localStorage.removeItem(SINGLE_KEYS);
+    else localStorage.setItem(SINGLE_KEYS, "off");
+  } catch {
+    // No storage: they stay on.
+  }
+});
+
+/** Is there something to submit, or to continue from? */
+const isComplete = (shown) => shown.querySelector("[name=label]:checked, [data-complete], [data-verdict]") !== null;
+
+/** @param {Element} target @returns {import("./turn-keys.js").Place} */
+function placeOf(target) {
+  if (target.closest("[role=listbox]")) return "passage";
+  if (target.closest("textarea, select, input:not([type=radio], [type=checkbox])")) return "typing";
+  if (target.closest("a, button, summary, [data-single-keys]")) return "control";
+  return target.closest("#turn") || target === document.body || target.id === "main" ? "turn" : "elsewhere";
+}
+
 document.addEventListener("keydown", (event) => {
-  if (event.key !== "Enter" || event.repeat || !(event.ctrlKey || event.metaKey)) return;
-  const form = /** @type {HTMLElement} */ (event.target).closest?.("form.turn-form") ?? turn()?.querySelector("form.turn-form");
-  if (!form) return;
+  const shown = turn();
+  if (!shown || event.isComposing || event.defaultPrevented || !(event.target instanceof Element)) return;
+  const submit = shown.querySelector("[data-submit]");
+  const tick = shown.querySelector("[name=no_answer]");
+  const labels = shown.querySelectorAll("[name=label]");
+  const meaning = meaningOf(event, {
+    place: placeOf(event.target),
+    isReveal: shown.dataset.state === "reveal",
+    labels: labels.length,
+    noAnswer: tick !== null,
+    single: singleKeys(),
+  });
+  if (meaning === null) return;
   event.preventDefault();
-  form.requestSubmit(form.querySelector("[data-submit]"));
+  // A second Enter that still belongs to Continue says nothing about the new question.
+  if (meaning === "go" && performance.now() - begunAt < BEGINNING && !isComplete(shown)) return;
+  if (meaning === "go") submit.click();
+  else if (meaning === "help") toggleDrawer();
+  else if (meaning === "none") tick.click();
+  else {
+    labels[meaning - 1].click();
+    // Where the study says so, a choice is the answer.
+    if (shown.querySelector("[data-advance]")) submit.click();
+  }
+});
+
+// --- The drawer -----------------------------------------------------------------------------------
+
+function toggleDrawer() {
+  const help = drawer();
+  if (!help) return;
+  help.open = !help.open;
+  if (help.open) help.querySelector("[data-drawer]").focus();
+  else help.querySelector("summary").focus();
+}
+
+document.addEventListener("keydown", (event) => {
+  const help = drawer();
+  if (event.key !== "Escape" || event.defaultPrevented || !help?.open) return;
+  event.preventDefault();
+  help.open = false;
+  if (help.contains(document.activeElement)) help.querySelector("summary").focus();
+});
+
+document.addEventListener("pointerdown", ({ target }) => {
+  const help = drawer();
+  if (help?.open && target instanceof Node && !help.contains(target)) help.open = false;
 });
 
 // --- Copying --------------------------------------------------------------------------------------
@@ -65,5 +184,5 @@ document.querySelectorAll("[data-copy]").forEach((place) => {
 });
 
 watchSending();
-dropStaleDrafts();
-startClock(turn());
+listen();
+beginTurn();

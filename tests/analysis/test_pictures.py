@@ -14,8 +14,8 @@ from tasks.models import Example
 from tests import factories
 from tests.annotation.test_no_gold_leaks import GOLDS, records
 
-# The ground of a right answer (--right of tokens.css).
-GREEN = bytes.fromhex("dff3e3")
+# The line below a right answer (--right of tokens.css).
+GREEN = bytes.fromhex("11693a")
 NAMES = ("instructions", "question", "reveal")
 
 
@@ -205,7 +205,7 @@ def test_the_reveal_is_of_an_example_that_has_an_answer(study):
     shown = Example.objects.get(split__kind="train", split__shots=2, position=1)
     assert shown.gold
     assert "Training step, example 2 of 2" in html
-    assert 'class="reveal-mark reveal-right"' in html
+    assert 'data-verdict="right" class="reveal-mark reveal-right' in html
 
 
 def test_help_examples_stand_where_annotators_had_them(researcher):

@@ -98,10 +98,8 @@ def test_the_annotation_step_names_no_kind(client, names):
 )
 def test_the_headline_follows_the_score(client, names, texts, headline, score):
     reply = answer(client, names(rows("train"), OTHER), texts)
-    assert f"</span> {headline} <small>Score {score} of 100</small>" in reply
-    assert ("All that are people." in reply.split("data-finding")[-1].split("turn-help")[0]) == (
-        score < 100
-    )
+    assert f'> {headline} </h2> <span class="reveal-score">Score <b>{score}</b> of 100' in reply
+    assert ("All that are people." in reply.split("data-finding")[-1]) == (score < 100)
 
 
 def test_the_meaning_of_the_right_label_stands_beside_another_one(client, researcher):
@@ -199,7 +197,8 @@ def test_the_tally_counts_the_last_ten(client, researcher):
     tallies = []
     for index in range(12):
         reply = answer(client, seat, ["negative" if index < 3 else "positive"])
-        tallies.append(reply.split("data-tally>")[1].split("<")[0])
+        shown = reply.split("data-tally>")[1].split("</span>")[0]
+        tallies.append(re.sub("<[^>]*>", "", shown))
         go_on(client, seat, "reveal")
     assert tallies[:3] == ["1 of 1 right", "1 of 2 right", "2 of 3 right"]
     assert tallies[-1] == "6 of the last 10 right"

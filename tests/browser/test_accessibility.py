@@ -85,7 +85,7 @@ def states(researcher, put):
         seat = consenting(researcher, labels=factories.LABELS)
         consent_step.record(seat, agree=True)
         page.goto(f"/work/{seat.token}/")
-        page.locator("details.turn-help summary").first.click()
+        page.locator("details[data-window] summary").first.click()
 
     def declined(page):
         seat = consenting(researcher)

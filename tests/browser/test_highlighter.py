@@ -142,7 +142,7 @@ def test_no_answer_is_sent_as_the_empty_set(desk):
     one.page.locator("[name=no_answer]").check()
     one.reveal()
     assert one.stored == []
-    assert "there is no answer here" in one.page.locator(".reveal-verdict").inner_text()
+    assert "There is no answer here" in one.page.locator("[data-state=reveal] form").inner_text()
 
 
 # Keyboard ----------------------------------------------------------------------------------------
@@ -180,10 +180,25 @@ def test_from_page_load_to_the_reveal_by_keyboard_alone(names):
     assert names.focused.startswith("Continue")
 
 
-def test_enter_on_a_word_never_sends_the_form(names):
+def test_enter_on_words_marks_each_and_sends_nothing(names):
     to_box(names)
     press(names, "Enter", "ArrowRight", "Enter")
     assert len(names.chips) == 2
+    assert names.nothing_is_stored()
+
+
+def test_a_second_enter_on_a_marked_word_submits(names):
+    to_box(names)
+    names.page.keyboard.type("lag")
+    press(names, "Enter", "Enter")
+    names.page.wait_for_selector("[data-state=reveal]")
+    assert names.stored == ["Lago"]
+
+
+def test_enter_while_a_range_is_pending_marks_it_and_does_not_submit(names):
+    to_box(names)
+    press(names, "Enter", "Shift+ArrowRight", "Enter")
+    assert names.chips == ["Yesterday Rodrigo"]
     assert names.nothing_is_stored()
 
 
@@ -263,7 +278,8 @@ def test_the_question_can_be_highlighted_where_it_is_allowed(desk):
     one.reveal()
     assert one.stored == ["places"]
     assert (
-        one.page.locator(".turn-question mark.reveal-right .reveal-text").inner_text() == "places"
+        one.page.locator("[data-question] mark[data-verdict=right]").text_content()
+        == "[right: places]"
     )
 
 

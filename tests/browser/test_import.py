@@ -47,7 +47,7 @@ def test_mnli_is_uploaded_looked_at_and_confirmed(ada, clues):
     previews.first.click()
     expect(ada.get_by_text("nothing that you do here is stored")).to_be_visible()
     ada.get_by_label("neutral").check()
-    ada.get_by_role("button", name="Submit answer").click()
+    ada.get_by_role("button", name="Submit").click()
     ada.wait_for_selector("[data-state=reveal]")
     ada.get_by_role("button", name="Continue").click()
     ada.wait_for_url("**/preview/2/")

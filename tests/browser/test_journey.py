@@ -41,11 +41,16 @@ def test_from_the_link_to_the_completion_code_with_the_keyboard_only(page, resea
         key = page.locator("#turn").get_attribute("data-key")
         page.locator("[name=no_answer]").focus()
         page.keyboard.press("Space")
-        enter(page, "Submit answer")
+        enter(page, "Submit")
         if step == "training":
             page.wait_for_selector("[data-state=reveal]")
-            assert page.evaluate("document.activeElement.closest('.reveal-verdict') !== null")
+            assert page.evaluate(
+                "document.activeElement.closest('[data-state=reveal] form') !== null"
+            )
             enter(page, "Continue")
+            page.wait_for_selector(f"#turn:not([data-key='{key}']), [data-state=review]")
+            if page.locator("[data-state=review]").count():
+                enter(page, "Continue")
         page.wait_for_selector(f"span-answer[data-ready]:not([data-key='{key}']), [data-copy-text]")
     participation = Participation.objects.get()
     expect(page.locator("body")).to_contain_text(participation.completion_code)
@@ -63,6 +68,7 @@ def enter(page, name: str) -> None:
         page.keyboard.press("Tab")
     else:
         raise AssertionError(f"{name} cannot be reached by Tab")
+    expect(button).to_be_enabled()  # Continue waits for a moment
     page.keyboard.press("Enter")
     page.wait_for_load_state()
 
@@ -133,7 +139,7 @@ def test_a_double_click_on_submit_sends_one_answer(desk):
     sent = posts(one.page)
     one.word("Oslo").dblclick()
     one.page.locator("[data-submit]").dblclick()
-    one.page.locator("text=1 of 2 done").wait_for()
+    one.page.locator("text=2 of 2").wait_for()
     one.page.wait_for_load_state("networkidle")
     assert len(sent) == 1
     assert Answer.objects.count() == 1
@@ -147,7 +153,7 @@ def test_enter_and_click_on_submit_send_one_answer(desk):
         "() => { const b = document.querySelector('[data-submit]'); b.form.requestSubmit(b);"
         " b.click(); }"
     )
-    one.page.locator("text=1 of 2 done").wait_for()
+    one.page.locator("text=2 of 2").wait_for()
     one.page.wait_for_load_state("networkidle")
     assert len(sent) == 1
     assert Answer.objects.count() == 1
@@ -175,7 +181,7 @@ def test_back_and_forward_never_bring_an_answered_question_to_life(desk, server)
     assert one.page.url.startswith(server + "/work/")
     one.ready()
     assert one.page.locator("[data-state=reveal]").is_visible()
-    assert one.page.locator("form.turn-form").count() == 0
+    assert one.page.locator("form[action$='/answer/']").count() == 0
 
 
 def test_the_second_of_two_tabs_is_shown_the_answer_of_the_first(desk):
@@ -188,8 +194,8 @@ def test_the_second_of_two_tabs_is_shown_the_answer_of_the_first(desk):
     other.page.wait_for_selector("[data-state=reveal]")
     assert other.page.locator(".notice").inner_text() != ""
     assert (
-        other.page.locator(".reveal-verdict").inner_text()
-        == one.page.locator(".reveal-verdict").inner_text()
+        other.page.locator("[data-state=reveal] form").inner_text()
+        == one.page.locator("[data-state=reveal] form").inner_text()
     )
     assert one.stored == ["Oslo"]
 
@@ -218,12 +224,12 @@ def test_without_javascript_a_typed_answer_is_stored_and_revealed(plain, put):
     assert plain.locator("[name=typed]").input_value() == "Laguna"
     assert Answer.objects.count() == 0
     send(plain, "Lago")
-    expect(plain.locator(".reveal-verdict")).to_contain_text("Right")
+    expect(plain.locator("[data-state=reveal] form")).to_contain_text("Right")
     plain.get_by_role("button", name="Continue").click()
     expect(plain.locator("[data-field=context]")).to_have_text("Home.")
     plain.locator("[name=no_answer]").check()
     send(plain)
-    expect(plain.locator(".reveal-verdict")).to_contain_text("Not right")
+    expect(plain.locator("[data-state=reveal] form")).to_contain_text("Not right")
     assert [answer.as_given().texts for answer in Answer.objects.order_by("pk")] == [["Lago"], []]
 
 
@@ -232,7 +238,7 @@ def test_without_javascript_a_label_is_stored(plain, put):
     plain.goto(f"/work/{seat.token}/")
     plain.get_by_label("positive").check()
     send(plain)
-    expect(plain.locator(".reveal-verdict")).to_contain_text("Right")
+    expect(plain.locator("[data-state=reveal] form")).to_contain_text("Right")
 
 
 # Typing instead of highlighting ------------------------------------------------------------------
@@ -271,55 +277,62 @@ def test_a_label_is_chosen_by_arrow_keys_or_by_its_number(labels):
     assert labels.page.get_by_label("positive").is_checked()
     labels.page.keyboard.press("Control+Enter")
     labels.page.wait_for_selector("[data-state=reveal]")
-    assert "Right" in labels.page.locator(".reveal-verdict").inner_text()
+    assert "Right" in labels.page.locator("[data-state=reveal] form").inner_text()
 
 
 @pytest.mark.journey
 def test_a_wrong_label_is_shown_beside_the_right_one(labels):
     labels.page.get_by_label("negative").check()
     labels.reveal()
-    verdict = labels.page.locator(".reveal-verdict").inner_text()
+    verdict = labels.page.locator("[data-state=reveal] form").inner_text()
     assert "Not right" in verdict
     assert "negative" in verdict
     assert "positive" in verdict
 
 
 def test_two_help_windows_stay_open_from_one_example_to_the_next(labels):
-    for summary in labels.page.locator("details.turn-help summary").all():
+    labels.page.keyboard.press("?")
+    for summary in labels.page.locator("#help [data-window] summary").all():
         summary.focus()
         labels.page.keyboard.press("Enter")
-    assert labels.page.locator("details.turn-help[open]").count() == 2
+    assert labels.page.locator("#help [data-window][open]").count() == 2
+    labels.page.keyboard.press("Escape")
     labels.page.get_by_label("positive").check()
     labels.reveal()
     labels.go_on()
-    assert labels.page.locator("details.turn-help[open]").count() == 2
+    assert labels.page.locator("#help [data-window][open]").count() == 2
+    labels.page.keyboard.press("?")
     assert "The writer likes it." in labels.page.locator("#help").inner_text()
 
 
 # What is in reach --------------------------------------------------------------------------------
 
 
-def test_after_each_swap_the_focus_is_on_the_news_and_the_page_at_its_top(desk):
+def test_after_each_swap_the_focus_is_on_the_news_and_a_question_begins_at_its_top(desk):
     long = " ".join(SENTENCES * 8)
     one = desk(long, long, gold=["Oslo"])
     one.word("Oslo").dblclick()
-    one.page.mouse.wheel(0, 3000)
+    before = one.page.evaluate("() => { scrollTo(0, 500); return scrollY; }")
+    assert before > 100
     one.reveal()
     assert "Right" in one.focused
-    assert one.page.evaluate("scrollY") == 0
+    assert one.page.evaluate("scrollY") == before
     one.go_on()
     assert one.focused == "Which places?"
+    assert one.page.evaluate("scrollY") == 0
 
 
 def test_the_page_always_says_which_step_how_many_and_how_long(desk):
     one = desk(TWO, "Rome.", gold=["Oslo"])
-    where = one.page.locator(".turn-bar")
-    assert "Training step" in where.inner_text()
-    assert "0 of 2 done" in where.inner_text()
+    where, way = one.page.locator("#turn header"), one.page.get_by_role("img")
+    assert "Training step" in where.text_content()
+    assert "1 of 2" in where.inner_text()
+    assert "0 of 2 examples" in way.get_attribute("aria-label")
     assert "0 min" in where.inner_text()
     one.word("Oslo").dblclick()
     one.reveal()
-    assert "1 of 2 done" in where.inner_text()
+    assert "1 of 2 examples" in way.get_attribute("aria-label")
+    assert one.page.title().startswith("Right: Training step, 1 of 2")
 
 
 def test_the_documentation_of_the_api_loads_from_here_alone(page, researcher):

@@ -206,6 +206,7 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
         cutoff_seconds=int(scenario.idle_cutoff.total_seconds()),
         shows_examples=scenario.shows_help_examples,
         training_total=len(participation.training_order),
+        test_total=len(participation.order_of(Step.ANNOTATION)),
         worked_seconds=int(worked.total_seconds()),
         hourly_rate=rate,
         currency=currency,

@@ -13,9 +13,10 @@ from functools import lru_cache
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from annotation.pages.worker.question import asked_kind, kind_number, question_markup
 from annotation.pages.worker.way import Way
 from annotation.steps.training_review import Mistake
-from tasks.cards import Card, Help
+from tasks.cards import Card, Help, QuestionType
 from tasks.comparison import Comparison, Piece
 from tasks.findings import Finding, findings
 from tasks.models import Example
@@ -67,6 +68,7 @@ class RevealedSegment:
 
 @dataclass(frozen=True)
 class RevealedLabel:
+    number: int
     name: str
     chosen: bool
     gold: bool
@@ -132,6 +134,7 @@ class TurnPage:
     continue_url: str
     shows_examples: bool
     training_total: int = 0
+    test_total: int = 0
     worked_seconds: int = 0
     ping_url: str = ""
     cutoff_seconds: int = 60
@@ -199,6 +202,40 @@ class TurnPage:
     def instructions(self) -> list[str]:
         return paragraphs(self.card.instructions)
 
+    def where(self) -> str:
+        """Which example of which step, and the verdict once it is known: the window's title."""
+        verdict = {"right": "Right: ", "partly": "Partly right: ", "wrong": "Not right: "}
+        said = verdict[self.reveal.verdict] if self.reveal else ""
+        return f"{said}{self.step_name}, {self.number} of {self.total}"
+
+    @property
+    def way(self) -> list[dict[str, float]]:
+        """The tracks of the progress, training and test: where each begins, how far it is done.
+
+        In percent of the whole; a training step has 15 at least, so that it can be seen.
+        """
+        totals = [self.training_total, self.test_total]
+        if self.step == "training" and not self.training_total:
+            totals[0] = self.total
+        if self.step == "annotation":
+            totals[1] = self.total
+        examples = sum(totals) or 1
+        first = max(15.0, 100 * totals[0] / examples) if all(totals) else 100.0 * bool(totals[0])
+        done = [self.done, 0] if self.step == "training" else [totals[0], self.done]
+        tracks, begin = [], 0.0
+        for total, share, ready in zip(totals, (first, 100 - first), done, strict=True):
+            if total:
+                width = round(share * ready / total, 2)
+                tracks.append({"begin": begin, "width": share, "done": width})
+            begin += share
+        return tracks
+
+    @property
+    def answered(self) -> int:
+        """Examples of both steps that were answered before this one."""
+        before = self.training_total if self.step == "annotation" else 0
+        return before + self.number - 1
+
     @property
     def done(self) -> int:
         """Examples of this step that are answered."""
@@ -214,12 +251,33 @@ class TurnPage:
         return self.step == "annotation" and self.number == 1 and self.training_total > 0
 
     @property
+    def is_landmark(self) -> bool:
+        """A question above which a sentence stands."""
+        is_milestone = self.ahead is not None and self.ahead.is_milestone
+        return self.state == "question" and (self.first_annotation or is_milestone)
+
+    @property
     def help_windows(self) -> tuple[Help, ...]:
         return self.card.help_windows
 
     @property
     def question(self) -> str:
         return self.card.wording(self.example.question)
+
+    @property
+    def asked(self) -> QuestionType | None:
+        """The kind that is asked for, where the card tells kinds apart."""
+        return asked_kind(self.card, self.example.question)
+
+    @property
+    def asked_number(self) -> int:
+        return kind_number(self.card, self.asked)
+
+    @property
+    def question_shown(self) -> SafeString:
+        return question_markup(
+            self.question, self.asked.name if self.asked else "", self.asked_number
+        )
 
     @property
     def question_markup(self) -> SafeString | str:
@@ -240,6 +298,11 @@ class TurnPage:
             {"name": label.name, "definition": label.definition, "number": number}
             for number, label in enumerate(self.card.labels, start=1)
         ]
+
+    @property
+    def has_digits(self) -> bool:
+        """Does a digit choose a label? Not where two would be needed."""
+        return 0 < len(self.card.labels) <= 9
 
 
 def paragraphs(text: str) -> list[str]:
@@ -270,8 +333,8 @@ def reveal_page(
             for index, text in enumerate(example.context)
         ],
         labels=[
-            RevealedLabel(label.name, label.name == answer.label, label.name in is_gold)
-            for label in card.labels
+            RevealedLabel(number, label.name, label.name == answer.label, label.name in is_gold)
+            for number, label in enumerate(card.labels, start=1)
         ],
         findings=said,
         gold_is_empty=not example.gold,

@@ -1,0 +1,320 @@
+"""The effort of an answer: keys, clicks and the way of the pointer, in a real Chromium.
+
+`python benchmarks/hands.py` answers 40 published test examples of each task rightly, by keys, by
+mouse and by touch, in the training step, so that a reveal and Continue follow each. An answer
+that could not be given exactly is counted. Seconds are those of the keystroke-level model (Card,
+Moran and Newell): a key 0.2, pointing 1.1, a click 0.2, no time to think; nothing is timed.
+Needs the published files (HANDFUL_SHARED) and Chromium; the database is a temporary SQLite file.
+"""
+
+import argparse
+import math
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import mean, median
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.run import SHARED, served  # noqa: E402
+
+TASKS = ("SST-2", "MNLI", "CoNLL03", "WikiANN", "SQuADv2", "ReCoRD")
+KEY, POINTING, CLICK = 0.2, 1.1, 0.2  # seconds
+SWIPE = 0.6  # of the window's height, by one swipe
+WINDOWS = {
+    "keys": {"viewport": {"width": 1366, "height": 657}},
+    "mouse": {"viewport": {"width": 1366, "height": 657}},
+    "touch": {
+        "viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True,
+    },
+}  # fmt: skip
+# Where what is clicked stands: the middle of the first and of the last token of each wanted span.
+PLACES = """(spans) => spans.map(([from, to]) => {
+    const box = document.querySelector("[data-field=context]");
+    const token = (selector) => box.querySelector(selector);
+    const [a, z] = [token(`[data-s="${from}"]`), token(`[data-e="${to}"]`)];
+    if (!a || !z) return null;
+    const tokens = [...box.querySelectorAll("[data-t]")];
+    return [tokens.indexOf(a), tokens.indexOf(z)];
+})"""
+
+
+@dataclass
+class Effort:
+    """What the answers of one task took by one way."""
+
+    seconds: list[float] = field(default_factory=list)
+    presses: list[int] = field(default_factory=list)
+    travel: list[float] = field(default_factory=list)
+    swipes: list[int] = field(default_factory=list)
+    missed: int = 0
+
+    def add(self, seconds: float, presses: int) -> None:
+        self.seconds.append(seconds)
+        self.presses.append(presses)
+
+
+@dataclass
+class Wanted:
+    """The right answer to an example: a label, or where its spans stand in the first text."""
+
+    label: str
+    spans: list[tuple[int, int]]
+
+    @property
+    def kind(self) -> str:
+        if self.label:
+            return "label"
+        return "no answer" if not self.spans else "spans"
+
+
+def seats(number: int) -> dict[str, dict[str, Any]]:
+    """Somebody before so many examples of each task, for each way: token and right answers."""
+    import django
+
+    django.setup()
+    from django.contrib.auth import get_user_model
+    from django.core.management import call_command
+
+    from tasks.importing import read_clues
+    from tests.browser.conftest import seat_before
+
+    call_command("migrate", verbosity=0)
+    owner = get_user_model().objects.create_user("bench")
+    made: dict[str, dict[str, Any]] = {}
+    for task in TASKS:
+        card, files = read_clues(SHARED / "data" / "clues", task)
+        records = next(file.records for file in files if file.kind == "test")[:number]
+        answers = [wanted(record, card) for record in records]
+        for way in WINDOWS:
+            seat = seat_before(
+                owner, card.as_dict(), list(records), True, name=f"{task}-{way}".lower()
+            )
+            made.setdefault(task, {"answers": answers})[way] = seat.token
+    return made
+
+
+def wanted(record: Any, card: Any) -> Wanted:
+    from tasks import spans
+
+    if card.labels:
+        return Wanted(record.gold[0], [])
+    chosen: list[Any] = []
+    for text in record.gold[:1] if card.gold_rule == "any_of" else record.gold:
+        places = [p for p in spans.occurrences(text, record.context, None) if p.segment == 0]
+        chosen += [place for place in places if not any(map(place.overlaps, chosen))][:1]
+    return Wanted("", sorted((place.start, place.end) for place in chosen))
+
+
+class Hand:
+    """One annotator at the page, whose presses are counted."""
+
+    def __init__(self, page: Any) -> None:
+        self.page = page
+
+    def begin(self, token: str) -> None:
+        self.page.goto(f"/work/{token}/")
+        self.ready()
+
+    def ready(self) -> None:
+        self.page.wait_for_selector("span-answer[data-ready], label-answer[data-ready]")
+
+    def middle(self, selector: str) -> tuple[float, float]:
+        box = self.page.locator(selector).first.bounding_box()
+        return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+    def tokens(self, answer: Wanted) -> list[tuple[int, int]]:
+        return [place for place in self.page.evaluate(PLACES, answer.spans) if place]
+
+    def word(self, number: int) -> Any:
+        return self.page.locator("[data-field=context] [data-t]").nth(number)
+
+    def label(self, answer: Wanted) -> str:
+        return f'[name=label][value="{answer.label}"]'
+
+    def is_right(self) -> bool:
+        self.page.wait_for_selector("[data-state=reveal]")
+        self.page.wait_for_selector("[data-submit]:not([aria-disabled=true])")
+        return self.page.locator("[data-verdict=right]").count() > 0
+
+    # By keys -------------------------------------------------------------------------------------
+
+    def by_keys(self, answer: Wanted, effort: Effort) -> None:
+        keys = list(self.keys(answer))
+        for key in keys:
+            self.page.keyboard.press(key)
+        effort.add(KEY * (len(keys) + 1), len(keys) + 1)  # and Enter to continue
+        effort.missed += not self.is_right()
+        self.page.keyboard.press("Enter")
+
+    def keys(self, answer: Wanted) -> Iterator[str]:
+        if answer.label:
+            labels = self.page.locator("[name=label]").evaluate_all("all => all.map(e => e.value)")
+            yield from (str(labels.index(answer.label) + 1), "Enter")
+            return
+        places = self.tokens(answer)
+        if not places:
+            yield from ("0", "Enter")
+            return
+        yield "Tab"
+        texts = self.page.locator("[data-field=context] [data-t]").all_inner_texts()
+        at = 0
+        for first, last in places:
+            yield from self.reach(texts, at, first)
+            yield from ["Shift+ArrowRight"] * (last - first)
+            yield "Enter"
+            at = last
+        yield "Enter"
+
+    def reach(self, texts: list[str], at: int, goal: int) -> list[str]:
+        """The fewest keys to a word: its first letters, or arrows."""
+        forwards = "ArrowRight" if goal > at else "ArrowLeft"
+        best = [forwards] * abs(goal - at)
+        for length in range(1, min(len(texts[goal]), max(1, len(best) - 1)) + 1):
+            typed = texts[goal][:length].lower()
+            skip = 1 if length == 1 else 0
+            order = [(at + skip + n) % len(texts) for n in range(len(texts))]
+            found = next(i for i in order if texts[i].lower().startswith(typed))
+            if found == goal and length < len(best):
+                return list(texts[goal][:length])
+        return best
+
+    # By mouse ------------------------------------------------------------------------------------
+
+    def by_mouse(self, answer: Wanted, effort: Effort) -> None:
+        """Seconds as in the model; the way leads over Submit and Continue to the next label."""
+        pointings, clicks = 1, 1  # Submit
+        if answer.kind == "spans":
+            for first, last in self.tokens(answer):
+                if first == last:
+                    self.word(first).dblclick()
+                    pointings, clicks = pointings + 1, clicks + 2
+                else:
+                    self.word(first).scroll_into_view_if_needed()
+                    self.drag(first, last)
+                    pointings, clicks = pointings + 2, clicks + 1
+        else:
+            what = self.label(answer) if answer.label else "[name=no_answer]"
+            self.page.locator(what).check(force=True)
+            pointings, clicks = pointings + 1, clicks + 1
+            start = self.middle(what)
+        submit = self.middle("[data-submit]")
+        self.page.mouse.click(*submit)
+        effort.missed += not self.is_right()
+        on = self.middle("[data-submit]")
+        moved = math.dist(submit, on) > 20
+        effort.add(POINTING * (pointings + moved) + CLICK * (clicks + 1), clicks + 1)
+        if answer.kind != "spans":
+            effort.travel.append(
+                math.dist(start, submit) + math.dist(submit, on) + math.dist(on, start)
+            )
+        self.page.mouse.click(*on)
+
+    def drag(self, first: int, last: int) -> None:
+        begin, end = self.word(first).bounding_box(), self.word(last).bounding_box()
+        self.page.mouse.move(begin["x"] + 2, begin["y"] + begin["height"] / 2)
+        self.page.mouse.down()
+        at = end["x"] + end["width"] - 1, end["y"] + end["height"] / 2
+        self.page.mouse.move(*at, steps=4)
+        self.page.mouse.up()
+
+    # By touch ------------------------------------------------------------------------------------
+
+    def by_touch(self, answer: Wanted, effort: Effort) -> None:
+        """Swipes are counted from the last word that was tapped to Submit, and on to Continue."""
+        taps = 1
+        if answer.kind == "spans":
+            for place in self.tokens(answer):
+                for word in place:
+                    self.word(word).scroll_into_view_if_needed()
+                    self.word(word).tap()
+                    taps += 1
+        else:
+            self.page.locator(self.label(answer) if answer.label else "[name=no_answer]").check(
+                force=True
+            )
+            taps += 1
+        swipes = self.swipes()
+        self.page.locator("[data-submit]").tap()
+        effort.missed += not self.is_right()
+        effort.swipes.append(swipes + self.swipes())
+        effort.add(POINTING * taps + CLICK * (taps + 1), taps + 1)
+        self.page.locator("[data-submit]").tap()
+
+    def swipes(self) -> int:
+        """How often one has to swipe until the button is in the window."""
+        box, height = self.page.locator("[data-submit]").bounding_box(), 844
+        beyond = max(0, box["y"] + box["height"] - height, -box["y"])
+        return math.ceil(beyond / (SWIPE * height))
+
+
+def measure(browser: Any, root: str, seat: dict[str, Any], way: str) -> dict[str, Effort]:
+    """Answer all examples of a task that way: kind of answer -> effort."""
+    found: dict[str, Effort] = {}
+    context = browser.new_context(base_url=root, **WINDOWS[way])
+    hand = Hand(context.new_page())
+    hand.begin(seat[way])
+    for answer in seat["answers"]:
+        key = hand.page.locator("#turn").get_attribute("data-key")
+        effort = found.setdefault(answer.kind, Effort())
+        {"keys": hand.by_keys, "mouse": hand.by_mouse, "touch": hand.by_touch}[way](answer, effort)
+        hand.page.wait_for_selector(f"#turn:not([data-key='{key}'])")
+        hand.ready()
+    context.close()
+    return found
+
+
+def line(task: str, way: str, kind: str, effort: Effort) -> str:
+    travel = f"{median(effort.travel):.0f}" if effort.travel else ""
+    swipes = f"{mean(effort.swipes):.1f}" if effort.swipes else ""
+    worst = f"{median(effort.presses):.0f}, {max(effort.presses)}"
+    seconds = f"{median(effort.seconds):.1f}"
+    number = f"{len(effort.presses)}, {effort.missed}"
+    return f"| {task} | {way} | {kind} | {number} | {worst} | {seconds} | {travel} | {swipes} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--examples", type=int, default=40, help="of each task (40)")
+    parser.add_argument("--tasks", nargs="+", choices=TASKS, default=TASKS)
+    parser.add_argument("--ways", nargs="+", choices=WINDOWS, default=list(WINDOWS))
+    options = parser.parse_args()
+    from playwright.sync_api import sync_playwright
+
+    from analysis.export.screenshots import browser as chromium
+
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    with tempfile.TemporaryDirectory(prefix="handful-hands-") as folder:
+        environment = {
+            "DATABASE_URL": f"sqlite:///{folder}/hands.sqlite3", "HANDFUL_VAR": folder,
+            "DJANGO_SETTINGS_MODULE": "config.settings", "DEBUG": "1",
+            "STATIC_ROOT": f"{folder}/static",
+        }  # fmt: skip
+        os.environ |= environment
+        seated = seats(options.examples)
+        print(
+            "| task | by | answer | examples, not exact | presses with Continue: median, most"
+            " | model s | pointer px | swipes |\n|---|---|---|---|---|---|---|---|"
+        )
+        with (
+            served("granian", "config.wsgi:application", environment) as port,
+            sync_playwright() as p,
+        ):
+            browser = p.chromium.launch(
+                executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]
+            )
+            for task in options.tasks:
+                for way in options.ways:
+                    found = measure(browser, f"http://127.0.0.1:{port}", seated[task], way)
+                    for kind, effort in sorted(found.items()):
+                        print(line(task, way, kind, effort), flush=True)
+            browser.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,278 @@
+"""The answer panel: nothing moves, keys act where they should, and no reveal is skipped.
+
+Positions are read by `getBoundingClientRect`, over real examples where they are at hand.
+"""
+
+import pytest
+
+from annotation.models import Answer
+from tests import factories
+from tests.browser.conftest import Desk
+
+VIEWPORTS = [(1366, 657), (1920, 1080), (390, 844)]
+GO = """() => { const r = document.querySelector("[data-submit]").getBoundingClientRect();
+    return [r.x, r.y, r.width, r.height].map((n) => Math.round(n * 10) / 10); }"""
+# Where each word of the texts begins, whatever elements it stands in: words in runs of no space.
+WORDS = """() => {
+    const found = [];
+    for (const box of document.querySelectorAll("[data-passage]")) {
+        const walk = document.createTreeWalker(box, NodeFilter.SHOW_TEXT);
+        let before = " ";
+        while (walk.nextNode()) {
+            const node = walk.currentNode;
+            if (node.parentElement.closest("[data-said]")) continue;
+            [...node.data].forEach((sign, i) => {
+                if (/\\S/u.test(sign) && /\\s/u.test(before)) {
+                    const range = document.createRange();
+                    range.setStart(node, i);
+                    range.setEnd(node, i + 1);
+                    const { x, y } = range.getBoundingClientRect();
+                    found.push([sign, x + scrollX, y + scrollY]);
+                }
+                before = sign;
+            });
+        }
+    }
+    return found;
+}"""
+MANY = ", ".join(f"Place{number}" for number in range(14)) + "."
+
+
+def moved(before: list, after: list) -> list:
+    """Words that stand elsewhere by more than half a pixel."""
+    assert [word for word, _x, _y in before] == [word for word, _x, _y in after]
+    return [
+        (one, other)
+        for one, other in zip(before, after, strict=True)
+        if abs(one[1] - other[1]) > 0.5 or abs(one[2] - other[2]) > 0.5
+    ]
+
+
+def choose(desk: Desk) -> None:
+    """Some answer: the first label, or the second word."""
+    if desk.page.locator("[name=label]").count():
+        desk.page.locator("[name=label]").first.check(force=True)
+    else:
+        desk.page.locator("[data-field=context] [data-t]").nth(1).dblclick()
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("size", VIEWPORTS)
+@pytest.mark.parametrize("task", ["CoNLL03", "SQuADv2", "ReCoRD", "MNLI"])
+def test_submit_continue_and_the_words_keep_their_places(open_browser, put_published, task, size):
+    """Ten examples of each of four tasks, three states, three windows."""
+    phone = {"has_touch": True, "is_mobile": True} if size[0] < 900 else {}
+    page = open_browser(viewport={"width": size[0], "height": size[1]}, **phone)
+    desk = Desk(page, put_published(task, wanted=lambda records: list(records[:10])))
+    places = []
+    for _example in range(10):
+        places.append(page.evaluate(GO))
+        words = page.evaluate(WORDS)
+        choose(desk)
+        places.append(page.evaluate(GO))
+        assert moved(words, page.evaluate(WORDS)) == []
+        desk.reveal()
+        places.append(page.evaluate(GO))
+        assert moved(words, page.evaluate(WORDS)) == []
+        desk.go_on()
+    x, y, width, height = places[0]
+    assert [place for place in places if place != places[0]] == []
+    assert x >= 0
+    assert y >= 0
+    assert x + width <= size[0]
+    assert y + height <= size[1]
+
+
+@pytest.mark.parametrize("size", [*VIEWPORTS, (1280, 600), (360, 640)])
+def test_with_fourteen_highlights_submit_has_not_moved(open_browser, put, size):
+    page = open_browser(viewport={"width": size[0], "height": size[1]})
+    desk = Desk(page, put(MANY, gold=["Place1"]))
+    before = page.evaluate(GO)
+    for number in range(14):
+        desk.word(f"Place{number}").dblclick()
+    assert len(desk.chips) == 14
+    assert page.evaluate(GO) == before
+    assert before[1] + before[3] <= size[1]
+    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+
+
+def test_at_400_percent_nothing_sticks(open_browser, put):
+    page = open_browser(viewport={"width": 320, "height": 256})
+    Desk(page, put(MANY * 3, gold=["Place1"]))
+    stuck = """[...document.querySelectorAll("#turn *")].filter((element) => {
+        const shown = !element.closest("details:not([open])");
+        return shown && ["sticky", "fixed"].includes(getComputedStyle(element).position);
+    }).map((element) => element.className)"""
+    assert page.evaluate(stuck) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+# Keys --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def labels(desk):
+    return desk("It was good.", "It was bad.", gold=["positive"], labels=factories.LABELS)
+
+
+def after_the_guard(page) -> None:
+    page.wait_for_selector("[data-state=reveal] [data-submit]:not([aria-disabled])")
+
+
+@pytest.mark.journey
+def test_a_label_is_two_keys_and_continue_one_more(labels):
+    page = labels.page
+    page.keyboard.press("1")
+    assert page.get_by_label("positive").is_checked()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-state=reveal]")
+    after_the_guard(page)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-state=question]")
+    page.keyboard.press("2")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-state=reveal]")
+    labels_given = Answer.objects.order_by("pk").values_list("label", flat=True)
+    assert list(labels_given) == ["positive", "negative"]
+
+
+@pytest.mark.journey
+def test_no_answer_is_one_key_and_enter(desk):
+    one = desk("Nobody was there.", "Nor here.")
+    one.page.keyboard.press("0")
+    assert one.page.locator("[name=no_answer]").is_checked()
+    one.page.keyboard.press("Enter")
+    one.page.wait_for_selector("[data-state=reveal]")
+    assert one.stored == []
+
+
+def test_enter_with_nothing_chosen_sends_nothing(desk):
+    one = desk("Oslo is far.", gold=["Oslo"])
+    one.page.keyboard.press("Enter")
+    assert one.nothing_is_stored()
+    assert one.page.locator("[data-state=question]").count() == 1
+
+
+def test_in_the_passage_digits_jump_and_choose_nothing(desk):
+    one = desk("In 2020 and 0 others.", gold=["2020"])
+    one.page.locator("#question").focus()
+    one.page.keyboard.press("Tab")
+    one.page.keyboard.press("0")
+    assert one.focused == "0"
+    assert not one.page.locator("[name=no_answer]").is_checked()
+
+
+def test_single_keys_can_be_switched_off_for_good(labels):
+    page = labels.page
+    page.keyboard.press("?")
+    assert page.locator("#help").get_attribute("open") is not None
+    page.locator("[data-single-keys]").uncheck()
+    page.keyboard.press("Escape")
+    labels.reload()
+    page.keyboard.press("1")
+    page.keyboard.press("?")
+    assert page.locator("[name=label]:checked").count() == 0
+    assert page.locator("#help").get_attribute("open") is None
+    page.locator("[name=label]").first.check(force=True)
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector("[data-state=reveal]")
+
+
+# Continue lies where Submit was ------------------------------------------------------------------
+
+# One hundred double presses within one page: the reveal comes, is pressed after so many ms, and has
+# to be there still. What would be sent by Continue is counted and let go nowhere.
+PRESSES = """async () => {
+    const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+    const old = document.querySelector("#turn").outerHTML;
+    let sent = 0;
+    document.addEventListener("submit", (event) => {
+        sent += 1;
+        event.preventDefault();
+        event.stopImmediatePropagation();
+    });
+    const press = (kind) => {
+        const button = document.querySelector("[data-submit]");
+        const common = { bubbles: true, cancelable: true };
+        if (kind === "key") {
+            const enter = new KeyboardEvent("keydown", { key: "Enter", ...common });
+            document.querySelector("#verdict").dispatchEvent(enter);
+            return;
+        }
+        for (const type of ["pointerdown", "pointerup"]) {
+            button.dispatchEvent(new PointerEvent(type, { pointerType: kind, ...common }));
+        }
+        button.click();
+    };
+    const skipped = [];
+    const kinds = ["mouse", "touch", "key"];
+    const rounds = Array.from({ length: 100 }, (_, i) => [50 + 5 * i + (i % 2), kinds[i % 3]]);
+    for (const [after, kind] of rounds) {
+        document.querySelector("#turn").outerHTML = old;
+        const shown = performance.now();
+        const settled = new CustomEvent("htmx:afterSettle", { bubbles: true });
+        document.querySelector("#turn").dispatchEvent(settled);
+        const wait = after - (performance.now() - shown);
+        await sleep(Math.max(0, wait));
+        // A machine under load may wake up too late: then this round says nothing.
+        if (performance.now() - shown >= 590) continue;
+        const before = sent;
+        press(kind);
+        if (sent > before) skipped.push([after, kind]);
+    }
+    await sleep(700);
+    const before = sent;
+    press("mouse");
+    return { skipped, works: sent === before + 1 };
+}"""
+
+
+def test_a_hundred_double_presses_skip_no_reveal(labels):
+    labels.page.keyboard.press("1")
+    labels.reveal()
+    assert labels.page.evaluate(PRESSES) == {"skipped": [], "works": True}
+
+
+def test_a_real_double_click_on_submit_stops_at_the_reveal(labels):
+    page = labels.page
+    page.keyboard.press("1")
+    x, y, width, height = page.evaluate(GO)
+    for _click in range(2):
+        page.mouse.click(x + width / 2, y + height / 2)
+    page.wait_for_selector("[data-state=reveal]")
+    page.mouse.click(x + width / 2, y + height / 2)
+    assert page.locator("[data-submit]").get_attribute("aria-disabled") in ("true", None)
+    assert page.locator("[data-state=reveal]").count() == 1
+
+
+def test_a_key_held_down_from_submit_on_does_not_continue(labels):
+    page = labels.page
+    page.keyboard.press("1")
+    page.keyboard.down("Enter")
+    page.wait_for_selector("[data-state=reveal]")
+    after_the_guard(page)
+    page.keyboard.down("Enter")  # as the keyboard repeats it
+    page.keyboard.up("Enter")
+    assert page.locator("[data-state=reveal]").count() == 1
+
+
+# The phone ---------------------------------------------------------------------------------------
+
+LONG = "Oslo is far away and cold in winter, as everybody knows who went there once. " * 12
+
+
+def test_on_a_phone_the_reveal_shows_the_first_mark_that_is_not_right(phone, put):
+    one = Desk(phone, put(f"{LONG} Lima.", gold=["Lima"]))
+    phone.locator("[name=no_answer]").check()
+    one.reveal()
+    mark = phone.locator("mark").first.bounding_box()
+    panel = phone.locator("[data-state=reveal] form").bounding_box()
+    assert mark["y"] + mark["height"] <= panel["y"]
+    assert mark["y"] > 0
+
+
+def test_a_tap_and_submit_need_no_swipe_on_a_phone(phone, put):
+    Desk(phone, put(LONG, gold=["Oslo"]))
+    submit = phone.locator("[data-submit]").bounding_box()
+    assert submit["y"] + submit["height"] <= 844
+    assert phone.evaluate("scrollY") == 0

@@ -1,0 +1,61 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { meaningOf } from "../../static/js/turn-keys.js";
+
+const question = { place: "turn", isReveal: false, labels: 0, noAnswer: true, single: true };
+const labels = { ...question, labels: 3, noAnswer: false };
+const press = (key, situation = question, more = {}) => meaningOf({ key, ...more }, situation);
+
+test("digits choose a label, as far as there are labels", () => {
+  assert.equal(press("2", labels), 2);
+  assert.equal(press("4", labels), null);
+  assert.equal(press("0", labels), null);
+});
+
+test("no digit chooses among more than nine labels", () => {
+  assert.equal(press("1", { ...labels, labels: 10 }), null);
+  assert.equal(press("9", { ...labels, labels: 9 }), 9);
+});
+
+test("0 is no answer where there can be none", () => {
+  assert.equal(press("0"), "none");
+  assert.equal(press("0", { ...question, noAnswer: false }), null);
+});
+
+test("Enter submits and continues in the turn, and is everybody's own elsewhere", () => {
+  assert.equal(press("Enter"), "go");
+  assert.equal(press("Enter", { ...question, isReveal: true }), "go");
+  for (const place of ["passage", "typing", "control", "elsewhere"]) {
+    assert.equal(press("Enter", { ...question, place }), null);
+  }
+});
+
+test("Ctrl+Enter submits from everywhere, also where single keys are off", () => {
+  for (const place of ["passage", "typing", "control", "turn", "elsewhere"]) {
+    assert.equal(press("Enter", { ...question, place, single: false }, { ctrlKey: true }), "go");
+    assert.equal(press("Enter", { ...question, place }, { metaKey: true }), "go");
+  }
+});
+
+test("in the passage and in text fields single keys are letters", () => {
+  for (const place of ["passage", "typing"]) {
+    for (const key of ["0", "1", "?", "a"]) assert.equal(press(key, { ...labels, noAnswer: true, place }), null);
+  }
+});
+
+test("? shows the keys, from a button or a link too", () => {
+  assert.equal(press("?"), "help");
+  assert.equal(press("?", { ...question, place: "control" }), "help");
+});
+
+test("single keys can be switched off, and a reveal has none but Enter and ?", () => {
+  for (const key of ["0", "1", "Enter", "?"]) assert.equal(press(key, { ...labels, single: false }), null);
+  assert.equal(press("0", { ...question, isReveal: true }), null);
+  assert.equal(press("1", { ...labels, isReveal: true }), null);
+});
+
+test("a key that is held down means nothing more, nor one with Alt", () => {
+  assert.equal(press("Enter", question, { repeat: true }), null);
+  assert.equal(press("1", labels, { altKey: true }), null);
+});
