@@ -4,7 +4,7 @@ PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
 
-.PHONY: help demo test test-all suites test-postgres test-browser test-clients lint dictionary pictures bench bench-million lock clean
+.PHONY: help demo test test-all suites test-postgres test-browser test-clients test-browsers lint dictionary pictures bench bench-million lock clean
 
 help:  ## what each word after make does
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -13,7 +13,7 @@ demo: .venv/core  ## a study with results and free seats, served on PORT
 	$(BIN)/python manage.py demo --port $(PORT)
 
 # Every test is in one of these at least (tests/config/test_suites.py).
-SUITES := test-postgres test-browser test-clients
+SUITES := test-postgres test-browser test-clients test-browsers
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 ON_POSTGRES := $(BIN)/python tests/with_postgres.py
 
@@ -35,6 +35,9 @@ test-browser: .venv/dev .venv/chromium  ## all tests with a real Chromium, on Po
 
 test-clients: .venv/core .venv-clients/ready  ## other people's clients of Prolific, unchanged, against the stand-in
 	.venv-clients/bin/pytest -c tests/clients/pytest.ini tests/clients
+
+test-browsers: .venv/dev .venv/browsers tests/browsers/node_modules/ready  ## the highlighter in Firefox and WebKit, on PostgreSQL
+	$(ON_POSTGRES) $(BIN)/pytest -c tests/browsers/pytest.ini tests/browsers
 
 lint: .venv/dev tests/js/node_modules/ready
 	$(BIN)/ruff format --check .
@@ -86,6 +89,15 @@ tests/js/node_modules/ready: tests/js/package-lock.json
 .venv/chromium: .venv/core
 	@command -v node >/dev/null || { echo "Install Node.js 20 or newer: the tests of the browser code need it"; exit 1; }
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } 2>/dev/null || { echo "Install Chromium: apt-get install chromium"; exit 1; }
+	@touch $@
+
+# Firefox and WebKit of Debian, and a screen for the latter; the same as for Chromium.
+.venv/browsers: .venv/core
+	@{ command -v firefox-esr && command -v WebKitWebDriver && command -v xvfb-run; } >/dev/null || { apt-get update -qq && apt-get install -y -qq firefox-esr webkit2gtk-driver xvfb xauth >/dev/null; } 2>/dev/null || { echo "Install Firefox and WebKit: apt-get install firefox-esr webkit2gtk-driver xvfb xauth"; exit 1; }
+	@touch $@
+
+tests/browsers/node_modules/ready: tests/browsers/package-lock.json
+	npm ci --prefix tests/browsers --no-audit --no-fund --silent
 	@touch $@
 
 lock: .venv/dev  ## pin the newest dependencies that fit

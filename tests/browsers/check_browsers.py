@@ -1,0 +1,103 @@
+"""The acceptance cases of the highlighter that the drivers of Firefox and WebKit can express.
+
+What they cannot (touch, screen readers, forced colours) is named in docs/accessibility.md.
+"""
+
+import pytest
+
+from annotation.models import Answer
+from tests import factories
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TEXT = "Rodrigo Duterte met Trump's aides at Mar-a-Lago."
+
+
+def test_a_drag_from_word_to_word_is_one_highlight_to_the_character(sit):
+    page = sit(TEXT, gold=["Rodrigo Duterte"])
+    page.drag("Rodrigo", "Duterte")
+    assert page.chips == ["Rodrigo Duterte"]
+    page.submit()
+    page.revealed()
+    assert page.stored == ["Rodrigo Duterte"]
+
+
+def test_two_clicks_choose_the_first_and_the_last_word_in_either_order(sit):
+    page = sit(TEXT, gold=["Rodrigo Duterte"])
+    page.click(page.word("Duterte"))
+    page.click(page.word("Rodrigo"))
+    assert page.chips == ["Rodrigo Duterte"]
+    page.submit()
+    page.revealed()
+    assert page.stored == ["Rodrigo Duterte"]
+
+
+def test_the_keyboard_alone_reaches_a_word_marks_it_and_submits(sit):
+    page = sit(TEXT, gold=["Lago"])
+    page.js("() => document.querySelector('[data-text] [tabindex=\"0\"]').focus()")
+    page.press("L", "a", "Enter")
+    assert page.chips == ["Lago"]
+    page.press("Control+Enter")
+    page.revealed()
+    assert page.stored == ["Lago"]
+
+
+def test_shift_and_arrows_mark_several_words_and_undo_takes_them_back(sit):
+    page = sit(TEXT, gold=["Rodrigo Duterte"])
+    page.js("() => document.querySelector('[data-text] [tabindex=\"0\"]').focus()")
+    page.press("Home", "Shift+ArrowRight", "Enter")
+    assert page.chips == ["Rodrigo Duterte"]
+    page.press("Control+z")
+    assert page.chips == []
+
+
+def test_no_answer_is_stored_as_no_answer(sit):
+    page = sit(TEXT, gold=[])
+    page.click(page.place("[name=no_answer]"))
+    page.submit()
+    page.revealed()
+    assert Answer.objects.get().no_answer
+
+
+def test_an_incomplete_answer_is_not_sent(sit):
+    page = sit(TEXT, gold=["Lago"])
+    page.submit()
+    page.wait("() => document.querySelector('[data-error]').textContent !== ''")
+    assert Answer.objects.count() == 0
+
+
+def test_a_label_is_chosen_submitted_and_revealed(sit):
+    page = sit("It was good.", gold=["positive"], labels=factories.LABELS)
+    page.click(page.place("[name=label]"))
+    page.submit()
+    page.revealed()
+    assert Answer.objects.get().label == "positive"
+
+
+def test_back_and_forward_never_bring_an_answered_question_to_life(sit, server):
+    page = sit(TEXT, "Rome.", gold=["Lago"])
+    page.click(page.word("Lago"))
+    page.click(page.word("Lago"))
+    page.submit()
+    page.revealed()
+    page.browser.do("goto", url=f"{server}/help/annotators/")
+    page.browser.do("back")
+    page.revealed()
+    assert page.js("() => document.querySelector('[data-text]')") is None
+    assert Answer.objects.count() == 1
+
+
+def test_a_reload_brings_the_highlights_back(sit, server):
+    page = sit(TEXT, gold=["Lago"])
+    page.drag("Rodrigo", "Duterte")
+    page.browser.do("goto", url=f"{server}/work/{page.seat.token}/")
+    page.wait("() => document.querySelector('[data-chip]') !== null")
+    assert page.chips == ["Rodrigo Duterte"]
+
+
+def test_a_narrow_window_has_no_sideways_scroll_and_submit_is_in_reach(sit):
+    page = sit(TEXT * 20, gold=["Lago"])
+    assert page.js("() => document.documentElement.scrollWidth <= innerWidth")
+    at = page.place("[data-submit]")
+    hit = "([x, y]) => document.elementFromPoint(x, y).closest('[data-submit]') !== null"
+    assert page.js(hit, [at["x"], at["y"]])
