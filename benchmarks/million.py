@@ -210,7 +210,7 @@ def _store(rows: list[tuple[Any, ...]]) -> int:
         )  # fmt: skip
         spans += [AnswerSpan(answer_id=turn.pk, **span._asdict()) for span in given.spans]
         activities.append(Activity(turn=turn, seconds=seconds, last_at=submitted_at))
-    GivenAnswer.objects.bulk_create(answers)
+    Answer.objects.bulk_create(answers)
     AnswerSpan.objects.bulk_create(spans)
     Activity.objects.bulk_create(activities)
     return len(rows)
@@ -221,15 +221,14 @@ def _store(rows: list[tuple[Any, ...]]) -> int:
 SCORES = """
 import time, django
 django.setup()
-from analysis import scores, tables
-from annotation.models import Status
+from analysis.tables import frames, performance
 from annotation.models import Study
 study = Study.objects.get()
 started = time.perf_counter()
-frame = scores.annotators(study)
-print(f"scores.annotators {time.perf_counter() - started:.2f} s", end="; ")
-for kind in tables.kinds_of(frame):
-    tables.versions(study, kind, frame)
+frame = frames.annotators(study)
+print(f"frames.annotators {time.perf_counter() - started:.2f} s", end="; ")
+for kind in performance.kinds_of(frame):
+    performance.versions(study, kind, frame)
 print(f"with the tables {time.perf_counter() - started:.2f} s")
 """
 
@@ -276,7 +275,7 @@ def measure_study(answers: int) -> None:
         pages = ["-m", "benchmarks.pages", NAME, "--only"]
         steps = {
             "making it": ["benchmarks/million.py", "--fill", str(answers)],
-            "nothing but a start": ["-c", "import django; django.setup(); import analysis.views"],
+            "nothing but a start": ["-c", "import django; django.setup(); import config.urls"],
             "`manage.py export_study`": ["manage.py", "export_study", NAME, str(out)],
             "human-performance table": ["-c", SCORES],
             "study page": [*pages, "study"],

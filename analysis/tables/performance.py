@@ -136,7 +136,7 @@ def performance(
     frame: pd.DataFrame | None = None,
     with_excluded: bool = False,
 ) -> PerformanceTable:
-    """The performance table of one kind; `frame` is `scores.annotators(study)`, if at hand.
+    """The performance table of one kind; `frame` is `frames.annotators(study)`, if at hand.
 
     `with_excluded` also counts who completed but was taken out of the analysis: the other version,
     for a reader who wants to see what the exclusions did.
