@@ -10,9 +10,9 @@ INTEGERS = {
     "cents", "entries", "of", "nested",
 }  # fmt: skip
 NUMBERS = {
-    "reachable", "s1", "seconds", "active_seconds", "away_seconds", "mean_s1", "sd_examples",
-    "training_s1", "modal_share", "longest_absence", "mean", "sd_ddof1", "sd_ddof0", "baseline",
-    "ceiling", "published_mean", "published_spread",
+    "reachable", "s1", "seconds", "active_seconds", "reveal_seconds", "away_seconds", "mean_s1",
+    "sd_examples", "training_s1", "modal_share", "longest_absence", "mean", "sd_ddof1", "sd_ddof0",
+    "baseline", "ceiling", "published_mean", "published_spread",
 }  # fmt: skip
 TIMES = {"shown_at", "submitted_at", "at"}
 
