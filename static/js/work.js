@@ -7,6 +7,7 @@
 
 import { startClock } from "./activity.js";
 import { dropDrafts } from "./drafts.js";
+import { markAsked } from "./help-order.js";
 import { watchSending } from "./sending.js";
 import { guard, listen } from "./turn-guard.js";
 import { meaningOf } from "./turn-keys.js";
@@ -35,6 +36,7 @@ function beginTurn() {
   if (!shown) return;
   begunAt = performance.now();
   if (shown.dataset.where) document.title = shown.dataset.where;
+  markAsked(drawer(), shown.dataset.askedWindow);
   shown.querySelectorAll("[data-scripted]").forEach((element) => (element.hidden = false));
   const keys = shown.querySelector("[data-single-keys]");
   if (keys) keys.checked = singleKeys();

@@ -123,6 +123,20 @@ def test_the_explanation_of_the_file_is_read_in_the_reveal(client, names):
     assert "data-explanation" in reply
 
 
+def test_the_drawer_has_the_instructions_and_the_asked_kind_first(client, researcher):
+    train = list(reversed(rows("train")))
+    task = factories.make_task(question_types=KINDS, train={1: train}, test=OTHER)
+    study = factories.make_study(researcher, task, shots=[1], training_order="file_order")
+    seat = factories.seat(study.scenarios.get())
+    html = client.get(reverse("work", args=[seat.token])).content.decode()
+    drawer = html.split("data-drawer")[1]
+    assert "Highlight every place." in drawer
+    windows = [part.split('"')[0] for part in drawer.split('data-window="')[1:]]
+    assert windows == ["What counts as places?", "What counts as people?"]
+    assert drawer.count('aria-current="true"') == 1
+    assert 'data-window="What counts as places?" aria-current="true"' in drawer
+
+
 # The end of the training step ------------------------------------------------------------------
 
 

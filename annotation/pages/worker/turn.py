@@ -258,7 +258,15 @@ class TurnPage:
 
     @property
     def help_windows(self) -> tuple[Help, ...]:
-        return self.card.help_windows
+        """Those of the card; that on the kind that is asked for comes first."""
+        windows = self.card.help_windows
+        return tuple(sorted(windows, key=lambda help: help.title != self.asked_window))
+
+    @property
+    def asked_window(self) -> str:
+        """The title of the window on the kind that is asked for; "" where the card has no kinds."""
+        rule = self.card.rule_for(self.example.question, ())
+        return rule.title if rule else ""
 
     @property
     def question(self) -> str:
