@@ -142,7 +142,7 @@ def test_head_is_answered_wherever_get_is(route, values, researcher):
         if signed_in:
             client.force_login(researcher)
         got, head = client.get(address), client.head(address)
-        assert (head.status_code, head.content) == (got.status_code, b""), signed_in
+        assert (head.status_code, head.getvalue()) == (got.status_code, b""), signed_in
 
 
 def test_head_of_a_page_with_a_form_is_its_page_and_sends_no_form(ada):
