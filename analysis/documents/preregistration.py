@@ -195,17 +195,27 @@ def _scenarios(manifest: Manifest) -> list:
     ]
 
 
+# Option of a design -> what the procedure says where it is chosen.
+OPTIONS = {
+    "try_the_tool": "Before the first example, annotators may try the tool on three made-up"
+    " sentences, the same in all scenarios of a task; these are neither scored nor stored.",
+    "auto_advance": "In the annotation step of label tasks, an answer is submitted as soon as a"
+    " label is chosen.",
+    "computer_only": "Participation requires a desktop or laptop computer.",
+    "exit_questionnaire": "An exit questionnaire asks annotators whether they had seen the texts"
+    " before, whether they used AI tools, and which tools or people helped them.",
+}
+
+
 def _procedure(manifest: Manifest) -> list:
     shots = shots_of(manifest)
     items = [
         f"Training step: one example at a time ({order(manifest['training_order'])}); the gold"
-        " answer"
-        " is revealed once the annotator's answer is stored. Answers cannot be changed."
+        " answer is revealed once the annotator's answer is stored. Answers cannot be changed."
         if any(shots)
         else "There is no training step.",
         f"Annotation step: {order(manifest['annotation_order'])}; neither gold answers nor scores"
-        " are"
-        " shown.",
+        " are shown.",
         f"Seed of all random choices: {manifest['seed']}.",
         f"Annotators may interrupt their work for up to"
         f" {count(manifest['idle_limit_hours'], 'hour')}."
@@ -217,23 +227,7 @@ def _procedure(manifest: Manifest) -> list:
             f"At zero shots, annotators are given the task description and the"
             f" instructions{helped}."
         )
-    if manifest.get("try_the_tool"):
-        items.append(
-            "Before the first example, annotators may try the tool on three made-up sentences, the"
-            " same in all scenarios of a task; these are neither scored nor stored."
-        )
-    if manifest.get("auto_advance"):
-        items.append(
-            "In the annotation step of label tasks, an answer is submitted as soon as a label is"
-            " chosen."
-        )
-    if manifest.get("computer_only"):
-        items.append("Participation requires a desktop or laptop computer.")
-    if manifest.get("exit_questionnaire"):
-        items.append(
-            "An exit questionnaire asks annotators whether they had seen the texts before, whether"
-            " they used AI tools, and which tools or people helped them."
-        )
+    items += [sentence for option, sentence in OPTIONS.items() if manifest.get(option)]
     by_character = [
         task["name"] for task in manifest["tasks"] if task["card"].get("granularity") == "char"
     ]

@@ -39,12 +39,7 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "pay": _pay(study),
         "comprehension_questions": study.comprehension_questions,
         "comprehension_attempts": study.comprehension_attempts,
-        "qualification": {
-            "rule": study.qualification,
-            "threshold": study.qualification_threshold,
-            "others_needed": OTHERS_NEEDED.get(study.qualification, 0),
-            "decision_minutes": study.decision_minutes,
-        },
+        "qualification": _qualification(study),
         "max_screen_outs_in_a_row": study.max_screen_outs_in_a_row,
         "attention_checks": study.attention_checks,
         "attention_check_hashes": {
@@ -54,6 +49,15 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "computer_only": study.computer_only,
         "consent_text": study.consent_text,
         "tokeniser": TOKENISER,
+    }
+
+
+def _qualification(study: Study) -> dict[str, Any]:
+    return {
+        "rule": study.qualification,
+        "threshold": study.qualification_threshold,
+        "others_needed": OTHERS_NEEDED.get(study.qualification, 0),
+        "decision_minutes": study.decision_minutes,
     }
 
 
