@@ -144,6 +144,38 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+// --- The question on a phone ----------------------------------------------------------------------
+
+/**
+ * Where the question sticks, it folds to two lines once the page is scrolled; a tap unfolds it. A
+ * margin keeps the place of the lines that are gone, so that the text does not move.
+ */
+function foldQuestion() {
+  const question = turn()?.querySelector("[data-question]");
+  if (!question) return;
+  const { position, top } = getComputedStyle(question);
+  const isStuck = position === "sticky" && scrollY > 8
+    && question.getBoundingClientRect().top <= parseFloat(top) + 1;
+  const folds = isStuck && !("unfolded" in question.dataset);
+  if (folds === "folded" in question.dataset) return;
+  question.style.marginBottom = "";
+  delete question.dataset.folded;
+  if (!folds) return;
+  const whole = question.offsetHeight;
+  question.dataset.folded = "";
+  question.style.marginBottom = `${whole - question.offsetHeight}px`;
+  question.toggleAttribute("data-fades", whole > question.offsetHeight + 1);
+}
+
+addEventListener("scroll", foldQuestion, { passive: true });
+addEventListener("resize", foldQuestion);
+document.addEventListener("click", ({ target }) => {
+  const question = target instanceof Element && target.closest("[data-question][data-folded]");
+  if (!(question instanceof HTMLElement)) return;
+  question.dataset.unfolded = "";
+  foldQuestion();
+});
+
 // --- The drawer -----------------------------------------------------------------------------------
 
 function toggleDrawer() {
