@@ -114,7 +114,7 @@ def reveal(page: Page, link: str) -> None:
         text.get_by_text(last, exact=True).click()
     page.get_by_role("button", name="Submit").click()
     page.get_by_role("button", name="Continue").wait_for()
-    page.locator("#help summary").first.click()
+    page.wait_for_timeout(1500)  # it cannot be pressed at once
     take(page, "reveal", 640)
 
 
