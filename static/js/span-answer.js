@@ -6,14 +6,16 @@
  * keeps them as a draft until they are sent, and writes them into the hidden field `answer`.
  * It wakes when it enters the page, by load or by htmx, and needs no call.
  *
- * Attributes: data-key (the turn), data-max (most highlights, or empty). data-ready says that it
+ * Attributes: data-key (the turn), data-max (most highlights, or empty), data-unit (what a
+ * token is called). data-ready says that it
  * listens. Events: span-answer:ready, span-answer:change and span-answer:restored.
  */
 
 import { keepDraft, readDraft } from "./drafts.js";
 import { listenToKeys } from "./span-keyboard.js";
-import { makeChip, paintMarks, quoted, readBox } from "./span-page.js";
+import { paintMarks, quoted, readBox, renderChips, setTabStops } from "./span-page.js";
 import { listenToPointer } from "./span-pointer.js";
+import { readLine } from "./span-typed.js";
 import * as pure from "./spans.js";
 
 const UNDO_STEPS = 100;
@@ -32,6 +34,7 @@ class SpanAnswer extends HTMLElement {
     this.noAnswer = this.noAnswerTick?.defaultChecked ?? false;
     this.active = -1;
     this.pending = null;
+    this.isTouched = false; // by a finger, at the last press
     this.undoStack = [];
     this.redoStack = [];
     this.querySelectorAll("[data-scripted], [data-add-typed]").forEach((e) => (e.hidden = false));
@@ -70,6 +73,7 @@ class SpanAnswer extends HTMLElement {
     else if (adjust) this.adjust(adjust);
     else if ("undo" in button.dataset) this.undo();
     else if ("redo" in button.dataset) this.redo();
+    else if ("only" in button.dataset) this.commitOnly();
     else if ("cancel" in button.dataset) this.cancel();
     else if ("addTyped" in button.dataset) {
       this.showError(this.addTyped());
@@ -107,12 +111,21 @@ class SpanAnswer extends HTMLElement {
     this.render();
     const { first, last } = pure.span(box, anchor, focus);
     const text = quoted(this.text(box, first, last));
-    const how =
-      first === last
-        ? `Start: ${text}. Choose the last word, or the same word again. Esc cancels.`
-        : `Selecting ${text}. Enter highlights it. Esc cancels.`;
-    this.querySelector("[data-pending-text]").textContent = how;
-    this.announce(first === last ? how : `Selecting ${text}.`);
+    const isOne = first === last;
+    const only = this.querySelector("[data-only]");
+    only.hidden = !isOne;
+    only.textContent = `Only ${text}`;
+    const bar = isOne ? `Start: ${text}. Choose the last ${this.dataset.unit}.` : `Selecting ${text}.`;
+    this.querySelector("[data-pending-text]").textContent = bar;
+    const escape = this.isTouched ? "" : " Esc cancels.";
+    this.announce(isOne ? `${bar} Submitting takes it alone.${escape}` : bar);
+  }
+
+  /** The word that was begun is the whole highlight. */
+  commitOnly() {
+    const { box, anchor } = this.pending;
+    this.commit(box, anchor, anchor);
+    if (!this.isTouched) this.focusToken(box, anchor, true);
   }
 
   cancel() {
@@ -227,20 +240,9 @@ class SpanAnswer extends HTMLElement {
   }
 
   addLine(line) {
-    for (const [box, { pieces }] of this.boxes.entries()) {
-      const found = pure.findText(pieces, line);
-      if (found) {
-        return this.add({ box, ...found }) ? "" : `At most ${this.max} highlights.`;
-      }
-    }
-    for (const { pieces } of this.boxes) {
-      const like = pure.findText(pieces, line, pure.simplified);
-      if (like) {
-        const meant = pure.textOf(pieces, like.first, like.last);
-        return `“${line}” is not in the text exactly so. Did you mean “${meant}”?`;
-      }
-    }
-    return `“${line}” is not in the text, from the beginning of a word to the end of one.`;
+    const { span, problem } = readLine(this.boxes, line);
+    if (problem) return problem;
+    return this.add(span) ? "" : `At most ${this.max} highlights.`;
   }
 
   // --- State ----------------------------------------------------------------------------------
@@ -316,7 +318,7 @@ class SpanAnswer extends HTMLElement {
   }
 
   missing() {
-    if (this.pending) return "Finish or cancel the highlight you started.";
+    if (this.pending && !this.takeOne()) return "Finish or cancel the highlight you started.";
     const problem = this.addTyped();
     if (problem) {
       this.querySelector("[data-typed]").open = true;
@@ -328,11 +330,20 @@ class SpanAnswer extends HTMLElement {
       : "Highlight at least one answer.";
   }
 
+  /** Is one word begun that fits beside the other answers? Then submitting means it. */
+  takeOne() {
+    const { box, anchor, focus } = this.pending;
+    const result = pure.addSpan(this.spans, pure.span(box, anchor, anchor), this.max);
+    if (anchor !== focus || this.noAnswer || !result || result.replaced) return false;
+    this.commit(box, anchor, anchor);
+    return true;
+  }
+
   // --- The page -------------------------------------------------------------------------------
 
   render() {
     this.paint();
-    this.renderChips();
+    renderChips(this.querySelector("[data-chips]"), this.spans.map((s) => this.textOf(s)), this.active);
     if (this.noAnswerTick) this.noAnswerTick.checked = this.noAnswer;
     this.querySelector("[data-pending]").hidden = !this.pending;
     this.querySelector("[data-no-chips]").hidden = this.spans.length > 0;
@@ -356,30 +367,8 @@ class SpanAnswer extends HTMLElement {
     return pure.span(this.pending.box, this.pending.anchor, this.pending.focus);
   }
 
-  renderChips() {
-    const list = this.querySelector("[data-chips]");
-    const current = /** @type {HTMLElement} */ (document.activeElement);
-    const focused = list.contains(current) && current.dataset;
-    const texts = this.spans.map((s) => this.textOf(s));
-    list.replaceChildren(...texts.map((text, place) => makeChip(texts, place, this.active)));
-    if (!focused) return;
-    const kind = ["adjust", "chip", "remove"].find((name) => name in focused);
-    list.querySelector(`[data-${kind}="${focused[kind]}"]`)?.focus();
-  }
-
-  /** Exactly one tab stop per box: the token that had the focus last. */
   restoreTabStops() {
-    this.boxes.forEach(({ elements }, box) => {
-      elements.forEach((token, i) => {
-        if (i === this.roving[box]) token.tabIndex = 0;
-        else if (token.hasAttribute("tabindex")) token.removeAttribute("tabindex");
-      });
-    });
-  }
-
-  /** A focusable token swallows drags that begin on its left edge: none while the button is down. */
-  dropTabStops() {
-    this.querySelectorAll("[data-t][tabindex]").forEach((t) => t.removeAttribute("tabindex"));
+    setTabStops(this.boxes, this.roving);
   }
 
   focusToken(box, token = this.roving[box], preventScroll = false) {

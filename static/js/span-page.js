@@ -67,7 +67,7 @@ const ENDS = [
  * The list item of one highlight: a pill with a button that chooses it and one that removes it; the
  * active one has buttons that move its ends, each beside the end that it moves.
  */
-export function makeChip(texts, place, active) {
+function makeChip(texts, place, active) {
   const text = texts[place];
   const pill = makeElement("div");
   pill.className = "hl-chip";
@@ -94,6 +94,26 @@ export function makeChip(texts, place, active) {
     item.append(makeElement("small", "same text as another highlight: counts once"));
   }
   return item;
+}
+
+/** Make the chips again; the one that had the focus has it afterwards. */
+export function renderChips(list, texts, active) {
+  const current = /** @type {HTMLElement} */ (document.activeElement);
+  const focused = list.contains(current) && current.dataset;
+  list.replaceChildren(...texts.map((_, place) => makeChip(texts, place, active)));
+  if (!focused) return;
+  const kind = ["adjust", "chip", "remove"].find((name) => name in focused);
+  list.querySelector(`[data-${kind}="${focused[kind]}"]`)?.focus();
+}
+
+/** Exactly one tab stop per box: the token with that number. */
+export function setTabStops(boxes, roving) {
+  boxes.forEach(({ elements }, box) => {
+    elements.forEach((token, i) => {
+      if (i === roving[box]) token.tabIndex = 0;
+      else if (token.hasAttribute("tabindex")) token.removeAttribute("tabindex");
+    });
+  });
 }
 
 function makeElement(name, text = "") {

@@ -6,6 +6,7 @@
  * target may be a neighbour, because browsers move taps to something focusable near by.
  */
 
+import { setTabStops } from "./span-page.js";
 import { dragged, nearest, sidesOf } from "./spans.js";
 
 const DRAG = 5; // px moved before a press is a drag
@@ -38,8 +39,9 @@ export function listenToPointer(answer, on) {
     const inside = boxes.findIndex(({ box }) => box.contains(event.target));
     isClickDue = inside >= 0;
     if (inside < 0 && answer.isTouched) return;
-    answer.dropTabStops();
     const number = inside < 0 ? besides(boxes, event) : inside;
+    // A focusable token swallows drags that begin on its left edge: none while the button is down.
+    if (number >= 0) setTabStops(boxes, []);
     const lines = number < 0 ? null : measure(boxes[number]);
     const sides = lines && lines.sidesOf(x, y);
     const isEntered = inside >= 0;

@@ -70,14 +70,63 @@ def test_two_clicks_in_either_order_and_twice_the_same_word(names):
     assert names.chips == ["Rodrigo Duterte", "Mary"]
 
 
-def test_one_click_alone_adds_nothing_and_submit_says_so(names):
+def test_one_click_alone_adds_nothing_and_submit_takes_that_word(names):
     names.word("Mary").click()
-    names.submit()
-    assert "Finish or cancel the highlight you started" in names.error
+    assert names.chips == []
     names.page.keyboard.press("Escape")
     names.submit()
     assert "Highlight at least one answer" in names.error
     assert names.nothing_is_stored()
+    names.word("Mary").click()
+    names.page.wait_for_function(
+        "document.querySelector('[data-live]').textContent.includes('takes it alone')"
+    )
+    names.reveal()
+    assert names.stored == ["Mary"]
+
+
+def test_submit_takes_one_word_beside_other_highlights(names):
+    names.word("Rodrigo").dblclick()
+    names.word("Mary").click()
+    names.reveal()
+    assert names.stored == ["Rodrigo", "Mary"]
+
+
+def test_submit_takes_no_word_that_would_replace_an_answer(desk):
+    one = desk("Oslo or Rome.", gold=["Rome"], max_spans=1)
+    one.word("Rome").dblclick()
+    one.word("Oslo").click()
+    one.submit()
+    assert "Finish or cancel the highlight you started" in one.error
+    one.page.keyboard.press("Escape")
+    one.page.locator("[name=no_answer]").check()
+    one.word("Oslo").click()
+    one.submit()
+    assert "Finish or cancel the highlight you started" in one.error
+    assert one.nothing_is_stored()
+
+
+def test_submit_takes_no_unfinished_range(names):
+    to_box(names)
+    press(names, "Shift+ArrowRight")
+    names.submit()
+    assert "Finish or cancel the highlight you started" in names.error
+    assert names.nothing_is_stored()
+
+
+def test_a_bar_under_the_text_takes_the_one_word_or_cancels(names):
+    names.word("Mary").click()
+    bar = names.page.locator("[data-pending]")
+    text = names.page.locator("[data-field=context]").bounding_box()
+    assert 0 <= bar.bounding_box()["y"] - (text["y"] + text["height"]) < 60
+    assert bar.get_by_role("button").all_inner_texts()[0] == "Only “Mary”"
+    bar.get_by_role("button").first.click()
+    assert names.chips == ["Mary"]
+    assert not bar.is_visible()
+    names.word("Wham").click()
+    bar.get_by_role("button", name="Cancel").click()
+    assert names.chips == ["Mary"]
+    assert not bar.is_visible()
 
 
 def test_punctuation_that_belongs_to_a_name_can_be_taken(names):
@@ -304,6 +353,15 @@ def test_only_one_highlight_where_the_card_says_one(desk):
 def tap(page, word, dx: float = 0, dy: float = 0) -> None:
     box = word.bounding_box()
     page.touchscreen.tap(box["x"] + box["width"] / 2 + dx, box["y"] + box["height"] / 2 + dy)
+
+
+def test_one_tap_and_only_that_word_on_a_phone(phone, put):
+    one = Desk(phone, put(NAMES, gold=["Mary"]))
+    tap(phone, one.word("Mary"))
+    bar = phone.locator("[data-pending]")
+    assert "Esc" not in bar.inner_text()
+    bar.get_by_role("button", name="Only “Mary”").tap()
+    assert one.chips == ["Mary"]
 
 
 @pytest.mark.journey

@@ -164,6 +164,7 @@ def test_an_incomplete_answer_is_not_even_sent(desk):
     sent = posts(one.page)
     one.submit()
     assert "Highlight at least one answer" in one.error
+    one.page.locator("[name=no_answer]").check()
     one.word("Oslo").click()
     one.submit()
     assert "Finish or cancel" in one.error

@@ -21,7 +21,7 @@ from tasks.comparison import Comparison, Piece
 from tasks.findings import Finding, findings
 from tasks.models import Example
 from tasks.spans import QUESTION, GivenAnswer
-from tasks.tokens import tokens
+from tasks.tokens import CHAR, tokens
 
 
 @lru_cache(maxsize=2048)
@@ -299,6 +299,11 @@ class TurnPage:
             Segment(index, names[index], text, granularity)
             for index, text in enumerate(self.example.context)
         ]
+
+    @property
+    def unit(self) -> str:
+        """What a token of this task is called."""
+        return "character" if self.card.granularity == CHAR else "word"
 
     @property
     def labels(self) -> list[dict[str, str | int]]:

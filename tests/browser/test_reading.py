@@ -1,0 +1,64 @@
+"""The text as text, for those who hear the page; and texts that no browser may translate."""
+
+import pytest
+
+from tests.browser.conftest import Desk
+from tests.factories import LABELS
+
+TEXT = "First line.\n\nThe <b>second</b> names Oslo."
+
+
+def test_the_text_can_be_read_plainly_before_the_words_to_highlight(desk):
+    """Above the question, so that who only works by keyboard has no further key to press."""
+    one = desk(TEXT, gold=["Oslo"])
+    one.page.locator("#question").focus()
+    one.page.keyboard.press("Shift+Tab")
+    assert one.focused == "Read the text plainly"
+    one.page.keyboard.press("Enter")
+    paragraphs = one.page.locator("[data-plain] p")
+    assert paragraphs.all_inner_texts() == ["First line.", "The <b>second</b> names Oslo."]
+    one.page.keyboard.press("Tab")
+    assert one.page.evaluate("document.activeElement.dataset.s") == "0"
+
+
+def test_it_takes_no_room_until_it_is_reached(desk):
+    one = desk(TEXT, gold=["Oslo"])
+    text = one.page.locator("[data-field=context]")
+    before = text.bounding_box()
+    summary = one.page.locator("[data-plain] summary")
+    one.page.locator("#question").focus()
+    one.page.keyboard.press("Shift+Tab")
+    assert summary.bounding_box()["height"] >= 24
+    assert text.bounding_box() == before
+
+
+@pytest.mark.parametrize("scripts", [True, False])
+def test_nothing_of_the_task_is_translated(open_browser, put, scripts):
+    page = open_browser(java_script_enabled=scripts)
+    page.goto(f"/work/{put(TEXT, gold=['Oslo']).token}/")
+    places = "#question", "[data-field=context]", "[data-plain] div", "[data-chips]"
+    for place in places:
+        assert page.locator(place).evaluate("e => e.translate") is False, place
+    assert page.locator("body").evaluate("e => e.translate")
+
+
+def test_hints_name_the_gestures_of_the_device(desk, phone, put):
+    one = desk(TEXT, gold=["Oslo"])
+    assert "Drag" in one.page.locator("[data-hint]").inner_text()
+    phone_desk = Desk(phone, put(TEXT, gold=["Oslo"]))
+    hint = phone_desk.page.locator("[data-hint]").inner_text()
+    assert "Tap" in hint
+    assert "Drag" not in hint
+    assert "click" not in hint.lower()
+    one.page.locator("[data-t]").first.click()
+    assert "Esc" in one.page.locator("[data-pending]").inner_text()
+    phone.locator("[data-t]").first.tap()
+    assert "Esc" not in phone.locator("[data-pending]").inner_text()
+
+
+def test_a_phone_shows_no_number_keys(desk, phone, put):
+    shown = 'label:has([name="label"]) kbd'
+    assert desk("It was fine.", gold=["positive"], labels=LABELS).page.locator(shown).count() == 2
+    one = Desk(phone, put("It was fine.", gold=["positive"], labels=LABELS))
+    assert not any(key.is_visible() for key in one.page.locator(shown).all())
+    assert all(choice.is_visible() for choice in one.page.locator('[name="label"]').all())
