@@ -132,6 +132,8 @@ document.addEventListener("keydown", (event) => {
   });
   if (meaning === null) return;
   event.preventDefault();
+  // While an answer is sent, no key changes it either.
+  if (meaning !== "help" && shown.querySelector("form[inert]")) return;
   // A second Enter that still belongs to Continue says nothing about the new question.
   if (meaning === "go" && performance.now() - begunAt < BEGINNING && !isComplete(shown)) return;
   if (meaning === "go") submit.click();
