@@ -84,14 +84,14 @@ def advancing(open_browser, researcher):
 def test_a_label_is_submitted_when_it_is_chosen_in_the_annotation_step_alone(advancing):
     one, page = advancing, advancing.page
     for label in ("negative", "positive"):
-        page.get_by_text(label, exact=True).first.click()
+        page.get_by_label(label).click()
         page.wait_for_timeout(300)
         assert page.locator("[data-state=question]").count() == 1
         one.reveal()
         one.go_on()
     for done in (3, 4):
         key = page.locator("#turn").get_attribute("data-key")
-        page.get_by_text("positive", exact=True).first.click()
+        page.get_by_label("positive").click()
         page.wait_for_selector(f"#turn:not([data-key='{key}'])")
         assert Answer.objects.count() == done
 
@@ -99,7 +99,7 @@ def test_a_label_is_submitted_when_it_is_chosen_in_the_annotation_step_alone(adv
 def test_arrow_keys_look_through_the_labels_without_submitting(advancing):
     page = advancing.page
     for label in ("negative", "positive"):
-        page.get_by_text(label, exact=True).first.click()
+        page.get_by_label(label).click()
         advancing.reveal()
         advancing.go_on()
     page.get_by_label("positive").focus()
