@@ -174,7 +174,7 @@ class TurnPage:
     @property
     def step_name(self) -> str:
         if self.trying:
-            return "Try the tool"
+            return "Try-out"
         return "Training step" if self.step == "training" else "Annotation step"
 
     @property
