@@ -33,6 +33,9 @@ class Turn(models.Model):
     # Time worked before this example was shown; absences are left out (LONGEST_COUNTED_GAP).
     worked_before = models.DurationField(default=timedelta)
 
+    # The same of the participation's first turn: Participation.latest_turn and show tell it.
+    first_worked_before: timedelta
+
     class Meta:
         ordering = ["pk"]
         constraints = [
@@ -53,13 +56,18 @@ class Turn(models.Model):
         return f"{self.participation} {self.step} {self.position}"
 
     @property
+    def kept_draft(self) -> "Draft | None":
+        """The unsent answer that is kept for this question, or None."""
+        return getattr(self, "draft", None)
+
+    @property
     def given(self) -> "Answer | None":
         """The stored answer, or None while the example is still a question."""
         return getattr(self, "answer", None)
 
     def prime_empty_relations(self) -> None:
         """Spare the database the question for what a turn just shown cannot have."""
-        for name in ("answer", "activity"):
+        for name in ("answer", "activity", "draft"):
             self._meta.get_field(name).set_cached_value(self, None)  # type: ignore[union-attr]  # a reverse one-to-one has it
 
     def active_until(self, moment: datetime, cutoff: timedelta) -> timedelta:

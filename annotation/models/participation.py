@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Q, Subquery
 from django.db.models.functions import Coalesce, Greatest
 from django.utils import timezone
 
@@ -212,8 +212,11 @@ class Participation(models.Model):
 
     def latest_turn(self) -> "Turn | None":
         """The turn that is this participation's state, with its example."""
-        turn = self.turns.select_related("activity", "answer").order_by("-pk").first()
+        first = self.turns.order_by("pk").values("worked_before")[:1]
+        turns = self.turns.select_related("activity", "answer", "draft")
+        turn = turns.annotate(before_first=Subquery(first)).order_by("-pk").first()
         if turn is not None:
+            turn.first_worked_before = turn.before_first
             turn.example = frozen.example(turn.example_id)
         return turn
 
@@ -257,6 +260,7 @@ class Participation(models.Model):
                 else self.worked_before_first(now)
             ),
         )
+        turn.first_worked_before = after.first_worked_before if after else turn.worked_before
         turn.prime_empty_relations()
         return turn
 

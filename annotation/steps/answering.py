@@ -12,7 +12,7 @@ from typing import Any
 from django.db import transaction
 
 from annotation.frozen import scenario_of
-from annotation.models import Answer, AnswerSpan, Draft, Participation, Status, Step, Turn
+from annotation.models import Answer, AnswerSpan, Participation, Status, Step, Turn
 from annotation.steps import annotation_step
 from tasks import spans
 from tasks.cards import Card
@@ -126,7 +126,8 @@ def store(turn: Turn, given: spans.GivenAnswer, gold_rule: str, idle_cutoff: tim
         active_seconds=active.total_seconds(),
         submitted_at=now,
     )
-    Draft.objects.filter(turn=turn).delete()
+    if turn.kept_draft is not None:
+        turn.kept_draft.delete()
     if given.spans:
         AnswerSpan.objects.bulk_create(
             AnswerSpan(answer=turn.answer, **span._asdict()) for span in given.spans

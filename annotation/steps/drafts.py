@@ -51,8 +51,8 @@ def _read(text: str) -> str:
 
 def of(turn: Turn) -> tuple[str, float] | None:
     """The draft of that open question as JSON, and its age in seconds; None where there is none."""
-    draft = None if turn.given is not None else Draft.objects.filter(turn=turn).first()
-    if draft is None:
+    draft = turn.kept_draft
+    if draft is None or turn.given is not None:
         return None
     age = (database_now() - draft.saved_at).total_seconds()
     return draft.content, max(0.0, round(age, 3))

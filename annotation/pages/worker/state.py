@@ -225,7 +225,6 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
 
 def _ahead(participation: Participation, turn: Turn, worked: timedelta) -> Way:
     """How far this participation is with that turn, its latest, and at what pace."""
-    first = participation.turns.order_by("pk").values_list("worked_before", flat=True)[0]
     rate, _currency, max_hours = participation.scenario.promise
     training = len(participation.training_order)
     before = training if turn.step != Step.TRAINING else 0
@@ -234,7 +233,9 @@ def _ahead(participation: Participation, turn: Turn, worked: timedelta) -> Way:
         total=training + len(participation.annotation_order),
         worked=worked.total_seconds(),
         # The example on the page is counted once it is answered: its time is still growing.
-        on_examples=((worked if turn.given else turn.worked_before) - first).total_seconds(),
+        on_examples=(
+            (worked if turn.given else turn.worked_before) - turn.first_worked_before
+        ).total_seconds(),
         estimated=60 * participation.scenario.estimated_minutes,
         hourly_rate=rate,
         max_paid_seconds=None if max_hours is None else int(max_hours * 3600),
