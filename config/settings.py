@@ -210,6 +210,7 @@ STORAGES = {
 }
 # Files are served straight from static/ when collectstatic has not run (development, tests).
 WHITENOISE_USE_FINDERS = True
+WHITENOISE_ALLOW_ALL_ORIGINS = False  # no other site loads our files
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = ["map", "png", "jpg", "gif", "webp", "woff2", "gz", "br"]
 
 AUTHENTICATION_BACKENDS = [

@@ -13,7 +13,7 @@
 
 import { keepDraft, readDraft } from "./drafts.js";
 import { listenToKeys } from "./span-keyboard.js";
-import { paintMarks, quoted, readBox, renderChips, setTabStops } from "./span-page.js";
+import { paintMarks, quoted, readBox, renderChips, setTabStops, writePlainly } from "./span-page.js";
 import { listenToPointer } from "./span-pointer.js";
 import { readLine } from "./span-typed.js";
 import * as pure from "./spans.js";
@@ -39,6 +39,7 @@ class SpanAnswer extends HTMLElement {
     this.redoStack = [];
     this.querySelectorAll("[data-scripted], [data-add-typed]").forEach((e) => (e.hidden = false));
     this.querySelector("[data-typed]").open = this.typed.value !== "";
+    writePlainly(this, this.boxes);
     this.restore();
     this.listen();
     this.render();

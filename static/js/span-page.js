@@ -33,6 +33,15 @@ export function readBox(box) {
   return { box, field, index: index && Number(index), tokens, elements, pieces };
 }
 
+/** Write the texts into their plain copies, which so need not travel twice: paragraph by paragraph. */
+export function writePlainly(element, boxes) {
+  for (const place of element.querySelectorAll("[data-plain-of]")) {
+    const read = boxes.find(({ field, index }) => field === "context" && String(index) === place.dataset.plainOf);
+    const paragraphs = read.box.textContent.split(/\n\s*\n/u);
+    place.replaceChildren(...paragraphs.map((text) => makeElement("p", text)));
+  }
+}
+
 /**
  * Give tokens and gaps the look of the first mark ({box, first, last, look}) that covers them.
  * Only what changes is touched: a text may have hundreds of tokens.
