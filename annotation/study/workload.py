@@ -87,10 +87,11 @@ def doubts(study: Study, tasks: Sequence[Task]) -> list[str]:
 
 
 def _doubt(promised: int, load: Workload) -> str:
+    each = f"{60 * promised / load.examples:.1f}".removesuffix(".0")
     training = f"{load.training} training and " if load.training else ""
     return (
         f"{promised} minutes are promised, but {load.task.name} at {load.shots} shots has"
-        f" {training}{load.test} test examples: {60 * promised / load.examples:.1f} seconds each."
+        f" {training}{load.test} test examples: {each} seconds each."
         f" Reading {load.words} words (the median) at {WORDS_A_MINUTE} a minute and answering in"
         f" {SECONDS_TO_ANSWER} seconds takes about {load.seconds_each:.0f} seconds, which makes"
         f" about {load.minutes} minutes with {MINUTES_BEFORE} for consent and instructions."
