@@ -239,7 +239,7 @@ class TurnPage:
     @property
     def done(self) -> int:
         """Examples of this step that are answered."""
-        return self.number if self.reveal else self.number - 1
+        return self.number if self.state != "question" else self.number - 1
 
     @property
     def is_last(self) -> bool:
