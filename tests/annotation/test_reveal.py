@@ -201,7 +201,7 @@ def test_labels_taken_for_one_another_are_counted_by_pair(client, researcher):
     for _example in range(4):
         answer(client, seat, ["positive"])
         review = go_on(client, seat, "reveal")
-    assert "You chose <q>positive</q> where <q>negative</q> was right <small>2 times</small>" in review
+    assert "<q>positive</q> where <q>negative</q> was right <small>2 times</small>" in review
 
 
 def test_the_tally_counts_the_last_ten(client, researcher):
