@@ -163,7 +163,9 @@ def states(researcher, put):
         one.word("Mary").dblclick()
         page.get_by_text("Type the answer instead").click()
         one.word("Rodrigo").click()
+        page.keyboard.press("Shift+ArrowRight")
         one.submit()
+        expect(page.locator("[data-error]")).to_contain_text("Finish or cancel")
 
     def spans_in_question(page):
         Desk(page, put(LONG, gold=["places"], question_selectable=True))
