@@ -14,12 +14,13 @@ demo: .venv/core  ## a study with results and free seats, served on PORT
 
 # Every test is in one of these at least (tests/config/test_suites.py).
 SUITES := test-postgres test-browser test-clients test-browsers
+# On two cores; on SQLite a third one works while others wait for processes that they started.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 ON_POSTGRES := $(BIN)/python tests/with_postgres.py
 
 test: .venv/dev .venv/chromium lint  ## everything on SQLite; on PostgreSQL what depends on it, and one journey per kind of page
 	node --test tests/js/*.test.mjs
-	$(PYTEST) -m "not browser"
+	$(PYTEST) -n 3 -m "not browser"
 	$(ON_POSTGRES) $(PYTEST) -m "postgres or engines or journey"
 
 test-all: test $(SUITES)  ## the long suites too
