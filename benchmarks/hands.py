@@ -120,6 +120,8 @@ class Hand:
     def begin(self, token: str) -> None:
         self.page.goto(f"/work/{token}/")
         self.ready()
+        # As after every Continue; only a page that was just loaded begins at its first link.
+        self.page.locator("[data-focus]").first.focus()
 
     def ready(self) -> None:
         self.page.wait_for_selector("span-answer[data-ready], label-answer[data-ready]")
