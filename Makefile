@@ -4,7 +4,7 @@ PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
 
-.PHONY: help demo test test-all suites test-postgres test-browser test-clients test-browsers lint dictionary pictures bench bench-million lock clean
+.PHONY: help demo test test-all suites test-postgres test-browser test-long test-clients test-browsers test-r lint dictionary pictures states bench bench-million lock clean messages
 
 help:  ## what each word after make does
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -13,15 +13,17 @@ demo: .venv/core  ## a study with results and free seats, served on PORT
 	$(BIN)/python manage.py demo --port $(PORT)
 
 # Every test is in one of these at least (tests/config/test_suites.py).
-SUITES := test-postgres test-browser test-clients test-browsers
+SUITES := test-postgres test-browser test-long test-clients test-browsers test-r
 # On two cores; on SQLite a third one works while others wait for processes that they started.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 ON_POSTGRES := $(BIN)/python tests/with_postgres.py
+# A browser that stops answering its driver is started once more, and that is reported; a test that fails is not.
+AGAIN := --reruns 1 --only-rerun "from pytest-timeout"
 
 test: .venv/dev .venv/chromium lint  ## everything on SQLite; on PostgreSQL what depends on it, and one journey per kind of page
 	node --test tests/js/*.test.mjs
-	$(PYTEST) -n 3 -m "not browser"
-	$(ON_POSTGRES) $(PYTEST) -m "postgres or engines or journey"
+	$(PYTEST) -n 3 -m "not browser and not long"
+	$(ON_POSTGRES) $(PYTEST) $(AGAIN) -m "(postgres or engines or journey) and not long"
 
 test-all: test $(SUITES)  ## the long suites too
 
@@ -31,14 +33,20 @@ suites:  ## the names of the long suites
 test-postgres: .venv/dev .venv/chromium  ## everything on PostgreSQL, but for the browser
 	$(ON_POSTGRES) $(PYTEST) -m "not browser"
 
-test-browser: .venv/dev .venv/chromium  ## all tests with a real Chromium, on PostgreSQL
-	$(ON_POSTGRES) $(PYTEST) -m "browser"
+test-browser: .venv/dev .venv/chromium .venv/fonts  ## all tests with a real Chromium, on PostgreSQL
+	$(ON_POSTGRES) $(PYTEST) $(AGAIN) -m "browser"
+
+test-long: .venv/dev  ## what `make test` leaves out for its length, on SQLite
+	$(PYTEST) -m "long and not browser"
 
 test-clients: .venv/core .venv-clients/ready  ## other people's clients of Prolific, unchanged, against the stand-in
 	.venv-clients/bin/pytest -c tests/clients/pytest.ini tests/clients
 
 test-browsers: .venv/dev .venv/browsers tests/browsers/node_modules/ready  ## the highlighter in Firefox and WebKit, on PostgreSQL
 	$(ON_POSTGRES) $(BIN)/pytest -c tests/browsers/pytest.ini tests/browsers
+
+test-r: .venv/dev .venv/r  ## analysis.R of a release bundle, in R
+	$(BIN)/pytest -c tests/r/pytest.ini tests/r
 
 lint: .venv/dev tests/js/node_modules/ready
 	$(BIN)/ruff format --check .
@@ -48,13 +56,21 @@ lint: .venv/dev tests/js/node_modules/ready
 	find templates -name '*.html' ! -name _pieces.html ! -name _layers.html | xargs $(BIN)/djade --check --target-version 5.2
 	tests/js/node_modules/.bin/tsc -p tests/js
 	$(BIN)/python .ci/words.py
+	$(BIN)/python .ci/catalogues.py
 	$(BIN)/python manage.py makemigrations --check --dry-run
+
+# A new language: make messages LOCALES=fr
+messages: .venv/dev  ## locale/: the sentences of the code, to be translated; and compiled
+	$(BIN)/python .ci/catalogues.py renew $(LOCALES)
 
 dictionary: .venv/core  ## docs/data-dictionary.md, from the columns of the exports
 	$(BIN)/python docs/dictionary.py
 
 pictures: .venv/dev .venv/chromium  ## the pictures in docs/, from the demo
 	$(BIN)/python docs/pictures.py
+
+states: .venv/dev .venv/chromium .venv/fonts  ## the pictures that the annotator's pages are held to (tests/browser/states)
+	$(ON_POSTGRES) $(BIN)/pytest -q -p no:randomly tests/browser/test_states.py --renew-states
 
 bench: .venv/dev  ## the load with its yardstick in the same run, then tables and files of a replication, the dashboard, and uploads beside annotators
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/run.py
@@ -92,9 +108,19 @@ tests/js/node_modules/ready: tests/js/package-lock.json
 	@command -v chromium >/dev/null || { apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } 2>/dev/null || { echo "Install Chromium: apt-get install chromium"; exit 1; }
 	@touch $@
 
+# The letters of the pictures that pages are held to.
+.venv/fonts: .venv/core
+	@{ fc-list | grep -q NotoSansArabic && fc-list | grep -q NotoSansCJK; } 2>/dev/null || { apt-get update -qq && apt-get install -y -qq fontconfig fonts-noto-core fonts-noto-cjk >/dev/null; } 2>/dev/null || { echo "Install Noto's fonts: apt-get install fontconfig fonts-noto-core fonts-noto-cjk"; exit 1; }
+	@touch $@
+
 # Firefox and WebKit of Debian, and a screen for the latter; the same as for Chromium.
 .venv/browsers: .venv/core
 	@{ command -v firefox-esr && command -v WebKitWebDriver && command -v xvfb-run; } >/dev/null || { apt-get update -qq && apt-get install -y -qq firefox-esr webkit2gtk-driver xvfb xauth >/dev/null; } 2>/dev/null || { echo "Install Firefox and WebKit: apt-get install firefox-esr webkit2gtk-driver xvfb xauth"; exit 1; }
+	@touch $@
+
+# R with lme4 and lmerTest; the same as for Chromium.
+.venv/r: .venv/core
+	@Rscript -e 'library(lmerTest)' >/dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq --no-install-recommends r-base-core r-cran-lme4 r-cran-lmertest >/dev/null; } 2>/dev/null || { echo "Install R: apt-get install r-base-core r-cran-lme4 r-cran-lmertest"; exit 1; }
 	@touch $@
 
 tests/browsers/node_modules/ready: tests/browsers/package-lock.json

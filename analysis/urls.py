@@ -19,6 +19,9 @@ urlpatterns = [
     path("studies/<str:name>/analysis/", tables.analysis, name="analysis"),
     path("studies/<str:name>/analysis/run/", tables.analysis_run, name="analysis_run"),
     path("studies/<str:name>/analysis/<str:table>.csv", tables.analysis_file, name="analysis_file"),
+    path(
+        "studies/<str:name>/analysis/<str:table>.tex", tables.analysis_latex, name="analysis_latex"
+    ),
     path("studies/<str:name>/figures/", figures.figures, name="figures"),
     path(
         "studies/<str:name>/figures/<str:figure>/numbers.csv",
@@ -54,6 +57,9 @@ urlpatterns = [
     path("studies/<str:name>/release/<int:pk>/run/", report.release_run, name="release_run"),
     path("studies/<str:name>/release.zip", report.release_zip, name="release_zip"),
     path("studies/<str:name>/examples/", examples.examples, name="examples"),
+    path("studies/<str:name>/examples.csv", examples.examples_file, name="examples_file"),
+    path("studies/<str:name>/gold-audit/", examples.audit, name="gold_audit"),
+    path("studies/<str:name>/gold-audit.csv", examples.audit_file, name="gold_audit_file"),
     path("studies/<str:name>/examples/<int:pk>/", examples.example, name="example"),
     path("studies/<str:name>/models/", models.study_models, name="study_models"),
     path(

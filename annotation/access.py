@@ -1,18 +1,23 @@
 """The only doors: what turns a request into a study, a participation, a worker or one's model.
 
 Not yours and not there look the same: 404. Each door is tested hard, so that views need not be.
+The doors of annotators make the page speak the language of the study; `in_study_language` ends it.
 """
 
 import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.core import signing
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404
+from django.utils import translation
 from django_htmx.middleware import HtmxDetails
 
 from annotation.models import Kind, Participation, Status, Study
@@ -170,17 +175,49 @@ def arrival(request: HttpRequest, code: str) -> Arrival:
     door = registry.door(code)
     if door is None:
         raise Http404
+    translation.activate(door.study.interface_language)
     return Arrival(request, door, code)
 
 
 def participation_of(token: str) -> Participation:
     """The participation of that personal link; 404 where there is none."""
-    return get_object_or_404(
+    participation = get_object_or_404(
         Participation.objects.select_related("study", "scenario__task", "worker").defer(
             "scenario__task__card_data"
         ),
         token=token,
     )
+    translation.activate(participation.study.interface_language)
+    return participation
+
+
+def speak_to(participation: Participation) -> None:
+    """The language of its study, for a participation that a step has found."""
+    translation.activate(participation.scenario.interface_language)
+
+
+@contextmanager
+def in_study_language(language: str = settings.LANGUAGE_CODE) -> Iterator[None]:
+    """English until a door, or that language, says otherwise; afterwards what was before.
+
+    A thread serves one request after the other: without this the next one, of anybody, would speak
+    the language of the last.
+    """
+    with translation.override(language):
+        yield
+
+
+def language_of(request: HttpRequest) -> str:
+    """The language of the study whose annotator sends this; English where none is known.
+
+    For pages that are shown where no door was reached.
+    """
+    named = request.resolver_match.kwargs if request.resolver_match else {}
+    if "token" in named:
+        theirs = Participation.objects.filter(token=named["token"])
+        return theirs.values_list("study__interface_language", flat=True).first() or "en"
+    door = registry.door(named["code"]) if "code" in named else None
+    return door.study.interface_language if door else "en"
 
 
 REFUSALS = {

@@ -1,9 +1,20 @@
-"""How quantities are put into words for people, in pages of every kind."""
+"""How quantities are put into words for people, in the language of the page."""
 
 from datetime import timedelta
+from decimal import Decimal
+
+from django.utils.formats import number_format
+from django.utils.translation import gettext
 
 
 def in_words(time: timedelta) -> str:
     """1 h 12 min."""
     hours, minutes = divmod(round(time.total_seconds() / 60), 60)
-    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+    text = gettext("%(hours)s h %(minutes)s min") if hours else gettext("%(minutes)s min")
+    return text % {"hours": hours, "minutes": minutes}
+
+
+def money(amount: Decimal | str, currency: str) -> str:
+    """12.34 USD; in German 12,34 USD."""
+    values = {"amount": number_format(Decimal(amount), 2), "currency": currency}
+    return gettext("%(amount)s %(currency)s") % values

@@ -1,9 +1,11 @@
 """The effort of an answer: keys, clicks and the way of the pointer, in a real Chromium.
 
 `python benchmarks/hands.py` answers 40 published test examples of each task rightly, by keys, by
-mouse and by touch, in the training step, so that a reveal and Continue follow each. An answer
-that could not be given exactly is counted. Seconds are those of the keystroke-level model (Card,
-Moran and Newell): a key 0.2, pointing 1.1, a click 0.2, no time to think; nothing is timed.
+mouse and by touch, in the training step, so that a reveal and Continue follow each; labels also in
+an annotation step where a choice is the answer. An answer that could not be given exactly is
+counted. Seconds are those of the keystroke-level model (Card, Moran and Newell): a key 0.2,
+pointing 1.1, a click 0.2, no time to think; nothing is timed, and the page's clock is put on past
+the time in which Continue waits. At the end each target is reached or missed, with its figures.
 Needs the published files (HANDFUL_SHARED) and Chromium; the database is a temporary SQLite file.
 """
 
@@ -12,26 +14,28 @@ import math
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from statistics import mean, median
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
+from benchmarks.effort import CLICK, HEAD, IMPOSSIBLE, KEY, POINTING, Effort, line, targets  # noqa: E402
 from benchmarks.run import SHARED, served  # noqa: E402
 
 TASKS = ("SST-2", "MNLI", "CoNLL03", "WikiANN", "SQuADv2", "ReCoRD")
-KEY, POINTING, CLICK = 0.2, 1.1, 0.2  # seconds
+LABELLED = ("SST-2", "MNLI")
 SWIPE = 0.6  # of the window's height, by one swipe
+NOT_READY = 700  # ms, more than Continue waits after a reveal
 WINDOWS = {
     "keys": {"viewport": {"width": 1366, "height": 657}},
     "mouse": {"viewport": {"width": 1366, "height": 657}},
     "touch": {
         "viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True,
     },
+    "advance": {"viewport": {"width": 1366, "height": 657}},
 }  # fmt: skip
 # Where what is clicked stands: the middle of the first and of the last token of each wanted span.
 PLACES = """(spans) => spans.map(([from, to]) => {
@@ -45,35 +49,24 @@ PLACES = """(spans) => spans.map(([from, to]) => {
 
 
 @dataclass
-class Effort:
-    """What the answers of one task took by one way."""
-
-    seconds: list[float] = field(default_factory=list)
-    presses: list[int] = field(default_factory=list)
-    travel: list[float] = field(default_factory=list)
-    swipes: list[int] = field(default_factory=list)
-    missed: int = 0
-
-    def add(self, seconds: float, presses: int) -> None:
-        self.seconds.append(seconds)
-        self.presses.append(presses)
-
-
-@dataclass
 class Wanted:
     """The right answer to an example: a label, or where its spans stand in the first text."""
 
     label: str
     spans: list[tuple[int, int]]
+    # Some published answers occur nowhere in their text.
+    can_be_given: bool = True
 
     @property
     def kind(self) -> str:
         if self.label:
             return "label"
+        if not self.can_be_given:
+            return IMPOSSIBLE
         return "no answer" if not self.spans else "spans"
 
 
-def seats(number: int) -> dict[str, dict[str, Any]]:
+def seats(number: int, tasks: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Somebody before so many examples of each task, for each way: token and right answers."""
     import django
 
@@ -87,16 +80,23 @@ def seats(number: int) -> dict[str, dict[str, Any]]:
     call_command("migrate", verbosity=0)
     owner = get_user_model().objects.create_user("bench")
     made: dict[str, dict[str, Any]] = {}
-    for task in TASKS:
+    for task in tasks:
         card, files = read_clues(SHARED / "data" / "clues", task)
         records = next(file.records for file in files if file.kind == "test")[:number]
         answers = [wanted(record, card) for record in records]
-        for way in WINDOWS:
+        for way in ways_of(task):
+            advances = way == "advance"
             seat = seat_before(
-                owner, card.as_dict(), list(records), True, name=f"{task}-{way}".lower()
-            )
+                owner, card.as_dict(), list(records), not advances,
+                name=f"{task}-{way}".lower(), auto_advance=advances,
+            )  # fmt: skip
             made.setdefault(task, {"answers": answers})[way] = seat.token
     return made
+
+
+def ways_of(task: str) -> list[str]:
+    """Only a label can be the answer as soon as it is chosen."""
+    return [way for way in WINDOWS if way != "advance" or task in LABELLED]
 
 
 def wanted(record: Any, card: Any) -> Wanted:
@@ -108,7 +108,45 @@ def wanted(record: Any, card: Any) -> Wanted:
     for text in record.gold[:1] if card.gold_rule == "any_of" else record.gold:
         places = [p for p in spans.occurrences(text, record.context, None) if p.segment == 0]
         chosen += [place for place in places if not any(map(place.overlaps, chosen))][:1]
-    return Wanted("", sorted((place.start, place.end) for place in chosen))
+    golds = 1 if card.gold_rule == "any_of" and record.gold else len(set(record.gold))
+    places = sorted((place.start, place.end) for place in chosen)
+    return Wanted("", places, len(places) == golds)
+
+
+def ahead(texts: list[str], at: int, typed: str) -> int:
+    """Where typing leads from a word, as typeAhead of static/js/spans.js; -1 for nowhere."""
+    low = [text.lower() for text in texts]
+    tries = [(typed.lower(), 1 if len(typed) == 1 else 0)]
+    if len(typed) > 1 and len(set(typed.lower())) == 1:
+        tries.append((typed[0].lower(), 1))
+    for begin, skip in tries:
+        for number in range(len(low)):
+            if low[(at + skip + number) % len(low)].startswith(begin):
+                return (at + skip + number) % len(low)
+    return -1
+
+
+def reach(texts: list[str], at: int, goal: int) -> list[str]:
+    """The fewest keys to a word: arrows; or letters of a word near it, or one again and again,
+    and then arrows. `at` is the word with the focus, -1 outside of the text: then letters alone
+    lead into it."""
+    best = arrows(goal - at) if at >= 0 else ["Tab", *arrows(goal)]
+    for near in texts[max(0, goal - 3) : goal + 4]:
+        for letters in (near, near[0] * len(best)):
+            if at < 0 and not letters[0].isalpha():
+                continue
+            here = at
+            for length in range(1, min(len(letters), len(best)) + 1):
+                found = ahead(texts, here, letters[:length])
+                here = found if found >= 0 else here
+                keys = [*letters[:length], *arrows(goal - here)]
+                if here >= 0 and len(keys) < len(best):
+                    best = keys
+    return best
+
+
+def arrows(steps: int) -> list[str]:
+    return ["ArrowRight" if steps > 0 else "ArrowLeft"] * abs(steps)
 
 
 class Hand:
@@ -118,6 +156,7 @@ class Hand:
         self.page = page
 
     def begin(self, token: str) -> None:
+        self.page.clock.install()
         self.page.goto(f"/work/{token}/")
         self.ready()
         # As after every Continue; only a page that was just loaded begins at its first link.
@@ -131,6 +170,8 @@ class Hand:
         return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
     def tokens(self, answer: Wanted) -> list[tuple[int, int]]:
+        if not answer.spans:
+            return []
         return [place for place in self.page.evaluate(PLACES, answer.spans) if place]
 
     def word(self, number: int) -> Any:
@@ -141,16 +182,19 @@ class Hand:
 
     def is_right(self) -> bool:
         self.page.wait_for_selector("[data-state=reveal]")
+        self.page.clock.fast_forward(NOT_READY)
         self.page.wait_for_selector("[data-submit]:not([aria-disabled=true])")
         return self.page.locator("[data-verdict=right]").count() > 0
 
     # By keys -------------------------------------------------------------------------------------
 
     def by_keys(self, answer: Wanted, effort: Effort) -> None:
-        keys = list(self.keys(answer))
+        keys, places = list(self.keys(answer)), self.tokens(answer)
         for key in keys:
             self.page.keyboard.press(key)
         effort.add(KEY * (len(keys) + 1), len(keys) + 1)  # and Enter to continue
+        if len(places) == 1 and places[0][0] == places[0][1]:
+            effort.one_word.append(len(keys))
         effort.missed += not self.is_right()
         self.page.keyboard.press("Enter")
 
@@ -163,35 +207,21 @@ class Hand:
         if not places:
             yield from ("0", "Enter")
             return
-        yield "Tab"
         texts = self.page.locator("[data-field=context] [data-t]").all_inner_texts()
-        at = 0
+        at = -1  # outside of the text, from where a letter leads into it
         for first, last in places:
-            yield from self.reach(texts, at, first)
+            yield from reach(texts, at, first)
             yield from ["Shift+ArrowRight"] * (last - first)
             yield "Enter"
             at = last
         yield "Enter"
-
-    def reach(self, texts: list[str], at: int, goal: int) -> list[str]:
-        """The fewest keys to a word: its first letters, or arrows."""
-        forwards = "ArrowRight" if goal > at else "ArrowLeft"
-        best = [forwards] * abs(goal - at)
-        for length in range(1, min(len(texts[goal]), max(1, len(best) - 1)) + 1):
-            typed = texts[goal][:length].lower()
-            skip = 1 if length == 1 else 0
-            order = [(at + skip + n) % len(texts) for n in range(len(texts))]
-            found = next(i for i in order if texts[i].lower().startswith(typed))
-            if found == goal and length < len(best):
-                return list(texts[goal][:length])
-        return best
 
     # By mouse ------------------------------------------------------------------------------------
 
     def by_mouse(self, answer: Wanted, effort: Effort) -> None:
         """Seconds as in the model; the way leads over Submit and Continue to the next label."""
         pointings, clicks = 1, 1  # Submit
-        if answer.kind == "spans":
+        if answer.spans:
             for first, last in self.tokens(answer):
                 if first == last:
                     self.word(first).dblclick()
@@ -211,11 +241,16 @@ class Hand:
         on = self.middle("[data-submit]")
         moved = math.dist(submit, on) > 20
         effort.add(POINTING * (pointings + moved) + CLICK * (clicks + 1), clicks + 1)
-        if answer.kind != "spans":
+        if not answer.spans:
             effort.travel.append(
                 math.dist(start, submit) + math.dist(submit, on) + math.dist(on, start)
             )
         self.page.mouse.click(*on)
+
+    def by_choice(self, answer: Wanted, effort: Effort) -> None:
+        """In the annotation step, where the study says that a label is the answer: one click."""
+        self.page.mouse.click(*self.middle(f"label:has({self.label(answer)})"))
+        effort.add(POINTING + CLICK, 1, 0)
 
     def drag(self, first: int, last: int) -> None:
         begin, end = self.word(first).bounding_box(), self.word(last).bounding_box()
@@ -230,7 +265,7 @@ class Hand:
     def by_touch(self, answer: Wanted, effort: Effort) -> None:
         """Swipes are counted from the last word that was tapped to Submit, and on to Continue."""
         taps = 1
-        if answer.kind == "spans":
+        if answer.spans:
             for place in self.tokens(answer):
                 for word in place:
                     self.word(word).scroll_into_view_if_needed()
@@ -261,23 +296,20 @@ def measure(browser: Any, root: str, seat: dict[str, Any], way: str) -> dict[str
     context = browser.new_context(base_url=root, **WINDOWS[way])
     hand = Hand(context.new_page())
     hand.begin(seat[way])
+    answers = {
+        "keys": hand.by_keys, "mouse": hand.by_mouse, "touch": hand.by_touch,
+        "advance": hand.by_choice,
+    }  # fmt: skip
     for answer in seat["answers"]:
         key = hand.page.locator("#turn").get_attribute("data-key")
         effort = found.setdefault(answer.kind, Effort())
-        {"keys": hand.by_keys, "mouse": hand.by_mouse, "touch": hand.by_touch}[way](answer, effort)
+        answers[way](answer, effort)
+        if answer is seat["answers"][-1] and way == "advance":
+            break  # no example follows in the annotation step
         hand.page.wait_for_selector(f"#turn:not([data-key='{key}'])")
         hand.ready()
     context.close()
     return found
-
-
-def line(task: str, way: str, kind: str, effort: Effort) -> str:
-    travel = f"{median(effort.travel):.0f}" if effort.travel else ""
-    swipes = f"{mean(effort.swipes):.1f}" if effort.swipes else ""
-    worst = f"{median(effort.presses):.0f}, {max(effort.presses)}"
-    seconds = f"{median(effort.seconds):.1f}"
-    number = f"{len(effort.presses)}, {effort.missed}"
-    return f"| {task} | {way} | {kind} | {number} | {worst} | {seconds} | {travel} | {swipes} |"
 
 
 def main() -> None:
@@ -298,11 +330,8 @@ def main() -> None:
             "STATIC_ROOT": f"{folder}/static",
         }  # fmt: skip
         os.environ |= environment
-        seated = seats(options.examples)
-        print(
-            "| task | by | answer | examples, not exact | presses with Continue: median, most"
-            " | model s | pointer px | swipes |\n|---|---|---|---|---|---|---|---|"
-        )
+        seated = seats(options.examples, options.tasks)
+        print(HEAD)
         with (
             served("granian", "config.wsgi:application", environment) as port,
             sync_playwright() as p,
@@ -310,12 +339,17 @@ def main() -> None:
             browser = p.chromium.launch(
                 executable_path=chromium(), args=["--no-sandbox", "--disable-gpu"]
             )
+            every: dict[tuple[str, str, str], Effort] = {}
             for task in options.tasks:
-                for way in options.ways:
+                for way in ways_of(task):
+                    if way not in options.ways:
+                        continue
                     found = measure(browser, f"http://127.0.0.1:{port}", seated[task], way)
                     for kind, effort in sorted(found.items()):
                         print(line(task, way, kind, effort), flush=True)
+                        every[task, way, kind] = effort
             browser.close()
+        print("", *targets(every), sep="\n")
 
 
 if __name__ == "__main__":

@@ -9,8 +9,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from html import unescape
 from http.cookies import SimpleCookie
-from itertools import islice
 from urllib.parse import urlencode
 
 
@@ -39,17 +39,18 @@ class Browser:
 
 
 TURN = re.compile(r'name="turn" value="(\d+)"')
-TOKEN = re.compile(r'data-s="(\d+)" data-e="(\d+)"')
+PIECE = re.compile(r"<span data-(t|gap)[^>]*>([^<]*)</span>")
 CSRF = re.compile(r'name="csrfmiddlewaretoken" value="(\w+)"')
 
 
 def two_highlights(page: str) -> dict[str, str]:
     """The fields of an answer to this page: its second and its fourth word."""
-    words = list(islice(TOKEN.finditer(page), 4))
-    spans = [
-        {"field": "context", "index": 0, "start": int(word[1]), "end": int(word[2])}
-        for word in (words[1], words[3])
-    ]
+    words, end = [], 0
+    for piece in PIECE.finditer(page):
+        start, end = end, end + len(unescape(piece[2]))
+        if piece[1] == "t":
+            words.append({"field": "context", "index": 0, "start": start, "end": end})
+    spans = [words[1], words[3]]
     answer = json.dumps({"v": 1, "no_answer": False, "spans": spans}, separators=(",", ":"))
     turn, csrf = TURN.search(page), CSRF.search(page)
     return {"turn": turn[1], "csrfmiddlewaretoken": csrf[1], "answer": answer}

@@ -150,7 +150,9 @@ def _participation(
     participation = seats.take_seat(study, scenario, worker, browser=secrets.token_hex(32))
     for step, examples in steps.items():
         places = [(example.pk, str(example.context)) for example in examples]
-        seed = f"{number}:{scenario.pk}:{step}"
+        # As training_step draws them: verify.py draws them again.
+        name = participation.pseudonym
+        seed = f"{study.seed}:{scenario.shots}:{scenario.task.name}:{name}:{step}"
         setattr(
             participation, f"{step}_order", order_examples(places, study.annotation_order, seed)
         )

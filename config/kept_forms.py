@@ -21,6 +21,7 @@ from django.views.csrf import csrf_failure as django_csrf_failure
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
+from annotation import access
 from config.addresses import is_of_researchers, page_above
 
 MOST = 200_000  # characters that are kept
@@ -138,15 +139,21 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """A form with an old token, from a page of ours: show it again with a new one."""
     origin = f"{request.scheme}://{request.get_host()}"
     if HtmxDetails(request) or request.headers.get("Origin") != origin:
-        return django_csrf_failure(request, reason)
+        return _not_sent(request, reason)
     if request.path == resolve_url(settings.LOGIN_URL):
         return _signed_in_twice(request)
     kept = keep(request) if is_of_researchers(request.path_info) else None
     if kept is None:
-        return django_csrf_failure(request, reason)
+        return _not_sent(request, reason)
     if request.user.is_authenticated:
         return _to_send_again(request, kept, 403)
     return _asked_to_sign_in(request, kept)
+
+
+def _not_sent(request: HttpRequest, reason: str) -> HttpResponse:
+    """Django's reply with our page, for an annotator in the language of the study."""
+    with access.in_study_language(access.language_of(request)):
+        return django_csrf_failure(request, reason)
 
 
 def _signed_in_twice(request: HttpRequest) -> HttpResponse:

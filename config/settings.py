@@ -130,6 +130,7 @@ TEMPLATES = [
         "OPTIONS": {
             "context_processors": [
                 "django.template.context_processors.request",
+                "django.template.context_processors.i18n",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
             ],
@@ -193,10 +194,21 @@ STARTS_PER_MINUTE = env_int("STARTS_PER_MINUTE", 30)
 
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+# Researchers' pages are English. An annotator's page speaks the language that its study names
+# (annotation/access.py), whatever the browser asks for; docs/contributing.md#languages.
 LANGUAGE_CODE = "en"
+LANGUAGES = [
+    ("en", "English"),
+    ("ar", "العربية"),
+    ("de", "Deutsch"),
+    ("es", "español"),
+    ("zh-hans", "简体中文"),
+]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+FORMAT_MODULE_PATH = ["config.formats"]
+USE_I18N = True
 TIME_ZONE = "UTC"
 USE_TZ = True
-USE_I18N = False
 
 # Bytes of a request, but for files where they are taken: it is never written to a disk.
 MAX_FORM = DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000

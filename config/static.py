@@ -19,6 +19,7 @@ UNUSED = re.compile(
     r"data-tooltip|data-placement|dialog|\.modal|dropdown|role=switch|role=search|hgroup|aria-busy"
     r"|type=(?:range|color|date|time|month|week|search)|data-theme=dark\]$|\.grid|\.container"
 )
+EXCEPT = re.compile(r":not\([^()]*\)")  # what a selector does not match
 LIST = re.compile(r",(?![^(]*\))")  # the commas between selectors, not those within :is(...)
 
 
@@ -31,7 +32,7 @@ def without_unused(css: str) -> str:
             kept += [f"{head}{{{inner}}}"] if inner else []
             continue
         selectors = [head] if head.startswith("@") else LIST.split(head)
-        used = [selector for selector in selectors if not UNUSED.search(selector)]
+        used = [selector for selector in selectors if not UNUSED.search(EXCEPT.sub("", selector))]
         kept += [f"{','.join(used)}{{{body}}}"] if used else []
     return "".join(kept)
 

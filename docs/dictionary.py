@@ -17,8 +17,10 @@ Every column of every file that `export_study` and the release bundle write. Thi
 UTF-8, RFC 4180, one grain a file, texts unaltered. A spreadsheet may take a text that begins with
 `=`, `+`, `-` or `@` for a formula, and R and pandas the text `NA` for a missing value: the README
 beside the files says how to open them. `verify.py` in the same folder needs nothing but Python. It
-recomputes every number and every span, and fails when a cell was altered. It reads the files row by
-row in bounded memory, so their order counts: a file that was sorted again is named.
+recomputes numbers, spans, orders, allocations and pay, binds the examples to the frozen design, and
+prints which columns no other cell can show to be altered. It reads the files row by row in bounded
+memory, so their order counts: a file that was sorted again is named. `versions.json` beside them
+names the versions of Handful, Python, numpy, scipy and pandas, and the study's seed.
 
 """
 

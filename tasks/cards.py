@@ -52,12 +52,27 @@ class Help:
     example: str
 
 
-def _help_on_label(label: Label) -> Help:
-    return Help(f"What does “{label.name}” mean?", label.definition, label.example)
+@dataclass(frozen=True)
+class LabelHelp(Help):
+    """The window on a label. Pages ask what it means in the language of their interface."""
+
+    label: str
 
 
-def _help_on_kind(kind: QuestionType) -> Help:
-    return Help(f"What counts as {kind.name}?", kind.definition, kind.example)
+@dataclass(frozen=True)
+class KindHelp(Help):
+    """The window on a kind of question. Pages ask what counts in the language of theirs."""
+
+    kind: str
+
+
+def _help_on_label(label: Label) -> LabelHelp:
+    title = f"What does “{label.name}” mean?"
+    return LabelHelp(title, label.definition, label.example, label.name)
+
+
+def _help_on_kind(kind: QuestionType) -> KindHelp:
+    return KindHelp(f"What counts as {kind.name}?", kind.definition, kind.example, kind.name)
 
 
 @dataclass(frozen=True)
@@ -87,6 +102,11 @@ class Card:
     def answered_by(self) -> str:
         """label or spans."""
         return "label" if self.labels else "spans"
+
+    @property
+    def is_rtl(self) -> bool:
+        """Are its texts written from right to left?"""
+        return self.direction == "rtl"
 
     @property
     def examples_per_shot(self) -> int:

@@ -32,7 +32,7 @@ TOO_MUCH = 3  # exit status where the memory did not do
 SHOWN = 10  # examples of the preview
 
 
-def main() -> None:
+def main(work: dict[str, Callable[..., dict[str, Any]]]) -> None:
     """Answer the one request; the limits hold before its first byte is read."""
     for limit, value in zip((resource.RLIMIT_CPU, resource.RLIMIT_AS), sys.argv[1:], strict=True):
         resource.setrlimit(limit, (int(value), int(value)))
@@ -40,7 +40,7 @@ def main() -> None:
     os.nice(10)  # annotators' pages come first
     try:
         request = json.load(sys.stdin.buffer)
-        reply = json.dumps(WORK[request.pop("what")](**request))
+        reply = json.dumps(work[request.pop("what")](**request))
     except MemoryError:
         os._exit(TOO_MUCH)
     sys.stdout.write(reply)
@@ -157,4 +157,4 @@ WORK: dict[str, Callable[..., dict[str, Any]]] = {
 }  # fmt: skip
 
 if __name__ == "__main__":
-    main()
+    main(WORK)

@@ -22,6 +22,10 @@ PATIENCE = 5  # seconds that a request waits for its turn
 LIMIT = 300  # seconds by the clock, on a machine that is busy with other things
 # The flags keep the environment and site-packages out, which the pure core does not need.
 COMMAND = [sys.executable, "-E", "-S", "-X", "utf8", "-m", "tasks.check_process"]
+# Datasets are read with openpyxl and pyarrow, which need site-packages, and more address space.
+OF_DATASETS = ("columns", "make")
+COMMAND_OF_DATASETS = [sys.executable, "-E", "-X", "utf8", "-m", "tasks.datasets.process"]
+MEMORY_OF_DATASETS = 2_000_000_000
 one_at_a_time = threading.BoundedSemaphore(1)
 
 
@@ -34,32 +38,34 @@ class Busy(Exception):
 
 
 def run(what: str, *, waits: bool = False, **request: Any) -> dict[str, Any]:
-    """The reply of a check of that name (check_process.WORK).
+    """The reply of a check of that name (WORK of check_process and of datasets/process.py).
 
     Raises TooComplex; Busy where another check is being run, and is still after PATIENCE if it
     `waits` for it.
     """
     if not one_at_a_time.acquire(timeout=PATIENCE if waits else 0):
         raise Busy("Another upload is being checked at the moment. Please send yours again.")
+    is_dataset = what in OF_DATASETS
+    command, memory = (COMMAND_OF_DATASETS, MEMORY_OF_DATASETS) if is_dataset else (COMMAND, MEMORY)
     try:
         done = subprocess.run(
-            [*COMMAND, str(SECONDS), str(MEMORY)],
+            [*command, str(SECONDS), str(memory)],
             cwd=ROOT, input=json.dumps({"what": what, **request}).encode(), capture_output=True,
             timeout=LIMIT, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise _too_complex() from None
+        raise _too_complex(memory) from None
     finally:
         one_at_a_time.release()
     if done.returncode in (TOO_MUCH, -signal.SIGXCPU, -signal.SIGKILL, -signal.SIGSEGV):
-        raise _too_complex()
+        raise _too_complex(memory)
     if done.returncode:
         raise RuntimeError(f"the check of {what} broke: {done.stderr.decode(errors='replace')}")
     return json.loads(done.stdout)
 
 
-def _too_complex() -> TooComplex:
+def _too_complex(memory: int) -> TooComplex:
     return TooComplex(
         f"too complex: reading it takes more than {SECONDS} s of processor time, or more than"
-        f" {MEMORY / 10**9:g} GB of memory"
+        f" {memory / 10**9:g} GB of memory"
     )

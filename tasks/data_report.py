@@ -11,8 +11,10 @@ from typing import Any
 
 from tasks.cards import Card
 from tasks.formats import Record, SplitFile
-from tasks.metrics import s1
+from tasks.metrics import s1, score
 from tasks.spans import ceiling, is_reachable
+
+NO_BASELINE = "none: every example has an answer"
 
 
 def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
@@ -21,7 +23,9 @@ def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
     Keys: splits [{file, examples, empty_share}], unreachable [{file, ids}], labels_not_in_question
     [label], not_nested [[number, smaller size, larger size]], renumbering {number: {size: number}},
     duplicates [{file, ids}], overlap_with_test [{file, ids}], reused_ids [{file, ids}] (the same id
-    for another text in the test file), baseline_name, baseline, ceiling.
+    for another text in the test file), baseline_name, baseline (None where the task accepts no
+    answer without reading), ceiling, floors [{name, s1}] of choosing blindly among the answers
+    that the test file lists.
     """
     test = next(file for file in files if file.kind == "test")
     trains = [file for file in files if file.kind == "train"]
@@ -170,6 +174,7 @@ def _bounds(card: Card, test: SplitFile) -> dict[str, Any]:
             "baseline_name": f"always “{label}”",
             "baseline": 100 * count / len(golds),
             "ceiling": 100.0,
+            "floors": [],
         }
     best = math.fsum(
         ceiling(
@@ -181,16 +186,43 @@ def _bounds(card: Card, test: SplitFile) -> dict[str, Any]:
         )
         for record in test.records
     )
+    always_empty = 100 * math.fsum(s1([], gold) for gold in golds) / len(golds)
     return {
-        "baseline_name": "always “no answer”",
-        "baseline": 100 * math.fsum(s1([], gold) for gold in golds) / len(golds),
+        "baseline_name": "always “no answer”" if card.no_answer else NO_BASELINE,
+        "baseline": always_empty if card.no_answer else None,
         "ceiling": 100 * best / len(golds),
+        "floors": _floors(card, test),
     }
+
+
+def _floors(card: Card, test: SplitFile) -> list[dict[str, Any]]:
+    """What choosing among the listed candidates scores without reading, x 100; [] without lists.
+
+    A random one: the mean over the different candidates of each example. The most frequent one: the
+    candidate that is listed most often, the first on ties.
+    """
+    if card.no_answer or not all(record.candidates for record in test.records):
+        return []
+    randomly, frequently = [], []
+    for record in test.records:
+        counts = Counter(record.candidates)
+        scores = {text: score([text], record.gold, card.gold_rule).s1 for text in counts}
+        randomly.append(math.fsum(scores.values()) / len(scores))
+        frequently.append(scores[counts.most_common(1)[0][0]])
+    return [
+        {"name": name, "s1": 100 * math.fsum(scores) / len(scores)}
+        for name, scores in (
+            ("a random listed entity", randomly),
+            ("the most frequent listed entity", frequently),
+        )
+    ]
 
 
 def lines(report: dict[str, Any]) -> list[str]:
     """The report in sentences, for the command line and the researcher's page."""
-    sentences = [
+    sentences = [_origin(report["made_from"])] if "made_from" in report else []
+    sentences += report.get("made_from", {}).get("notes", [])
+    sentences += [
         f"{split['file']}: {split['examples']} examples, {split['empty_share']:.1f} % empty"
         for split in report["splits"]
     ]
@@ -214,9 +246,21 @@ def lines(report: dict[str, Any]) -> list[str]:
             for chain in report["renumbering"].values()
         )
         sentences.append(f"Nested after renumbering (--rechain applies it): {chains}")
-    sentences.append(f"Trivial baseline, {report['baseline_name']}: {report['baseline']:.2f}")
+    if report["baseline"] is None:
+        sentences.append(f"Trivial baseline: {report['baseline_name']}")
+    else:
+        sentences.append(f"Trivial baseline, {report['baseline_name']}: {report['baseline']:.2f}")
+    for floor in report.get("floors", ()):
+        sentences.append(f"Floor, {floor['name']}: {floor['s1']:.2f}")
     sentences.append(f"Ceiling by highlighting: {report['ceiling']:.2f}")
     return sentences
+
+
+def _origin(made_from: dict[str, Any]) -> str:
+    return (
+        f"Made from {made_from['file']} (SHA-256 {made_from['sha256'][:16]}…):"
+        f" {made_from['different_texts']:,} different texts, drawn with seed {made_from['seed']}"
+    )
 
 
 def _list(ids: list[str]) -> str:

@@ -7,7 +7,7 @@ it. Errors name the file, the line and the field, and say what was expected.
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -47,6 +47,9 @@ class Record:
     gold_starts: tuple[int, ...] | None = None
     # Why the gold is right, in the researcher's words; of training examples alone.
     explanation: str = ""
+    # The texts that the file lists as possible answers (ReCoRD's entities), as often as it does.
+    # Nobody is shown them; the data report has what choosing among them blindly gives.
+    candidates: tuple[str, ...] = ()
 
     @cached_property
     def content_hash(self) -> str:
@@ -71,6 +74,11 @@ def canonical(value: Any) -> bytes:
     return json.dumps(
         value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
     ).encode()
+
+
+def digest_of(hashes: Iterable[str]) -> str:
+    """SHA-256 over the content hashes of a file's examples, one after the other in its order."""
+    return hashlib.sha256("".join(hashes).encode()).hexdigest()
 
 
 def content_hash(card: Card, files: list[SplitFile]) -> str:
@@ -206,10 +214,8 @@ def json_lines(file: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
             yield number, text
 
 
-def json_object(
-    text: str, file: str, line: int, required: Sequence[str], optional: Sequence[str] = ()
-) -> dict[str, Any]:
-    """The object of one line, with exactly these fields. Raises FormatError."""
+def strict_json(text: str, file: str, line: int | None) -> Any:
+    """What that JSON says: no field twice, no NaN, no Infinity. Raises FormatError."""
 
     def refuse(name: str) -> NoReturn:
         raise FormatError(file, line, None, f"{name} is not valid JSON")
@@ -234,6 +240,14 @@ def json_object(
         raise FormatError(
             file, line, None, "not valid JSON (nested too deeply or too long)"
         ) from None
+    return data
+
+
+def json_object(
+    text: str, file: str, line: int, required: Sequence[str], optional: Sequence[str] = ()
+) -> dict[str, Any]:
+    """The object of one line, with exactly these fields. Raises FormatError."""
+    data = strict_json(text, file, line)
     if not isinstance(data, dict):
         raise FormatError(file, line, None, "expected a JSON object on each line")
     for field in required:
@@ -296,7 +310,23 @@ def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
         known = "; ".join(kind.match for kind in card.question_types)
         refuse("question", f"expected one of the card's question types: {known}")
     explanation = _explanation(data.get("explanation", ""), text, refuse)
-    return Record(identity, tuple(segments), question, gold, starts, explanation)
+    listed = _candidates(data.get("entities"), segments)
+    return Record(identity, tuple(segments), question, gold, starts, explanation, listed)
+
+
+def _candidates(entities: Any, segments: list[str]) -> tuple[str, ...]:
+    """The texts at the listed places, {start, end} with inclusive ends; () for another list."""
+    if not isinstance(entities, list) or len(segments) != 1:
+        return ()
+    places = [
+        (place.get("start"), place.get("end")) for place in entities if isinstance(place, dict)
+    ]
+    return tuple(
+        text
+        for start, end in places
+        if type(start) is int and type(end) is int and 0 <= start <= end
+        if (text := segments[0][start : end + 1])
+    )
 
 
 def _segments(context: Any, card: Card, text: Any, refuse: Any) -> list[str]:

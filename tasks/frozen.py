@@ -3,7 +3,7 @@
 It stands below the models, which read through it; a version of a task is known by its content.
 """
 
-import hashlib
+import math
 import statistics
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from django.apps import apps
 
 from tasks.cards import Card, parse_card
+from tasks.formats import digest_of
 
 if TYPE_CHECKING:
     from tasks.models import Example, Task
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 _cards: dict[str, Card] = {}
 _test_hashes: dict[str, str] = {}
 _words: dict[str, int] = {}
+_set_ceilings: dict[str, float] = {}
 WORDS_OF = 500  # examples: enough for a median
 
 
@@ -32,9 +34,27 @@ def test_hash(task: "Task") -> str:
     """SHA-256 over the content hashes of the test file's examples, in the file's order."""
     if task.content_hash not in _test_hashes:
         examples = task.test_split.examples.order_by("position")
-        hashes = examples.values_list("content_hash", flat=True)
-        _test_hashes[task.content_hash] = hashlib.sha256("".join(hashes).encode()).hexdigest()
+        _test_hashes[task.content_hash] = digest_of(examples.values_list("content_hash", flat=True))
     return _test_hashes[task.content_hash]
+
+
+def set_ceiling(task: "Task") -> float:
+    """The highest mean S1 in [0, 1] over the test file with all golds of an example as one set.
+
+    Of as many right texts as an answer may hold. NaN where the golds are no alternatives.
+    """
+    if task.card.gold_rule != "any_of":
+        return math.nan
+    if task.content_hash not in _set_ceilings:
+        golds = task.test_split.examples.values_list("gold", flat=True)
+        sizes = [len(set(gold)) for gold in golds]
+        most = 1 if task.card.labels else task.card.max_spans or max(sizes)
+        scores = [
+            2 * min(most, size) / (min(most, size) + size) if size else float(task.card.no_answer)
+            for size in sizes
+        ]
+        _set_ceilings[task.content_hash] = math.fsum(scores) / len(scores)
+    return _set_ceilings[task.content_hash]
 
 
 def median_words(task: "Task") -> int:
@@ -61,4 +81,5 @@ def clear() -> None:
     _cards.clear()
     _test_hashes.clear()
     _words.clear()
+    _set_ceilings.clear()
     example.cache_clear()

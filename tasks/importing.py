@@ -63,6 +63,7 @@ def import_task(
     rechain: bool = False,
     by: User | None = None,
     owner: User | None = None,
+    made_from: dict[str, Any] | None = None,
 ) -> ImportResult:
     """Store the task, or find that it is stored already.
 
@@ -70,14 +71,22 @@ def import_task(
     them on SQLite; before the last one it is no task (`Task.objects` leaves it out). What a killed
     process left is gone on with when the same content comes again.
 
-    `by` is who imports it; None is the command line, which may import for an `owner`. Raises
+    `by` is who imports it; None is the command line, which may import for an `owner`. `made_from`
+    says from which dataset and how it was drawn (tasks/datasets/making.py). Raises
     teams.NotInTeam where it would be a new version of somebody else's task.
     """
     digest = content_hash(card, files)
     stored = Task.objects.filter(name=card.name, content_hash=digest).first()
     if stored is not None:
+        if "floors" not in stored.report:  # built by version 0.1.0, which knew none
+            built = data_report.build(card, files)
+            TaskReport.objects.filter(task=stored).update(content=built)
+            stored.refresh_from_db()
         return ImportResult(stored, False, stored.report)
-    task = _begin(card, digest, data_report.build(card, files), rechain, by, owner)
+    built = data_report.build(card, files)
+    if made_from:
+        built["made_from"] = made_from
+    task = _begin(card, digest, built, rechain, by, owner)
     try:
         for number, piece in enumerate(_pieces(task, files)):
             if number:

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from tasks.metrics import score
+from tasks.sentences import Sentence, counted, sentence
 from tasks.tokens import WORD, is_separator, on_boundaries, tokens
 
 QUESTION = -1
@@ -50,11 +51,11 @@ class GivenAnswer(NamedTuple):
 
 
 class AnswerError(ValueError):
-    """An answer that does not fit; `code` for machines, the text for people."""
+    """An answer that does not fit; `code` for machines, the sentence for people."""
 
-    def __init__(self, code: str, sentence: str):
+    def __init__(self, code: str, sentence: Sentence):
         super().__init__(sentence)
-        self.code = code
+        self.code, self.sentence = code, sentence
 
 
 # --- Places of a text --------------------------------------------------------------------------
@@ -117,9 +118,11 @@ def read_label(label: str, labels: Sequence[str]) -> GivenAnswer:
     """Read the answer to a label task. Raises AnswerError."""
     _refuse_broken(label)
     if not label:
-        raise AnswerError("nothing_chosen", "Choose one of the labels.")
+        raise AnswerError("nothing_chosen", sentence("Choose one of the labels."))
     if label not in labels:
-        raise AnswerError("unknown_label", f"{_quoted(label)} is not one of the labels.")
+        raise AnswerError(
+            "unknown_label", sentence("“%(label)s” is not one of the labels.", label=_cut(label))
+        )
     return GivenAnswer((), label, False)
 
 
@@ -150,18 +153,23 @@ def read_spans(
     if not isinstance(no_answer, bool) or not isinstance(listed, list):
         raise _unreadable()
     if len(listed) > MAX_SPANS:
-        raise AnswerError("too_many_spans", f"At most {MAX_SPANS} highlights can be stored.")
+        raise AnswerError(
+            "too_many_spans",
+            sentence("At most %(limit)s highlights can be stored.", limit=MAX_SPANS),
+        )
     spans = sorted(_span(given, segments, question, granularity) for given in listed)
     return _checked(spans, no_answer, max_spans, no_answer_possible)
 
 
 def _unreadable() -> AnswerError:
-    return AnswerError("bad_payload", "The answer could not be read. Please reload the page.")
+    return AnswerError(
+        "bad_payload", sentence("The answer could not be read. Please reload the page.")
+    )
 
 
 def _json(payload: str) -> Any:
     if len(payload) > LONGEST_PAYLOAD:
-        raise AnswerError("too_long", "The answer is too long.")
+        raise AnswerError("too_long", sentence("The answer is too long."))
     try:
         return json.loads(payload, object_pairs_hook=_each_key_once)
     except (ValueError, RecursionError):
@@ -180,20 +188,28 @@ def _span(given: Any, segments: Sequence[str], question: str | None, granularity
         raise _unreadable()
     if given.get("field") == "question" and set(given) == {"field", "start", "end"}:
         if question is None:
-            raise AnswerError("bad_field", "The question cannot be highlighted in this task.")
+            raise AnswerError(
+                "bad_field", sentence("The question cannot be highlighted in this task.")
+            )
         segment, text = QUESTION, question
     elif given.get("field") == "context" and set(given) == {"field", "index", "start", "end"}:
         segment = given["index"]
         if type(segment) is not int or not 0 <= segment < len(segments):
-            raise AnswerError("bad_field", "A highlight refers to a text that does not exist.")
+            raise AnswerError(
+                "bad_field", sentence("A highlight refers to a text that does not exist.")
+            )
         text = segments[segment]
     else:
-        raise AnswerError("bad_field", "A highlight refers to a text that does not exist.")
+        raise AnswerError(
+            "bad_field", sentence("A highlight refers to a text that does not exist.")
+        )
     start, end = given["start"], given["end"]
     if type(start) is not int or type(end) is not int or not 0 <= start < end <= len(text):
-        raise AnswerError("bad_offsets", "A highlight lies outside its text.")
+        raise AnswerError("bad_offsets", sentence("A highlight lies outside its text."))
     if not on_boundaries(text, start, end, granularity):
-        raise AnswerError("not_on_words", "A highlight does not begin and end with whole words.")
+        raise AnswerError(
+            "not_on_words", sentence("A highlight does not begin and end with whole words.")
+        )
     return Span(segment, start, end, text[start:end])
 
 
@@ -202,20 +218,32 @@ def _checked(
 ) -> GivenAnswer:
     """The rules for any answer of spans (in order), however it was given."""
     if no_answer and spans:
-        raise AnswerError("both", "Choose either highlights or “no answer”, not both.")
+        raise AnswerError("both", sentence("Choose either highlights or “no answer”, not both."))
     if no_answer and not no_answer_possible:
-        raise AnswerError("no_answer_impossible", "Every example of this task has an answer.")
+        raise AnswerError(
+            "no_answer_impossible", sentence("Every example of this task has an answer.")
+        )
     if not no_answer and not spans:
-        choice = ", or choose “no answer”" if no_answer_possible else ""
-        raise AnswerError("nothing_chosen", f"Highlight or type at least one answer{choice}.")
+        raise AnswerError(
+            "nothing_chosen",
+            sentence("Highlight or type at least one answer, or choose “no answer”.")
+            if no_answer_possible
+            else sentence("Highlight or type at least one answer."),
+        )
     if max_spans is not None and len(spans) > max_spans:
-        limit = "one highlight" if max_spans == 1 else f"{max_spans} highlights"
         raise AnswerError(
             "too_many_spans",
-            f"In this task at most {limit} can be chosen, and you chose {len(spans)}.",
+            counted(
+                "In this task at most one highlight can be chosen, and you chose %(number)s.",
+                "In this task at most %(limit)s highlights can be chosen, and you chose"
+                " %(number)s.",
+                max_spans,
+                limit=max_spans,
+                number=len(spans),
+            ),
         )
     if any(earlier.overlaps(following) for earlier, following in itertools.pairwise(spans)):
-        raise AnswerError("overlap", "Two highlights overlap.")
+        raise AnswerError("overlap", sentence("Two highlights overlap."))
     return GivenAnswer(tuple(spans), "", no_answer)
 
 
@@ -240,15 +268,19 @@ def read_typed(
     counts once. Raises AnswerError.
     """
     if len(typed) > LONGEST_PAYLOAD:
-        raise AnswerError("too_long", "The answer is too long.")
+        raise AnswerError("too_long", sentence("The answer is too long."))
     _refuse_broken(typed)
     # Not splitlines(): it also cuts at signs that no text field makes and a text may contain.
     trimmed = map(_trimmed, re.split(r"\r\n|\r|\n", typed))
     lines = list(dict.fromkeys(line for line in trimmed if line))
     if len(lines) > MAX_SPANS:
-        raise AnswerError("too_many_spans", f"At most {MAX_SPANS} answers can be stored.")
+        raise AnswerError(
+            "too_many_spans", sentence("At most %(limit)s answers can be stored.", limit=MAX_SPANS)
+        )
     if no_answer and lines:
-        raise AnswerError("both", "Choose either a typed answer or “no answer”, not both.")
+        raise AnswerError(
+            "both", sentence("Choose either a typed answer or “no answer”, not both.")
+        )
     places = {line: occurrences(line, segments, question, granularity) for line in lines}
     for line in lines:
         if not places[line]:
@@ -266,7 +298,11 @@ def _placed(lines: Sequence[str], places: dict[str, list[Span]]) -> list[Span]:
             other = next(span.text for span in spans if places[line][0].overlaps(span))
             raise AnswerError(
                 "overlap",
-                f"{_quoted(line)} and {_quoted(other)} overlap in the text: keep one of them.",
+                sentence(
+                    "“%(text)s” and “%(other)s” overlap in the text: keep one of them.",
+                    text=_cut(line),
+                    other=_cut(other),
+                ),
             )
         spans.append(free[0])
     return spans
@@ -284,11 +320,12 @@ def _trimmed(line: str) -> str:
 def _refuse_broken(text: str) -> None:
     """Half a surrogate pair cannot be sent back, U+0000 not be stored: neither is in any text."""
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
-        raise AnswerError("bad_characters", "The answer contains an invalid character.")
+        raise AnswerError("bad_characters", sentence("The answer contains an invalid character."))
 
 
-def _quoted(text: str) -> str:
-    return f"“{text if len(text) <= LONGEST_QUOTE else text[: LONGEST_QUOTE - 1] + '…'}”"
+def _cut(text: str) -> str:
+    """As much of a text as a sentence repeats."""
+    return text if len(text) <= LONGEST_QUOTE else text[: LONGEST_QUOTE - 1] + "…"
 
 
 def _not_found(line: str, texts: Sequence[str], granularity: str) -> AnswerError:
@@ -297,19 +334,29 @@ def _not_found(line: str, texts: Sequence[str], granularity: str) -> AnswerError
     if meant:
         return AnswerError(
             "not_in_text",
-            f"{_quoted(line)} does not occur in the text exactly as typed. Did you mean"
-            f" {_quoted(meant)}? "
-            "Capital letters, accents, apostrophes, dashes and spaces must match.",
+            sentence(
+                "“%(text)s” does not occur in the text exactly as typed. Did you mean “%(meant)s”?"
+                " Capital letters, accents, apostrophes, dashes and spaces must match.",
+                text=_cut(line),
+                meant=_cut(meant),
+            ),
         )
     around = next((_around(line, text, granularity) for text in texts if line in text), "")
     if around:
         return AnswerError(
             "not_on_words",
-            f"{_quoted(line)} is only a part of {_quoted(around)} in the text: type whole words.",
+            sentence(
+                "“%(text)s” is only a part of “%(words)s” in the text: type whole words.",
+                text=_cut(line),
+                words=_cut(around),
+            ),
         )
     return AnswerError(
         "not_in_text",
-        f"{_quoted(line)} is not in the text. Copy the answer exactly as it appears there.",
+        sentence(
+            "“%(text)s” is not in the text. Copy the answer exactly as it appears there.",
+            text=_cut(line),
+        ),
     )
 
 

@@ -79,6 +79,17 @@ def start_check(upload: TaskUpload, owner: Any) -> None:
         _begin(upload, CHECK, {}, total + 2, owner)
 
 
+def record_check(upload: TaskUpload, result: list[dict[str, Any]], owner: Any) -> None:
+    """The check of files that were read, as `_check` reads them, when they were made."""
+    parameters = {"upload": str(upload.pk), "revision": upload.revision}
+    with transaction.atomic():
+        job = jobs.record(CHECK, parameters, result=result, owner=owner)
+        current = TaskUpload.objects.filter(pk=upload.pk, revision=upload.revision)
+        if not current.update(job=job):  # another tab has changed them
+            job.delete()
+    upload.refresh_from_db()
+
+
 def _begin(upload: TaskUpload, kind: str, more: dict[str, Any], total: int, owner: Any) -> None:
     parameters = {"upload": str(upload.pk), "revision": upload.revision, **more}
     with transaction.atomic():
@@ -155,12 +166,23 @@ def card_of(upload: TaskUpload) -> Card:
     return parse_card(parts(upload)[0]["card"], "task.toml")
 
 
-def confirm(upload: TaskUpload, owner: Any, rechain: bool) -> None:
-    """Begin to make it a task, where the check found nothing wrong; else nothing happens."""
+def may_change(upload: TaskUpload) -> bool:
+    """Not while it is being imported."""
+    job = upload.job
+    return job is None or job.kind == CHECK or job.has_failed
+
+
+def confirm(
+    upload: TaskUpload, owner: Any, rechain: bool, made_from: dict[str, Any] | None = None
+) -> None:
+    """Begin to make it a task, where the check found nothing wrong; else nothing happens.
+
+    `made_from` says from which dataset the files were made.
+    """
     seen = checked(upload)
     if seen:
         card = parts(upload)[0]["card"]
-        more = {"rechain": rechain, "hash": seen["hash"], "card": card}
+        more = {"rechain": rechain, "hash": seen["hash"], "card": card, "made_from": made_from}
         _begin(upload, IMPORT, more, 1, owner)
 
 
@@ -178,8 +200,9 @@ def _import(job: Job, number: int) -> dict[str, Any]:
         raise jobs.JobError("The files differ from those that were checked. Nothing was imported.")
     try:
         done = import_task(
-            card, data_report.rechained(files) if rechain else files, rechain, upload.owner
-        )
+            card, data_report.rechained(files) if rechain else files, rechain, upload.owner,
+            made_from=job.parameters.get("made_from"),
+        )  # fmt: skip
     except teams.NotInTeam as error:
         raise jobs.JobError(f"Nothing was imported: {error}") from None
     return {"name": done.task.name, "version": done.task.version, "created": done.created}

@@ -111,7 +111,7 @@ def add(upload: TaskUpload, files: Iterable[UploadedFile]) -> None:
         more = len(refused) - MAX_SAID
         last = [f"{more} more files: not accepted."] if more > 0 else []
         upload.refused = refused[:MAX_SAID] + last
-        _changed(upload)
+        changed(upload)
 
 
 def remove(upload: TaskUpload, name: str) -> None:
@@ -119,10 +119,10 @@ def remove(upload: TaskUpload, name: str) -> None:
     if name in names(upload):
         (folder_of(upload) / name).unlink(missing_ok=True)
     upload.refused = []
-    _changed(upload)
+    changed(upload)
 
 
-def _changed(upload: TaskUpload) -> None:
+def changed(upload: TaskUpload) -> None:
     """Count the revision up: the job of the one before is nobody's now."""
     TaskUpload.objects.filter(pk=upload.pk).update(
         refused=upload.refused, card_name=upload.card_name, revision=F("revision") + 1, job=None
@@ -137,7 +137,7 @@ def _store(
     """Write one file, whole or not at all; `sizes` are those of the upload. Raises UploadError."""
     if is_beside(name):
         return
-    if not (FILE_NAME.fullmatch(name) or name == "task.toml") or not _is_plain(name):
+    if not (FILE_NAME.fullmatch(name) or name == "task.toml") or not is_plain(name):
         raise UploadError(
             f"{name}: not accepted: unknown file name; expected"
             " <task>_train_<shots>_<number>.jsonl,"
@@ -165,7 +165,7 @@ def _store(
     sizes[name] = MAX_BYTES - before - left
 
 
-def _is_plain(name: str) -> bool:
+def is_plain(name: str) -> bool:
     """Is it a name, not a path, that every file system and the database can hold?"""
     return name.isprintable() and len(name.encode()) <= 200 and not set(name) & set('/\\:*?"<>|')
 

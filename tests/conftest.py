@@ -51,6 +51,12 @@ _static_root = tempfile.TemporaryDirectory(prefix="handful-static-")
 _var = tempfile.TemporaryDirectory(prefix="handful-var-")
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--renew-states", action="store_true", help="keep what the pages look like now as right"
+    )
+
+
 def pytest_configure() -> None:
     """What lies in this clone (static files, var/) must not decide any test, nor be touched."""
     django_settings.STATIC_ROOT = _static_root.name

@@ -11,7 +11,7 @@ from analysis.documents import methods, wording
 from analysis.documents.blocks import Item
 from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import count
-from analysis.stats import significance
+from analysis.stats import power, significance
 from annotation.money.ledger import in_currency
 from annotation.monitoring.funnel import Funnel
 from tasks.cards import FAMILIES
@@ -89,7 +89,11 @@ def _design(record: StudyRecord) -> Known:
     seats = sum(scenario["seats"] for scenario in scenarios)
     per_person = " or ".join(f"{size:,}" for size in sorted(set(record.test_sizes.values())))
     after = ", after the training examples of the scenario" if any_shots else ""
-    split = f" Training examples are those of training split {record.study.split_number}."
+    split = (
+        f" Training examples are those of {wording.training_splits(record.manifest)}."
+        if any_shots
+        else ""
+    )
     return {
         "1.1": (
             "Number of annotators",
@@ -99,8 +103,7 @@ def _design(record: StudyRecord) -> Known:
         "1.2": ("Number of items annotated", f"All test examples: {_sizes(record)}."),
         "1.2.1": (
             "Selection of items",
-            "The complete test file of each task, as imported; no sampling."
-            + (split if any_shots else ""),
+            "The complete test file of each task, as imported; no sampling." + split,
         ),
         "1.3": (
             "Annotators per item",
@@ -137,11 +140,10 @@ def _power(record: StudyRecord) -> Known:
         p = min(significance.smallest_p(*group) for group in groups)
         smallest = f"Smallest p attainable by the exact permutation test: {p:.3g}."
         apart = "; ".join(
-            f"{fewer} and {more} annotators:"
-            f" {wording.sds(significance.detectable(min(fewer, more)))}"
+            f"{fewer} and {more} annotators: {wording.sds(power.detectable(min(fewer, more)))}"
             for fewer, more in groups
         )
-        detectable = f"At p < .05 and 80 % power: {apart}."
+        detectable = f"At p < .05 and 80 % power, by the primary test: {apart}."
     return {
         "1.8": ("Statistical power", smallest),
         "1.8.1": ("Minimum detectable difference", detectable),
@@ -359,7 +361,7 @@ def _documentation(record: StudyRecord) -> Known:
         "5.2": (
             "Individual-level data",
             "The release bundle contains every answer under a pseudonym, with times, and a program"
-            " that recomputes every number.",
+            " that recomputes scores and tables.",
         ),
         "5.3": (
             "Materials",

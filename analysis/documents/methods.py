@@ -6,7 +6,15 @@ from typing import Any
 from analysis.documents import wording
 from analysis.documents.blocks import Paragraph
 from analysis.documents.study_record import PLATFORMS, StudyRecord
-from analysis.documents.wording import REPORTED, count, moment, order
+from analysis.documents.wording import (
+    REPORTED,
+    count,
+    moment,
+    order,
+    scenario_is,
+    training_splits,
+)
+from analysis.stats import two_way
 from annotation.money.ledger import in_currency
 from annotation.study import gates
 
@@ -44,9 +52,10 @@ def _design(record: StudyRecord) -> str:
     return (
         f"We measured human performance on {_listed(tasks)} at {_listed(map(str, shots))}"
         f" {'shot' if shots == [1] else 'shots'}, following the protocol of CLUES (Mukherjee et"
-        f" al., 2021), on the platform Handful. {_answers(manifest)} {scenarios} (a task at a"
-        f" number of shots) was planned for {count(record.study.annotators, 'annotator')}; nobody"
-        f" participated in the same task twice.{per_browser(record)} The design was frozen on"
+        f" al., 2021), on the platform Handful. {_answers(manifest)} {scenarios}"
+        f" ({scenario_is(manifest)}) was planned for"
+        f" {count(record.study.annotators, 'annotator')}; nobody participated in the same task"
+        f" twice.{per_browser(record)} The design was frozen on"
         f" {moment(opened_at)}, before any seat was assigned; later changes to the"
         " study are listed below."
     )
@@ -77,8 +86,8 @@ def _steps(record: StudyRecord) -> str:
     if any(shots):
         subject = "At more than zero shots, annotators" if 0 in shots else "Annotators"
         sentences.append(
-            f"{subject} first completed a training step of k examples (training split"
-            f" {record.study.split_number}), presented one at a time"
+            f"{subject} first completed a training step of k examples"
+            f" ({training_splits(manifest)}), presented one at a time"
             f" ({order(manifest['training_order'])}); after each answer, which could not be"
             " changed, the gold answer was revealed."
         )
@@ -97,6 +106,8 @@ def _steps(record: StudyRecord) -> str:
 def _gates(record: StudyRecord) -> str:
     manifest = record.manifest
     sentences = []
+    if (language := wording.interface_language(manifest)) != "English":
+        sentences.append(f"The interface of the annotators' pages was in {language}.")
     if manifest.get("try_the_tool"):
         sentences.append(
             "Before the first example, annotators could try the tool on three made-up sentences,"
@@ -179,11 +190,15 @@ def _score(record: StudyRecord) -> str:
             f"The gold texts of {_listed(alternatives)} are alternatives (gold rule any_of); the"
             " score is the best S1 against any one of them."
         )
-    sentences.append(
+    sentences += [
         "We report the mean ± standard deviation (ddof = 1) over annotators of their mean S1 on"
         " the test examples, x 100; answers are not aggregated. The recipe below each table lists"
-        " every choice that affects its numbers."
-    )
+        " every choice that affects its numbers.",
+        f"Intervals and tests take annotators and test examples as samples: they generalise to"
+        f" {two_way.BOTH}. An interval is the wider of the t interval over annotators and the t"
+        " interval of the two-way mean squares of annotators and contexts (Satterthwaite's degrees"
+        " of freedom), and p is that of the interval.",
+    ]
     return " ".join(sentences)
 
 

@@ -7,8 +7,8 @@ opening, the version of the consent text, and the number of seats taken by then.
 import json
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
+from analysis.documents import planned_analysis
 from analysis.documents.blocks import (
     Bullets,
     Document,
@@ -20,26 +20,22 @@ from analysis.documents.blocks import (
     Section,
 )
 from analysis.documents.wording import (
-    LEVEL,
-    POWER,
     Manifest,
     count,
     help_at_zero_shots,
+    interface_language,
     moment,
     order,
-    pairs,
     pausing,
     pay_sentences,
     rule_text,
-    same_recipe,
-    sds,
+    scenario_is,
     shots_of,
 )
-from analysis.stats import significance
-from analysis.stats.uncertainty import RESAMPLES
 from analysis.tables.performance import FAMILY_NAMES
 from annotation.models import Study
 from annotation.study import gates
+from tasks.paper import place
 
 
 @dataclass(frozen=True)
@@ -79,7 +75,7 @@ def document(manifest: Manifest, opening: Opening) -> Document:
             Section("Screening and exclusion", _rules(manifest)),
             Section("Pay", _pay(manifest)),
             Section("Consent", _consent(manifest, opening)),
-            Section("Planned analysis", _analysis(manifest)),
+            Section("Planned analysis", planned_analysis.blocks(manifest)),
         ],
     )
 
@@ -124,7 +120,7 @@ def _tasks(manifest: Manifest) -> list:
             task["card"]["language"],
             "yes" if task["rechained"] else "no",
         ]
-        for task in manifest["tasks"]
+        for task in sorted(manifest["tasks"], key=lambda task: place(task["name"]))
     ]
     columns = [
         "Task",
@@ -154,7 +150,9 @@ def _tasks(manifest: Manifest) -> list:
 
 
 def _scenarios(manifest: Manifest) -> list:
-    scenarios = manifest["scenarios"]
+    scenarios = sorted(
+        manifest["scenarios"], key=lambda s: (place(s["task"]), s["shots"], s["split"] or 0)
+    )
     rows = [
         [
             scenario["task"],
@@ -168,8 +166,8 @@ def _scenarios(manifest: Manifest) -> list:
     limit = manifest["tasks_per_worker"]
     return [
         Paragraph(
-            f"The design has {count(len(scenarios), 'scenario')} (a task at a number of shots) with"
-            f" {total} in total."
+            f"The design has {count(len(scenarios), 'scenario')} ({scenario_is(manifest)})"
+            f" with {total} in total."
             " Each arrival is assigned to the least filled scenario that they are eligible for,"
             " with"
             " ties broken by the seed; a seat that becomes free (returned, expired, screened out,"
@@ -227,6 +225,8 @@ def _procedure(manifest: Manifest) -> list:
             f"At zero shots, annotators are given the task description and the"
             f" instructions{helped}."
         )
+    if (language := interface_language(manifest)) != "English":
+        items.append(f"The interface of the annotators' pages is in {language}.")
     items += [sentence for option, sentence in OPTIONS.items() if manifest.get(option)]
     by_character = [
         task["name"] for task in manifest["tasks"] if task["card"].get("granularity") == "char"
@@ -300,81 +300,3 @@ def _consent(manifest: Manifest, opening: Opening) -> list:
         ),
         Quote(f"Consent text, version {opening.consent_version}", manifest["consent_text"]),
     ]
-
-
-def _analysis(manifest: Manifest) -> list:
-    items = [
-        "Score of an answer: S1, the harmonic mean of precision and recall between the set of"
-        " answered texts and the set of gold texts under exact match; 1 if both sets are empty, 0"
-        " if exactly one of them is.",
-        "Score of an annotator: the mean S1 over the test examples, x 100. Each cell of the results"
-        " table is the mean ± standard deviation (ddof = 1; exports also give ddof = 0) over the"
-        " annotators who completed the scenario and were not excluded.",
-        f"95 % confidence intervals: t intervals over annotators, and percentile bootstraps over"
-        f" contexts, over annotators and over both ({RESAMPLES:,} resamples, seeded with the"
-        " study's seed).",
-        "Agreement: Krippendorff's alpha with nominal, Jaccard, MASI and 1 - S1 distances, and mean"
-        " pairwise S1. Aggregated answers (majority vote on texts; plurality vote and Dawid-Skene"
-        " on labels) are reported separately from individual performance.",
-        "Models, if predictions are uploaded, are scored by the same function on the same examples;"
-        " differences are paired by example, with contexts as clusters.",
-    ]
-    return [
-        Bullets(items),
-        Facts(same_recipe(manifest)),
-        *_contrasts(manifest["scenarios"]),
-    ]
-
-
-def _contrasts(scenarios: list[dict[str, Any]]) -> list:
-    planned = pairs(scenarios)
-    if not planned:
-        return [
-            Paragraph(
-                "Each task has a single number of shots; no differences between shots are tested."
-            )
-        ]
-    number = count(len(planned), "contrast")
-    return [
-        Paragraph(
-            f"Differences between shots: {number} (every pair of shots of every"
-            " task). As the groups consist of different people, the annotator is the unit of"
-            " analysis. We use Welch's t test, two-sided, with Holm's correction over all"
-            " contrasts, and report the exact permutation test over annotators"
-            " alongside, with the smallest p that it can attain."
-        ),
-        _power([pair[3:] for pair in planned]),
-    ]
-
-
-def _power(groups: list[tuple[int, int]]) -> Grid:
-    """What contrasts between groups of these sizes can show."""
-    number = len(groups)
-    levels = sorted({LEVEL, LEVEL / number}, reverse=True)
-    rows = [
-        [
-            f"{fewer} and {more}",
-            str(groups.count((fewer, more))),
-            f"{significance.smallest_p(fewer, more):.3g}",
-            *(sds(significance.detectable(min(fewer, more), level, POWER)) for level in levels),
-        ]
-        for fewer, more in sorted(set(groups))
-    ]
-    corrected = (
-        f" The last column applies the first step of Holm's correction over {number} contrasts."
-        if number > 1
-        else ""
-    )
-    return Grid(
-        "Statistical power of this design",
-        [
-            "Annotators per group", "Contrasts", "Smallest permutation p",
-            *(f"Detectable at p < {level:.2g}" for level in levels),
-        ],
-        rows,
-        [
-            f"Detectable: the minimum detectable difference at {POWER:.0%} power by a t test, in"
-            f" SDs between annotators.{corrected} Multiplied by the SD in points, it is a"
-            " difference in points of S1 x 100."
-        ],
-    )  # fmt: skip

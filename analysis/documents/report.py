@@ -7,7 +7,7 @@ annotators and models have sections of their own. Nobody is named.
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter, itemgetter
 
-from analysis.documents import checklist, methods, wording
+from analysis.documents import ceilings, checklist, differences, methods, selection, wording
 from analysis.documents.blocks import (
     Block,
     Bullets,
@@ -23,19 +23,11 @@ from analysis.documents.blocks import (
 from analysis.documents.study_record import Amount, StudyRecord
 from analysis.documents.wording import moment, same_recipe
 from analysis.figures import data as figure_data
-from analysis.stats.uncertainty import t_interval_of_scores, why_no_interval
-from analysis.tables import (
-    columns,
-    differences,
-    findings,
-    findings_columns,
-    models_columns,
-    rendering,
-)
+from analysis.tables import columns, marks, rendering
 from analysis.tables.performance import PerformanceTable, kinds_of, versions
 from annotation.models import Kind, Study
 from annotation.money.ledger import in_currency
-from tasks.columns import Column, on_page
+from tasks.columns import Column
 
 
 def for_study(
@@ -43,32 +35,39 @@ def for_study(
     sent: Mapping[str, str] | None = None,
     problems: Mapping[str, str] | None = None,
     masked: Callable[[str], str] = str,
+    sums: str = "",
 ) -> Document | None:
     """The report of a study; None while it is a draft.
 
     `sent` holds answers to the checklist that could not be stored and are shown instead of the
-    stored ones, `problems` why; `masked` is applied to texts that people wrote.
+    stored ones, `problems` why; `masked` is applied to texts that people wrote. `sums` is the
+    SHA-256 of SHA256SUMS where the report is part of a bundle.
     """
     if study.is_draft:
         return None
     answers = dict(study.report_answers.values_list("item", "text"))
     shown = {item: masked(text) for item, text in (answers | dict(sent or {})).items()}
-    return document(StudyRecord(study, masked), shown, problems)
+    return document(StudyRecord(study, masked, sums), shown, problems)
 
 
 def document(
     record: StudyRecord, answers: Mapping[str, str], problems: Mapping[str, str] | None = None
 ) -> Document:
     """The report from these numbers and answers (by item of the checklist)."""
+    marked = [Paragraph(mark) for mark in marks.sentences(record.study)]
     others = [kind for kind in kinds_of(record.frame) if kind != Kind.PERSON]
     sections = [
         Section("Methods", methods.paragraphs(record)),
         Section("Human performance", _performance(record, [Kind.PERSON])),
-        Section("Uncertainty and differences", _uncertainty(record)),
-        Section("Figures", _figures(record)),
+        Section(
+            "Uncertainty and differences",
+            [*differences.uncertainty(record), *selection.blocks(record), *marked],
+        ),
+        Section("Ceilings and doubtful golds", [*ceilings.blocks(record), *marked]),
+        Section("Figures", [*_figures(record), *marked]),
     ]
     if record.models:
-        sections.append(Section("Models on the same examples", _models(record)))
+        sections.append(Section("Models on the same examples", [*_models(record), *marked]))
     if others:
         sections.append(Section("Non-human annotators", _performance(record, others)))
     sections += [
@@ -96,39 +95,6 @@ def _table(table: PerformanceTable) -> Grid:
     return Grid(table.heading, columns, rows, rendering.notes(table))
 
 
-def _uncertainty(record: StudyRecord) -> list[Block]:
-    people = record.analysed
-    if people.empty:
-        return [Paragraph("No annotator has completed the study yet.")]
-    rows = []
-    for (task, shots), part in people.groupby(["task", "shots"]):
-        own = list(part["mean_s1"])
-        t, why_not = t_interval_of_scores(own), why_no_interval(own)
-        interval = columns.between((100 * t.low, 100 * t.high, why_not))
-        mean = columns.points(100 * part["mean_s1"].mean())
-        rows.append([str(task), str(shots), str(len(part)), mean, interval])
-    blocks: list[Block] = [
-        Grid(
-            "Means with t intervals",
-            ["Task", "Shots", "n", "Mean S1 x 100", "95 % CI"],
-            rows,
-            [
-                "t intervals over annotators, truncated at 0 and 100; they generalise to other"
-                " annotators on the same examples and are undefined for one annotator or if all"
-                " scores are equal. Bootstrap intervals over examples, annotators and both are on"
-                " the page Analysis."
-            ],
-        )
-    ]
-    frame = people.rename(columns={"mean_s1": "s1"})[["task", "shots", "annotator", "s1"]]
-    contrasts = findings.contrasts(frame, record.study.seed)
-    if contrasts:
-        shown = on_page(findings_columns.COLUMNS["contrasts"])
-        meanings = " ".join(f"{c.heading}: {c.meaning}." for c in shown if c.meaning)
-        blocks.append(Grid.of("Differences between shots", shown, contrasts, [meanings]))
-    return blocks
-
-
 def _figures(record: StudyRecord) -> list[Block]:
     """Pictures if they can be drawn, else the numbers behind them."""
     if record.analysed.empty:
@@ -153,31 +119,12 @@ MODELS = [
     Column("score", "Mean S1 x 100", get=attrgetter("score.text")),
     Column("splits", "Splits", get=lambda row: f"{row.score.n} of {row.score.of}"),
 ]
-DIFFERENCES = {column.name: column for column in models_columns.DIFFERENCES}
 
 
 def _models(record: StudyRecord) -> list[Block]:
     note = "Mean ± SD (ddof = 1) over training splits, scored by the same function as people."
     scores = Grid.of("Models", MODELS, record.models, [note])
-    return [scores, *_people_minus_models(record)]
-
-
-def _people_minus_models(record: StudyRecord) -> list[Block]:
-    rows = differences.differences(record.study, Kind.PERSON)
-    if not rows:
-        return []
-    names = ("model", "task", "shots", "difference", "se_clustered", "p_sign_flip", "p_holm")
-    return [
-        Grid.of(
-            "People minus models",
-            [DIFFERENCES[name] for name in names],
-            rows,
-            [
-                "In points, paired by example, with contexts as clusters; two-sided p from a"
-                f" sign-flipping permutation test over clusters. {differences.LEFT_OUT}"
-            ],
-        )
-    ]
+    return [scores, *differences.people_minus_models(record)]
 
 
 # Conduct ------------------------------------------------------------------------------------------
@@ -347,10 +294,18 @@ def _provenance(record: StudyRecord) -> list[Block]:
             [
                 Fact("SHA-256 of the frozen design", record.study.manifest_hash, is_code=True),
                 *same_recipe(record.manifest),
+                *_anchor(record),
             ]
         ),
         Paragraph(
             "The release bundle contains the design (manifest.json), every answer with its times,"
-            " and verify.py, which recomputes every number in the tables from the CSVs alone."
+            " and verify.py, which recomputes the tables from the CSVs alone and prints what it"
+            " does not recompute. The SHA-256 of its SHA256SUMS stands in the bundle's own report:"
+            " published elsewhere too, it shows whether data and sums were changed together."
         ),
     ]
+
+
+def _anchor(record: StudyRecord) -> list[Fact]:
+    """What ties the bundle that holds this report to its data."""
+    return [Fact("SHA-256 of SHA256SUMS", record.sums, is_code=True)] if record.sums else []

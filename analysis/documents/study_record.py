@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 from django.db.models import Avg, Count, Q, QuerySet, Sum
 
-from analysis.tables import frames
+from analysis.tables import findings, frames
 from analysis.tables import models as model_tables
 from annotation.models import (
     Activity,
@@ -34,6 +34,7 @@ from annotation.models import (
 from annotation.money import ledger
 from annotation.monitoring import funnel, progress
 from tasks.models import Example, PredictionFile, Split, Task
+from tasks.paper import place
 
 # Where participants came from, in words.
 PLATFORMS = {
@@ -77,12 +78,14 @@ class Exclusion:
 class StudyRecord:
     """The numbers of one opened study, each computed once.
 
-    `masked` is applied to what people wrote (identities.without_ids, for publication).
+    `masked` is applied to what people wrote (identities.without_ids, for publication); `sums` is
+    the SHA-256 of the SHA256SUMS of the bundle that it is written for.
     """
 
-    def __init__(self, study: Study, masked: Callable[[str], str] = str):
+    def __init__(self, study: Study, masked: Callable[[str], str] = str, sums: str = ""):
         self.study = study
         self.masked = masked
+        self.sums = sums
         self.manifest: dict[str, Any] = json.loads(study.manifest)
 
     @cached_property
@@ -96,8 +99,13 @@ class StudyRecord:
         return frames.counted(self.frame, Kind.PERSON)
 
     @cached_property
+    def answered(self) -> pd.DataFrame:
+        """Their answers of the annotation step (tables/findings.py)."""
+        return findings.answered(self.study, Kind.PERSON)
+
+    @cached_property
     def tasks(self) -> list[Task]:
-        return list(self.study.tasks.order_by("name"))
+        return sorted(self.study.tasks.all(), key=lambda task: place(task.name))
 
     @cached_property
     def test_sizes(self) -> dict[str, int]:

@@ -1,8 +1,12 @@
 """Sentences and formats that documents share, so that plan and report use the same words."""
 
+import itertools
 import math
+from collections import Counter
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
+
+from django.utils.translation import get_language_info
 
 from analysis.documents.blocks import Fact
 from annotation.models import Qualification, Study
@@ -33,6 +37,25 @@ def count(number: int, word: str) -> str:
 
 def shots_of(manifest: Manifest) -> set[int]:
     return {scenario["shots"] for scenario in manifest["scenarios"]}
+
+
+def interface_language(manifest: Manifest) -> str:
+    """The English name of the language that the annotators' pages speak."""
+    name: str = get_language_info(manifest.get("interface_language", "en"))["name"]
+    return name
+
+
+def training_splits(manifest: Manifest) -> str:
+    """training split 1; training splits 1, 2 and 3."""
+    numbers = {scenario["split"] for scenario in manifest["scenarios"]} - {None}
+    *first, last = map(str, sorted(numbers))
+    return f"training splits {', '.join(first)} and {last}" if first else f"training split {last}"
+
+
+def scenario_is(manifest: Manifest) -> str:
+    """What one scenario is, in words."""
+    splits = {scenario["split"] for scenario in manifest["scenarios"]} - {None}
+    return "a task at a number of shots" + (" and on a training split" if len(splits) > 1 else "")
 
 
 def help_at_zero_shots(manifest: Manifest) -> str:
@@ -189,16 +212,18 @@ def same_recipe(manifest: Manifest) -> list[Fact]:
 
 
 def pairs(scenarios: list[dict[str, Any]]) -> list[tuple[str, int, int, int, int]]:
-    """(task, fewer shots, more shots, annotators at fewer, at more) of each planned contrast."""
-    contrasts = []
-    ordered = sorted(scenarios, key=lambda scenario: (scenario["task"], scenario["shots"]))
-    for index, less in enumerate(ordered):
-        for more in ordered[index + 1 :]:
-            if more["task"] == less["task"]:
-                contrasts.append(
-                    (less["task"], less["shots"], more["shots"], less["seats"], more["seats"])
-                )
-    return contrasts
+    """(task, fewer shots, more shots, annotators at fewer, at more) of each planned contrast.
+
+    The annotators of all training splits of a task and number of shots are one group.
+    """
+    seats: Counter[tuple[str, int]] = Counter()
+    for scenario in scenarios:
+        seats[scenario["task"], scenario["shots"]] += scenario["seats"]
+    return [
+        (task, fewer, more, seats[task, fewer], seats[task, more])
+        for (task, fewer), (other, more) in itertools.combinations(sorted(seats), 2)
+        if task == other
+    ]
 
 
 def sds(difference: float) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from analysis.tables import models_columns, rendering
+from analysis.tables import findings_columns, models_columns, rendering, training
 from tasks.columns import Column, in_files
 
 STUDY = {
@@ -28,10 +28,36 @@ SPREAD = {
     "n": "number of annotators who completed and are in the analysis",
 }
 
+# Of annotators.csv: columns up to `arrival`.
+ALLOCATED = len(STUDY) + len(SCENARIO) + len(WORKER) + 1
+
 
 def meanings(columns: Sequence[Column]) -> dict[str, str]:
     """The names of a table's columns and their meanings."""
     return {column.name: column.meaning for column in in_files(columns)}
+
+
+OF_CELL = {
+    "kind": "person, simulated or model",
+    "task": "name of the task",
+    "task_version": "version of the task",
+}
+# Of the tables of findings; of the intervals, those that no bootstrap gives.
+_INTERVALS = meanings(findings_columns.COLUMNS["intervals"])
+_IN_CLOSED_FORM = (
+    "n", "examples", "contexts", "mean", "low", "high", "t_low", "t_high", "se", "df",
+    "no_interval",
+)  # fmt: skip
+INTERVALS = {
+    # In training.csv, `examples` are words.
+    "test_examples" if name == "examples" else name: _INTERVALS[name]
+    for name in _IN_CLOSED_FORM
+}
+_CONTRASTS = meanings(findings_columns.COLUMNS["contrasts"])
+# `question` is the same in every row: it is part of what `low` means.
+CONTRASTS = {
+    name: meaning for name, meaning in _CONTRASTS.items() if name not in ("task", "question")
+}
 
 
 # File -> column -> meaning. The data dictionary and the header rows are generated from this.
@@ -96,10 +122,15 @@ COLUMNS: dict[str, dict[str, str]] = {
         "end": "offset after the last code point of the span",
         "text": "the highlighted text",
     },
+    # Of a participation that was withdrawn, the cells after `arrival` are empty.
     "annotators.csv": STUDY
     | SCENARIO
     | WORKER
     | {
+        "arrival": "number of its allocation in allocations.csv; empty if it was seated before"
+        " Handful 0.2",
+        "stage": "how far it came: arrived, consented, trained (finished the training step; at"
+        " zero shots: saw the first example) or qualified (admitted to the annotation step)",
         "mean_s1": "mean S1 over the answered test examples, 0 to 1",
         "sd_examples": "sample standard deviation of S1 over these examples (ddof 1)",
         "n": "number of answered test examples",
@@ -107,6 +138,9 @@ COLUMNS: dict[str, dict[str, str]] = {
         "training_n": "number of answered training examples",
         "seconds": "sum of the seconds of all answers",
         "active_seconds": "sum of the active seconds of all answers",
+        "worked_seconds": "time that is paid, from arrival to the last sign of work; empty until"
+        " its pay is settled",
+        "waited_seconds": "time waited for a researcher's decision, which is paid too",
         "browser": "B1, B2, ...: equal labels share one random cookie; empty if there was none",
         "too_fast": "number of answers given in under max(1 s, 0.3 of the annotator's median) or"
         " in under"
@@ -127,24 +161,70 @@ COLUMNS: dict[str, dict[str, str]] = {
     },
     "scenarios.csv": STUDY | SCENARIO | {"kind": "person, simulated or model"} | SPREAD,
     "human_performance.csv": STUDY | meanings(rendering.PERFORMANCE),
+    "training.csv": STUDY | meanings(training.BLOCK_SCORES),
+    "agreement.csv": STUDY
+    | OF_CELL
+    | {
+        "shots": "shots of the group",
+        "n": "number of annotators who completed and are in the analysis",
+        "pairwise_s1": "mean over examples of the mean S1 between two annotators' answers, x 100",
+        **{
+            f"alpha_{name}": f"Krippendorff's alpha with the {words} distance"
+            for name, words in {
+                "nominal": "nominal",
+                "jaccard": "Jaccard",
+                "masi": "MASI",
+                "s1": "1 - S1",
+            }.items()
+        },
+        "individuals": "mean over annotators of their mean S1, x 100",
+        "majority": "S1 x 100 of the texts that more than half of the annotators chose, or of the"
+        " most frequent label (of two, none)",
+    },
+    "intervals.csv": STUDY | OF_CELL | {"shots": "shots of the group"} | INTERVALS,
+    "contrasts.csv": STUDY | OF_CELL | CONTRASTS,
+    "flow.csv": STUDY
+    | SCENARIO
+    | {"kind": "person, simulated or model", "seats": "seats now, for that kind"}
+    | {
+        "arrived": "took a seat, also those who then declined",
+        "declined": "did not consent; nothing else is kept of them",
+        "consented": "agreed to take part",
+        "trained": "finished the training step (at zero shots: saw the first example)",
+        "qualified": "were admitted to the annotation step",
+        "completed": "completed",
+        "analysed": "completed and not excluded",
+        "at_work": "hold a seat and have not completed",
+        "screened_out": "were screened out",
+        "returned": "returned the seat",
+        "expired": "exceeded the idle limit",
+        "refused": "had already done this task",
+        "withdrawn": "withdrew",
+        "rejected": "were rejected on the platform",
+    },
     "allocations.csv": STUDY
     | {
-        "arrival": "number of the allocation within the study, from 1, over all kinds",
+        "arrival": "number of the allocation within the study, from 1, over all kinds; no"
+        " annotator has it who declined",
         "kind": "person, simulated or model",
         "candidates": "scenarios open to this arrival, as a JSON list of [task, shots, seats"
-        " taken, seats]",
+        " taken, seats]; where the design has several training splits, with the split's number"
+        " (null at zero shots) at the end",
     }
     | SCENARIO
-    | {"at": "time of the allocation, UTC"},
+    | {"at": "time of the allocation, UTC; empty for who withdrew"},
     "decisions.csv": STUDY
     | {
-        "annotator": "pseudonym of the participation",
+        "annotator": "pseudonym of the participation (decisions about those who withdrew are left"
+        " out)",
         "about": "analysis (included or excluded), pay (paid or not), qualification (admitted to"
         " the"
         " annotation step or not), release (an unusually high amount approved for payment)",
         "outcome": "1 for yes, 0 for no; by default everybody is included and paid",
         "reason": "the reason as entered; review before publication",
         "role": "researcher, or rule (automatic: by the design's rule or by the platform)",
+        "score_seen": "of a researcher's decision about the analysis: 1 if the annotator's score"
+        " could be seen before it, else 0; empty for any other decision",
         "at": "time of the decision, UTC",
     },
     "questionnaire.csv": STUDY
@@ -163,6 +243,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "kind": "base, screen_out, top_up, partial, waiting or bonus",
         "cents": "amount in hundredths of the currency",
         "currency": "three-letter currency code",
+        "by_platform": "1 if the platform paid it itself (the reward of a study there), else 0",
     },
     "pay_totals.csv": STUDY
     | {
@@ -170,6 +251,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "currency": "three-letter currency code",
         "entries": "number of entries of pay.csv",
         "cents": "sum of these entries, in hundredths of the currency",
+        "withdrawn_cents": "further amounts, of people who withdrew: their entries are left out",
     },
     "predictions.csv": STUDY
     | {"model": "name of the uploaded model"}
@@ -186,9 +268,15 @@ README = """\
 Export of the study {name} from Handful.
 
 {manifest}
-Every number and every span in these CSVs can be recomputed without Handful:
+The numbers and spans in these CSVs can be recomputed without Handful:
 
     python verify.py
+
+It checks that the examples are those that the design froze, that every order and allocation is
+what the study's seed draws, and that scores, means, SDs, counts and pay follow from the answers. It
+prints which columns it cannot recompute. Whoever changes the answers and all that follows from them
+is found only by a hash or signature kept elsewhere. versions.json says what the numbers were
+computed with.
 
 The files are UTF-8 and follow RFC 4180. {reading} Rows are ordered, and verify.py reports files
 that have been re-sorted: examples by position; answers by the time they were displayed, those of

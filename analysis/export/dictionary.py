@@ -7,12 +7,24 @@ from analysis.export.columns import COLUMNS, READING
 INTEGERS = {
     "task_version", "shots", "split", "position", "in_analysis", "start", "end", "n", "training_n",
     "too_fast", "longest_run", "blurs", "pastes", "checks", "checks_passed", "arrival", "outcome",
-    "cents", "entries", "of", "nested",
+    "cents", "entries", "of", "nested", "in_shots", "not_in_shots", "test_examples", "contexts",
+    "from_shots", "to_shots", "n_from", "n_to", "splits",
+    "seats", "arrived", "declined", "consented", "trained", "qualified", "completed", "analysed",
+    "at_work", "screened_out", "returned", "expired", "refused", "withdrawn", "rejected",
+    "withdrawn_cents", "by_platform", "late_seats", "score_seen",
 }  # fmt: skip
 NUMBERS = {
     "reachable", "s1", "seconds", "active_seconds", "reveal_seconds", "away_seconds", "mean_s1",
     "sd_examples", "training_s1", "modal_share", "longest_absence", "mean", "sd_ddof1", "sd_ddof0",
-    "baseline", "ceiling", "published_mean", "published_spread",
+    "set_mean", "set_sd_ddof1", "set_sd_ddof0", "set_ceiling", "split_sd_ddof1", "split_sd_ddof0",
+    "mean_s1_x100", "floor_random",
+    "floor_frequent", "baseline", "ceiling",
+    "worked_seconds", "waited_seconds", "published_mean", "published_spread",
+    "pairwise_s1", "alpha_nominal", "alpha_jaccard", "alpha_masi", "alpha_s1", "individuals",
+    "majority", "low", "high", "t_low", "t_high", "se", "df", "difference", "hedges_g", "p",
+    "holm_p",
+    "margin", "p_equivalence", "low_90", "high_90", "smallest_margin", "welch_p", "permutation_p",
+    "floor", "people_se", "people_df",
 }  # fmt: skip
 TIMES = {"shown_at", "submitted_at", "at"}
 

@@ -7,18 +7,22 @@ link, token or key is ever written.
 """
 
 import hashlib
+import json
+import platform
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.db import connection, transaction
 
-from analysis.export import records
+from analysis.export import concluded, records
 from analysis.export.columns import COLUMNS, READING, README, columns_markdown
 from analysis.export.rows import (
     annotators_rows,
@@ -27,12 +31,14 @@ from analysis.export.rows import (
     performance_rows,
     scenarios_rows,
     spans_rows,
+    training_rows,
 )
 from analysis.tables import frames
 from annotation.models import Study
 from tasks.csv_files import write_csv
 
 VERIFY = Path(__file__).with_name("verify.py")
+SUMS, BUNDLE_SUMS = "SHA256SUMS", "SHA256SUMS.bundle"
 PIECE = 1 << 18  # bytes of a file that are compressed and sent at a time
 
 
@@ -101,13 +107,18 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
         "annotators.csv": lambda: annotators_rows(study, frame),
         "scenarios.csv": lambda: scenarios_rows(study, frame),
         "human_performance.csv": lambda: performance_rows(study, frame),
+        "training.csv": lambda: training_rows(study),
         **{name: partial(make, study) for name, make in records.ROWS.items()},
     }
+    whole = concluded.rows(study)
+    rows |= {name: partial(iter, own) for name, own in whole.items()}
     counts = {}
     for name, make in rows.items():
         with (folder / name).open("w", encoding="utf-8", newline="") as file:
             counts[name] = write_csv(file, list(COLUMNS[name]), make())
     (folder / "manifest.json").write_bytes(study.manifest.encode())
+    text = json.dumps(versions(study), indent=1) + "\n"
+    (folder / "versions.json").write_text(text, encoding="utf-8")
     shutil.copyfile(VERIFY, folder / VERIFY.name)
     manifest = (
         f"Manifest (SHA-256 of the frozen design): {study.manifest_hash or 'none: a draft'}\n"
@@ -119,11 +130,45 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
     return counts
 
 
-def write_sums(folder: Path) -> None:
-    """Write the SHA-256 of every file in the folder and below it, by its path."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file())
-    sums = [f"{_sha256(path)}  {path.relative_to(folder).as_posix()}\n" for path in files]
-    (folder / "SHA256SUMS").write_text("".join(sums), encoding="utf-8")
+def versions(study: Study) -> dict[str, Any]:
+    """What the numbers were computed with, and the seed of those that are drawn."""
+    return {
+        "handful": settings.VERSION,
+        "python": platform.python_version(),
+        **{name: metadata.version(name) for name in ("numpy", "scipy", "pandas")},
+        "seed": study.seed,
+    }
+
+
+def write_sums(folder: Path) -> str:
+    """Write SHA256SUMS of the files in the folder and below it, by path; return its own SHA-256."""
+    return _write_sums(folder, SUMS, _paths(folder))
+
+
+def write_data_sums(folder: Path) -> str:
+    """The same of what an export holds alone: CSVs, manifest, versions and verify.py."""
+    names = (*COLUMNS, "manifest.json", "versions.json", VERIFY.name)
+    return _write_sums(folder, SUMS, [folder / name for name in names])
+
+
+def write_bundle_sums(folder: Path) -> str:
+    """Write SHA256SUMS.bundle, of SHA256SUMS and all files that are not in it; return its own."""
+    lines = (folder / SUMS).read_text(encoding="utf-8").splitlines()
+    listed = {line.partition("  ")[2] for line in lines}
+    paths = [path for path in _paths(folder) if path.relative_to(folder).as_posix() not in listed]
+    return _write_sums(folder, BUNDLE_SUMS, [folder / SUMS, *paths])
+
+
+def _paths(folder: Path) -> list[Path]:
+    """All files but sums and their signatures."""
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return sorted(path for path in found if not path.name.startswith(SUMS))
+
+
+def _write_sums(folder: Path, name: str, paths: Iterable[Path]) -> str:
+    sums = [f"{_sha256(path)}  {path.relative_to(folder).as_posix()}\n" for path in paths]
+    (folder / name).write_text("".join(sums), encoding="utf-8")
+    return _sha256(folder / name)
 
 
 def _sha256(path: Path) -> str:

@@ -4,10 +4,13 @@ The real templates with the real examples, without scripts, which browsers refus
 disk: what a page looked like with them is in its pictures (pictures.py).
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 from django.template.loader import render_to_string
+from django.utils.translation import get_language, get_language_bidi
 
+from annotation.access import in_study_language
 from annotation.models import Scenario, Step, Study
 from annotation.pages.worker.forms import ComprehensionForm
 from annotation.pages.worker.state import instructions_of
@@ -21,25 +24,36 @@ NO_LINK = "(everybody had a link of their own here)"
 
 
 def pages(study: Study) -> dict[str, str]:
-    """Name of the page -> HTML.
+    """Name of the page -> HTML, in the language of the study.
 
     The consent; of each task the instructions and the first test example as a question, at the
     fewest shots, and a training example revealed, at the fewest shots with a training step.
     """
-    pages = {"consent": _consent(study)}
+    with in_study_language(study.interface_language):
+        return dict(_pages(study))
+
+
+def _pages(study: Study) -> Iterator[tuple[str, str]]:
+    yield "consent", _consent(study)
     for task in study.tasks.order_by("name"):
         least, *others = study.scenarios.filter(task=task).order_by("shots")
-        pages[f"{task.name}-instructions"] = _instructions(least)
+        yield f"{task.name}-instructions", _instructions(least)
         first = task.test_split.examples.order_by("position")[0]
-        pages[f"{task.name}-question"] = _turn(least, first, Step.ANNOTATION)
+        yield f"{task.name}-question", _turn(least, first, Step.ANNOTATION)
         trained = next((scenario for scenario in (least, *others) if scenario.shots), None)
         if trained:
-            pages[f"{task.name}-reveal"] = _reveal_page(trained)
-    return pages
+            yield f"{task.name}-reveal", _reveal_page(trained)
 
 
 def _page(template: str, title: str, context: dict[str, Any]) -> str:
-    shown = {"shown": template, "title": title, "root": "../", "resume_url": NO_LINK}
+    shown = {
+        "shown": template,
+        "title": title,
+        "root": "../",
+        "resume_url": NO_LINK,
+        "language": get_language(),
+        "is_mirrored": get_language_bidi(),
+    }
     return render_to_string("researcher/seen.html", shown | context)
 
 

@@ -5,14 +5,26 @@ pseudonyms, researchers by role only.
 """
 
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any
 
-from django.db.models import Count, Sum
+from django.db.models import Count, Q, QuerySet, Sum
 
+from analysis.export.columns import COLUMNS
 from analysis.tables import models as model_tables
 from analysis.tables import models_columns
 from analysis.values import cell, json_list, moment, number
-from annotation.models import Allocation, Decision, ExitAnswers, LedgerEntry, Study
+from annotation.models import (
+    Allocation,
+    Decision,
+    ExitAnswers,
+    Kind,
+    LedgerEntry,
+    Participation,
+    Status,
+    Study,
+)
+from annotation.monitoring import funnel
 from tasks.columns import in_files
 from tasks.models import Prediction, PredictionFile, PredictionFileQuerySet
 
@@ -21,34 +33,66 @@ CHUNK = 2000
 
 def allocations_rows(study: Study) -> Iterator[list[Any]]:
     """One row per arrival that was allocated to a scenario."""
+    several = len(study.splits) > 1
     places = {
-        scenario.pk: (scenario.task.name, scenario.shots)
+        scenario.pk: (
+            (scenario.task.name, scenario.shots),
+            (scenario.split_number,) if several else (),
+        )
         for scenario in study.scenarios.select_related("task")
     }
+    withdrawn = set(_withdrawn(study).values_list("arrival", flat=True))
     rows = Allocation.objects.filter(study=study).order_by("arrival").values_list(
         "arrival", "kind", "candidates", "scenario__task__name", "scenario__task__version",
         "scenario__shots", "scenario__split_number", "at",
     )  # fmt: skip
     for arrival, kind, candidates, task, version, shots, split, at in rows.iterator(CHUNK):
-        named = [[*places[pk], taken, seats] for pk, taken, seats in candidates]
+        named = [[*places[pk][0], taken, seats, *places[pk][1]] for pk, taken, seats in candidates]
         yield [
             study.name, study.manifest_hash, arrival, kind, json_list(named), task, version, shots,
-            split or "", moment(at),
+            split or "", "" if arrival in withdrawn else moment(at),
         ]  # fmt: skip
+
+
+def _withdrawn(study: Study) -> QuerySet[Participation]:
+    """Those of whom nothing is written but where they were allocated."""
+    return study.participations.filter(status=Status.WITHDRAWN)
+
+
+def flow_rows(study: Study) -> Iterator[list[Any]]:
+    """One row per scenario and kind: how many came how far."""
+    scenarios = list(
+        funnel.with_training_size(study).order_by("task__name", "shots", "split_number")
+    )
+    flows = funnel.by_scenario_and_kind(study, scenarios)
+    names = [field.name for field in fields(funnel.Funnel)]
+    for each in scenarios:
+        for kind in Kind.values:
+            own = flows[each.pk, kind]
+            if kind == Kind.PERSON or own.arrived:
+                counts = {name: getattr(own, name) for name in names}
+                yield [
+                    study.name, study.manifest_hash, each.task.name, each.task.version,
+                    each.shots, each.split_number or "", kind, each.seats,
+                    *(counts[name] for name in COLUMNS["flow.csv"] if name in counts),
+                ]  # fmt: skip
 
 
 def decisions_rows(study: Study) -> Iterator[list[Any]]:
     """One row per decision, in chronological order."""
     rows = (
         Decision.objects.filter(participation__study=study)
+        .exclude(participation__status=Status.WITHDRAWN)
         .order_by("at", "pk")
-        .values_list("participation__pseudonym", "about", "outcome", "reason", "by_id", "at")
+        .values_list(
+            "participation__pseudonym", "about", "outcome", "reason", "by_id", "score_seen", "at"
+        )
     )
-    for annotator, about, outcome, reason, by, at in rows.iterator(CHUNK):
+    for annotator, about, outcome, reason, by, seen, at in rows.iterator(CHUNK):
         role = "rule" if by is None else "researcher"
         yield [
             study.name, study.manifest_hash, annotator, about, int(outcome), reason, role,
-            moment(at),
+            "" if seen is None else int(seen), moment(at),
         ]  # fmt: skip
 
 
@@ -67,17 +111,24 @@ def pay_rows(study: Study) -> Iterator[list[Any]]:
     """One row per entry of the ledger."""
     rows = (
         LedgerEntry.objects.filter(participation__study=study)
+        .exclude(participation__status=Status.WITHDRAWN)
         .order_by("participation__pseudonym", "pk")
-        .values_list("participation__pseudonym", "kind", "cents", "currency")
+        .values_list("participation__pseudonym", "kind", "cents", "currency", "submission")
     )
-    for row in rows.iterator(CHUNK):
-        yield [study.name, study.manifest_hash, *row]
+    for *row, submission in rows.iterator(CHUNK):
+        yield [study.name, study.manifest_hash, *row, int(submission is not None)]
 
 
 def pay_totals_rows(study: Study) -> Iterator[list[Any]]:
     """One row per kind of entry and currency."""
     kinds = LedgerEntry.objects.filter(participation__study=study).values_list("kind", "currency")
-    for row in kinds.annotate(n=Count("pk"), total=Sum("cents")).order_by("kind", "currency"):
+    withdrew = Q(participation__status=Status.WITHDRAWN)
+    sums = kinds.annotate(
+        n=Count("pk", filter=~withdrew),
+        total=Sum("cents", filter=~withdrew, default=0),
+        besides=Sum("cents", filter=withdrew, default=0),
+    )
+    for row in sums.order_by("kind", "currency"):
         yield [study.name, study.manifest_hash, *row]
 
 
@@ -110,6 +161,7 @@ def model_scores_rows(study: Study) -> Iterator[list[Any]]:
 
 
 ROWS = {
+    "flow.csv": flow_rows,
     "allocations.csv": allocations_rows,
     "decisions.csv": decisions_rows,
     "questionnaire.csv": questionnaire_rows,

@@ -1,8 +1,8 @@
 """The release bundle of a study: everything that is needed to check it, reuse it and cite it.
 
-The export (CSVs, manifest, verify.py), Parquet, a data dictionary, instructions and cards, what
-annotators saw, the preregistration and the report, and the output of verify.py. Nobody is named:
-what links a pseudonym to a person is not read here.
+The export (CSVs, manifest, verify.py), a mixed model for R, Parquet, a data dictionary,
+instructions and cards, what annotators saw, the preregistration and the report, and the output of
+verify.py. Nobody is named: what links a pseudonym to a person is not read here.
 """
 
 import csv
@@ -28,6 +28,7 @@ from annotation.recruitment import identities
 from tasks.cards import Card
 from tasks.csv_files import write_csv
 
+MIXED_MODEL = Path(__file__).with_name("analysis.R")
 STYLES = {
     "pico.css": "vendor/pico-2.1.1.min.css",
     **{
@@ -49,6 +50,9 @@ README = """
 | of each task: its card and the instructions, and the consent text | `materials/` |
 | what annotators saw: consent; of each task instructions, a question and a reveal | `seen/` |
 | what `verify.py` printed when this bundle was made | `verify.txt` |
+| the SHA-256 of CSVs, design and `verify.py`; its own stands in the report | `SHA256SUMS` |
+| the SHA-256 of all other files, and of `SHA256SUMS` | `SHA256SUMS.bundle` |
+| a mixed model of each task, for R with lme4 and lmerTest | `analysis.R` |
 
 The pages in `seen/` are what was shown, with the real texts, and open offline, but without scripts:
 words cannot be highlighted, and an answer is typed, as by annotators whose browser runs none.
@@ -68,39 +72,50 @@ class ReleaseError(Exception):
 
 
 def write_release(
-    study: Study, target: Path, browser: str | None = None, tell: Callable[[str], Any] = str
+    study: Study,
+    target: Path,
+    browser: str | None = None,
+    tell: Callable[[str], Any] = str,
+    key: Path | None = None,
 ) -> str:
     """Write the bundle into a new folder, or into NAME.zip; return what verify.py printed.
 
     `browser` takes the pictures of pages; where it cannot, `tell` hears why and the bundle is
-    without them. It appears complete or not at all. Raises ReleaseError for a draft and where
-    verify.py does not agree, FileExistsError where something is there already.
+    without them. `key` is the SSH key that signs its sums. It appears complete or not at all.
+    Raises ReleaseError for a draft, where verify.py does not agree and where nothing is signed,
+    FileExistsError where something is there already.
     """
     if study.is_draft:
         raise ReleaseError("The study is a draft: there is nothing to release before it is opened.")
     target = target.absolute()
     if target.suffix != ".zip":
         with files.whole_folder(target) as building:
-            return _write(study, building, browser, tell)
+            return _write(study, building, browser, tell, key)
     if target.exists():
         raise FileExistsError(f"{target} is there already: name a new file")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.stem}-", dir=target.parent) as parent:
         folder, archive = Path(parent) / study.name, Path(parent) / target.name
         folder.mkdir()
-        output = _write(study, folder, browser, tell)
+        output = _write(study, folder, browser, tell, key)
         files.zip_folder(folder, archive)
         archive.rename(target)
     return output
 
 
-def _write(study: Study, folder: Path, browser: str | None, tell: Callable[[str], Any]) -> str:
+def _write(
+    study: Study,
+    folder: Path,
+    browser: str | None,
+    tell: Callable[[str], Any],
+    key: Path | None,
+) -> str:
     with files.snapshot():
         write_data(study, folder)
     write_readme(folder, _write_pictures(folder, browser, tell))
     for name in COLUMNS:
         write_parquet(folder, name)
-    return verify(folder)
+    return verify(folder, key)
 
 
 def write_data(study: Study, folder: Path) -> None:
@@ -112,7 +127,8 @@ def write_data(study: Study, folder: Path) -> None:
     files.write_files(study, folder)
     for name, columns in WRITTEN.items():
         _mask(folder / name, columns, masked)
-    _write_documents(study, folder, masked)
+    shutil.copyfile(MIXED_MODEL, folder / MIXED_MODEL.name)
+    _write_documents(study, folder, masked, files.write_data_sums(folder))
     _write_materials(study, folder / "materials")
     _write_seen(study, folder / "seen")
     package = datapackage(study.name, study.title)
@@ -142,14 +158,16 @@ def write_parquet(folder: Path, name: str) -> None:
         part.unlink(missing_ok=True)
 
 
-def verify(folder: Path) -> str:
-    """Write the sums of all files, run verify.py as anybody would, keep and return what it printed.
+def verify(folder: Path, key: Path | None = None) -> str:
+    """Write the sums of the other files, sign them if there is a key, and run verify.py.
 
-    Raises ReleaseError where it does not agree.
+    As anybody would: what it printed is kept and returned. Raises ReleaseError where it does not
+    agree, and where ssh-keygen does not sign.
     """
-    for name in ("SHA256SUMS", "verify.txt"):
-        (folder / name).unlink(missing_ok=True)
-    files.write_sums(folder)
+    (folder / "verify.txt").unlink(missing_ok=True)
+    files.write_bundle_sums(folder)
+    for name in (files.SUMS, files.BUNDLE_SUMS) if key else ():
+        sign(folder / name, key)
     done = subprocess.run(
         [sys.executable, "-I", "-X", "utf8", str(folder / "verify.py")],
         capture_output=True, encoding="utf-8", check=False,
@@ -158,6 +176,18 @@ def verify(folder: Path) -> str:
         raise ReleaseError(f"verify.py does not agree with the bundle:\n{done.stdout}{done.stderr}")
     _text(folder / "verify.txt", done.stdout)
     return done.stdout
+
+
+def sign(path: Path, key: Path | None) -> None:
+    """Sign a file with an SSH key: FILE.sig, for the namespace "handful". Raises ReleaseError."""
+    path.with_name(f"{path.name}.sig").unlink(missing_ok=True)
+    command = ["ssh-keygen", "-Y", "sign", "-f", str(key), "-n", "handful", str(path)]
+    try:
+        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+    except FileNotFoundError:
+        raise ReleaseError("ssh-keygen (OpenSSH 8.2 or newer) is needed to sign.") from None
+    if done.returncode:
+        raise ReleaseError(f"ssh-keygen did not sign {path.name}: {done.stderr.strip()}")
 
 
 def _masked(study: Study) -> Callable[[str], str]:
@@ -180,14 +210,18 @@ def _mask(path: Path, columns: Sequence[str], masked: Callable[[str], str]) -> N
     original.unlink()
 
 
-def _write_documents(study: Study, folder: Path, masked: Callable[[str], str]) -> None:
-    """Preregistration and report as Markdown and HTML, with figures and styles beside them."""
+def _write_documents(study: Study, folder: Path, masked: Callable[[str], str], sums: str) -> None:
+    """Preregistration and report as Markdown and HTML, with figures and styles beside them.
+
+    The report names `sums`, the SHA-256 of SHA256SUMS.
+    """
     (folder / "style").mkdir()
     for name, path in STYLES.items():
         style = finders.find(path)
         assert style is not None  # they are ours
         shutil.copyfile(style, folder / "style" / name)
-    plan, written = preregistration.for_study(study), report.for_study(study, masked=masked)
+    plan = preregistration.for_study(study)
+    written = report.for_study(study, masked=masked, sums=sums)
     assert plan is not None  # a draft has no release
     assert written is not None
     for name, document in (("preregistration", plan), ("report", written)):

@@ -6,12 +6,15 @@ from typing import Any
 import pandas as pd
 from django.db.models import Q, QuerySet
 
-from analysis.tables import frames, performance, rendering
+from analysis.export.columns import ALLOCATED, COLUMNS
+from analysis.tables import frames, performance, rendering, training
 from analysis.tables.frames import spans_in_order, texts_by_turn
 from analysis.values import cell, json_list, moment, number
-from annotation.models import Study, Turn
-from annotation.monitoring import flags
+from annotation.models import Status, Study, Turn
+from annotation.money.ledger import waiting_time
+from annotation.monitoring import flags, funnel
 from annotation.steps import signs
+from annotation.study.manifest import splits_of
 from tasks.models import Split
 from tasks.spans import QUESTION, ceiling
 
@@ -20,13 +23,10 @@ def examples_rows(study: Study) -> Iterator[list[Any]]:
     """Every example that this study may show: the test files and its training files."""
     for task in study.tasks.order_by("name"):
         card = task.card
-        sizes = [size for size in study.shots if size]
-        splits = task.splits.filter(kind=Split.Kind.TEST) | task.splits.filter(
-            kind=Split.Kind.TRAIN, shots__in=sizes, number=study.split_number
-        )
+        splits = splits_of(study, task)
         if study.attention_checks:
             splits |= task.splits.filter(kind=Split.Kind.CHECK)
-        for split in splits.order_by("kind", "shots"):
+        for split in splits.order_by("kind", "shots", "number"):
             for example in split.examples.order_by("position").iterator(chunk_size=2000):
                 question = card.selectable_question(example.question)
                 best = (
@@ -106,25 +106,44 @@ def _whole(value: float) -> int | str:
 
 
 def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
-    """One row per participation."""
-    seen = flags.for_study(study)
-    browsers = _browsers(study)
+    """One row per participation; of one who withdrew, only where it was allocated."""
+    seen, stages = flags.for_study(study), funnel.stages(study)
+    browsers, settled = _browsers(study), _settled(study)
     nothing = signs.signs([])
+    empty = [""] * (len(COLUMNS["annotators.csv"]) - ALLOCATED)
     participations: Iterable[Any] = frame.itertuples()
     for row in participations:
+        arrival, *times = settled[row.participation]
+        allocated = [
+            study.name, study.manifest_hash, row.task, row.task_version, row.shots,
+            _whole(row.split), row.annotator, row.kind, row.status, int(row.analysed), arrival,
+        ]  # fmt: skip
+        if row.status == Status.WITHDRAWN:
+            yield [*allocated, *empty]
+            continue
         own, raised = seen.get(row.participation, (nothing, {}))
         share = own.modal_share
         yield [
-            study.name, study.manifest_hash, row.task, row.task_version, row.shots,
-            _whole(row.split), row.annotator, row.kind, row.status,
-            int(row.analysed),
+            *allocated, stages[row.participation],
             number(row.mean_s1), number(row.sd_examples), row.n, number(row.training_s1),
-            row.training_n, number(own.seconds), number(own.active_seconds),
+            row.training_n, number(own.seconds), number(own.active_seconds), *times,
             browsers.get(row.participation, ""), own.too_fast,
             "" if share is None else number(share), own.longest_run,
             number(own.longest_absence), own.blurs, own.pastes, own.checks,
             own.checks_passed, " ".join(raised),
         ]  # fmt: skip
+
+
+def _settled(study: Study) -> dict[int, list[Any]]:
+    """Participation -> its arrival, and the seconds worked and waited that its pay is made of."""
+    rows = {}
+    for person in study.participations.iterator(chunk_size=2000):
+        person.study = study
+        waited = waiting_time(person).total_seconds()
+        worked = "" if person.worked_seconds is None else number(person.worked_seconds)
+        arrival = "" if person.arrival is None else person.arrival
+        rows[person.pk] = [arrival, worked, number(waited) if worked else ""]
+    return rows
 
 
 def _browsers(study: Study) -> dict[int, str]:
@@ -156,3 +175,10 @@ def performance_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
         ):
             values = (cell(column.value(row)) for column in rendering.PERFORMANCE)
             yield [study.name, study.manifest_hash, *values]
+
+
+def training_rows(study: Study) -> Iterator[list[Any]]:
+    """One row per kind, group and block of training examples."""
+    for score in training.block_scores(study):
+        values = (cell(column.value(score)) for column in training.BLOCK_SCORES)
+        yield [study.name, study.manifest_hash, *values]

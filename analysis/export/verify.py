@@ -1,7 +1,10 @@
-"""Recompute every number and every span of this export from its CSVs: `python verify.py`.
+"""Recompute the numbers and spans of this export from its CSVs: `python verify.py`.
 
-Needs nothing but Python 3.11 or newer, and nothing of Handful. Prints one line per check; ends with
-status 1 and names file, row and column where something differs. Numbers must agree to 1e-9.
+Checks that the examples are those of the frozen design, that orders and allocations are what the
+study's seed draws, and that scores, means, SDs, counts and pay follow from the answers. What no
+other cell shows to be altered is printed at the end (NOT_RECOMPUTED). Needs nothing but Python 3.11
+or newer, and nothing of Handful. Prints one line per check; ends with status 1 and names file, row
+and column where something differs. Numbers must agree to 1e-9.
 
 The files are read row by row. What is kept is the examples, and of each answer what the sums need:
 some 120 bytes. So the order of rows is part of the export, and checked: by position in examples.csv
@@ -25,20 +28,60 @@ from array import array
 from collections import Counter, defaultdict, namedtuple
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from decimal import ROUND_CEILING, Decimal
 from pathlib import Path
 
-FILES = (
-    "examples.csv", "answers.csv", "spans.csv", "annotators.csv", "scenarios.csv",
-    "human_performance.csv", "allocations.csv", "decisions.csv", "questionnaire.csv", "pay.csv",
-    "pay_totals.csv", "predictions.csv", "model_scores.csv",
-)  # fmt: skip
+OF_STUDY = "study manifest"
+SCENARIO = "task task_version shots split"
+SPREAD = "mean sd_ddof1 sd_ddof0 n"
+# Every file with its columns, in any order.
+FILES = {
+    "examples.csv": "task task_version file file_kind shots split position example segments"
+    " question question_selectable gold gold_rule explanation granularity hash reachable",
+    "answers.csv": f"{OF_STUDY} {SCENARIO} step position annotator kind status in_analysis example"
+    " hash answer gold gold_rule s1 shown_at submitted_at seconds active_seconds reveal_seconds"
+    " blurs away_seconds pastes",
+    "spans.csv": "task step annotator example hash segment start end text",
+    "annotators.csv": f"{OF_STUDY} {SCENARIO} annotator kind status in_analysis arrival stage"
+    " mean_s1 sd_examples n training_s1 training_n seconds active_seconds worked_seconds"
+    " waited_seconds browser too_fast modal_share longest_run longest_absence blurs pastes checks"
+    " checks_passed flags",
+    "scenarios.csv": f"{OF_STUDY} {SCENARIO} kind {SPREAD}",
+    "human_performance.csv": f"{OF_STUDY} kind task task_version family shots {SPREAD} splits"
+    " split_sd_ddof1 split_sd_ddof0 set_mean set_sd_ddof1 set_sd_ddof0 set_ceiling set_recipe note"
+    " baseline floor_random floor_frequent"
+    " baseline_name ceiling published_mean published_spread late_seats recipe",
+    "training.csv": f"{OF_STUDY} kind task task_version shots split examples in_shots not_in_shots"
+    " mean_s1_x100 sd_ddof1 sd_ddof0 n nested",
+    "agreement.csv": f"{OF_STUDY} kind task task_version shots n pairwise_s1 alpha_nominal"
+    " alpha_jaccard alpha_masi alpha_s1 individuals majority",
+    "intervals.csv": f"{OF_STUDY} kind task task_version shots n test_examples contexts mean"
+    " low high t_low t_high se df no_interval",
+    "contrasts.csv": f"{OF_STUDY} kind task task_version from_shots to_shots n_from n_to difference"
+    " low high hedges_g p holm_p margin p_equivalence low_90 high_90 smallest_margin welch_p"
+    " permutation_p floor se df people_se people_df no_interval",
+    "flow.csv": f"{OF_STUDY} {SCENARIO} kind seats arrived declined consented trained qualified"
+    " completed analysed at_work screened_out returned expired refused withdrawn rejected",
+    "allocations.csv": f"{OF_STUDY} arrival kind candidates {SCENARIO} at",
+    "decisions.csv": f"{OF_STUDY} annotator about outcome reason role score_seen at",
+    "questionnaire.csv": f"{OF_STUDY} annotator seen_before ai_used tools comments",
+    "pay.csv": f"{OF_STUDY} annotator kind cents currency by_platform",
+    "pay_totals.csv": f"{OF_STUDY} kind currency entries cents withdrawn_cents",
+    "predictions.csv": f"{OF_STUDY} model {SCENARIO} example hash predicted s1",
+    "model_scores.csv": f"{OF_STUDY} model task task_version shots {SPREAD} of numbering seen_test"
+    " predicted_on revision recipe",
+}
 KINDS = ("person", "simulated", "model")
+LIVE = ("arrived", "working", "waiting", "between")
+STAGES = ("arrived", "consented", "trained", "qualified")
 STATUSES = (
     "arrived", "working", "waiting", "between", "completed", "screened_out", "returned", "expired",
     "refused", "withdrawn", "rejected",
 )  # fmt: skip
 PAY_KINDS = ("base", "screen_out", "top_up", "partial", "waiting", "bonus")
 PSEUDONYM = re.compile(r"A-[A-Z2-9]{5}")
+NO_BASELINE = "none: every example has an answer"
+NUMBERINGS, SEEN = {"", "published", "rechained"}, {"", "no", "maybe", "yes"}
 NO_ANSWER = "always “no answer”"  # the trivial baseline where answers are highlighted
 # Table 4 of the paper: hash of the published test file -> shots -> mean and its ±, as printed.
 PUBLISHED = {
@@ -69,8 +112,63 @@ PUBLISHED = {
 }  # fmt: skip
 TOLERANCE = 1e-9
 MAX_LINES = 10  # of the differences that one check finds
+CLOCKS = 60 * 10**6  # microseconds by which the clocks of two servers may differ
+# What was noted once, so that no other cell says what it must be: file -> column -> what of it is
+# checked. Only a hash that is kept elsewhere shows a change of these.
+FORM = "its form alone"
+NOT_RECOMPUTED = {
+    "examples.csv": {"explanation": "as it was imported"},
+    "answers.csv": {
+        "answer": "of labels: another one with the same S1",
+        "shown_at": "that seconds lie between",
+        "submitted_at": "that seconds lie between",
+        "active_seconds": "the sum, and that it is at most seconds",
+        "blurs": "the sum",
+        "pastes": "the sum",
+        "reveal_seconds": FORM,
+        "away_seconds": FORM,
+    },
+    "annotators.csv": {
+        "stage": "what answers show",
+        "worked_seconds": "that pay follows from it",
+        "waited_seconds": "that pay follows from it",
+        "browser": FORM,
+    },
+    "flow.csv": {
+        "seats": "at least those of the design, and those that are taken",
+        "consented": "but of who withdrew",
+        "trained": "but of who withdrew",
+        "qualified": "but of who withdrew",
+    },
+    "human_performance.csv": {
+        "late_seats": "that it is a number",
+        "note": "that there is one",
+        **dict.fromkeys(("floor_random", "floor_frequent"), "as measured when it was imported"),
+    },
+    "allocations.csv": {"candidates": "which others were open", "at": FORM},
+    "decisions.csv": {
+        "about": "but of the analysis",
+        "outcome": "but of the analysis",
+        "reason": "that there is one",
+        "score_seen": "that only researchers' decisions on the analysis have it",
+        "role": FORM,
+        "at": "the order",
+    },
+    "questionnaire.csv": dict.fromkeys(("seen_before", "ai_used", "tools", "comments"), FORM),
+    "pay.csv": {"cents": "of bonuses: the sum", "by_platform": "what the design promises besides"},
+    "pay_totals.csv": {"withdrawn_cents": "that somebody withdrew"},
+    "predictions.csv": {"predicted": "another one with the same S1"},
+    "model_scores.csv": {
+        "of": "at least n",
+        **dict.fromkeys(("numbering", "seen_test", "predicted_on", "revision"), "as stated"),
+    },
+}
 
 # What is reported ---------------------------------------------------------------------------------
+
+
+class Unreadable(Exception):
+    """A file that cannot be read; the text names it."""
 
 
 class Check:
@@ -99,11 +197,12 @@ class Check:
                 self.wrong(row, column, value)
 
     def numbers(self, row, **expected):
-        """An empty cell is the number None."""
+        """An empty cell is the number None, or NaN."""
         for column, value in expected.items():
             cell = row[column]
-            agrees = cell == "" if value is None else abs(real(cell) - value) <= TOLERANCE
-            if not agrees:
+            known = value is not None and not math.isnan(value)
+            near = known and abs(real(cell) - value) <= TOLERANCE * max(1, abs(value))
+            if not (near if known else cell == ""):
                 self.wrong(row, column, value)
 
     def one_of(self, row, column, expected):
@@ -305,16 +404,38 @@ class Row(dict):
 
 
 def read(folder, name):
-    """The rows of a CSV, one at a time; one with too few or too many cells has the key None."""
-    with (folder / name).open(encoding="utf-8-sig", newline="") as file:
-        lines = csv.reader(file, strict=True)
-        header = next(lines, [])
-        for number, cells in enumerate(lines, start=2):
-            row = Row(zip(header, cells, strict=False))
-            row.file, row.number = name, number
-            if len(cells) != len(header):
-                row[None] = f"{len(cells)} cells, not {len(header)}"
-            yield row
+    """The rows of a CSV, one at a time; one with too few or too many cells has the key None.
+
+    Raises Unreadable.
+    """
+    try:
+        with (folder / name).open(encoding="utf-8-sig", newline="") as file:
+            lines = csv.reader(file, strict=True)
+            header = next(lines, [])
+            for number, cells in enumerate(lines, start=2):
+                row = Row(zip(header, cells, strict=False))
+                row.file, row.number = name, number
+                if len(cells) != len(header):
+                    row[None] = f"{len(cells)} cells, not {len(header)}"
+                yield row
+    except FileNotFoundError:
+        raise Unreadable(f"{name} is missing") from None
+    except UnicodeDecodeError as error:
+        raise Unreadable(f"{name} is not UTF-8: {error.reason}, byte {error.start}") from None
+    except csv.Error as error:
+        raise Unreadable(f"{name} is no CSV: {error}") from None
+
+
+def frozen_design(folder):
+    """(manifest.json as data, its SHA-256); ({}, "") of a draft. Raises Unreadable."""
+    try:
+        manifest = (folder / "manifest.json").read_bytes()
+        design = json.loads(manifest) if manifest else {}
+    except FileNotFoundError:
+        raise Unreadable("manifest.json is missing") from None
+    except ValueError as error:
+        raise Unreadable(f"manifest.json is no JSON: {error}") from None
+    return design, hashlib.sha256(manifest).hexdigest() if manifest else ""
 
 
 @dataclass(eq=False, slots=True)
@@ -328,6 +449,7 @@ class Example:
     words: int  # to read
     reachable: float
     granularity: str
+    context: str  # the cell: equal texts are one context
 
     @property
     def rule(self):
@@ -344,17 +466,20 @@ class Annotator:
     """What is kept of a row of annotators.csv, and of each of its answers, in the file's order."""
 
     __slots__ = (
-        "active", "at", "blurs", "browser", "has_spans", "order", "pastes", "place", "places",
-        "rows", "s1", "shown", "steps", "submitted", "texts", "words",
+        "active", "arrival", "as_set", "at", "blurs", "browser", "has_spans", "name", "order",
+        "pastes", "place", "places", "row", "rows", "s1", "shown", "steps", "submitted", "texts",
+        "words",
     )  # fmt: skip
 
-    def __init__(self, place, browser):
-        self.place, self.browser = place, browser
+    def __init__(self, place, row):
+        self.place, self.row, self.name = place, row.number, row["annotator"]
+        self.arrival, self.browser = row["arrival"], row["browser"]
         self.at = {}  # example -> which of the answers below
         self.rows, self.places = array("I"), array("q")
         self.steps, self.has_spans = bytearray(), bytearray()
         self.texts = array("q")  # hash of the texts of the answer
         self.s1, self.active = array("d"), array("d")
+        self.as_set = array("d")  # S1 of test answers with all golds as one set, of alternatives
         self.shown, self.submitted, self.words = array("q"), array("q"), array("I")
         self.blurs = self.pastes = 0
         self.order = range(0)  # the answers above, by position
@@ -373,30 +498,46 @@ class Export:
 
     def __init__(self, folder, belongs):
         self.folder, self.belongs = folder, belongs
-        manifest = (folder / "manifest.json").read_bytes()
-        self.design = json.loads(manifest) if manifest else {}
-        self.manifest = hashlib.sha256(manifest).hexdigest() if manifest else ""
+        self.design, self.manifest = frozen_design(folder)
         self.study = self.design.get("name")  # of a draft, as its first row says
         self.tasks = {task["name"]: task for task in self.design.get("tasks", ())}
         self.cards = {name: task["card"] for name, task in self.tasks.items()}
         self.label_tasks = {name for name, card in self.cards.items() if card.get("labels")}
-        if not manifest:  # the baseline's name tells them
-            self.label_tasks = {
-                row["task"]
+        self.always_answered = {
+            name
+            for name, card in self.cards.items()
+            if not card.get("labels") and not card["no_answer"]
+        }
+        if not self.manifest:  # the baseline's name tells them
+            names = {
+                row["task"]: row["baseline_name"]
                 for row in read(folder, "human_performance.csv")
-                if None not in row and row["baseline_name"] != NO_ANSWER
+                if None not in row
+            }
+            self.always_answered = {task for task in names if names[task] == NO_BASELINE}
+            self.label_tasks = {
+                task for task in names if names[task] not in (NO_ANSWER, NO_BASELINE)
             }
         self.examples = {}  # (task, step, shots, split, id) -> Example
-        self.tests = defaultdict(list)  # task -> its test examples by position
+        self.files = defaultdict(list)  # (task, step, shots, split) -> its examples by position
+        self.tests = {}  # task -> its test examples by position
         self.rules = {}  # task -> its gold rule
         self.annotators = {}
         places = {}
         for row in read(folder, "annotators.csv"):
             if None not in row:
                 place = Place(*(row[column] for column in Place._fields))
-                annotator = Annotator(places.setdefault(place, place), row["browser"])
+                annotator = Annotator(places.setdefault(place, place), row)
                 self.annotators[row["annotator"]] = annotator
         self.means = defaultdict(list)  # (kind, task, shots, split) -> of each who counts
+        self.sets = {NOTHING: frozenset()}  # hash of the texts of an answer -> these texts
+        self.seats = {}  # (kind, task, shots, split) -> seats now
+        self.declined = {}  # (task, shots, split) -> how many
+        self.decided = {}  # (annotator, about) -> the last decision, its row
+        self.allocated = {}  # arrival -> its row in allocations.csv
+        # Whether the manifest has the hashes of all examples, and annotators their arrivals.
+        self.is_bound = all("splits" in task for task in self.design.get("tasks", ()))
+        self.notes = []  # what could not be checked of this very study
 
     def edges(self, text, granularity):
         """Where a highlight may start and end; a study from before may hold answers of then."""
@@ -425,6 +566,25 @@ class Export:
             check.count += 1
             yield row
 
+    def kinds(self):
+        """People, and the other kinds that took part."""
+        return {"person"} | {annotator.place.kind for annotator in self.annotators.values()}
+
+    def who_counts(self):
+        """(kind, task, shots, split) -> its annotators who completed it and are in the analysis."""
+        groups = defaultdict(list)
+        for annotator in self.annotators.values():
+            if annotator.place.in_analysis == "1":
+                groups[annotator.place.kind, *annotator.place[:3]].append(annotator)
+        return groups
+
+    def cells(self):
+        """(kind, task, shots) -> the same, of all training splits together."""
+        cells = defaultdict(list)
+        for (kind, task, shots, _split), group in self.who_counts().items():
+            cells[kind, task, shots] += group
+        return cells
+
     def example(self, row):
         """The example of a row of answers.csv; None if there is none."""
         training = row["step"] == "training"
@@ -438,7 +598,7 @@ def judge(example, answer):
     texts = texts_of(answer)
     if texts is None:
         return None
-    return hash(tuple(texts)), score(texts, example.gold, example.rule)
+    return hash(tuple(texts)), score(texts, example.gold, example.rule), frozenset(texts)
 
 
 NOTHING = hash(())
@@ -466,18 +626,56 @@ def by_position(check, file, places, rows):
 # The checks, in the order in which they run -------------------------------------------------------
 
 
+def check_readable(folder, check):
+    """Every file is there, UTF-8, and has each of its columns once."""
+    for name, columns in FILES.items():
+        check.count += 1
+        try:
+            with (folder / name).open(encoding="utf-8-sig", newline="") as file:
+                header = next(csv.reader(file), [])
+                while file.read(1 << 20):  # decoded to the end
+                    pass
+        except FileNotFoundError:
+            check.differs(name, "-", "-", "missing", "a file")
+            continue
+        except UnicodeDecodeError as error:
+            check.differs(name, "-", f"byte {error.start}", error.reason, "UTF-8")
+            continue
+        except csv.Error as error:
+            check.differs(name, 1, "-", str(error), "a CSV with commas")
+            continue
+        for column, times in Counter(header).items():
+            if times > 1 or column not in columns.split():
+                expected = "a column once" if times > 1 else "a column of this file"
+                check.differs(name, 1, column, f"{times} times", expected)
+        for column in set(columns.split()) - set(header):
+            check.differs(name, 1, column, "missing", "a column")
+
+
 def check_sums(folder, check):
-    listed = dict(
-        reversed(line.split("  ", 1))
-        for line in (folder / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
-    )
+    """Every file that a list of sums names is as it was written; SHA256SUMS names all data."""
+    sums = [path for path in (folder / "SHA256SUMS", folder / "SHA256SUMS.bundle") if path.exists()]
+    listed = {}
+    for path in sums:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        for number, line in enumerate(lines, start=1):
+            digest, _blanks, name = line.partition("  ")
+            if not re.fullmatch(r"[0-9a-f]{64}", digest) or not name:
+                check.differs(path.name, number, "-", line, "a SHA-256 and a file")
+            listed[name] = digest
     check.count = len(listed)
     for name, expected in listed.items():
-        with (folder / name).open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        try:
+            with (folder / name).open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError:
+            digest = "missing"
         if digest != expected:
             check.differs(name, "-", "SHA-256", digest, expected)
-    for name in FILES:
+    if folder / "SHA256SUMS" not in sums:
+        check.differs("SHA256SUMS", "-", "-", "missing", "the sums of all files")
+        return
+    for name in (*FILES, "manifest.json", "versions.json", "verify.py"):
         if name not in listed:
             check.differs("SHA256SUMS", "-", name, "missing", "listed")
 
@@ -503,16 +701,22 @@ def check_examples(export, check):
             words=sum(len(text.split()) for text in [*segments, row["question"]]),
             reachable=real(row["reachable"]),
             granularity=row["granularity"],
+            context=row["segments"],
         )
         export.examples[row["task"], step, *place, row["example"]] = example
         position = integer(row["position"])
         if position is None:
             check.wrong(row, "position", "a place in the file")
             continue
-        line = (position, row.number, row["example"], step, example)
-        files[row["task"], row["file"]].append(line)
-    for (task, file), lines in files.items():
-        check_order(export, check, task, file, lines)
+        line = (position, row.number, row["example"], example)
+        files[(row["task"], step, *place), row["file"]].append(line)
+    for (where, file), lines in files.items():
+        if where in export.files:
+            check.differs("examples.csv", lines[0][1], "file", file, "one file of each kind")
+        export.files[where] = examples_in_order(check, file, lines)
+    export.tests = {
+        task: own for (task, step, *_), own in export.files.items() if step == "annotation"
+    }
 
 
 def check_content(export, check, row, segments, gold):
@@ -538,17 +742,51 @@ def check_content(export, check, row, segments, gold):
     check.numbers(row, reachable=best)
 
 
-def check_order(export, check, task, file, lines):
-    """Check that a file has each place and each id once; keep the test examples in its order."""
-    places, numbers, ids, steps, examples = zip(*lines, strict=True)
-    met = set()
+def examples_in_order(check, file, lines):
+    """The examples of a file by position, after a check that it has each place and id once."""
+    places, numbers, ids, examples = zip(*lines, strict=True)
+    met, ordered = set(), []
     for index in by_position(check, "examples.csv", places, numbers):
         if ids[index] in met:
             expected = f"once in {file}"
             check.differs("examples.csv", numbers[index], "example", ids[index], expected)
         met.add(ids[index])
-        if steps[index] == "annotation":
-            export.tests[task].append(examples[index])
+        ordered.append(examples[index])
+    return ordered
+
+
+def digest_of(hashes):
+    """SHA-256 over the hashes of a file's examples, one after the other."""
+    return hashlib.sha256("".join(hashes).encode()).hexdigest()
+
+
+def check_frozen(export, check):
+    """The examples are those whose hashes the manifest froze, file by file, in order."""
+    if not export.design:
+        export.notes.append("examples: this is a draft, nothing is frozen yet")
+        return
+    if not export.is_bound:
+        export.notes.append(
+            "examples, arrivals of annotators: the design was frozen by Handful 0.1, whose manifest"
+            " has no hash of the examples of a file"
+        )
+        return
+    frozen = {}
+    for name, task in export.tasks.items():
+        for split in task["splits"]:
+            step = "training" if split["kind"] == "train" else "annotation"
+            place = (str(split["shots"] or ""), str(split["number"] or ""))
+            frozen[name, step, *place] = (split["examples"], split["sha256"])
+    for name, hashes in export.design["attention_check_hashes"].items():
+        if hashes:
+            frozen[name, "check", "", ""] = (len(hashes), digest_of(hashes))
+    for where in frozen.keys() | export.files.keys():
+        check.count += 1
+        hashes = [example.cells[0] for example in export.files.get(where, ())]
+        found = (len(hashes), digest_of(hashes))
+        if found != frozen.get(where):
+            expected = frozen.get(where, "no such file in manifest.json")
+            check.differs("examples.csv", "-", " ".join(filter(None, where)), found, expected)
 
 
 def question_to_highlight(card, question):
@@ -587,8 +825,8 @@ def check_answers(export, check):
     copied = operator.itemgetter(*COPIED)
     for row in export.rows("answers.csv", check):
         example, annotator = export.example(row), export.annotators.get(row["annotator"])
-        if annotator is None:
-            check.wrong(row, "annotator", "an annotator of annotators.csv")
+        if annotator is None or annotator.place.status == "withdrawn":
+            check.wrong(row, "annotator", "an annotator of annotators.csv who has not withdrawn")
             continue
         if example is None:
             check.wrong(row, "example", "an example of examples.csv")
@@ -598,7 +836,7 @@ def check_answers(export, check):
             check.texts(row, **dict(zip(COPIED, expected, strict=True)))
         if example in annotator.at:
             check.wrong(row, "example", "an example met once")
-        keep_answer(check, row, annotator, example)
+        keep_answer(check, row, annotator, example, export.sets)
     for annotator in export.annotators.values():
         order = by_position(check, "answers.csv", annotator.places, annotator.rows)
         is_sorted = order == list(range(len(order)))
@@ -609,21 +847,23 @@ Given = namedtuple("Given", "kept texts s1 shown submitted active")
 NOT_GIVEN = Given(OPEN, NOTHING, math.nan, 0, 0, math.nan)
 
 
-def keep_answer(check, row, annotator, example):
-    """Check the answer of a row, and keep of it what the later checks need."""
+def keep_answer(check, row, annotator, example, sets):
+    """Check the answer of a row, and keep of it what the later checks need; its texts in `sets`."""
     step, position = STEPS[row["step"]], integer(row["position"])
     if position is None:
         check.wrong(row, "position", "a place in the order")
         return
     given = NOT_GIVEN
     if row["submitted_at"] != "":
-        given = check_given(check, row, step, example)
+        given = check_given(check, row, step, example, sets)
         annotator.blurs += integer(row["blurs"]) or 0
         annotator.pastes += integer(row["pastes"]) or 0
     else:
         for column in ("answer", "s1", "seconds", "active_seconds", "reveal_seconds"):
             if row[column]:
                 check.wrong(row, column, "")
+    if step == ANNOTATION and example.rule == "any_of" and given is not NOT_GIVEN:
+        annotator.as_set.append(s1(texts_of(row["answer"]) or [], example.gold))
     annotator.at[example] = len(annotator.rows)
     annotator.rows.append(row.number)
     annotator.places.append(position if step == TRAINING else LATER + position)
@@ -637,9 +877,10 @@ def keep_answer(check, row, annotator, example):
     annotator.words.append(example.words)
 
 
-def check_given(check, row, step, example):
+def check_given(check, row, step, example, sets):
     """Check S1, times and signs of an answer that was given."""
-    texts, right = judge(example, row["answer"]) or (NOTHING, None)
+    texts, right, given = judge(example, row["answer"]) or (NOTHING, None, frozenset())
+    sets[texts] = given
     if right is None:
         check.wrong(row, "answer", "a JSON list of texts")
         right = math.nan
@@ -733,7 +974,6 @@ def slices(check, rows, example, edges):
 
 def check_annotators(export, check):
     """Means, SDs and counts of their answers, and the signs of how they worked."""
-    tests = {task: len(examples) for task, examples in export.tests.items()}
     paces = defaultdict(list)  # (task, shots, split, kind) -> logarithms of the median times
     for annotator in export.annotators.values():
         if (pace := pace_of(annotator)) is not None:
@@ -742,6 +982,11 @@ def check_annotators(export, check):
     met = set()
     for row in export.rows("annotators.csv", check):
         annotator = export.annotators[row["annotator"]]
+        check_allocated(export, check, row, met)
+        if row["status"] == "withdrawn":
+            # Nothing else of who withdrew is kept.
+            check.texts(row, **dict.fromkeys(list(row)[list(row).index("stage") :], ""))
+            continue
         expected = work_of(annotator)
         check.numbers(row, **expected)
         flags = flags_of(expected, pace_of(annotator), paces[annotator.place[:4]])
@@ -751,20 +996,132 @@ def check_annotators(export, check):
         check.texts(row, flags=" ".join(flags))
         if not re.fullmatch(r"(B[1-9][0-9]*)?", row["browser"]):
             check.wrong(row, "browser", "B and a number")
-        if not PSEUDONYM.fullmatch(row["annotator"]) or row["annotator"] in met:
-            check.wrong(row, "annotator", "A-XXXXX, in one row")
-        met.add(row["annotator"])
-        check.one_of(row, "status", STATUSES)
-        check.one_of(row, "kind", KINDS)
-        # Only who has completed counts: not who is still working.
-        check.one_of(row, "in_analysis", ("0", "1") if row["status"] == "completed" else ("0",))
-        if (row["status"] == "completed") != (expected["n"] == tests.get(row["task"], 0) > 0):
-            check.wrong(row, "status", f"{expected['n']} answers given")
-        if (row["shots"] == "0") != (row["split"] == ""):
-            check.wrong(row, "split", "empty at zero shots")
+        check_how_far(export, check, row, annotator, expected)
         if row["in_analysis"] == "1":
             key = (row["kind"], row["task"], row["shots"], row["split"])
             export.means[key].append(real(row["mean_s1"]))
+
+
+def check_allocated(export, check, row, met):
+    """Check who and where an annotator is, which is kept also of who withdrew."""
+    if not PSEUDONYM.fullmatch(row["annotator"]) or row["annotator"] in met:
+        check.wrong(row, "annotator", "A-XXXXX, in one row")
+    met.add(row["annotator"])
+    check.one_of(row, "status", STATUSES)
+    check.one_of(row, "kind", KINDS)
+    # Only who has completed counts: not who is still working.
+    check.one_of(row, "in_analysis", ("0", "1") if row["status"] == "completed" else ("0",))
+    check_scenario(export, check, row)
+
+
+def check_scenario(export, check, row):
+    """Check that task, shots and split of a row are a scenario of the design."""
+    place = [row["task"], row["shots"]]
+    splits = [split for *cell, split in scenarios_of(export) if cell == place]
+    if splits:
+        check.one_of(row, "split", splits)
+    elif export.design:
+        check.wrong(row, "shots", "a scenario of manifest.json")
+
+
+def scenarios_of(export):
+    """(task, shots, split) as the files write them -> the scenario of the frozen design."""
+    return {
+        (scenario["task"], str(scenario["shots"]), str(scenario["split"] or "")): scenario
+        for scenario in export.design.get("scenarios", ())
+    }
+
+
+def check_how_far(export, check, row, annotator, work):
+    """Check status and stage against what was answered, of one who has not withdrawn."""
+    place, tests = annotator.place, len(export.tests.get(row["task"], ()))
+    trains = len(export.files.get((place.task, "training", place.shots, place.split), ()))
+    is_whole = work["n"] == tests > 0 and work["training_n"] == trains
+    if (row["status"] == "completed") != is_whole:
+        check.wrong(row, "status", f"{work['training_n']} and {work['n']} answers given")
+    went_on = any(place >= LATER for place in annotator.places)
+    if went_on and work["training_n"] != trains:
+        check.wrong(row, "training_n", trains)
+    check.one_of(row, "stage", STAGES)
+    least = "qualified" if went_on else "trained" if 0 < trains == work["training_n"] else ""
+    least = least or ("consented" if annotator.rows else "arrived")
+    if row["stage"] in STAGES and STAGES.index(row["stage"]) < STAGES.index(least):
+        check.wrong(row, "stage", f"at least {least}")
+    if row["stage"] in ("trained", "qualified") and least in ("arrived", "consented"):
+        check.wrong(row, "stage", "arrived or consented")
+    for column in ("worked_seconds", "waited_seconds"):
+        if row[column] and not real(row[column]) >= 0:
+            check.wrong(row, column, "a number from 0")
+
+
+def check_orders(export, check):
+    """Every order drawn again from the study's seed and the annotator's pseudonym."""
+    for annotator in export.annotators.values():
+        place = annotator.place
+        if not annotator.rows or not export.design:
+            continue
+        check.count += 1
+        seed = f"{export.design['seed']}:{place.shots}:{place.task}:{annotator.name}"
+        training = export.files.get((place.task, "training", place.shots, place.split), [])
+        tests = export.tests.get(place.task, [])
+        orders = (
+            drawn(training, export.design["training_order"], f"{seed}:training"),
+            with_checks(
+                drawn(tests, export.design["annotation_order"], f"{seed}:annotation"),
+                export.files.get((place.task, "check", "", ""), []),
+                export.design["attention_checks"],
+                f"{seed}:checks",
+            ),
+        )
+        whole = len(orders[0]) + len(orders[1])
+        if place.status == "completed" and len(annotator.rows) != whole:
+            found = f"{len(annotator.rows)} answers"
+            check.differs("annotators.csv", annotator.row, "annotator", found, whole)
+        for example, index in annotator.at.items():
+            order = orders[annotator.places[index] >= LATER]
+            position = annotator.places[index] % LATER
+            if position >= len(order) or order[position] is not example:
+                expected = "the example that seed and pseudonym draw there"
+                row = annotator.rows[index]
+                check.differs("answers.csv", row, "position", str(position), expected)
+                break
+
+
+def drawn(examples, how, seed):
+    """The examples of a step in one of the orders of the design."""
+    if how == "file_order":
+        return list(examples)
+    rng, groups = random.Random(seed), defaultdict(list)
+    for index, example in enumerate(examples):
+        groups[example.context].append(index)
+    if how == "contexts_together":
+        together = list(groups.values())
+        rng.shuffle(together)
+        return [examples[index] for group in together for index in group]
+    places = []
+    for group in groups.values():
+        rng.shuffle(group)
+        offset = rng.random()
+        for number, index in enumerate(group):
+            jitter = rng.uniform(-0.25, 0.25) if len(group) > 1 else 0
+            places.append(((number + offset + jitter) / len(group), index))
+    return [examples[index] for _place, index in sorted(places)]
+
+
+def with_checks(order, pool, wanted, seed):
+    """The order with so many attention checks, each in a stretch of its own, never first."""
+    if not wanted or not pool:
+        return order
+    rng, order = random.Random(seed), list(order)
+    chosen = rng.sample(range(len(pool)), min(wanted, len(pool)))
+    stretch = len(order) / len(chosen)
+    places = [
+        1 + int(number * stretch + rng.random() * max(stretch - 1, 0))
+        for number in range(len(chosen))
+    ]
+    for place, index in sorted(zip(places, chosen, strict=True), reverse=True):
+        order.insert(place, pool[index])
+    return order
 
 
 def pace_of(annotator):
@@ -845,7 +1202,7 @@ def check_scenarios(export, check):
 
 def bounds(export, task):
     """(baseline, name of the baseline, ceiling) of a task, x 100 over its test examples."""
-    golds = [example.gold for example in export.tests[task]]
+    golds = [example.gold for example in export.tests.get(task, ())]
     if not golds:
         return None, None, None
     name, baseline = NO_ANSWER, mean([float(not gold) for gold in golds])
@@ -854,63 +1211,752 @@ def bounds(export, task):
         label = max(counts, key=counts.__getitem__)
         name, baseline = f"always “{label}”", counts[label] / len(golds)
     best = mean([example.reachable for example in export.tests[task]])
+    if task in export.always_answered:
+        return None, NO_BASELINE, 100 * best
     return 100 * baseline, name, 100 * best
 
 
 def published_of(export, task):
     """What the paper prints for the task with this very test file, by shots; nothing for others."""
-    hashes = "".join(example.cells[0] for example in export.tests[task])
-    return PUBLISHED.get(hashlib.sha256(hashes.encode()).hexdigest(), {})
+    tests = export.tests.get(task, ())
+    return PUBLISHED.get(digest_of(example.cells[0] for example in tests), {})
+
+
+def between_splits(means):
+    """How many training splits, and both SDs of their means where there are several."""
+    several = len(means) > 1
+    return {
+        "splits": len(means),
+        "split_sd_ddof1": deviation(means, 1) if several else None,
+        "split_sd_ddof0": deviation(means, 0) if several else None,
+    }
+
+
+def check_as_one_set(export, check, row, means):
+    """The columns of the score with all golds as one set, of tasks whose golds are alternatives."""
+    numbers = spread(means)
+    check.numbers(row, **{f"set_{name}": numbers[name] for name in numbers if name != "n"})
+    is_any_of = export.rules.get(row["task"]) == "any_of"
+    if not is_any_of or row["task"] in export.cards:
+        check.numbers(row, set_ceiling=set_ceiling(export, row["task"]) if is_any_of else None)
+    check.texts(row, set_recipe=recipe("set", "annotators") if is_any_of else "")
+    if bool(row["note"]) != is_any_of:
+        check.wrong(row, "note", "a note on alternatives, and nothing else")
+
+
+def set_ceiling(export, task):
+    """The most, x 100, that allowed answers reach where alternative golds are one set."""
+    card = export.cards[task]
+    sizes = [len(set(example.gold)) for example in export.tests.get(task, ())]
+    if not sizes:
+        return None
+    most = 1 if card.get("labels") else card.get("max_spans") or max(sizes)
+    right = [min(most, size) for size in sizes]
+    scores = [
+        2 * reached / (reached + size) if size else float(card["no_answer"])
+        for reached, size in zip(right, sizes, strict=True)
+    ]
+    return 100 * mean(scores)
 
 
 def check_performance(export, check):
-    groups = defaultdict(list)
-    for (kind, task, shots, _split), values in export.means.items():
+    groups, splits = defaultdict(list), defaultdict(list)
+    for (kind, task, shots, split), values in export.means.items():
         groups[kind, task, shots] += [100 * value for value in values]
-    published = set()
+        if split and values:
+            splits[kind, task, shots].append(100 * mean(values))
+    sets = defaultdict(list)
+    for (kind, task, shots, _split), group in export.who_counts().items():
+        sets[kind, task, shots] += [100 * mean(one.as_set) for one in group if one.as_set]
+    published, kinds = set(), export.kinds()
+    cells = {
+        (kind, scenario["task"], str(scenario["shots"]))
+        for kind in kinds
+        for scenario in export.design.get("scenarios", ())
+    }
     for row in export.rows("human_performance.csv", check):
         key = (row["kind"], row["task"], row["shots"])
+        check.one_of(row, "kind", kinds)
         baseline, name, ceiling = bounds(export, row["task"])
         check.numbers(row, **spread(groups.get(key, [])), baseline=baseline, ceiling=ceiling)
+        check.numbers(row, **between_splits(splits.get(key, [])))
+        check_as_one_set(export, check, row, sets.get(key, []))
+        for column in ("floor_random", "floor_frequent"):
+            if row["task"] not in export.always_answered:
+                check.texts(row, **{column: ""})
+            elif row[column] and not 0 <= real(row[column]) <= 100:
+                check.wrong(row, column, "0 to 100")
         rule = export.rules.get(row["task"])
         check.texts(row, baseline_name=name, recipe=recipe(rule, "annotators"))
         if row["task"] in export.cards:
             check.texts(row, family=export.cards[row["task"]]["family"])
         quoted, spread_quoted = published_of(export, row["task"]).get(row["shots"], (None, None))
         check.numbers(row, published_mean=quoted, published_spread=spread_quoted)
+        late = integer(row["late_seats"])
+        if late is None or late < 0 or (late and row["kind"] != "person"):
+            check.wrong(row, "late_seats", "a number of seats, 0 for all but people")
         if key in published:
             check.differs(row.file, row.number, "shots", key, "one row each")
         published.add(key)
-    for key in groups.keys() - published:
+    for key in (groups.keys() | cells) - published:
         check.differs("human_performance.csv", "-", "task", "no row", key)
+
+
+def check_training(export, check):
+    """Mean and SDs on each block of training examples that belong together."""
+    contents = defaultdict(dict)  # (task, split) -> shots -> hashes of that file
+    for (task, step, shots, split), examples in export.files.items():
+        if step == "training" and integer(shots):
+            contents[task, split][int(shots)] = {example.cells[0] for example in examples}
+    groups = export.who_counts()
+    expected = {
+        (kind, task, str(shots), split, *block)
+        for (task, split), files in contents.items()
+        for kind in export.kinds()
+        for shots in files
+        for block in blocks(sorted(files))
+    }
+    for row in export.rows("training.csv", check):
+        key = tuple(
+            row[column] for column in ("kind", "task", "shots", "split", "in_shots", "not_in_shots")
+        )
+        if key not in expected:
+            check.wrong(row, "in_shots", "a block of this group, once")
+            continue
+        expected.remove(key)
+        files, group = contents[row["task"], row["split"]], groups.get(key[:4], [])
+        size, smaller, shots = int(key[4]), integer(key[5]), int(key[2])
+        name = f"in the {size}" + (f", not the {smaller}" if smaller else "")
+        sizes = sorted({smaller or size, size, shots})
+        nested = all(files[a] <= files[b] for a, b in itertools.pairwise(sizes))
+        hashes = files[size] - files.get(smaller, set())
+        means = []
+        if nested and size <= shots:
+            means = [100 * mean(values) for one in group if (values := scores_in(one, hashes))]
+        numbers = spread(means) | {"n": len(group), "nested": int(nested)}
+        check.texts(row, examples=name)
+        check.numbers(row, mean_s1_x100=numbers.pop("mean"), **numbers)
+    for key in expected:
+        check.differs("training.csv", "-", "task", "no row", key)
+
+
+def blocks(sizes):
+    """(in_shots, not_in_shots) of the blocks of training files of these sizes."""
+    new = [(str(size), str(smaller)) for smaller, size in itertools.pairwise(sizes)]
+    return [(str(size), "") for size in sizes] + new
+
+
+def scores_in(annotator, hashes):
+    """S1 of the training examples with these hashes."""
+    return [
+        annotator.s1[index]
+        for example, index in annotator.at.items()
+        if annotator.steps[index] == TRAINING and example.cells[0] in hashes
+    ]
+
+
+def check_agreement(export, check):
+    """Krippendorff's alpha, pairwise S1, and S1 of what the majority says."""
+    groups = export.cells()
+    for row in export.rows("agreement.csv", check):
+        group = groups.pop((row["kind"], row["task"], row["shots"]), None)
+        if group is None:
+            check.wrong(row, "shots", "a group that somebody completed, once")
+            continue
+        tests = export.tests.get(row["task"], ())
+        # Of each example the answers of all, as sets of texts.
+        units = [
+            [export.sets[one.texts[one.at[example]]] for one in group if example in one.at]
+            for example in tests
+        ]
+        choose = most_frequent if row["task"] in export.label_tasks else by_more_than_half
+        right = [
+            score(choose(unit), example.gold, example.rule)
+            for unit, example in zip(units, tests, strict=True)
+            if unit
+        ]
+        own = [[one.s1[i] for i in one.answered(ANNOTATION)] for one in group]
+        if not right or not all(own):
+            check.wrong(row, "n", "of annotators who answered")
+            continue
+        check.numbers(
+            row,
+            n=len(group),
+            pairwise_s1=pairwise_s1(units),
+            individuals=100 * mean([mean(scores) for scores in own]),
+            majority=100 * mean(right),
+            **{f"alpha_{name}": alpha(units, distance) for name, distance in DISTANCES.items()},
+        )
+    for key in groups:
+        check.differs("agreement.csv", "-", "task", "no row", key)
+
+
+def most_frequent(unit):
+    """The label that most chose, of two none."""
+    ranked = Counter(unit).most_common(2)
+    is_tie = len(ranked) == 2 and ranked[0][1] == ranked[1][1]
+    return frozenset() if is_tie else ranked[0][0]
+
+
+def by_more_than_half(unit):
+    """The texts that more than half chose exactly so."""
+    votes = Counter(text for answer in unit for text in answer)
+    return {text for text, count in votes.items() if 2 * count > len(unit)}
+
+
+def overlap(a, b):
+    """Jaccard's index of two sets that are not both empty."""
+    return len(a & b) / len(a | b)
+
+
+def closeness(a, b):
+    """How MASI weighs the overlap of two different sets."""
+    return 2 / 3 if a <= b or b <= a else 1 / 3 if a & b else 0
+
+
+# Between different sets; equal ones are at distance 0, those that share no text at 1.
+DISTANCES = {
+    "nominal": lambda a, b: 1,
+    "jaccard": lambda a, b: 1 - overlap(a, b),
+    "masi": lambda a, b: 1 - closeness(a, b) * overlap(a, b),
+    "s1": lambda a, b: 1 - s1(a, b),
+}
+
+
+def apart(unit, distance):
+    """The sum of distances over all pairs of answers."""
+    counts = Counter(unit)
+    pairs = itertools.combinations(counts, 2)
+    return math.fsum(counts[a] * counts[b] * distance(a, b) for a, b in pairs)
+
+
+def pairwise_s1(units):
+    """The mean over examples of the mean S1 between two answers, x 100."""
+    means = [
+        1 - apart(unit, DISTANCES["s1"]) / math.comb(len(unit), 2)
+        for unit in units
+        if len(unit) > 1
+    ]
+    return 100 * mean(means) if means else None
+
+
+def alpha(units, distance):
+    """Krippendorff's alpha (2011): 1 - observed / expected disagreement; None if nothing varies."""
+    paired = [unit for unit in units if len(unit) > 1]
+    values = Counter(answer for unit in paired for answer in unit)
+    if len(values) < 2:
+        return None
+    total = sum(values.values())
+    observed = math.fsum(2 * apart(unit, distance) / (len(unit) - 1) for unit in paired) / total
+    # Sets without a common text are at distance 1: only the others are gone through.
+    holding = defaultdict(set)
+    for value in values:
+        for text in value:
+            holding[text].add(value)
+    near = {frozenset(pair) for own in holding.values() for pair in itertools.combinations(own, 2)}
+    expected = total**2 - sum(count**2 for count in values.values())
+    expected -= math.fsum(
+        2 * values[a] * values[b] * (1 - distance(a, b)) for a, b in map(tuple, near)
+    )
+    return 1 - observed * total * (total - 1) / expected
+
+
+# Intervals and tests ------------------------------------------------------------------------------
+
+ROUNDING = 1e-12  # scores in [0, 1] that differ by less are the same
+MAX_SPLITS = 20_000  # that a permutation test is gone through for
+
+
+def half_step(a):
+    """The logarithm of Gamma(a + 1/2) / Gamma(a); a series where lgamma would lose digits."""
+    if a < 100:
+        return math.lgamma(a + 0.5) - math.lgamma(a)
+    return math.log(a) / 2 - 1 / (8 * a) + 1 / (192 * a**3) - 1 / (640 * a**5)
+
+
+def in_tails(a, b, x, y):
+    """The regularised incomplete beta function I_x(a, b), where a or b is 1/2 and y is 1 - x.
+
+    By its continued fraction (Lentz; Press et al., Numerical Recipes, section 6.4).
+    """
+    if x == 0 or y == 0:
+        return float(y == 0)
+    if x > (a + 1) / (a + b + 2):
+        return 1 - in_tails(b, a, y, x)
+    front = half_step(a if b == 0.5 else b) - math.log(math.pi) / 2
+    log_x = math.log(x) if x < 0.5 else math.log1p(-y)
+    log_y = math.log(y) if y < 0.5 else math.log1p(-x)
+    front = math.exp(front + a * log_x + b * log_y) / a
+    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
+    fraction = d
+    for m in range(1, 10_000):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        before = fraction
+        for step in (even, odd):
+            d, c = 1 / (1 + step * d), 1 + step / c
+            fraction *= c * d
+        if abs(fraction - before) <= 1e-16 * abs(fraction):
+            break
+    return front * fraction
+
+
+def t_beyond(t, df):
+    """P(T > t) of Student's t distribution."""
+    square = t * t
+    tail = in_tails(df / 2, 0.5, df / (df + square), square / (df + square)) / 2
+    return tail if t >= 0 else 1 - tail
+
+
+@functools.lru_cache(maxsize=10_000)
+def t_quantile(share, df):
+    """The t above 0 below which that share of Student's t distribution lies."""
+    low, high = 0.0, 1.0
+    while t_beyond(high, df) > 1 - share:
+        low, high = high, 2 * high
+    log_scale = half_step(df / 2) - math.log(df * math.pi) / 2
+    t = (low + high) / 2
+    for _round in range(200):  # Newton's steps, halved where they would leave the bracket
+        over = t_beyond(t, df) - (1 - share)
+        low, high = (t, high) if over > 0 else (low, t)
+        density = math.exp(log_scale - (df + 1) / 2 * math.log1p(t * t / df))
+        following = t + over / density
+        if not low < following < high:
+            following = (low + high) / 2
+        if abs(following - t) <= 1e-15 * t:
+            break
+        t = following
+    return t
+
+
+def layout(matrix, contexts):
+    """Annotators x contexts: each value the grand mean plus what the context deviates from it."""
+    grand = mean([value for row in matrix for value in row])
+    groups = defaultdict(list)
+    for index, context in enumerate(contexts):
+        groups[context].append(index)
+    scale = len(groups) / len(contexts)
+    return [
+        [grand + scale * math.fsum(row[i] - grand for i in own) for own in groups.values()]
+        for row in matrix
+    ]
+
+
+def variances(values):
+    """Of the mean of annotators x contexts: (people, df), (contexts, df), (rest, df)."""
+    rows, columns = (
+        [mean(row) for row in values],
+        [mean(column) for column in zip(*values, strict=True)],
+    )
+    grand, size = mean(rows), (len(rows), len(columns))
+    between = deviation(rows, 1) ** 2 if max(rows) - min(rows) > ROUNDING else 0.0
+    left = math.fsum(
+        (value - rows[i] - columns[j] + grand) ** 2
+        for i, row in enumerate(values)
+        for j, value in enumerate(row)
+    )
+    rest_df = (size[0] - 1) * (size[1] - 1)
+    return (
+        (between / size[0], size[0] - 1),
+        (deviation(columns, 1) ** 2 / size[1], size[1] - 1),
+        (left / rest_df / (size[0] * size[1]), rest_df),
+    )
+
+
+def variances_of_difference(first, second):
+    """Annotators nested in two arms, contexts crossed with them."""
+    (one, one_df), _contexts, (rest, rest_df) = variances(first)
+    (other, other_df), _contexts, (more, more_df) = variances(second)
+    people, weights = one + other, one**2 / one_df + other**2 / other_df
+    few, many = ([mean(column) for column in zip(*arm, strict=True)] for arm in (first, second))
+    gaps = [b - a for a, b in zip(few, many, strict=True)]
+    return (
+        (people, people**2 / weights if weights else math.nan),
+        (deviation(gaps, 1) ** 2 / len(gaps), len(gaps) - 1),
+        (rest + more, rest_df + more_df),
+    )
+
+
+class Estimate:
+    """A mean or difference with its two standard errors; `why_not` says why there are none."""
+
+    def __init__(self, value, parts, why_not, df):
+        """`parts` are variances; of two values that rounding decides between, `df` chooses."""
+        self.value, self.why_not = value, why_not
+        if parts and not parts[0][0] > 0:
+            self.why_not = "annotators tie"
+        self.people_se = self.people_df = self.se = self.df = math.nan
+        if self.why_not:
+            return
+        (people, people_df), (contexts, contexts_df), (rest, rest_df) = parts
+        total, floor = people + contexts - rest, max(people, contexts)
+        weights = people**2 / people_df + contexts**2 / contexts_df + rest**2 / rest_df
+        of_floor = people_df if people > contexts else contexts_df
+        of_total = max(total**2 / weights, min(people_df, contexts_df))
+        self.df = of_floor if total <= floor else of_total
+        if abs(total - floor) <= 1e-9 * floor:
+            self.df = min(of_floor, of_total, key=lambda own: abs(own - df))
+        self.people_se, self.people_df = math.sqrt(people), people_df
+        self.se = math.sqrt(max(total, floor))
+
+    def reach(self, level):
+        """Half the interval of that level: the wider of the two."""
+        if self.why_not:
+            return math.nan
+        share = (1 + level) / 2
+        return max(
+            t_quantile(share, self.people_df) * self.people_se,
+            t_quantile(share, self.df) * self.se,
+        )
+
+    def beyond(self, distance):
+        """The larger of the two tails beyond that distance."""
+        if self.why_not:
+            return math.nan
+        return max(
+            t_beyond(distance / self.people_se, self.people_df),
+            t_beyond(distance / self.se, self.df),
+        )
+
+
+def scores_of(export, task, group):
+    """(annotators x test examples, context of each); a matrix is None where answers are missing."""
+    tests = export.tests.get(task, ())
+    is_whole = all(example in one.at for one in group for example in tests)
+    matrix = [[one.s1[one.at[example]] for example in tests] for one in group] if is_whole else None
+    return matrix, [example.context for example in tests]
+
+
+def why_no_layout(group, contexts):
+    if len(group) < 2:
+        return "one annotator"
+    return "" if len(set(contexts)) > 1 else "one context"
+
+
+def check_intervals(export, check):
+    """The mean of each cell with its t intervals."""
+    cells = export.cells()
+    for row in export.rows("intervals.csv", check):
+        group = cells.pop((row["kind"], row["task"], row["shots"]), None)
+        matrix, contexts = scores_of(export, row["task"], group or ())
+        if not group or not matrix or not contexts:
+            check.wrong(row, "shots", "a cell that somebody completed, once")
+            continue
+        own = [mean(scores) for scores in matrix]
+        why_not = why_no_layout(group, contexts)
+        parts = None if why_not else variances(layout(matrix, contexts))
+        estimate = Estimate(mean(own), parts, why_not, real(row["df"]))
+        half = estimate.reach(0.95)
+        t, why_no_t = math.nan, "one annotator" if len(own) < 2 else ""
+        if not why_no_t and max(own) - min(own) <= ROUNDING:
+            why_no_t = "annotators tie"
+        if not why_no_t:
+            error = deviation(own, 1) / math.sqrt(len(own))
+            t = t_quantile(0.975, len(own) - 1) * error
+        check.texts(row, no_interval=estimate.why_not or why_no_t)
+        check.numbers(
+            row,
+            n=len(group),
+            test_examples=len(contexts),
+            contexts=len(set(contexts)),
+            mean=100 * estimate.value,
+            low=100 * cut(estimate.value - half),
+            high=100 * cut(estimate.value + half),
+            t_low=100 * cut(estimate.value - t),
+            t_high=100 * cut(estimate.value + t),
+            se=100 * estimate.se,
+            df=estimate.df,
+        )
+    for key in cells:
+        check.differs("intervals.csv", "-", "task", "no row", key)
+
+
+def cut(value):
+    """A score, not outside of 0 to 1; NaN stays NaN."""
+    return value if math.isnan(value) else min(max(value, 0), 1)
+
+
+def check_contrasts(export, check):
+    """Each pair of numbers of shots of a task: two-way t, TOST, Welch, permutation, Holm."""
+    cells = export.cells()
+    pairs = {
+        (kind, task, few, many)
+        for kind, task, few in cells
+        for other, same, many in cells
+        if (kind, task) == (other, same) and (integer(few) or 0) < (integer(many) or 0)
+    }
+    margin = export.design.get("equivalence_margin")
+    margin = math.nan if margin is None else float(margin)
+    families = defaultdict(list)
+    for row in export.rows("contrasts.csv", check):
+        key = (row["kind"], row["task"], row["from_shots"], row["to_shots"])
+        if key not in pairs:
+            check.wrong(row, "to_shots", "two cells of a task that somebody completed, once")
+            continue
+        pairs.remove(key)
+        p = check_contrast(
+            export, check, row, [cells[(*key[:2], shots)] for shots in key[2:]], margin
+        )
+        if not math.isnan(p):
+            families[row["kind"]].append((p, row))
+        else:
+            check.numbers(row, holm_p=None)
+    for family in families.values():
+        family.sort(key=lambda own: own[0])
+        reached = 0.0
+        for rank, (p, row) in enumerate(family):
+            reached = max(reached, min(1.0, (len(family) - rank) * p))
+            check.numbers(row, holm_p=reached)
+    for key in pairs:
+        check.differs("contrasts.csv", "-", "task", "no row", key)
+
+
+def check_contrast(export, check, row, arms, margin):
+    """Check a row but for Holm's p, which follows from the p of all; return p."""
+    (first, contexts), (second, _contexts) = (scores_of(export, row["task"], arm) for arm in arms)
+    if not first or not second or not contexts:
+        check.wrong(row, "n_from", "of annotators who answered everything")
+        return math.nan
+    own = [[mean(scores) for scores in arm] for arm in (first, second)]
+    why_not = why_no_layout(arms[0], contexts) or why_no_layout(arms[1], contexts)
+    parts = None
+    if not why_not:
+        parts = variances_of_difference(layout(first, contexts), layout(second, contexts))
+    gap = mean(own[1]) - mean(own[0])
+    estimate = Estimate(gap, parts, why_not, real(row["df"]))
+    half, half_90 = estimate.reach(0.95), estimate.reach(0.9)
+    p = 2 * estimate.beyond(abs(gap))
+    check.texts(row, no_interval=estimate.why_not)
+    splits = math.comb(sum(map(len, own)), len(own[0]))
+    if splits <= MAX_SPLITS:
+        check.numbers(row, permutation_p=permutation(*own))
+    else:
+        cell = f"{row['task']}, {row['from_shots']} and {row['to_shots']} shots"
+        export.notes.append(
+            f"contrasts.csv: permutation_p of {cell} ({splits} splits; more than 100,000 are"
+            f" sampled: seed {export.design.get('seed')}, numpy in versions.json, Monte Carlo SE"
+            f" at most 0.0016)"
+        )
+    check.numbers(
+        row,
+        n_from=len(own[0]),
+        n_to=len(own[1]),
+        difference=100 * gap,
+        low=100 * (gap - half),
+        high=100 * (gap + half),
+        hedges_g=hedges_g(*own),
+        p=p,
+        margin=margin,
+        p_equivalence=estimate.beyond(margin / 100 - abs(gap)),
+        low_90=100 * (gap - half_90),
+        high_90=100 * (gap + half_90),
+        smallest_margin=100 * half_90,
+        welch_p=welch(*own),
+        floor=min(1.0, (2 if len(own[0]) == len(own[1]) else 1) / splits),
+        se=100 * estimate.se,
+        df=estimate.df,
+        people_se=100 * estimate.people_se,
+        people_df=estimate.people_df,
+    )
+    return p
+
+
+def permutation(first, second):
+    """The two-sided p of a difference in means, over all ways to split the values."""
+    pooled, size, other = [*first, *second], len(first), len(second)
+    total, observed = math.fsum(pooled), abs(mean(first) - mean(second))
+    sums = [math.fsum(own) for own in itertools.combinations(pooled, size)]
+    reached = sum(abs(own / size - (total - own) / other) >= observed - ROUNDING for own in sums)
+    return reached / len(sums)
+
+
+def spread_of(values):
+    """The SD with ddof 1: 0 where values differ by rounding alone, None for fewer than two."""
+    if len(values) > 1 and max(values) - min(values) <= ROUNDING:
+        return 0.0
+    return deviation(values, 1)
+
+
+def welch(first, second):
+    """Welch's two-sided p; NaN where a group has fewer than two values or nothing varies."""
+    spreads = spread_of(first), spread_of(second)
+    if None in spreads or not any(spreads):
+        return math.nan
+    one, other = (sd**2 / len(own) for sd, own in zip(spreads, (first, second), strict=True))
+    weights = one**2 / (len(first) - 1) + other**2 / (len(second) - 1)
+    gap = abs(mean(first) - mean(second)) / math.sqrt(one + other)
+    return 2 * t_beyond(gap, (one + other) ** 2 / weights)
+
+
+def hedges_g(first, second):
+    """The difference in pooled SDs between annotators, corrected for small groups."""
+    if min(len(first), len(second)) < 2:
+        return math.nan
+    if max(max(own) - min(own) for own in (first, second)) <= ROUNDING:
+        return math.nan
+    df = len(first) + len(second) - 2
+    squares = sum((len(own) - 1) * deviation(own, 1) ** 2 for own in (first, second))
+    small = math.exp(math.lgamma(df / 2) - math.lgamma((df - 1) / 2)) / math.sqrt(df / 2)
+    return small * (mean(second) - mean(first)) / math.sqrt(squares / df)
+
+
+# How the study was run ----------------------------------------------------------------------------
+
+
+def check_flow(export, check):
+    """How many came how far in each scenario, counted over annotators.csv."""
+    frozen = {place: scenario["seats"] for place, scenario in scenarios_of(export).items()}
+    came = defaultdict(Counter)
+    for row in read(export.folder, "annotators.csv"):
+        if None not in row:
+            came[row["kind"], row["task"], row["shots"], row["split"]] += counts_of(row)
+    for row in export.rows("flow.csv", check):
+        check.one_of(row, "kind", KINDS)
+        key = (row["kind"], row["task"], row["shots"], row["split"])
+        counts, seats, declined = came.pop(key, Counter()), integer(row["seats"]), row["declined"]
+        check_scenario(export, check, row)
+        if key in export.seats:
+            check.wrong(row, "task", "one row each")
+        export.seats[key] = seats or 0
+        if row["kind"] == "person":
+            export.declined[key[1:]] = integer(declined)
+            counts += Counter(arrived=integer(declined) or 0, declined=integer(declined) or 0)
+        unknown = Counter(dict.fromkeys(("consented", "trained", "qualified"), counts["withdrawn"]))
+        for column in FILES["flow.csv"].split()[8:]:
+            least, most = counts[column], counts[column] + unknown[column]
+            if (
+                not least
+                <= (integer(row[column]) if integer(row[column]) is not None else -1)
+                <= most
+            ):
+                check.wrong(row, column, least if least == most else f"{least} to {most}")
+        begun = frozen.get(key[1:], seats)
+        if seats is None or seats < begun:
+            check.wrong(row, "seats", f"at least {begun}")
+        elif seats > begun:
+            export.notes.append(f"seats of {key[1]}, {key[2]} shots: {seats - begun} were added")
+        if counts["seated"] > export.seats[key]:
+            check.wrong(row, "seats", f"{counts['seated']} are taken")
+    for key in came:
+        check.differs("flow.csv", "-", "task", "no row", key)
+
+
+def counts_of(row):
+    """What an annotator adds to the columns of flow.csv, and whether it has a seat."""
+    stage = STAGES.index(row["stage"]) if row["stage"] in STAGES else 0
+    reached = {name: number <= stage for number, name in enumerate(STAGES)}
+    is_live, is_analysed = row["status"] in LIVE, row["in_analysis"] == "1"
+    return Counter(
+        reached
+        | {row["status"]: 1, "arrived": 1}
+        | {"analysed": is_analysed, "at_work": is_live, "seated": is_live or is_analysed}
+    )
 
 
 def check_allocations(export, check):
     """Every choice of a scenario, made again: the least filled, ties by the study's seed."""
-    frozen = {
-        (scenario["task"], scenario["shots"]): scenario
-        for scenario in export.design.get("scenarios", ())
-    }
+    # A candidate is [task, shots, taken, seats], and its split where the design has several.
+    splits = {place[:2]: place[2] for place in scenarios_of(export)}
+    replay = Replay(export)
     for row in export.rows("allocations.csv", check):
         check.texts(row, arrival=str(row.number - 1))
         check.one_of(row, "kind", KINDS)
-        if moment(row["at"]) is None:
-            check.wrong(row, "at", "a time")
+        export.allocated[row["arrival"]] = row
         try:
-            candidates = [tuple(candidate) for candidate in json.loads(row["candidates"])]
-            least = min(taken for _task, _shots, taken, _seats in candidates)
-            tied = [candidate for candidate in candidates if candidate[2] == least]
+            candidates = [
+                (
+                    task,
+                    str(shots),
+                    str((named or (splits[task, str(shots)],))[0] or ""),
+                    taken,
+                    seats,
+                )
+                for task, shots, taken, seats, *named in json.loads(row["candidates"])
+            ]
+            least = min(candidate[3] for candidate in candidates)
+            tied = [candidate for candidate in candidates if candidate[3] == least]
             draw = random.Random(f"{export.design['seed']}:seat:{row['arrival']}")
-            task, shots, taken, seats = draw.choice(tied)
-            splits = [frozen[candidate[:2]]["split"] or "" for candidate in candidates]
-            split = splits[candidates.index((task, shots, taken, seats))]
+            task, shots, split, taken, seats = draw.choice(tied)
             is_free = taken < seats
         except (TypeError, ValueError, KeyError):
             check.wrong(row, "candidates", "scenarios")
             continue
-        check.texts(row, task=task, shots=str(shots), split=str(split))
+        check.texts(row, task=task, shots=shots, split=split)
         if not is_free:
             check.wrong(row, "candidates", "a free seat")
+        replay.go_on(check, row, candidates)
+    check_arrivals(export, check)
+
+
+class Replay:
+    """The seats that are taken, while allocations are gone through in their order."""
+
+    def __init__(self, export):
+        self.export = export
+        self.given = Counter()  # (kind, task, shots, split) -> allocations so far
+        self.seats = {key: scenario["seats"] for key, scenario in scenarios_of(export).items()}
+        # (kind, task, shots, split) -> arrival and end of those who kept their seat for good
+        self.kept = defaultdict(list)
+        changed = {
+            row["annotator"]
+            for row in read(export.folder, "decisions.csv")
+            if None not in row and row["about"] == "analysis"
+        }
+        for key, group in export.who_counts().items():
+            for annotator in group:
+                arrival = integer(annotator.arrival)
+                if arrival and annotator.submitted and annotator.name not in changed:
+                    self.kept[key].append((arrival, max(annotator.submitted)))
+
+    def go_on(self, check, row, candidates):
+        """Check how many seats were taken, and how many there were, at one arrival."""
+        at = moment(row["at"])
+        for *place, taken, seats in candidates:
+            (task, shots, _split), key = place, (row["kind"], *place)
+            arrival, kept = integer(row["arrival"]) or 0, self.kept[key] if at else ()
+            least = sum(own < arrival and end + CLOCKS < at for own, end in kept)
+            if not least <= taken <= self.given[key]:
+                expected = f"{least} to {self.given[key]} seats taken"
+                check.wrong(row, "candidates", f"{task}, {shots} shots: {expected}")
+            # Seats are added while a study runs, and never taken away.
+            if not self.seats.get(tuple(place), 0) <= seats <= self.export.seats.get(key, seats):
+                now = self.export.seats.get(key)
+                check.wrong(row, "candidates", f"{task}, {shots} shots: {now} seats")
+            self.seats[tuple(place)] = max(seats, self.seats.get(tuple(place), 0))
+        self.given[row["kind"], row["task"], row["shots"], row["split"]] += 1
+
+
+def check_arrivals(export, check):
+    """Each allocation is of one annotator, or of one who declined."""
+    named = {}
+    for annotator in export.annotators.values():
+        place, row = annotator.place, export.allocated.get(annotator.arrival)
+        if annotator.arrival == "" and not export.is_bound:
+            continue
+        if row is None or annotator.arrival in named:
+            expected = "an allocation of its own in allocations.csv"
+            check.differs("annotators.csv", annotator.row, "arrival", annotator.arrival, expected)
+            continue
+        named[annotator.arrival] = annotator
+        check.texts(row, task=place.task, shots=place.shots, split=place.split, kind=place.kind)
+        if place.status == "withdrawn":
+            check.texts(row, at="")
+    for arrival, row in export.allocated.items():
+        is_withdrawn = arrival in named and named[arrival].place.status == "withdrawn"
+        if moment(row["at"]) is None and not is_withdrawn:
+            check.wrong(row, "at", "a time")
+    unnamed = Counter(
+        (row["task"], row["shots"], row["split"])
+        for arrival, row in export.allocated.items()
+        if arrival not in named
+    )
+    if export.is_bound and export.design:
+        for place in unnamed.keys() | export.declined.keys():
+            declined = export.declined.get(place)
+            if unnamed[place] != declined:
+                found = f"{unnamed[place]} of no annotator in {place[0]}, {place[1]} shots"
+                expected = f"{declined} who declined, by flow.csv"
+                check.differs("allocations.csv", "-", "arrival", found, expected)
 
 
 def check_decisions(export, check):
@@ -920,8 +1966,11 @@ def check_decisions(export, check):
         check.one_of(row, "about", ("analysis", "pay", "qualification", "release"))
         check.one_of(row, "outcome", ("0", "1"))
         check.one_of(row, "role", ("researcher", "rule"))
-        if row["annotator"] not in export.annotators:
-            check.wrong(row, "annotator", "an annotator of annotators.csv")
+        by_hand = row["about"] == "analysis" and row["role"] == "researcher"
+        check.one_of(row, "score_seen", ("", "0", "1") if by_hand else ("",))
+        annotator = export.annotators.get(row["annotator"])
+        if annotator is None or annotator.place.status == "withdrawn":
+            check.wrong(row, "annotator", "an annotator of annotators.csv who has not withdrawn")
         if not row["reason"].strip():
             check.wrong(row, "reason", "a reason")
         if moment(row["at"]) is None:
@@ -932,11 +1981,17 @@ def check_decisions(export, check):
         if row["about"] in ("analysis", "pay") and before[key] == row["outcome"]:
             check.wrong(row, "outcome", "a change")
         before[key], last[key] = row["outcome"], row
+    export.decided = last
     for (name, about), row in last.items():
         annotator = export.annotators.get(name)
         has_completed = annotator and annotator.place.status == "completed"
         if about == "analysis" and has_completed:
             check.texts(row, outcome=annotator.place.in_analysis)
+    for name, annotator in export.annotators.items():
+        is_out = annotator.place.status == "completed" and annotator.place.in_analysis == "0"
+        if is_out and (name, "analysis") not in last:
+            expected = "1, as no decision excludes this annotator"
+            check.differs("annotators.csv", annotator.row, "in_analysis", "0", expected)
 
 
 def check_questionnaire(export, check):
@@ -953,28 +2008,88 @@ def check_questionnaire(export, check):
 
 
 def check_pay(export, check):
-    """Entries of people in the study's currency, and their totals by kind."""
+    """Entries of people in the study's currency, what the design promised, and the totals."""
     currency = export.design.get("currency")
     entries = defaultdict(lambda: {"entries": 0, "cents": 0})
+    earned = defaultdict(Counter)
     for row in export.rows("pay.csv", check):
         annotator, cents = export.annotators.get(row["annotator"]), integer(row["cents"])
-        if not annotator or annotator.place.kind != "person":
-            check.wrong(row, "annotator", "a person")
+        is_person = annotator and annotator.place.kind == "person"
+        if not is_person or annotator.place.status == "withdrawn":
+            check.wrong(row, "annotator", "a person who has not withdrawn")
         check.one_of(row, "kind", PAY_KINDS)
+        check.one_of(row, "by_platform", ("0", "1"))
         check.texts(row, currency=currency)
         if not cents:
             check.wrong(row, "cents", "a whole number above 0")
+        kind = "platform" if row["by_platform"] == "1" else row["kind"]
+        earned[row["annotator"]][kind] += cents or 0
         total = entries[row["kind"], row["currency"]]
         total["entries"] += 1
         total["cents"] += cents or 0
+    any_withdrew = any(one.place.status == "withdrawn" for one in export.annotators.values())
     for row in export.rows("pay_totals.csv", check):
-        total = entries.pop((row["kind"], row["currency"]), None)
-        if total is None:
-            check.wrong(row, "kind", "a kind and currency of pay.csv, once")
-            continue
+        total = entries.pop((row["kind"], row["currency"]), {"entries": 0, "cents": 0})
         check.texts(row, entries=str(total["entries"]), cents=str(total["cents"]))
+        besides = integer(row["withdrawn_cents"])
+        if besides is None or (besides and not any_withdrew) or not total["cents"] + besides:
+            check.wrong(row, "withdrawn_cents", "of people who withdrew, or 0")
     for key in entries:
         check.differs("pay_totals.csv", "-", "kind", "no row", key)
+    if "pay" in export.design:
+        check_earned(export, check, earned)
+
+
+def check_earned(export, check, earned):
+    """Each settled amount is what the frozen design promises for the time worked and waited."""
+    for row in read(export.folder, "annotators.csv"):
+        if None in row or row["kind"] != "person" or row["status"] == "withdrawn":
+            continue
+        own, name = earned[row["annotator"]], row["annotator"]
+        decision = export.decided.get((name, "pay"))
+        is_paid = decision is None or decision["outcome"] == "1"
+        paid = sum(cents for kind, cents in own.items() if kind not in ("waiting", "bonus"))
+        if not (real(row["worked_seconds"]) >= 0 and real(row["waited_seconds"]) >= 0):
+            continue  # not settled (any more): who came back goes on
+        worth, waiting = promised(export, row, paid)
+        least = worth if is_paid else 0
+        # A platform may have paid a part after time was paid that came before it.
+        most = max(worth, own["platform"] + own["partial"]) if own["platform"] else worth
+        if not least <= paid <= most:
+            found = f"{paid} cents in pay.csv"
+            check.differs(row.file, row.number, "worked_seconds", found, worth)
+        if not (waiting[0] if is_paid else 0) <= own["waiting"] <= waiting[1]:
+            found = f"{own['waiting']} cents in pay.csv"
+            check.differs(row.file, row.number, "waited_seconds", found, waiting[0])
+
+
+def promised(export, row, paid):
+    """Cents for the work of an annotator, and at least and at most for waiting."""
+    design, pay = export.design, export.design["pay"]
+    hours = pay["max_paid_hours"]
+
+    def for_time(text):
+        seconds = Decimal(str(timedelta(seconds=float(text)).total_seconds()))
+        if hours is not None:
+            seconds = min(seconds, Decimal(hours) * 3600)
+        return in_cents(Decimal(design["hourly_rate"]) * seconds / 3600)
+
+    has_begun = bool(export.annotators[row["annotator"]].rows)
+    worth = 0
+    if has_begun or row["status"] == "screened_out":
+        least = in_cents(Decimal(pay["minimum_pay"])) if has_begun else 0
+        if row["status"] == "completed":
+            least = max(least, in_cents(Decimal(pay["base_reward"])))
+        worth = max(for_time(row["worked_seconds"]), least)
+    most = for_time(row["waited_seconds"])
+    if pay.get("cap") is None:
+        return worth, (most, most)
+    return worth, (min(most, max(in_cents(Decimal(pay["cap"])) - max(worth, paid), 0)), most)
+
+
+def in_cents(amount):
+    """An amount of currency in cents, rounded up."""
+    return int((amount * 100).to_integral_value(rounding=ROUND_CEILING))
 
 
 def check_models(export, check):
@@ -999,9 +2114,10 @@ def check_models(export, check):
         own[example] = judged[1]
     means = defaultdict(list)
     for (model, task, shots, split), own in predicted.items():
-        if len(own) != len(export.tests[task]):
+        expected = len(export.tests.get(task, ()))
+        if len(own) != expected:
             given = f"{len(own)} of {model}, {task}, {shots} shots, split {split or '-'}"
-            check.differs("predictions.csv", "-", "example", given, len(export.tests[task]))
+            check.differs("predictions.csv", "-", "example", given, expected)
         means[model, task, shots].append(100 * mean(own.values()))
     for row in export.rows("model_scores.csv", check):
         values = means.pop((row["model"], row["task"], row["shots"]), None)
@@ -1013,31 +2129,56 @@ def check_models(export, check):
             check.wrong(row, "of", f"at least {len(values)}")
         over = "runs" if row["shots"] == "0" else "splits"
         check.texts(row, recipe=recipe(export.rules.get(row["task"]), over))
+        check_stated(check, row)
     for key in means:
         check.differs("model_scores.csv", "-", "model", "no row", key)
 
 
+def check_stated(check, row):
+    """The form of what is stated of a model's runs; several statements are joined."""
+    for column, known in (("numbering", NUMBERINGS), ("seen_test", SEEN)):
+        if not set(row[column].split("; ")) <= known:
+            check.wrong(row, column, f"of {', '.join(sorted(known))}")
+    for day in row["predicted_on"].split("; "):
+        if day and not re.fullmatch(r"\d{4}-\d\d-\d\d", day):
+            check.wrong(row, "predicted_on", "YYYY-MM-DD")
+
+
 CHECKS = (
     ("examples: hash, place, what can be highlighted", check_examples),
+    ("examples: those that the design froze", check_frozen),
     ("answers: gold, S1, order, seconds", check_answers),
     ("spans: text at its offsets, answers from spans", check_spans),
-    ("annotators: means, SDs, counts", check_annotators),
+    ("annotators: means, SDs, counts, how far they came", check_annotators),
+    ("orders: drawn again from the seed", check_orders),
     ("scenarios: mean, both SDs, n", check_scenarios),
     ("human performance: mean, SDs, n, baseline, ceiling", check_performance),
-    ("allocations: every choice of a scenario", check_allocations),
+    ("training table: mean, SDs, n of each block", check_training),
+    ("agreement: alpha, pairwise S1, majority", check_agreement),
+    ("intervals: t over annotators, two-way t", check_intervals),
+    ("contrasts: two-way t, TOST, Hedges' g, Welch, permutation, Holm", check_contrasts),
+    ("flow: counts of each scenario, seats", check_flow),
+    ("allocations: every choice of a scenario, of whom", check_allocations),
     ("decisions: of whom, and what counts", check_decisions),
     ("questionnaire: of whom, answers that there are", check_questionnaire),
-    ("pay: entries and totals", check_pay),
+    ("pay: entries by the rules of the design, totals", check_pay),
     ("models: predictions, means, SDs, n", check_models),
 )
 
 
-def main(folder):
+def check_all(folder):
+    """Run the checks, each printed when it is done; return whether something differs."""
     failed = []
-    if (folder / "SHA256SUMS").exists():
-        check = Check("files are as they were written")
-        check_sums(folder, check)
+    for title, run in (
+        ("files: UTF-8, each with its columns", check_readable),
+        ("files are as they were written", check_sums),
+    ):
+        check = Check(title)
+        run(folder, check)
         failed.append(check.close())
+    if failed[0]:
+        print("The other checks need all files: they were not run.")
+        return True
     belongs = Check("rows belong to the frozen design")
     export = Export(folder, belongs)
     for title, run in CHECKS:
@@ -1045,8 +2186,61 @@ def main(folder):
         run(export, check)
         failed.append(check.close())
     failed.append(belongs.close())
-    print("Something differs." if any(failed) else "Everything agrees.")
-    return int(any(failed))
+    tell_the_rest(export)
+    return any(failed)
+
+
+def tell_the_rest(export):
+    """Print what was not recomputed, and how to find out whether all was changed together."""
+    print("Not recomputed (what of it is checked):")
+    for file, columns in NOT_RECOMPUTED.items():
+        print(f"  {file}: " + "; ".join(f"{name} ({how})" for name, how in columns.items()))
+    for note in export.notes:
+        print(f"  {note}")
+    versions = versions_of(export.folder)
+    print(
+        f"  report and page Analysis: bootstraps and sampled sign flips (numpy"
+        f" {versions.get('numpy', '?')}, seed {versions.get('seed', '?')}; a p of n flips has a"
+        " Monte Carlo SE of the root of p (1 - p) / n, at most 0.005), Dawid and Skene's labels,"
+        " variance components, ceilings, median wages"
+    )
+
+
+def versions_of(folder):
+    """versions.json as data; {} where it holds none."""
+    try:
+        versions = json.loads((folder / "versions.json").read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return versions if isinstance(versions, dict) else {}
+
+
+def tell_the_anchor(folder):
+    """Print what stands outside: the hash to compare, and how to check a signature."""
+    for name in ("SHA256SUMS", "SHA256SUMS.bundle"):
+        if (folder / name).exists():
+            digest = hashlib.sha256((folder / name).read_bytes()).hexdigest()
+            print(f"SHA-256 of {name}: {digest}")
+        if (folder / f"{name}.sig").exists():
+            print(
+                f"  signed; with the signer's public key in allowed_signers: ssh-keygen -Y verify"
+                f" -f allowed_signers -I SIGNER -n handful -s {name}.sig < {name}"
+            )
+    print("Who changes everything alike is found only by a hash or signature kept elsewhere.")
+
+
+def main(folder):
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        differs = check_all(folder)
+    except Unreadable as error:
+        print(f"FAILED {error}")
+        differs = True
+    tell_the_anchor(folder)
+    print("Something differs." if differs else "Everything agrees.")
+    return int(differs)
 
 
 if __name__ == "__main__":

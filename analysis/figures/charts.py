@@ -12,6 +12,9 @@ from typing import Any
 import altair as alt
 import pandas as pd
 
+from analysis.stats.two_way import BOTH
+from tasks.paper import place
+
 alt.data_transformers.disable_max_rows()
 
 INK, SOFT, LINE = "#1b1b1f", "#53565f", "#d9dbe0"
@@ -42,7 +45,7 @@ CONFIG: dict[str, Any] = {
 
 
 def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:
-    """Mean S1 by the number of shots, with its 95 % t interval over annotators.
+    """Mean S1 by the number of shots, with its interval of 95 % over people and examples.
 
     Data: task, shots, what (mean or annotator), annotator, s1, low and high (of means; empty for
     one annotator), n (annotators), baseline (the task's trivial baseline). Points of S1 x 100, on
@@ -76,7 +79,7 @@ OF_A_MEAN = [
     alt.Tooltip("task:N", title="Task"),
     alt.Tooltip("shots:Q", title="Shots"),
     alt.Tooltip("s1:Q", title="Mean S1 x 100", format=".1f"),
-    alt.Tooltip("low:Q", title="95 % from", format=".1f"),
+    alt.Tooltip("low:Q", title=f"95 % from ({BOTH})", format=".1f"),
     alt.Tooltip("high:Q", title="to", format=".1f"),
     alt.Tooltip("n:Q", title="Annotators"),
 ]
@@ -261,8 +264,10 @@ def _layered(*layers: alt.Chart, data: pd.DataFrame) -> alt.LayerChart:
 
 
 def _panels(chart: alt.LayerChart, own_x: bool = False) -> alt.FacetChart:
-    """One panel for each task, in the order of their names; `own_x`: tasks differ in length."""
+    """One panel for each task, in the paper's order; `own_x`: tasks differ in length."""
     sized = chart.properties(width=220, height=180)
-    panels = sized.facet(alt.Facet("task:N", title=None), columns=COLUMNS, spacing=24)
+    names = set(chart.data["task"])  # type: ignore[index]  # _layered gave it a frame
+    tasks = alt.Facet("task:N", title=None, sort=sorted(names, key=place))
+    panels = sized.facet(tasks, columns=COLUMNS, spacing=24)
     panels = panels.resolve_axis(x="independent").properties(config=CONFIG)
     return panels.resolve_scale(x="independent") if own_x else panels

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from analysis.stats import learning
+from analysis.stats.two_way import BOTH, PEOPLE
 from analysis.tables.columns import (
     between,
     p_value,
@@ -27,22 +28,24 @@ class ShotRow:
     low: float
     high: float
     baseline: float
-    no_interval_over_people: str
+    no_interval: str
 
 
 def _interval(name: str) -> list[Column]:
     """The t interval of a change: one column on the page, two in files."""
-    low, high = f"{name}_low", f"{name}_high"
-    meaning = "t interval over annotators"
+    low, high, why_not = f"{name}_low", f"{name}_high", f"{name}_why_not"
+    meaning = f"95 % t interval over annotators, which generalises to {PEOPLE}"
     return [
-        Column("", "95 %", meaning, "points", signed_between, attrgetter(low, high)),
+        Column("", "95 %", meaning, "points", signed_between, attrgetter(low, high, why_not)),
         Column(low, meaning=f"{meaning}: its low end", unit="points"),
         Column(high, meaning=f"{meaning}: its high end", unit="points"),
+        Column(why_not, meaning="why there is no such interval, if so"),
     ]
 
 
 _GROUP = [Column("task", "Task"), Column("shots", "Shots")]
 _WHO = [*_GROUP, Column("n", "n", "number of annotators who completed and are in the analysis")]
+_INTERVAL = f"95 % interval, which generalises to {BOTH}"
 _SLOPE = "slope of a linear fit of each annotator's S1 on position, averaged over annotators,"
 
 COLUMNS: dict[str, list[Column]] = {
@@ -51,18 +54,18 @@ COLUMNS: dict[str, list[Column]] = {
         Column("s1", "Mean", "mean over annotators of their mean S1, x 100", "S1 x 100", points),
         Column(
             "",
-            "95 %",
-            "t interval over annotators, truncated at 0 and 100",
+            "95 % CI",
+            f"{_INTERVAL}: the wider of the t interval over annotators and the two-way t interval"
+            " over annotators and contexts, truncated at 0 and 100",
             "S1 x 100",
             between,
-            attrgetter("low", "high", "no_interval_over_people"),
+            attrgetter("low", "high", "no_interval"),
         ),
-        Column("low", meaning="low end of the t interval over annotators", unit="S1 x 100"),
-        Column("high", meaning="high end of the t interval over annotators", unit="S1 x 100"),
+        Column("low", meaning=f"low end of the {_INTERVAL}", unit="S1 x 100"),
+        Column("high", meaning=f"high end of the {_INTERVAL}", unit="S1 x 100"),
+        Column("question", meaning="what low and high generalise to", get=lambda _row: BOTH),
         Column("baseline", "Baseline", "S1 x 100 of the trivial baseline", "S1 x 100", points),
-        Column(
-            "no_interval_over_people", meaning="why there is no interval over annotators, if so"
-        ),
+        Column("no_interval", meaning="why there is no interval over annotators, if so"),
     ],
     "learning": [
         *_WHO,

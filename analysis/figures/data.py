@@ -19,9 +19,8 @@ from django.core.cache import cache
 from analysis.figures import charts
 from analysis.figures.columns import COLUMNS, ShotRow
 from analysis.stats import learning
-from analysis.stats.learning import by_cell
-from analysis.stats.uncertainty import t_interval_of_scores, why_no_interval
-from analysis.tables import frames, performance
+from analysis.stats.two_way import BOTH
+from analysis.tables import frames, means, performance
 from analysis.tables.findings import state
 from analysis.values import number
 from annotation.models import Kind, Step, Study
@@ -31,7 +30,7 @@ from tasks.csv_files import csv_text
 
 NEEDS_VL_CONVERT = "SVG, PNG and PDF need vl-convert on the server: pip install vl-convert-python\n"
 REMEMBERED = 3600  # seconds
-VERSION = 2  # of the rows: raise it when one of them gets another shape
+VERSION = 5  # of the rows: raise it when one of them gets another shape
 PICTURES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 
 
@@ -115,13 +114,13 @@ def _data(study: Study, kind: str) -> Data:
     answers = frames.answers_in_order(study, kind)
     training = answers[answers["step"] == Step.TRAINING]
     annotation = answers[answers["step"] == Step.ANNOTATION]
-    baselines = {
-        task.name: performance.bounds(task).baseline for task in study.tasks.with_reports()
-    }
-    shots, shot_rows = _shot_curve(annotation, baselines)
+    baselines = {task.name: performance.bounds(task).line for task in study.tasks.with_reports()}
+    contexts = frames.contexts_of_tests(list(study.tasks.values_list("pk", flat=True)))
+    shots, shot_rows = _shot_curve(
+        annotation.assign(context=annotation["example"].map(contexts)), baselines
+    )
     blocks = learning.by_block(training)
-    means = learning.group_means(blocks, ["block", "first", "last"])
-    curve = _with_means(blocks, means)
+    curve = _with_means(blocks, learning.group_means(blocks, ["block", "first", "last"]))
     curve["middle"] = (curve["first"] + curve["last"]) / 2
     parts = learning.by_part(annotation)
     times = learning.times(answers)
@@ -155,33 +154,31 @@ def _shot_curve(
     annotation: pd.DataFrame, baselines: dict[str, float]
 ) -> tuple[pd.DataFrame, list[ShotRow]]:
     people = annotation.groupby(["task", "shots", "annotator"])["s1"].mean().reset_index()
-    means = []
-    for task, shots, part in by_cell(people):
-        t = t_interval_of_scores(list(part["s1"]))
-        means.append(
-            ShotRow(
-                task,
-                shots,
-                len(part),
-                s1=100 * float(part["s1"].mean()),
-                low=100 * t.low,
-                high=100 * t.high,
-                baseline=baselines[task],
-                no_interval_over_people=why_no_interval(list(part["s1"])),
-            )
+    rows = [
+        ShotRow(
+            row.task,
+            row.shots,
+            row.n,
+            s1=row.mean,
+            low=row.low,
+            high=row.high,
+            baseline=baselines[row.task],
+            no_interval=row.no_interval,
         )
+        for row in means.means(annotation)
+    ]
     people["s1"] *= 100
     names = [
         "task", "shots", "what", "annotator", "s1", "low", "high", "n", "baseline",
-        "no_interval_over_people",
+        "no_interval", "question",
     ]  # fmt: skip
     frame = pd.concat(
         [
             people.assign(what="annotator", baseline=people["task"].map(baselines)),
-            pd.DataFrame([asdict(row) for row in means]).assign(what="mean"),
+            pd.DataFrame([asdict(row) for row in rows]).assign(what="mean", question=BOTH),
         ]
     )
-    return frame.reindex(columns=names), means
+    return frame.reindex(columns=names), rows
 
 
 def frame_csv(kind: str, frame: pd.DataFrame) -> str:
@@ -210,9 +207,10 @@ NAMES = tuple(COLUMNS)
 TEXTS = {
     "shots": (
         "Shot curve",
-        "Mean S1 x 100 on the test examples by number of shots (filled dots) with its 95 % t"
-        " interval over annotators (bars; undefined for one annotator or if all scores are equal),"
-        " individual annotators (hollow dots) and the trivial baseline (dashed).",
+        "Mean S1 x 100 on the test examples by number of shots (filled dots) with its 95 %"
+        f" interval, which generalises to {BOTH} (bars; undefined for one annotator or if all"
+        " scores are equal), individual annotators (hollow dots) and the trivial baseline"
+        " (dashed).",
     ),
     "learning": (
         "Learning curve over the training step",

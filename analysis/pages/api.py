@@ -28,6 +28,7 @@ from analysis.tables import (
     performance,
     rendering,
     resampling,
+    selection,
     training,
 )
 from analysis.tables import models as model_tables
@@ -101,11 +102,16 @@ class Findings(APIView):
         intervals = serializers.ListField(child=serializers.DictField(), allow_null=True)
         agreement = serializers.ListField(child=serializers.DictField())
         aggregates = serializers.ListField(child=serializers.DictField())
+        ceiling = serializers.ListField(child=serializers.DictField())
         contrasts = serializers.ListField(child=serializers.DictField(), allow_null=True)
+        admission = serializers.ListField(
+            child=serializers.DictField(),
+            help_text="pass rates; gains are null until the job is done",
+        )
 
     @extend_schema(
         responses=Tables(many=True),
-        summary="Intervals, agreement, aggregates and contrasts, all kinds",
+        summary="Intervals, agreement, aggregates, ceilings and contrasts, all kinds",
         description="Intervals and contrasts are null until the job of the analysis page is done.",
     )
     def get(self, request: Request, name: str) -> Response:
@@ -124,6 +130,8 @@ class Findings(APIView):
                 table: as_records(columns, findings[table]) if table in findings else missing
                 for table, columns in findings_columns.COLUMNS.items()
             }
+            admitted = selection.admissions(study, kind, resampling.gains(study, kind))
+            rows[selection.NAME] = as_records(selection.COLUMNS, admitted)
             replies.append({"kind": kind, "pending": pending, **rows})
         return Response(replies)
 

@@ -4,10 +4,11 @@ Counted are those who completed and are in the analysis, of one kind, as in ever
 of that kind stand apart.
 """
 
+import hashlib
 import itertools
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -17,6 +18,7 @@ from analysis.stats import agreement, layers
 from analysis.tables import findings
 from analysis.tables.columns import NOTHING, points, share, two_digits
 from annotation.models import Answer, Participation, Status, Step, Study
+from annotation.steps import blinding
 from tasks.cards import Card
 from tasks.comparison import Comparison, compare, places_of
 from tasks.metrics import score
@@ -41,6 +43,12 @@ class Lane:
     given: Given
     comparison: Comparison
     parts: list["Part"]
+    alias: str = ""
+
+    @property
+    def name(self) -> str:
+        """Who it is; on this page alone, as long as their score is hidden."""
+        return self.alias or self.participation.pseudonym
 
     @property
     def shots(self) -> int:
@@ -178,7 +186,30 @@ class ExamplePage:
             .prefetch_related("spans")
             .order_by("turn__participation__scenario__shots", "turn__participation__pseudonym")
         )
-        return [self._lane(answer) for answer in answers]
+        lanes = [self._lane(answer) for answer in answers]
+        return self._masked(lanes)
+
+    @cached_property
+    def _hidden(self) -> set[int]:
+        return blinding.hidden(self.study)
+
+    def _masked(self, lanes: list[Lane]) -> list[Lane]:
+        """Those of hidden people under a name and in an order of this page alone.
+
+        Else the pages of all examples would add up to their scores.
+        """
+
+        def shuffled(lane: Lane) -> str:
+            told = f"{self.example.content_hash}:{lane.participation.token}"
+            return hashlib.sha256(told.encode()).hexdigest()
+
+        masked = [lane for lane in lanes if lane.participation.pk in self._hidden]
+        masked.sort(key=lambda lane: (lane.shots, shuffled(lane)))
+        named = [lane for lane in lanes if lane.participation.pk not in self._hidden]
+        aliases = [
+            replace(lane, alias=f"annotator {number}") for number, lane in enumerate(masked, 1)
+        ]
+        return sorted([*named, *aliases], key=lambda lane: lane.shots)
 
     def _lane(self, answer: Answer) -> Lane:
         given, example = answer.as_given(), self.example
@@ -267,7 +298,7 @@ class ExamplePage:
             if begin <= part.start < begin + len(text)
         ]
         highlights = {
-            lane.participation.pseudonym: [
+            lane.name: [
                 (span.start, span.end) for span in lane.given.spans if span.segment == number
             ]
             for lane in self.lanes

@@ -1,4 +1,4 @@
-"""Pages of examples: which were hardest, and what each annotator answered to one of them."""
+"""Pages of examples: which were hardest, whose gold is doubtful, and all answers to one of them."""
 
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -6,12 +6,15 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
 
-from analysis.pages.common import chosen_kind
+from analysis.pages.common import chosen_kind, results_of
 from analysis.pages.example import ExamplePage
-from analysis.tables import difficulty, performance
+from analysis.tables import difficulty, gold_audit, performance
+from analysis.tables.columns import as_csv
 from annotation.access import study_of
 from tasks import columns
+from tasks.downloads import download
 from tasks.models import Example, Task
+from tasks.paper import place
 
 PER_PAGE = 50
 
@@ -21,7 +24,7 @@ PER_PAGE = 50
 def examples(request: HttpRequest, name: str) -> HttpResponse:
     """The test examples of one task, hardest first; of one kind of annotators."""
     study = study_of(request, name, "read")
-    tasks = list(study.tasks.order_by("name"))
+    tasks = sorted(study.tasks.all(), key=lambda task: place(task.name))
     task = _task(request, tasks)
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
@@ -30,19 +33,63 @@ def examples(request: HttpRequest, name: str) -> HttpResponse:
     examples = Example.objects.in_bulk([row.example for row in page])
     shown = difficulty.columns(sorted(study.shots))
     context = {
-        "study": study,
+        **results_of(study),
         "tasks": tasks,
         "task": task,
         "kinds": kinds,
         "kind": kind,
         "page": page,
         "columns": shown,
+        "few": difficulty.FEW,
         "rows": [
             (examples[row.example], cells)
             for row, cells in zip(page, columns.cells(shown, page), strict=True)
         ],
     }
     return render(request, "researcher/examples.html", context)
+
+
+@login_required
+@require_GET
+def examples_file(request: HttpRequest, name: str) -> HttpResponse:
+    """The same rows as CSV, all of them."""
+    study = study_of(request, name, "read")
+    task = _task(request, list(study.tasks.order_by("name")))
+    kind = chosen_kind(request, performance.kinds(study))
+    shown = difficulty.file_columns(sorted(study.shots))
+    text = as_csv(shown, difficulty.hardest(study, task, kind), kind)
+    return download(text, f"{study.name}-{task.name}-difficulty.csv")
+
+
+@login_required
+@require_GET
+def audit(request: HttpRequest, name: str) -> HttpResponse:
+    """The test examples on which all annotators of one kind agree against the gold."""
+    study = study_of(request, name, "read")
+    kinds = performance.kinds(study)
+    kind = chosen_kind(request, kinds)
+    tallies, doubts = gold_audit.doubts(study, kind)
+    shown = columns.on_page(gold_audit.COLUMNS)
+    context = {
+        **results_of(study),
+        "kinds": kinds,
+        "kind": kind,
+        "tally": columns.on_page(gold_audit.TALLY),
+        "tallies": columns.cells(gold_audit.TALLY, tallies),
+        "columns": shown,
+        "rows": list(zip(doubts, columns.cells(shown, doubts), strict=True)),
+    }
+    return render(request, "researcher/gold_audit.html", context)
+
+
+@login_required
+@require_GET
+def audit_file(request: HttpRequest, name: str) -> HttpResponse:
+    """The doubtful examples as CSV."""
+    study = study_of(request, name, "read")
+    kind = chosen_kind(request, performance.kinds(study))
+    _tallies, doubts = gold_audit.doubts(study, kind)
+    return download(as_csv(gold_audit.COLUMNS, doubts, kind), f"{study.name}-gold-audit.csv")
 
 
 def _task(request: HttpRequest, tasks_of_study: list[Task]) -> Task:

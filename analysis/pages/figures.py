@@ -6,7 +6,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from analysis.figures import data as figure_data
-from analysis.pages.common import chosen_kind
+from analysis.pages.common import chosen_kind, results_of
 from analysis.tables import columns, performance
 from annotation.access import study_of
 from tasks.downloads import download
@@ -20,7 +20,7 @@ def figures(request: HttpRequest, name: str) -> HttpResponse:
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
     context = {
-        "study": study,
+        **results_of(study),
         "kind": kind,
         "kinds": kinds,
         "nobody": figure_data.data(study, kind).frames["time"].empty,

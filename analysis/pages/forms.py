@@ -12,6 +12,7 @@ from analysis.documents import checklist
 from annotation.pages.fields import TextField, WholeNumberField, row_field
 from tasks.formats import FormatError
 from tasks.models import Task
+from tasks.models.predictions import Numbering, Seen
 from tasks.predictions.format import LARGEST_FILE, NAMED
 from tasks.predictions.store import PredictionUpload
 
@@ -54,6 +55,27 @@ class UploadForm(forms.Form):
         max_value=2**62,
         required=False,
         help_text="Optional, such as 770000000.",
+    )
+    numbering = forms.ChoiceField(
+        label="Numbers of its training splits",
+        choices=Numbering,
+        required=False,
+        help_text="Which training file a number means. Published SQuADv2 and ReCoRD do not nest.",
+    )
+    seen_test = forms.ChoiceField(
+        label="May it have seen the test set?",
+        choices=Seen,
+        required=False,
+        help_text="In its training data or its prompt.",
+    )
+    predicted_on = forms.DateField(
+        label="Date of the run", required=False, help_text="Such as 2026-05-31."
+    )
+    revision = forms.CharField(
+        label="Revision",
+        max_length=100,
+        required=False,
+        help_text="Of the model or its weights: a version, a commit, a date of the service.",
     )
     files = _FilesField(  # type: ignore[assignment]  # forms take their fields away
         label="Files of predictions",
@@ -141,7 +163,7 @@ class PlannerForm(forms.Form):
     annotators = WholeNumberField(
         label="Annotators per scenario", initial=3, min_value=2, max_value=1000
     )
-    examples = WholeNumberField(label="Test examples", initial=200, min_value=1, max_value=100_000)
+    examples = WholeNumberField(label="Test examples", initial=200, min_value=2, max_value=100_000)
     difference = forms.FloatField(
         label="Difference to detect: points",
         initial=5.0,

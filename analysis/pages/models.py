@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from analysis.pages.common import chosen_kind
+from analysis.pages.common import chosen_kind, results_of
 from analysis.pages.forms import UploadForm
 from analysis.tables import columns, differences, models_columns, performance, published
 from analysis.tables import models as model_tables
@@ -54,7 +54,9 @@ def _taken(form: UploadForm, request: ResearcherRequest) -> str:
     Nothing is stored, and errors stand at the form's fields, if it does not do: then "".
     """
     data = form.cleaned_data
-    details = {key: data[key] for key in prediction_store.DETAILS}
+    details = {key: data[key] for key in (*prediction_store.DETAILS, *prediction_store.RUN)}
+    if details["predicted_on"] is not None:
+        details["predicted_on"] = details["predicted_on"].isoformat()  # a job's are JSON
     try:
         if prediction_upload.is_large(data["uploads"]):
             return _begun(data, request, details)
@@ -173,7 +175,7 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
     kind = chosen_kind(request, kinds)
     pairings = differences.differences(study, kind)
     context: dict[str, Any] = {
-        "study": study,
+        **results_of(study),
         "kind": kind,
         "kinds": kinds,
         "who": model_tables.WHO[Kind(kind)],

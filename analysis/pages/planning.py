@@ -6,7 +6,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from analysis.pages import forms
-from analysis.pages.common import chosen_kind
+from analysis.pages.common import chosen_kind, results_of
+from analysis.stats import two_way
 from analysis.tables import columns, performance, planner
 from analysis.tables import sensitivity as rules
 from annotation.access import study_of
@@ -41,8 +42,9 @@ def sensitivity(request: HttpRequest, name: str) -> HttpResponse:
     study = study_of(request, name, "read")
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
-    tables = rules.task_tables(rules.rows(rules.people(study, kind)))
-    context = {"study": study, "kind": kind, "kinds": kinds, "tables": tables}
+    tables = rules.task_tables(rules.table(study, kind))
+    context = results_of(study) | {"kind": kind, "kinds": kinds, "tables": tables}
+    context["question"] = two_way.BOTH
     return render(request, "researcher/sensitivity.html", context)
 
 
@@ -52,5 +54,5 @@ def sensitivity_file(request: HttpRequest, name: str) -> HttpResponse:
     """The same cells as CSV, with all digits."""
     study = study_of(request, name, "read")
     kind = chosen_kind(request, performance.kinds(study))
-    text = columns.as_csv(rules.COLUMNS, rules.rows(rules.people(study, kind)), kind)
+    text = columns.as_csv(rules.COLUMNS, rules.table(study, kind), kind)
     return download(text, f"{study.name}-sensitivity.csv")

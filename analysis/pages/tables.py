@@ -7,15 +7,17 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from analysis.export import files
-from analysis.pages.common import chosen_kind
+from analysis.pages.common import chosen_kind, results_of
 from analysis.tables import (
     columns,
     findings,
     findings_columns,
+    findings_latex,
     frames,
     performance,
     rendering,
     resampling,
+    selection,
     training,
 )
 from annotation.access import study_of
@@ -40,7 +42,9 @@ def human_performance(request: HttpRequest, name: str) -> HttpResponse:
         for kind in performance.kinds_of(frame)
         for table in performance.versions(study, kind, frame)
     ]
-    return render(request, "researcher/human_performance.html", {"study": study, "tables": shown})
+    return render(
+        request, "researcher/human_performance.html", results_of(study) | {"tables": shown}
+    )
 
 
 @login_required
@@ -69,7 +73,7 @@ def training_table(request: HttpRequest, name: str) -> HttpResponse:
         (kind, training.columns(rows), table_columns.cells(training.columns(rows), rows))
         for kind, rows in tables
     ]
-    return render(request, "researcher/training_table.html", {"study": study, "groups": groups})
+    return render(request, "researcher/training_table.html", results_of(study) | {"groups": groups})
 
 
 @login_required
@@ -94,11 +98,13 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
     is_waiting = job is not None and not job.is_done
     rows = resampling.at_once(study, kind) if is_waiting or job is None else resampling.stored(job)
     context = {
-        "study": study,
+        **results_of(study),
         "kind": kind,
         "kinds": kinds,
         "job": job if is_waiting else None,
         "tables": findings_columns.page_tables(rows, is_waiting),
+        "admission": selection.page_table(study, kind, resampling.gains(study, kind)),
+        "warning": selection.warning(study),
     }
     return render(request, "researcher/analysis.html", context)
 
@@ -119,12 +125,29 @@ def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
 def analysis_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
     """One of these tables as CSV, with all digits."""
     study = study_of(request, name, "read")
+    kind = chosen_kind(request, performance.kinds(study))
+    if table == selection.NAME:
+        admitted = selection.admissions(study, kind, resampling.gains(study, kind))
+        text = columns.as_csv(selection.COLUMNS, admitted, kind)
+        return download(text, f"{study.name}-{table}.csv")
+    if table not in findings.TABLES:
+        raise Http404
+    rows = resampling.tables(study, kind, table)[table]
+    text = columns.as_csv(findings_columns.COLUMNS[table], rows, kind)
+    return download(text, f"{study.name}-{table}.csv")
+
+
+@login_required
+@require_GET
+def analysis_latex(request: HttpRequest, name: str, table: str) -> HttpResponse:
+    """The same table in LaTeX, as the page shows it, with what its columns mean."""
+    study = study_of(request, name, "read")
     if table not in findings.TABLES:
         raise Http404
     kind = chosen_kind(request, performance.kinds(study))
     rows = resampling.tables(study, kind, table)[table]
-    text = columns.as_csv(findings_columns.COLUMNS[table], rows, kind)
-    return download(text, f"{study.name}-{table}.csv")
+    text = findings_latex.as_latex(findings_columns.table(table, rows), f"{study.title}, {kind}")
+    return download(text, f"{study.name}-{table}.tex", FORMATS["tex"][1])
 
 
 @login_required

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+PRIOR = 2.0  # answers of each kind that Dawid and Skene take as seen before
+
 
 def majority_set(answers: Sequence[frozenset[str]]) -> frozenset[str]:
     """The texts that more than half of the annotators chose exactly so; may be empty."""
@@ -24,13 +26,38 @@ def plurality(labels: Sequence[str]) -> str | None:
     return ranked[0][0]
 
 
+def majorities_of_others(
+    answers: Sequence[frozenset[str]], is_label: bool
+) -> list[frozenset[str] | None]:
+    """For each answer to one example, the majority of all other answers.
+
+    None where there is none: nobody else answered, or their labels tie. Sets of texts always have
+    one, which is empty where no text was chosen by more than half of the others.
+    """
+    majorities: list[frozenset[str] | None] = []
+    for place in range(len(answers)):
+        others = [*answers[:place], *answers[place + 1 :]]
+        if is_label:
+            label = plurality([label for (label,) in others])
+            majorities.append(None if label is None else frozenset([label]))
+        else:
+            majorities.append(majority_set(others) if others else None)
+    return majorities
+
+
 def dawid_skene(
-    votes: Sequence[Mapping[str, Sequence[str]]], rounds: int = 1000, tolerance: float = 1e-8
+    votes: Sequence[Mapping[str, Sequence[str]]],
+    rounds: int = 1000,
+    tolerance: float = 1e-8,
+    prior: float = PRIOR,
 ) -> tuple[list[dict[str, float]], dict[str, float]]:
     """Dawid and Skene 1979: posteriors of the labels for each example, and the labels' shares.
 
     `votes` holds one mapping of annotator to labels per example (an annotator may have voted more
-    than once). EM from the shares of votes; with three annotators it is weakly identified.
+    than once; an example without votes gets the shares). EM from the shares of votes to the mode
+    under a symmetric Dirichlet(1 + prior) on the labels' shares and on what each annotator says of
+    each label: `prior` answers of every kind are taken as seen before. 0 is the maximum likelihood
+    of the paper, which three annotators hardly identify.
     Raises ValueError without votes.
     Our own, because no maintained package does it without a framework around it.
     """
@@ -45,30 +72,35 @@ def dawid_skene(
             for label in own:
                 counts[example, people.index(person), labels.index(label)] += 1
     totals = counts.sum(1)
-    posterior = totals / totals.sum(1, keepdims=True)
+    given = totals.sum(1, keepdims=True)
+    posterior = np.where(given > 0, totals / np.maximum(given, 1), 1 / len(labels))
     for _ in range(rounds):
-        following = _updated(posterior, counts)
+        following = _updated(posterior, counts, prior)
         moved = np.abs(following - posterior).max()
         posterior = following
         if moved < tolerance:
             break
-    shares = posterior.mean(0)
+    shares = _shares(posterior, prior)
     return (
         [dict(zip(labels, map(float, row), strict=True)) for row in posterior],
         dict(zip(labels, map(float, shares), strict=True)),
     )
 
 
-def _updated(posterior: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def _shares(posterior: np.ndarray, prior: float) -> np.ndarray:
+    weights = posterior.sum(0) + prior
+    return weights / weights.sum()
+
+
+def _updated(posterior: np.ndarray, counts: np.ndarray, prior: float) -> np.ndarray:
     """The posterior after one round of EM: shares and confusions from the old one, then Bayes."""
-    shares = posterior.mean(0)
     # confusion[p, t, l]: how often person p says l where t is true.
-    confusion = np.einsum("et,epl->ptl", posterior, counts)
+    confusion = np.einsum("et,epl->ptl", posterior, counts) + prior
     totals = confusion.sum(2, keepdims=True)
     confusion = np.divide(confusion, totals, out=np.zeros_like(confusion), where=totals > 0)
     with np.errstate(divide="ignore"):
         logs = np.where(confusion > 0, np.log(confusion), -1e3)
-        scores = np.log(shares)[None, :] + np.einsum("epl,ptl->et", counts, logs)
+        scores = np.log(_shares(posterior, prior)) + np.einsum("epl,ptl->et", counts, logs)
     scores -= scores.max(1, keepdims=True)
     following = np.exp(scores)
     return following / following.sum(1, keepdims=True)

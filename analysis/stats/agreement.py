@@ -7,6 +7,7 @@ Passonneau 2006.
 """
 
 import itertools
+import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
@@ -79,14 +80,10 @@ def observed_disagreement(unit: Sequence[Hashable], distance: Distance = nominal
     The observed disagreement of alpha is the mean of these over the examples, each weighted by its
     number of answers.
     """
-    if len(unit) > 1 and _is_unanimous(unit):
-        return 0.0  # most units are: no distance need be worked out
-    pairs = list(itertools.combinations(unit, 2))
-    return sum(distance(a, b) for a, b in pairs) / len(pairs) if pairs else None
-
-
-def _is_unanimous(unit: Sequence[Hashable]) -> bool:
-    return all(answer == unit[0] for answer in unit)
+    # Most units are unanimous or nearly so: each pair of different answers is worked out once.
+    counts, pairs = Counter(unit), math.comb(len(unit), 2)
+    apart = (counts[a] * counts[b] * distance(a, b) for a, b in itertools.combinations(counts, 2))
+    return sum(apart) / pairs if pairs else None
 
 
 def _between_sets(values: Counter[Any], distance: Distance) -> float:
@@ -111,10 +108,8 @@ def _between_sets(values: Counter[Any], distance: Distance) -> float:
 
 def pairwise_s1(unit: Sequence[Answer]) -> float | None:
     """The mean S1 over all pairs of answers to one example; None for fewer than two."""
-    if len(unit) > 1 and _is_unanimous(unit):
-        return 1.0
-    pairs = list(itertools.combinations(unit, 2))
-    return sum(s1(a, b) for a, b in pairs) / len(pairs) if pairs else None
+    apart = observed_disagreement(unit, one_minus_s1)
+    return None if apart is None else 1 - apart
 
 
 def mean_pairwise_s1(units: Iterable[Sequence[Answer]]) -> float | None:

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analysis.stats.uncertainty import Numbers, sd, t_interval
+from analysis.stats.uncertainty import Numbers, sd, t_interval, why_no_interval
+from tasks.paper import place
 
 GROUP = ["task", "shots"]
 RESAMPLES = 2000
@@ -111,10 +112,15 @@ def in_order(frame: pd.DataFrame, column: str) -> dict[tuple[str, int, str], np.
 
 
 def by_cell(frame: pd.DataFrame) -> Iterator[tuple[str, int, pd.DataFrame]]:
-    """Task, shots and the rows of each cell."""
+    """Task, shots and the rows of each cell, tasks in the paper's order."""
     groups: Iterable[Any] = frame.groupby(GROUP)
-    for (task, shots), part in groups:
+    for (task, shots), part in sorted(groups, key=lambda group: (place(group[0][0]), group[0][1])):
         yield task, int(shots), part
+
+
+def _places(values: Iterable[tuple[str, int, str]]) -> list[tuple[str, int]]:
+    """Task and shots of each cell of `in_order`, tasks in the paper's order."""
+    return sorted({key[:2] for key in values}, key=lambda cell: (place(cell[0]), cell[1]))
 
 
 def by_block(training: pd.DataFrame, size: int = BLOCK) -> pd.DataFrame:
@@ -215,7 +221,8 @@ class LearningRow:
 class DriftRow:
     """A group in the annotation step, in points of S1 x 100, with t intervals over annotators.
 
-    `half` is the second half minus the first; `per_100` the slope over a hundred examples.
+    `half` is the second half minus the first; `per_100` the slope over a hundred examples. Where
+    an interval is NaN, `..._why_not` says why.
     """
 
     task: str
@@ -225,9 +232,11 @@ class DriftRow:
     half: float
     half_low: float
     half_high: float
+    half_why_not: str
     per_100: float
     per_100_low: float
     per_100_high: float
+    per_100_why_not: str
 
 
 @dataclass(frozen=True)
@@ -291,7 +300,7 @@ def drift_rows(annotation: pd.DataFrame) -> list[DriftRow]:
     """How S1 changes over the annotation step, by task and shots."""
     values = in_order(annotation, "s1")
     rows = []
-    for task, shots in sorted({key[:2] for key in values}):
+    for task, shots in _places(values):
         people = [own for key, own in values.items() if key[:2] == (task, shots)]
         halves = [100 * half_difference(own) for own in people]
         slopes = [100 * per_hundred(own) for own in people]
@@ -305,9 +314,11 @@ def drift_rows(annotation: pd.DataFrame) -> list[DriftRow]:
                 half=float(np.mean(halves)),
                 half_low=of_half.low,
                 half_high=of_half.high,
+                half_why_not=why_no_interval(halves),
                 per_100=float(np.mean(slopes)),
                 per_100_low=of_slope.low,
                 per_100_high=of_slope.high,
+                per_100_why_not=why_no_interval(slopes),
             )
         )
     return rows
@@ -317,7 +328,7 @@ def speed_rows(annotation: pd.DataFrame) -> list[SpeedRow]:
     """How long an answer takes in the annotation step, by task and shots."""
     values = in_order(annotation, "seconds")
     rows = []
-    for task, shots in sorted({key[:2] for key in values}):
+    for task, shots in _places(values):
         people = [own for key, own in values.items() if key[:2] == (task, shots)]
         halves = [(own[: len(own) // 2], own[-(len(own) // 2) :]) for own in people if len(own) > 1]
         logs = [log_median(own) for own in people]
@@ -339,7 +350,8 @@ def speed_rows(annotation: pd.DataFrame) -> list[SpeedRow]:
 def time_rows(times: pd.DataFrame) -> list[TimeRow]:
     """The rows of `times`, with the sum of both steps' minutes in a column `minutes`."""
     records: Iterable[Any] = times.to_dict("records")
-    return [TimeRow(**row) for row in records]
+    rows = (TimeRow(**row) for row in records)
+    return sorted(rows, key=lambda row: (place(row.task), row.shots, row.annotator))
 
 
 def _median_of(people: Sequence[np.ndarray]) -> float:

@@ -1,17 +1,16 @@
-"""Is a difference more than chance, and how small a difference could a design have shown? (pure)
+"""Tests beside the primary one of two_way.py, and the correction for many of them (pure).
 
-Between groups of annotators the annotator is the unit; against a model on the same examples, the
-example is. With three annotators a group no permutation test can go below p = 0.10, and the
-functions here say so.
+They are sensitivity: between groups of annotators the annotator is the unit; against a model on the
+same examples, the example is. With three annotators a group no permutation test can go below
+p = 0.10, and the functions here say so.
 """
 
-import bisect
 import itertools
 import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy import optimize, stats
+from scipy import stats
 
 from analysis.stats.uncertainty import sd
 
@@ -92,64 +91,3 @@ def sign_flip(differences: Sequence[float], seed: int = 0) -> float:
         signs = draw.choice((-1, 1), (min(PORTION, total - begin), len(gaps)))
         reached += int((np.abs(signs @ gaps) >= edge).sum())
     return (reached + 1) / (total + 1)
-
-
-def power(difference: float, n: int, level: float = 0.05) -> float:
-    """Power of the two-sided two-sample t test, n in each group, `difference` in SDs."""
-    df = 2 * n - 2
-    shift = difference * math.sqrt(n / 2)
-    edge = stats.t.ppf(1 - level / 2, df)
-    # The far tail is too small for a number where the shift is large.
-    return float(stats.nct.sf(edge, df, shift) + np.nan_to_num(stats.nct.cdf(-edge, df, shift)))
-
-
-def detectable(n: int, level: float = 0.05, wanted: float = 0.8) -> float:
-    """The smallest difference, in SDs between annotators, shown with that power.
-
-    Infinite where not even 50 SDs would be, or for fewer than two annotators.
-    """
-    if n < 2 or power(50, n, level) < wanted:
-        return math.inf
-    return float(optimize.brentq(lambda d: power(d, n, level) - wanted, 1e-6, 50))
-
-
-def group_needed(
-    difference: float, level: float = 0.05, wanted: float = 0.8, most: int = 100_000
-) -> int | None:
-    """The fewest annotators in each of two groups that show `difference` SDs with that power.
-
-    None where even `most` are too few. Raises ValueError for a difference of 0 or less.
-    """
-    if difference <= 0:
-        raise ValueError("the difference must be above 0")
-    if power(difference, most, level) < wanted:
-        return None
-    # Power grows with n.
-    return 2 + bisect.bisect_left(
-        range(2, most + 1), wanted, key=lambda n: power(difference, n, level)
-    )
-
-
-def annotators_needed(half_width: float, sd: float, level: float = 0.95) -> int:
-    """The fewest annotators whose t interval of the mean is no wider than +- `half_width`.
-
-    `sd` is that between annotators, in the same unit. Raises ValueError for a width of 0 or less.
-    """
-    if half_width <= 0 or sd < 0:
-        raise ValueError("the half width must be above 0, and the SD not below")
-    # No t interval is narrower than the normal one: nothing below its n can do.
-    n = max(2, math.ceil((stats.norm.ppf((1 + level) / 2) * sd / half_width) ** 2))
-    while stats.t.ppf((1 + level) / 2, n - 1) * sd / math.sqrt(n) > half_width:
-        n += 1
-    return n
-
-
-def examples_needed(half_width: float, mean: float, level: float = 0.95) -> int:
-    """The fewest examples at which one annotator's mean is known to +- `half_width`.
-
-    For scores of 0 or 1 with that mean, all in [0, 1], the examples drawn independently.
-    """
-    if half_width <= 0 or not 0 <= mean <= 1:
-        raise ValueError("the half width must be above 0, and the mean in [0, 1]")
-    z = stats.norm.ppf((1 + level) / 2)
-    return max(1, math.ceil(z * z * mean * (1 - mean) / half_width**2))

@@ -2,7 +2,7 @@
 
 A score matrix holds S1 in [0, 1], annotators x examples, NaN where one did not answer. The three
 bootstraps answer three questions: these people on other examples, other people on these examples,
-other people on other examples (Miller 2024; Brennan 2001 for the components).
+other people on other examples (Miller 2024). two_way.py has the interval that is the default.
 """
 
 import math
@@ -13,6 +13,7 @@ import numpy as np
 from scipy import stats
 
 RESAMPLES = 10_000
+FEWEST_FOR_BOOTSTRAP = 10  # people; of three it covers 75 % (docs/statistics.md#coverage)
 OVER = ("examples", "annotators", "both")
 Numbers = Sequence[float] | np.ndarray
 ROUNDING = 1e-12  # scores in [0, 1] or x 100 that differ by less are the same
@@ -84,13 +85,13 @@ def bootstrap(
     """The percentile interval of the mean over annotators of their mean over examples.
 
     `clusters` names the context of each example: contexts are drawn, with all of their examples.
-    Raises ValueError for another `over` than OVER, and for an empty matrix.
+    Raises ValueError for another `over` than OVER, and for a matrix without any answer.
     """
     if over not in OVER:
         raise ValueError(f"resample over one of {', '.join(OVER)}, not {over!r}")
-    if matrix.size == 0:
+    if np.isnan(matrix).all():
         raise ValueError("nobody has answered anything")
-    sums, counts = _by_cluster(matrix, clusters)
+    sums, counts = by_cluster(matrix, clusters)
     draw = np.random.default_rng(seed)
     # In portions, so that 10,000 resamples of 600 contexts do not need 50 MB at once.
     portions = [min(1000, resamples - begin) for begin in range(0, resamples, 1000)]
@@ -123,7 +124,7 @@ def _times_drawn(draw: np.random.Generator, size: int, number: int, is_drawn: bo
     return draw.multinomial(number, np.full(number, 1 / number), size)
 
 
-def _by_cluster(
+def by_cluster(
     matrix: np.ndarray, clusters: Sequence[object] | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Sums of S1 and numbers of answers, annotators x contexts."""
@@ -135,38 +136,3 @@ def _by_cluster(
     member = np.zeros((matrix.shape[1], index.max() + 1))
     member[np.arange(matrix.shape[1]), index] = 1
     return values @ member, given @ member
-
-
-@dataclass(frozen=True)
-class Components:
-    """Variance between annotators, between examples, and residual; none below 0."""
-
-    annotators: float
-    examples: float
-    rest: float
-    of_mean: float  # variance of the grand mean
-
-
-def components(matrix: np.ndarray) -> Components:
-    """Two-way random effects by the method of moments, for a matrix without gaps.
-
-    Var(mean) = a / I + b / J + e / (I J), with I annotators, J examples; a negative estimate is 0.
-    Raises ValueError for a matrix with gaps or fewer than two rows or columns.
-    """
-    if min(matrix.shape) < 2 or np.isnan(matrix).any():
-        raise ValueError("two annotators and two examples at least, and every answer, are needed")
-    people, examples = matrix.shape
-    grand = matrix.mean()
-    rows, columns = matrix.mean(1), matrix.mean(0)
-    of_rows = examples * ((rows - grand) ** 2).sum() / (people - 1)
-    of_columns = people * ((columns - grand) ** 2).sum() / (examples - 1)
-    left = matrix - rows[:, None] - columns[None, :] + grand
-    of_rest = (left**2).sum() / ((people - 1) * (examples - 1))
-    a = max(0.0, (of_rows - of_rest) / examples)
-    b = max(0.0, (of_columns - of_rest) / people)
-    return Components(
-        float(a),
-        float(b),
-        float(of_rest),
-        float(a / people + b / examples + of_rest / (people * examples)),
-    )

@@ -85,10 +85,16 @@ def between(ends: Sequence[Any]) -> str:
     return f"{points(low)} to {points(high)}"
 
 
-def signed_between(ends: Sequence[float]) -> str:
-    """Low and high end of an interval of a difference."""
-    low, high = ends
-    return NOTHING if math.isnan(low) else f"{signed_points(low)} to {signed_points(high)}"
+def signed_between(ends: Sequence[Any]) -> str:
+    """Low and high end of an interval of a difference; a third item says why there is none.
+
+    >>> signed_between((-0.2, 8.24)), signed_between((math.nan, math.nan, "annotators tie"))
+    ('-0.2 to +8.2', '– (annotators tie)')
+    """
+    low, high, *reasons = ends
+    if math.isnan(low):
+        return " ".join([NOTHING, *(f"({reason})" for reason in reasons if reason)])
+    return f"{signed_points(low)} to {signed_points(high)}"
 
 
 def mean_and_sd(mean: float, sd: float) -> str:

@@ -1,8 +1,8 @@
 """Humans against a model on the same examples: paired differences, and where they differ most.
 
-The unit is the example: the mean S1 of the annotators minus the model's S1 averaged over its
-splits. Examples of one context are one cluster: their differences are summed, and the signs of the
-sums are flipped. So p speaks of other examples, with these annotators and these runs of the model.
+Each annotator's S1 minus the model's S1 (mean over its splits) of each example is one value of a
+layout of annotators x contexts, so that people and examples are both samples. The sign flip over
+contexts stands beside it: it takes these annotators as fixed.
 """
 
 import hashlib
@@ -10,19 +10,24 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from django.core.cache import cache
 from django.db.models import Avg
 
-from analysis.stats import significance
+from analysis.stats import significance, two_way
+from analysis.tables import tested
+from analysis.tables.frames import contexts_of_tests
+from analysis.tables.tested import Tested
 from annotation.models import Answer, Step, Study
-from tasks.models import Example, Prediction, PredictionFile, Split
+from tasks.models import Example, Prediction, PredictionFile
+from tasks.paper import place
 
 # Stands, to be read, wherever such a p is printed.
 LEFT_OUT = (
-    "SE and p treat these annotators and these model runs as fixed: they generalise to other"
-    " examples only, not to other annotators or other runs."
+    f"Interval and p generalise to {two_way.RUNS}. The sign flip and its SE are sensitivity: they"
+    " treat these annotators as fixed and generalise to other examples only."
 )
 
 REMEMBERED = 3600  # seconds
@@ -30,13 +35,12 @@ REMEMBERED = 3600  # seconds
 Group = tuple[int, int, str]  # key of the task version, shots, name of the model ("": humans)
 
 
-@dataclass(frozen=True)
-class Difference:
+@dataclass(frozen=True, kw_only=True)
+class Difference(Tested):
     """Human minus model, in points of S1 x 100, over `examples` in `contexts`.
 
-    `se_clustered` is the standard error of the mean difference with contexts as clusters;
-    `p_sign_flip` that of the two-sided sign flip, `p_holm` the same corrected for all differences
-    of the study.
+    `se_clustered` and `p_sign_flip` are of other examples alone, with contexts as clusters; Holm's
+    correction is over all differences of the study.
     """
 
     task: str
@@ -48,10 +52,8 @@ class Difference:
     contexts: int
     human_mean: float
     model_mean: float
-    difference: float
     se_clustered: float
     p_sign_flip: float
-    p_holm: float
 
     @property
     def key(self) -> str:
@@ -101,7 +103,7 @@ def differences(study: Study, kind: str) -> list[Difference]:
     counted = study.participations.analysed().filter(kind=kind).order_by("pk")
     files = PredictionFile.objects.filter(task__in=study.tasks.all()).order_by("pk")
     state = [list(rows.values_list("pk", flat=True)) for rows in (counted, files)]
-    key = f"differences:2:{study.pk}:{hashlib.sha256(repr(state).encode()).hexdigest()}"
+    key = f"differences:3:{study.pk}:{hashlib.sha256(repr(state).encode()).hexdigest()}"
     known = cache.get(key)
     if known is None:
         known = _differences(study, kind)
@@ -111,41 +113,50 @@ def differences(study: Study, kind: str) -> list[Difference]:
 
 def _differences(study: Study, kind: str) -> list[Difference]:
     names = dict(study.tasks.values_list("pk", "name"))
-    contexts = {
-        pk: str(context)
-        for pk, context in Example.objects.filter(
-            split__task__in=names, split__kind=Split.Kind.TEST
-        ).values_list("pk", "context")
-    }
-    humans, models = _human_means(study, kind), _model_means(list(names))
-    annotators, runs = _annotators(study, kind), _runs(list(names))
+    contexts = contexts_of_tests(list(names))
+    humans, models = _scores(study, kind), _model_means(list(names))
+    runs = _runs(list(names))
     rows = []
     for (task, shots, model), predicted in sorted(models.items()):
-        answered = humans.get((task, shots, ""), {})
-        examples = sorted(answered.keys() & predicted.keys())
+        people = humans.get((task, shots), {})
+        answered = {example for own in people.values() for example in own}
+        examples = sorted(answered & predicted.keys())
         if not examples:
             continue
-        gaps = [answered[example] - predicted[example] for example in examples]
-        clusters = [contexts[example] for example in examples]
-        rows.append(
-            {
-                "task": names[task],
-                "shots": shots,
-                "model": model,
-                "annotators": annotators[task, shots],
-                "splits": runs[task, shots, model],
-                "examples": len(examples),
-                "contexts": len(set(clusters)),
-                "human_mean": 100 * float(np.mean([answered[example] for example in examples])),
-                "model_mean": 100 * float(np.mean([predicted[example] for example in examples])),
-                "difference": 100 * float(np.mean(gaps)),
-                "se_clustered": 100 * clustered_se(gaps, clusters),
-                "p_sign_flip": significance.sign_flip(cluster_sums(gaps, clusters), study.seed),
-            }
+        scores = np.array(
+            [[own.get(example, math.nan) for example in examples] for own in people.values()]
         )
-    rows.sort(key=lambda row: (row["task"], row["shots"], row["model"]))
-    adjusted = significance.holm([row["p_sign_flip"] for row in rows])
-    return [Difference(**row, p_holm=p) for row, p in zip(rows, adjusted, strict=True)]
+        of_model = np.array([predicted[example] for example in examples])
+        rows.append(
+            Difference(
+                task=names[task],
+                shots=shots,
+                model=model,
+                annotators=len(people),
+                splits=runs[task, shots, model],
+                **_compared(scores, of_model, [contexts[pk] for pk in examples], study.seed),
+            )
+        )
+    rows.sort(key=lambda row: (place(row.task), row.shots, row.model))
+    return tested.judged(rows, study.equivalence_margin)
+
+
+def _compared(
+    scores: np.ndarray, of_model: np.ndarray, contexts: Sequence[str], seed: int
+) -> dict[str, Any]:
+    """Annotators x examples against the model: the numbers of a Difference."""
+    humans = np.nanmean(scores, axis=0)
+    gaps = list(humans - of_model)
+    estimate = two_way.of_mean(scores - of_model, contexts)
+    return {
+        "examples": len(gaps),
+        "contexts": len(set(contexts)),
+        "human_mean": 100 * float(humans.mean()),
+        "model_mean": 100 * float(of_model.mean()),
+        "se_clustered": 100 * clustered_se(gaps, contexts),
+        "p_sign_flip": significance.sign_flip(cluster_sums(gaps, contexts), seed),
+        **tested.numbers(estimate),
+    }
 
 
 def pairs(study: Study, kind: str, pairing: Difference) -> list[Pair]:
@@ -201,6 +212,24 @@ def _human_means(study: Study, kind: str) -> dict[Group, dict[int, float]]:
     return means
 
 
+def _scores(study: Study, kind: str) -> dict[tuple[int, int], dict[int, dict[int, float]]]:
+    """Key of the task version and shots -> participation that counts -> example -> S1."""
+    rows = Answer.objects.filter(
+        turn__step=Step.ANNOTATION,
+        turn__participation__in=study.participations.analysed().filter(kind=kind),
+    ).values_list(
+        "turn__participation__scenario__task_id",
+        "turn__participation__scenario__shots",
+        "turn__participation_id",
+        "turn__example_id",
+        "s1",
+    )
+    scores: dict[tuple[int, int], dict[int, dict[int, float]]] = {}
+    for task, shots, person, example, s1 in rows.iterator(chunk_size=5000):
+        scores.setdefault((task, shots), {}).setdefault(person, {})[example] = s1
+    return scores
+
+
 def _model_means(tasks: Sequence[int]) -> dict[Group, dict[int, float]]:
     """Mean S1 in [0, 1] over the files of each model, task and shots, of each example."""
     rows = (
@@ -213,11 +242,6 @@ def _model_means(tasks: Sequence[int]) -> dict[Group, dict[int, float]]:
     for task, shots, model, example, mean in rows:
         means[task, shots, model][example] = mean
     return means
-
-
-def _annotators(study: Study, kind: str) -> Counter[tuple[int, int]]:
-    counted = study.participations.analysed().filter(kind=kind)
-    return Counter(counted.values_list("scenario__task_id", "scenario__shots"))
 
 
 def _runs(tasks: Sequence[int]) -> Counter[Group]:

@@ -1,28 +1,50 @@
-"""The test examples of a task by how hard they were: lowest mean S1 first."""
+"""The test examples of a task by how hard they were: lowest mean S1 first.
 
+How well an example tells people and models apart is taken over both together: each annotator of
+that kind is a respondent, and each model at each number of shots (its S1 averaged over splits).
+"""
+
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from django.db.models import Avg
+import pandas as pd
+from django.db.models import Avg, Case, FloatField, Value, When
 
-from analysis.stats import agreement
+from analysis.stats import agreement, items
 from analysis.tables import findings
-from analysis.tables.columns import points
+from analysis.tables.columns import points, two_digits
 from annotation.models import Answer, Step, Study
 from tasks.columns import Column
-from tasks.models import Example, Task
+from tasks.models import Example, Prediction, Task
+
+FEW = (
+    f"A two-parameter model (2PL) needs about {items.FOR_2PL} respondents at the least; with fewer,"
+    " an item-rest correlation is a hint to read the example, not a property of it."
+)
 
 
 @dataclass(frozen=True)
 class Difficulty:
-    """One example (its key): means x 100 over the `n` who count; None where there is no answer."""
+    """One example (its key, id and version of the task): over the `n` annotators who count.
+
+    Means and shares x 100; None where there is no answer. `right` is the share of annotators with
+    S1 = 1, `right_models` that of the models (NaN without any). `item_rest` is over all
+    `respondents`, annotators and models; NaN where undefined.
+    """
 
     example: int
+    source_id: str
     mean: float
     n: int
     by_shots: list[float | None]
     pairwise_s1: float | None
+    right: float
+    right_models: float
+    item_rest: float
+    respondents: int
 
 
 def columns(shots: Sequence[int]) -> list[Column]:
@@ -49,7 +71,56 @@ def columns(shots: Sequence[int]) -> list[Column]:
             "S1 x 100",
             points,
         ),
+        Column(
+            "right",
+            "Right",
+            "Share of the n annotators whose answer scored S1 = 1, in percent.",
+            "percent",
+            points,
+        ),
+        Column(
+            "right_models",
+            "Right, models",
+            "The same over uploaded models, each at each number of shots, averaged over its"
+            " training splits.",
+            "percent",
+            points,
+        ),
+        Column(
+            "item_rest",
+            "Item-rest r",
+            "Correlation over all respondents between the S1 of this example and the mean S1 of all"
+            " others; near 0 or below, the example does not tell good respondents from weak ones.",
+            "-1 to 1",
+            two_digits,
+        ),
+        Column(
+            "respondents",
+            "Respondents",
+            "Annotators of this kind and models that answered all of these examples.",
+        ),
     ]
+
+
+def file_columns(shots: Sequence[int]) -> list[Column]:
+    """The columns of the CSV: the example, those of the page, and each number of shots."""
+    return [
+        Column("source_id", meaning="id of the example in its file"),
+        *columns(shots),
+        *(
+            Column(
+                f"mean_{number}_shots",
+                meaning=f"mean S1 x 100 over the annotators with {number} shots",
+                unit="S1 x 100",
+                get=partial(_at, place),
+            )
+            for place, number in enumerate(shots)
+        ),
+    ]
+
+
+def _at(place: int, row: Difficulty) -> float | None:
+    return row.by_shots[place]
 
 
 def _of_shots(place: int, shots: int) -> Column:
@@ -59,7 +130,7 @@ def _of_shots(place: int, shots: int) -> Column:
         "Mean S1 x 100 of this example over the annotators with so many training examples.",
         "S1 x 100",
         points,
-        lambda row: row.by_shots[place],
+        partial(_at, place),
     )
 
 
@@ -70,6 +141,11 @@ def hardest(study: Study, task: Task, kind: str) -> list[Difficulty]:
     examples = frame.groupby("example")
     overall: Any = examples["s1"].agg(["mean", "size"])
     by_shots = frame.groupby(["example", "shots"])["s1"].mean().to_dict()
+    right = (frame["s1"] == 1).groupby(frame["example"]).mean()
+    models = _models(task)
+    right_models = models.groupby("example")["right"].mean().to_dict()
+    item_rests, respondents = _item_rests(frame, models)
+    names = dict(task.test_split.examples.values_list("pk", "source_id"))
     rows = []
     groups: Iterable[Any] = examples["texts"]
     for example, texts in groups:
@@ -78,13 +154,46 @@ def hardest(study: Study, task: Task, kind: str) -> list[Difficulty]:
         rows.append(
             Difficulty(
                 example,
+                names[example],
                 mean=100 * overall.at[example, "mean"],
                 n=int(overall.at[example, "size"]),
                 by_shots=[None if mean is None else 100 * mean for mean in means],
                 pairwise_s1=None if pairwise is None else 100 * pairwise,
+                right=float(100 * right[example]),
+                right_models=100 * right_models.get(example, math.nan),
+                item_rest=item_rests.get(example, math.nan),
+                respondents=respondents,
             )
         )
     return sorted(rows, key=lambda row: _order(row.mean / 100, row.example))
+
+
+def _models(task: Task) -> pd.DataFrame:
+    """One row per model, shots and test example: respondent, example, s1 and right in [0, 1].
+
+    Both are averaged over the training splits of the model.
+    """
+    is_right = Case(When(s1=1, then=Value(1.0)), default=Value(0.0), output_field=FloatField())
+    rows = (
+        Prediction.objects.filter(file__task=task)
+        .values_list("file__model__name", "file__shots", "example")
+        .annotate(mean=Avg("s1"), right=Avg(is_right))
+    )
+    records = [
+        (f"model {name} at {shots}", example, s1, right)
+        for name, shots, example, s1, right in rows.order_by().iterator(chunk_size=5000)
+    ]
+    return pd.DataFrame.from_records(records, columns=["respondent", "example", "s1", "right"])
+
+
+def _item_rests(frame: pd.DataFrame, models: pd.DataFrame) -> tuple[dict[int, float], int]:
+    """The item-rest correlation of each example, and over how many respondents it is."""
+    people = frame.rename(columns={"annotator": "respondent"})[["respondent", "example", "s1"]]
+    both = pd.concat([people, models[["respondent", "example", "s1"]]])
+    matrix = both.pivot(index="respondent", columns="example", values="s1")
+    matrix = matrix[sorted(people["example"].unique())].dropna()
+    scores = items.item_rest(matrix.to_numpy(dtype=float))
+    return dict(zip(map(int, matrix.columns), scores, strict=True)), len(matrix)
 
 
 def _order(mean: float, example: int) -> tuple[float, int]:

@@ -5,48 +5,24 @@ number of shots; findings_columns.py says how they are read. All S1 figures are 
 """
 
 import hashlib
-import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
 from django.db.models import QuerySet
 
-from analysis.stats import aggregation, agreement, significance, uncertainty
+from analysis.stats import aggregation, agreement
 from analysis.stats.learning import by_cell
+from analysis.tables.ceilings import Ceiling, ceilings
+from analysis.tables.contrasts import Contrast, contrasts
 from analysis.tables.frames import texts_by_turn
+from analysis.tables.means import Intervals, intervals
 from annotation.models import Answer, Participation, Step, Study
 from tasks.metrics import score
 from tasks.models import Example, Task
 
 GROUP = ["task", "shots"]
-
-
-@dataclass(frozen=True)
-class Intervals:
-    """A mean with its intervals, x 100: over examples, annotators or both; NaN where unknown."""
-
-    task: str
-    shots: int
-    n: int
-    examples: int
-    contexts: int
-    mean: float
-    t_low: float
-    t_high: float
-    examples_low: float
-    examples_high: float
-    annotators_low: float
-    annotators_high: float
-    both_low: float
-    both_high: float
-    sd_between_annotators: float
-    sd_between_examples: float
-    sd_rest: float
-    se_of_mean: float
-    no_interval_over_people: str
 
 
 @dataclass(frozen=True)
@@ -75,29 +51,7 @@ class Aggregates:
     dawid_skene: float
 
 
-@dataclass(frozen=True)
-class Contrast:
-    """Two numbers of shots of a task.
-
-    `floor` is the smallest p that the permutation test can give with so few annotators;
-    `detectable` the smallest difference in points that 80 % of such studies would show, from the
-    pooled SD.
-    """
-
-    task: str
-    from_shots: int
-    to_shots: int
-    n_from: int
-    n_to: int
-    difference: float
-    permutation_p: float
-    floor: float
-    welch_p: float
-    holm_p: float
-    detectable: float
-
-
-Finding = Intervals | Agreement | Aggregates | Contrast
+Finding = Intervals | Agreement | Aggregates | Ceiling | Contrast
 
 
 def counted(study: Study, kind: str) -> QuerySet[Participation]:
@@ -163,53 +117,6 @@ def _by_example(part: pd.DataFrame) -> dict[int, list[frozenset[str]]]:
     return dict(sorted(units.items()))
 
 
-def _matrix(part: pd.DataFrame) -> tuple[np.ndarray, list[str]]:
-    """Annotators x examples, and the context of each example."""
-    table = part.pivot(index="annotator", columns="example", values="s1")
-    contexts = part.drop_duplicates("example").set_index("example")["context"]
-    return table.to_numpy(dtype=float), list(contexts.loc[table.columns])
-
-
-def intervals(frame: pd.DataFrame, seed: int) -> list[Intervals]:
-    """The mean with its intervals of 95 %, and where its variance comes from.
-
-    One annotator, or several who tie, say nothing of other people: NaN, and
-    `no_interval_over_people` says which of the two it is.
-    """
-    rows = []
-    for task, shots, n, part in _groups(frame):
-        matrix, contexts = _matrix(part)
-        means = np.nanmean(matrix, axis=1)
-        why_not = uncertainty.why_no_interval(means)
-        ends = {"t": uncertainty.t_interval_of_scores(means)}
-        for over in uncertainty.OVER:
-            ends[over] = uncertainty.Interval(math.nan, math.nan, math.nan)
-            if over == "examples" or not why_not:
-                ends[over] = uncertainty.bootstrap(matrix, over, clusters=contexts, seed=seed)
-        try:
-            parts = uncertainty.components(matrix)
-        except ValueError:
-            parts = uncertainty.Components(*[math.nan] * 4)
-        rows.append(
-            Intervals(
-                task,
-                shots,
-                n,
-                examples=matrix.shape[1],
-                contexts=len(set(contexts)),
-                mean=float(100 * means.mean()),
-                **{f"{name}_low": float(100 * own.low) for name, own in ends.items()},
-                **{f"{name}_high": float(100 * own.high) for name, own in ends.items()},
-                sd_between_annotators=100 * math.sqrt(parts.annotators),
-                sd_between_examples=100 * math.sqrt(parts.examples),
-                sd_rest=100 * math.sqrt(parts.rest),
-                se_of_mean=100 * math.sqrt(parts.of_mean),
-                no_interval_over_people=why_not,
-            )
-        )
-    return rows
-
-
 def agreements(frame: pd.DataFrame, seed: int = 0) -> list[Agreement]:
     """Krippendorff's alpha under each distance, and the mean pairwise S1."""
     rows = []
@@ -263,55 +170,18 @@ def _likeliest(part: pd.DataFrame, examples: list[int]) -> list[frozenset[str]]:
     return [frozenset([max(chances, key=chances.__getitem__)]) for chances in posteriors]
 
 
-def contrasts(frame: pd.DataFrame, seed: int) -> list[Contrast]:
-    """Each pair of shots of a task: the difference, and whether it is more than chance.
-
-    Holm's correction is over all pairs of the table.
-    """
-    means = {
-        (task, shots): list(part.groupby("annotator")["s1"].mean())
-        for task, shots, part in by_cell(frame)
-    }
-    rows = []
-    for (task, less), (other, more) in itertools.combinations(sorted(means), 2):
-        if task != other:
-            continue
-        few, many = means[task, less], means[task, more]
-        sd = math.hypot(uncertainty.sd(few), uncertainty.sd(many)) / math.sqrt(2)
-        rows.append(
-            Contrast(
-                task,
-                from_shots=less,
-                to_shots=more,
-                n_from=len(few),
-                n_to=len(many),
-                difference=float(100 * (np.mean(many) - np.mean(few))),
-                permutation_p=significance.permutation(few, many, seed),
-                floor=significance.smallest_p(len(few), len(many)),
-                welch_p=significance.welch(few, many),
-                holm_p=math.nan,
-                detectable=_detectable(sd, min(len(few), len(many))),
-            )
-        )
-    return corrected(rows)
-
-
-def corrected(rows: list[Contrast]) -> list[Contrast]:
-    """Contrasts with Holm's correction over all of them."""
-    adjusted = significance.holm([row.welch_p for row in rows])
-    return [replace(row, holm_p=p) for row, p in zip(rows, adjusted, strict=True)]
-
-
 TABLES: dict[str, Callable[[pd.DataFrame, int], Sequence[Finding]]] = {
     "intervals": intervals,
     "agreement": agreements,
     "aggregates": aggregates,
+    "ceiling": ceilings,
     "contrasts": contrasts,
 }
 ROWS: dict[str, type[Finding]] = {
     "intervals": Intervals,
     "agreement": Agreement,
     "aggregates": Aggregates,
+    "ceiling": Ceiling,
     "contrasts": Contrast,
 }
 
@@ -325,11 +195,6 @@ def state(study: Study, kind: str) -> str:
     keys = ",".join(map(str, people.values_list("pk", flat=True)))
     who = hashlib.sha256(f"{study.pk}:{keys}".encode()).hexdigest()
     return f"{study.manifest_hash}:{kind}:{who}"
-
-
-def _detectable(sd: float, n: int) -> float:
-    """In points; NaN where there is no SD, or nothing varies."""
-    return math.nan if math.isnan(sd) or not sd else 100 * sd * significance.detectable(n)
 
 
 def _as_set(label: str | None) -> frozenset[str]:

@@ -4,9 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-from analysis.stats.uncertainty import RESAMPLES
-from analysis.tables.columns import between, p_value, points, signed_points, two_digits
+from analysis.stats.two_way import BOTH, PEOPLE
+from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES
+from analysis.tables import ceilings
+from analysis.tables.columns import between, p_value, points, two_digits
 from analysis.tables.findings import TABLES, Finding
+from analysis.tables.tested import (
+    DIFFERENCE,
+    equivalence_columns,
+    error_columns,
+    interval_columns,
+    p_columns,
+)
 from tasks import columns
 from tasks.columns import Column
 
@@ -32,10 +41,10 @@ class Table:
         return columns.cells(self.all_columns, self.rows)
 
 
-def _interval(name: str, heading: str, meaning: str) -> list[Column]:
-    """One column on the page, two in files."""
-    low, high = f"{name}_low", f"{name}_high"
-    ends = attrgetter(low, high, "no_interval_over_people")
+def _interval(name: str, heading: str, meaning: str, reason: str) -> list[Column]:
+    """One column on the page, two in files; `reason` is the field that says why there is none."""
+    low, high = (f"{name}_low", f"{name}_high") if name else ("low", "high")
+    ends = attrgetter(low, high, reason)
     return [
         Column("", heading, meaning, "S1 x 100", between, ends),
         Column(low, meaning=f"{meaning}: its low end", unit="S1 x 100"),
@@ -61,50 +70,69 @@ COLUMNS: dict[str, list[Column]] = {
         Column("examples", meaning="test examples that they answered"),
         Column("contexts", meaning="different contexts of these examples"),
         Column("mean", "Mean", "mean over annotators of their mean S1, x 100", "S1 x 100", points),
-        *_interval("t", "t", "t interval over annotators, truncated at 0 and 100"),
+        *_interval(
+            "",
+            "95 % CI",
+            f"95 % interval, which generalises to {BOTH}: the wider of the t interval over"
+            " annotators and the two-way t interval over annotators and contexts, truncated at 0"
+            " and 100",
+            "no_interval",
+        ),
+        Column("question", meaning="what low and high generalise to", get=lambda _row: BOTH),
+        *_interval(
+            "t",
+            "Other people",
+            f"t interval over annotators, which generalises to {PEOPLE}; truncated at 0 and 100",
+            "no_interval",
+        ),
         *_interval(
             "examples",
             "Other examples",
-            "cluster bootstrap over contexts: the same annotators on other examples",
+            "cluster bootstrap over contexts, which generalises to other examples with the same"
+            " people",
+            "no_examples",
         ),
         *_interval(
             "annotators",
-            "Other annotators",
-            "bootstrap over annotators: other annotators on these examples; crude for three"
-            " annotators, undefined for one or if all scores are equal",
+            "Bootstrap, people",
+            f"bootstrap over annotators, which generalises to {PEOPLE}; from"
+            f" {FEWEST_FOR_BOOTSTRAP} annotators on, as of three it covers about 75 %",
+            "no_bootstrap",
         ),
         *_interval(
             "both",
-            "Both",
-            "two-way bootstrap: other annotators on other examples; undefined for one annotator"
-            " or if all scores are equal",
+            "Bootstrap, both",
+            f"two-way bootstrap, which generalises to {BOTH}; from {FEWEST_FOR_BOOTSTRAP}"
+            " annotators on",
+            "no_bootstrap",
         ),
         Column(
             "sd_between_annotators",
             "SD annotators",
-            "SD between annotators from a two-way random-effects model; a negative variance"
-            " estimate is set to 0",
+            "SD between annotators from a two-way random-effects model of annotators and contexts;"
+            " a negative variance estimate is set to 0",
             "points",
             points,
         ),
         Column(
-            "sd_between_examples",
-            "SD examples",
-            "SD between examples from the same model",
+            "sd_between_contexts",
+            "SD contexts",
+            "SD between contexts (examples, where each has its own) from the same model",
             "points",
             points,
         ),
         Column("sd_rest", meaning="residual SD from the same model", unit="points"),
         Column(
-            "se_of_mean",
+            "se",
             "SE",
-            "standard error of the mean from annotators, examples and residual",
+            "standard error of the mean over annotators and contexts",
             "points",
             points,
         ),
-        Column(
-            "no_interval_over_people", meaning="why there is no interval over annotators, if so"
-        ),
+        Column("df", meaning="Satterthwaite's degrees of freedom of that standard error"),
+        Column("no_interval", meaning="why there is no interval over annotators, if so"),
+        Column("no_bootstrap", meaning="why there is no bootstrap over annotators, if so"),
+        Column("no_examples", meaning="why there is no bootstrap over examples, if so"),
     ],
     "agreement": [
         *_WHO,
@@ -147,12 +175,13 @@ COLUMNS: dict[str, list[Column]] = {
         Column(
             "dawid_skene",
             "Dawid-Skene",
-            "S1 of the most likely labels under Dawid and Skene (1979); weakly identified for three"
-            " annotators",
+            "S1 of the most likely labels under Dawid and Skene (1979) with a symmetric Dirichlet"
+            " prior; weakly identified for three annotators",
             "S1 x 100",
             points,
         ),
     ],
+    "ceiling": ceilings.COLUMNS,
     "contrasts": [
         Column("task", "Task"),
         Column("", "Shots", get=lambda row: f"{row.from_shots} → {row.to_shots}"),
@@ -166,51 +195,48 @@ COLUMNS: dict[str, list[Column]] = {
         ),
         Column("n_from", meaning="annotators with the smaller number of shots"),
         Column("n_to", meaning="annotators with the larger number of shots"),
+        DIFFERENCE,
+        *interval_columns(BOTH),
         Column(
-            "difference",
-            "Difference",
-            "difference of the means, in points of S1 x 100",
-            "points",
-            signed_points,
+            "hedges_g",
+            "g",
+            "Hedges' g: the difference in pooled SDs between annotators, corrected for small"
+            " groups",
+            "SDs",
+            two_digits,
+        ),
+        *p_columns("all contrasts of this table", "holm_p"),
+        *equivalence_columns(),
+        Column(
+            "welch_p",
+            "p Welch",
+            f"sensitivity: Welch's t test over annotators, two-sided; {PEOPLE}",
+            "0 to 1",
+            p_value,
         ),
         Column(
             "permutation_p",
             "p exact",
-            "exact permutation test over annotators, two-sided",
+            f"sensitivity: exact permutation test over annotators, two-sided; {PEOPLE}",
             "0 to 1",
             p_value,
         ),
         Column(
             "floor",
             "Smallest p",
-            "the smallest p attainable with this number of annotators",
+            "the smallest p that the permutation test can attain with this number of annotators",
             "0 to 1",
             p_value,
         ),
-        Column("welch_p", "p Welch", "Welch's t test, two-sided", "0 to 1", p_value),
-        Column(
-            "holm_p",
-            "p Holm",
-            "Welch's p, Holm-corrected over all contrasts of this table",
-            "0 to 1",
-            p_value,
-        ),
-        Column(
-            "detectable",
-            "Detectable",
-            "minimum detectable difference in points (80 % power at p < .05), taking the pooled SD"
-            " as the true SD",
-            "points",
-            points,
-        ),
+        *error_columns(),
     ],
 }
 
 _TEXTS = {
     "intervals": (
         "95 % confidence intervals of the mean",
-        "Each interval generalises to other examples, other annotators, or both."
-        f" {RESAMPLES:,} resamples, seeded with the study's seed.",
+        f"Each interval answers a question of its own; the first one is that of {BOTH}."
+        f" Bootstraps: {RESAMPLES:,} resamples, seeded with the study's seed.",
     ),
     "agreement": (
         "Agreement",
@@ -221,10 +247,11 @@ _TEXTS = {
         "Scores of the group's aggregated answer beside the mean of its members. They are different"
         " quantities: CLUES scores individuals.",
     ),
+    "ceiling": (ceilings.TITLE, ceilings.INTRO),
     "contrasts": (
         "Differences between shots",
-        "Whether performance differs by the number of shots. The groups are different people, so"
-        " the annotator is the unit of analysis.",
+        "Whether performance differs by the number of shots. The groups are different people on"
+        f" the same examples; interval and p generalise to {BOTH}.",
     ),
 }
 

@@ -5,6 +5,7 @@ S1 was stored with each answer; here it is only averaged. Nothing in this packag
 
 import itertools
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -12,10 +13,12 @@ import pandas as pd
 from django.db.models import Count, Q, QuerySet
 
 from annotation.models import ANALYSED, Answer, AnswerSpan, Step, Study
+from tasks.metrics import s1
+from tasks.models import Example, Split
 
 COLUMNS = [
     "participation", "annotator", "task", "task_version", "shots", "split", "kind", "status",
-    "analysed", "mean_s1", "sd_examples", "n", "training_s1", "training_n",
+    "analysed", "mean_s1", "sd_examples", "n", "training_s1", "training_n", "set_s1",
 ]  # fmt: skip
 
 
@@ -25,7 +28,8 @@ def annotators(study: Study) -> pd.DataFrame:
     Columns: COLUMNS. `analysed` says who counts. `mean_s1` and `training_s1` are means over the
     answered examples of the annotation and the training step, in [0, 1]; `sd_examples` is the SD
     over the examples of the annotation step with ddof 1; `n` and `training_n` count answers.
-    Missing numbers are NaN.
+    `set_s1` is `mean_s1` with all golds of an example as one set, of tasks whose golds are
+    alternatives. Missing numbers are NaN.
     """
     people = pd.DataFrame.from_records(
         study.participations.annotate(analysed=ANALYSED).values_list(
@@ -45,7 +49,37 @@ def annotators(study: Study) -> pd.DataFrame:
     counts, means = ["n", "training_n"], ["mean_s1", "sd_examples", "training_s1"]
     people = people.astype(dict.fromkeys(means, float))
     people[counts] = people[counts].fillna(0).astype(int)
+    people["set_s1"] = people["participation"].map(_as_one_set(study)).astype(float)
     return people[COLUMNS].sort_values(["task", "shots", "annotator"], ignore_index=True)
+
+
+def _as_one_set(study: Study) -> dict[int, float]:
+    """Participation -> mean S1 in [0, 1] of the annotation step, all golds of an example as one.
+
+    Of tasks whose golds are alternatives; where an example has one gold both are the same.
+    """
+    alternatives = [task.pk for task in study.tasks.all() if task.card.gold_rule == "any_of"]
+    if not alternatives:
+        return {}
+    people = study.participations.filter(scenario__task__in=alternatives)
+    golds = {
+        pk: gold
+        for pk, gold in Example.objects.filter(
+            split__task__in=alternatives, split__kind=Split.Kind.TEST
+        ).values_list("pk", "gold")
+        if len(set(gold)) > 1
+    }
+    texts = dict(texts_by_turn(study, list(people.values_list("pk", flat=True))))
+    scores: dict[int, list[float]] = defaultdict(list)
+    answers = Answer.objects.filter(turn__participation__in=people, turn__step=Step.ANNOTATION)
+    rows = answers.order_by("turn").values_list(
+        "turn_id", "turn__participation_id", "turn__example_id", "label", "s1"
+    )
+    for turn, participation, example, label, stored in rows.iterator(chunk_size=5000):
+        given = [label] if label else texts.get(turn, [])
+        is_same = example not in golds
+        scores[participation].append(stored if is_same else s1(given, golds[example]))
+    return {pk: math.fsum(values) / len(values) for pk, values in scores.items()}
 
 
 def _s1_by_step(study: Study) -> dict[tuple[int, str], tuple[float, float, int]]:
@@ -125,6 +159,12 @@ def answers_in_order(study: Study, kind: str) -> pd.DataFrame:
     return frame
 
 
+def contexts_of_tests(tasks: Sequence[int]) -> dict[int, str]:
+    """Test example -> its context as text, of these task versions (keys)."""
+    rows = Example.objects.filter(split__task__in=tasks, split__kind=Split.Kind.TEST)
+    return {pk: str(context) for pk, context in rows.values_list("pk", "context")}
+
+
 def counted(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
     """The rows that a cell is made of: of those who count, of that kind."""
     return frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)]
@@ -148,6 +188,35 @@ def scenarios(frame: pd.DataFrame) -> pd.DataFrame:
             "n": grouped.count(),
         }
     ).reset_index()
+
+
+def cells(frame: pd.DataFrame) -> pd.DataFrame:
+    """One row per task and shots: over all annotators, and over the training splits they had.
+
+    `frame` is what `counted` returns. Columns: task, shots, mean, sd_ddof1 (NaN for one annotator),
+    sd_ddof0, n; set_mean, set_sd_ddof1 and set_sd_ddof0 (the same of
+    `set_s1`); splits (how many training splits they had, 0 at zero shots), split_sd_ddof1 and
+    split_sd_ddof0 (of the means of these splits; NaN for one).
+    """
+    grouped = frame.groupby(["task", "shots"])["mean_s1"]
+    by_split = frame.dropna(subset="split").groupby(["task", "shots", "split"])["mean_s1"].mean()
+    between = by_split.groupby(["task", "shots"])
+    table = pd.DataFrame(
+        {
+            "mean": grouped.mean(),
+            "sd_ddof1": grouped.std(ddof=1),
+            "sd_ddof0": grouped.std(ddof=0),
+            "n": grouped.count(),
+        }
+    )
+    as_set = frame.groupby(["task", "shots"])["set_s1"]
+    table["set_mean"] = as_set.mean()
+    table["set_sd_ddof1"], table["set_sd_ddof0"] = as_set.std(ddof=1), as_set.std(ddof=0)
+    table["splits"] = between.count().reindex(table.index, fill_value=0)
+    for ddof in (1, 0):
+        spread = between.std(ddof=ddof).where(between.count() > 1)
+        table[f"split_sd_ddof{ddof}"] = spread.reindex(table.index)
+    return table.reset_index()
 
 
 def texts_by_turn(

@@ -2,25 +2,28 @@
 
 A model's score on a task at some shots is the mean over its training splits of the mean S1 over
 the test examples; people's is the mean over annotators of the same. Both are scored by
-tasks/metrics.py on the same examples. Published figures are quoted beside them where the test file
+tasks/metrics on the same examples. Published figures are quoted beside them where the test file
 is the published one, never recomputed.
 """
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
-from analysis.tables.columns import mean_and_sd, points
-from analysis.tables.performance import FAMILY_NAMES, performance
+from analysis.tables import frames
+from analysis.tables.columns import points
+from analysis.tables.model_runs import Place, Run, joined, runs
+from analysis.tables.performance import FAMILY_NAMES, PerformanceTable, performance
 from analysis.tables.published import human_table4, machine_tables5_6, name_of
+from analysis.tables.scores import Aggregate, Score, aggregate, over
+from analysis.tables.shared_workers import covariances
 from annotation.models import Kind, Study
 from tasks.cards import FAMILIES
 from tasks.metrics import recipe
 from tasks.models import PredictionFile, PredictionFileQuerySet, Split, Task
+from tasks.paper import place
 
 ALL = "all"  # fully supervised, among the published figures
 WHO = {
@@ -28,73 +31,6 @@ WHO = {
     Kind.SIMULATED: "Simulated (not people)",
     Kind.MODEL: "Models as annotators (not people)",
 }
-
-
-@dataclass(frozen=True)
-class Score:
-    """Mean and SDs x 100 over `n` of `of` annotators or splits; NaN where undefined.
-
-    Of a published figure only `printed`, the spread as printed, is known.
-    """
-
-    mean: float = math.nan
-    sd_ddof1: float = math.nan
-    sd_ddof0: float = math.nan
-    printed: float = math.nan
-    n: int = 0
-    of: int = 0
-
-    @property
-    def spread(self) -> float:
-        """What stands after ±: the SD with ddof 1, or the printed one."""
-        return self.sd_ddof1 if math.isnan(self.printed) else self.printed
-
-    @property
-    def text(self) -> str:
-        return mean_and_sd(self.mean, self.spread)
-
-
-def over(values: Sequence[float], of: int) -> Score:
-    """Mean and both SDs of scores in [0, 1], as a Score (x 100); `of` is how many there could be.
-
-    >>> over([0.5, 0.7], 5).text
-    '60.0 ± 14.1'
-    """
-    if not values:
-        return Score(of=of)
-    scores = 100 * np.asarray(values, dtype=float)
-    sd = float(scores.std(ddof=1)) if len(scores) > 1 else math.nan
-    return Score(float(scores.mean()), sd, float(scores.std(ddof=0)), n=len(scores), of=of)
-
-
-@dataclass(frozen=True)
-class Aggregate:
-    """The mean over tasks, x 100, with both readings of its SD; NaN where a task has none."""
-
-    mean: float
-    sd_of_sum: float
-    sd_of_average: float
-    tasks: int
-
-    @property
-    def text(self) -> str:
-        return mean_and_sd(self.mean, self.sd_of_average)
-
-
-def aggregate(means: Sequence[float], spreads: Sequence[float]) -> Aggregate:
-    """Aggregate over tasks, whose scores are taken for independent.
-
-    `sd_of_sum` is the square root of the sum of variances, as the CLUES README has it: the SD of
-    the sum over tasks. `sd_of_average` is that divided by the number of tasks: the SD of the mean
-    that it stands beside.
-
-    >>> aggregate([50, 70], [3, 4])
-    Aggregate(mean=60.0, sd_of_sum=5.0, sd_of_average=2.5, tasks=2)
-    """
-    if len(means) != len(spreads) or not len(means):
-        raise ValueError("an aggregate needs one mean and one SD for each of one or more tasks")
-    total = math.sqrt(math.fsum(spread**2 for spread in spreads))
-    return Aggregate(math.fsum(means) / len(means), total, total / len(means), len(means))
 
 
 @dataclass(frozen=True)
@@ -107,6 +43,8 @@ class Row:
     scores: list[Score]
     tasks: list[Task]
     link: str = ""  # name of the uploaded model
+    covariance: float = 0.0  # of the scores of people who did several of the tasks
+    run: Run | None = None  # what is stated of an uploaded model
 
     def __str__(self) -> str:
         return f"{self.name}, {self.source_text}"
@@ -125,7 +63,7 @@ class Row:
         means = [score.mean for score in self.scores]
         if any(math.isnan(mean) for mean in means):
             return None
-        return aggregate(means, [score.spread for score in self.scores])
+        return aggregate(means, [score.spread for score in self.scores], self.covariance)
 
     @property
     def sum_text(self) -> str:
@@ -170,7 +108,16 @@ class Row:
         return (
             f"{self}: mean over {average.tasks} tasks; SD of this average"
             f" {average.sd_of_average:.2f}, SD of the sum (as the CLUES README prints it)"
-            f" {average.sd_of_sum:.2f}."
+            f" {average.sd_of_sum:.2f}{self._with_covariance}."
+        )
+
+    @property
+    def _with_covariance(self) -> str:
+        if not self.covariance:
+            return ""
+        return (
+            f"; of the variance of the sum, {2 * self.covariance:+.2f} is the covariance between"
+            " tasks of the people who did several"
         )
 
 
@@ -199,24 +146,41 @@ def tables(study: Study, kind: str) -> list[Table]:
     In each: this study's annotators of that kind, the published people, the uploaded models, the
     published models.
     """
-    people = performance(study, kind)
-    tasks = people.tasks
-    uploaded = splits(PredictionFile.objects.filter(task__in=tasks))
+    frame = frames.annotators(study)
+    people = performance(study, kind, frame)
+    tasks, shared = people.tasks, covariances(study, kind, frame)
+    files = PredictionFile.objects.filter(task__in=tasks)
+    uploaded, stated = splits(files), runs(files)
+    of, equal = training_files(tasks), splits(files.filter(split_number__in=study.splits))
     shots: list[int | str] = [*sorted({*people.shots, *(place[2] for place in uploaded)})]
     tables = []
     for k in [*shots, ALL]:
-        rows = []
+        rows: list[Row] = []
         if k in people.shots:
-            cells = (people.cells[task.name, int(k)] for task in tasks)
-            own = [Score(c.mean, c.sd_ddof1, c.sd_ddof0, n=c.n, of=study.annotators) for c in cells]
-            rows.append(Row("study", WHO[Kind(kind)], "annotators", own, tasks))
+            rows += _own(people, int(k), shared.get(int(k), 0.0))
         rows += _published(WHO[Kind.PERSON], "annotators", tasks, _people_at(k))
-        rows += _uploaded(tasks, k, uploaded)
+        rows += _uploaded(tasks, k, uploaded, of, stated)
+        rows += _equally_trained(study, tasks, k, uploaded, equal, stated)
         for name, scores in _models_at(str(k)).items():
             rows += _published(name, "splits", tasks, scores)
         if rows:
             tables.append(Table(k, tasks, rows))
     return tables
+
+
+def _own(people: PerformanceTable, shots: int, covariance: float) -> Iterator[Row]:
+    """The study's annotators; where they had several training splits, over these as well."""
+    study, who = people.study, WHO[Kind(people.kind)]
+    cells = [people.cells[task.name, shots] for task in people.tasks]
+    many = len(study.splits) if shots else 1
+    seats = study.annotators * many
+    own = [Score(c.mean, c.sd_ddof1, c.sd_ddof0, n=c.n, of=seats) for c in cells]
+    yield Row("study", who, "annotators", own, people.tasks, covariance=covariance)
+    if any(c.splits > 1 for c in cells):
+        apart = [
+            Score(c.mean, c.split_sd_ddof1, c.split_sd_ddof0, n=c.splits, of=many) for c in cells
+        ]
+        yield Row("study", f"{who}, over training splits", "splits", apart, people.tasks)
 
 
 @dataclass(frozen=True)
@@ -227,6 +191,7 @@ class ModelRow:
     task: Task
     shots: int
     score: Score
+    run: Run
 
     @property
     def unit(self) -> str:
@@ -241,12 +206,14 @@ def model_rows(files: PredictionFileQuerySet) -> list[ModelRow]:
     """The scores of these files: by model, task version and shots."""
     by_place = splits(files)
     tasks = Task.objects.in_bulk({task for _model, task, _shots in by_place})
-    of = training_files(tasks.values())
+    of, run = training_files(tasks.values()), runs(files)
     rows = [
-        ModelRow(model, tasks[task], shots, over(values, of[task, shots]))
+        ModelRow(model, tasks[task], shots, over(values, of[task, shots]), run[model, task, shots])
         for (model, task, shots), values in by_place.items()
     ]
-    return sorted(rows, key=lambda row: (row.model, row.task.name, -row.task.version, row.shots))
+    return sorted(
+        rows, key=lambda row: (row.model, place(row.task.name), -row.task.version, row.shots)
+    )
 
 
 def splits(files: PredictionFileQuerySet) -> dict[tuple[str, int, int], list[float]]:
@@ -272,13 +239,45 @@ def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int]]:
 
 
 def _uploaded(
-    tasks: list[Task], shots: int | str, by_place: dict[tuple[str, int, int], list[float]]
+    tasks: list[Task],
+    shots: int | str,
+    by_place: dict[Place, list[float]],
+    of: Mapping[tuple[int, int], int],
+    stated: dict[Place, Run],
+    suffix: str = "",
 ) -> Iterator[Row]:
-    of = training_files(tasks)
+    unit = "splits" if shots else "runs"
     for model in sorted({model for model, _task, k in by_place if k == shots}):
         places = [(task.pk, int(shots)) for task in tasks]
         scores = [over(by_place.get((model, *place), []), of[place]) for place in places]
-        yield Row("uploaded", model, "splits" if shots else "runs", scores, tasks, link=model)
+        told = [stated[model, *place] for place in places if (model, *place) in stated]
+        run = joined((r.numbering, r.seen_test, r.predicted_on, r.revision) for r in told)
+        yield Row("uploaded", f"{model}{suffix}", unit, scores, tasks, link=model, run=run)
+
+
+def _equally_trained(
+    study: Study,
+    tasks: list[Task],
+    shots: int | str,
+    all_splits: dict[Place, list[float]],
+    equal: dict[Place, list[float]],
+    stated: dict[Place, Run],
+) -> Iterator[Row]:
+    """The models on the training splits that this study's people had, where they have others too.
+
+    The equal pairing: both learned from the same examples.
+    """
+    others = {
+        model
+        for (model, _task, k), scores in all_splits.items()
+        if k == shots and len(equal.get((model, _task, k), [])) < len(scores)
+    }
+    at_place = {place: scores for place, scores in equal.items() if place[0] in others}
+    of = {(task.pk, int(shots)): len(study.splits) for task in tasks} if shots != ALL else {}
+    numbers = ", ".join(map(str, study.splits))
+    suffix = f", split{'s' if len(study.splits) > 1 else ''} {numbers} as people"
+    if shots and shots != ALL:
+        yield from _uploaded(tasks, shots, at_place, of, stated, suffix)
 
 
 def _people_at(shots: int | str) -> dict[str, Score]:
@@ -324,6 +323,10 @@ class ScoreRow:
     @property
     def name(self) -> str:
         return self.row.name
+
+    @property
+    def stated(self) -> Run:
+        return self.row.run or Run()
 
     @property
     def sd_over(self) -> str:

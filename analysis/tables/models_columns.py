@@ -5,13 +5,44 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any
 
+from analysis.stats.two_way import RUNS
 from analysis.tables.columns import p_value, points, signed_points, two_digits
 from analysis.tables.differences import Difference
+from analysis.tables.tested import (
+    equivalence_columns,
+    error_columns,
+    interval_columns,
+    p_columns,
+)
 from tasks.columns import Column
 
 SD1 = "sample standard deviation (ddof 1), x 100; empty for a single one"
 SD0 = "population standard deviation (ddof 0), x 100"
 RECIPE = "recipe string: every choice that affects the number"
+
+STATED = {
+    "numbering": "which training files the numbers of its splits mean: published, rechained",
+    "seen_test": "whether it may have seen the test examples: no, maybe, yes",
+    "predicted_on": "date of the run",
+    "revision": "of the model",
+}
+
+
+def _of_run(name: str, heading: str, meaning: str) -> Column:
+    """What a run says of itself; empty in files where it does not say it."""
+    return Column(
+        name,
+        heading,
+        meaning,
+        show=lambda value: value or "not stated",
+        get=lambda row: getattr(row.run, name) or None,
+    )
+
+
+def _stated(name: str) -> Callable[[Any], str | None]:
+    """What is stated of the model of a ScoreRow; None for nothing."""
+    return lambda row: getattr(row.stated, name) or None
+
 
 # Of ModelRow.
 MODEL = [
@@ -63,6 +94,27 @@ MODEL = [
         meaning="number of training splits of the task at that number of shots",
         get=attrgetter("score.of"),
     ),
+    _of_run(
+        "numbering",
+        "Numbering",
+        "which training files the numbers of its splits mean, as stated: published, rechained;"
+        " several are joined by a semicolon, nothing is not stated",
+    ),
+    _of_run(
+        "seen_test",
+        "Seen the test set?",
+        "whether it may have seen the test examples, as stated: no, maybe, yes",
+    ),
+    _of_run(
+        "predicted_on",
+        "Date",
+        "date of the run, as stated",
+    ),
+    _of_run(
+        "revision",
+        "Revision",
+        "of the model, as stated",
+    ),
     Column("recipe", meaning=RECIPE),
 ]
 
@@ -83,6 +135,14 @@ SCORES = [
         get=attrgetter("score.printed"),
     ),
     Column("sd_over", meaning="what the SD is over: annotators, splits or runs"),
+    *(
+        Column(
+            name,
+            meaning=f"{words}; as stated of an uploaded model, else empty",
+            get=_stated(name),
+        )
+        for name, words in STATED.items()
+    ),
     Column("n", meaning="how many of these there are", get=attrgetter("score.n")),
     Column("of", meaning="how many of these there could be", get=attrgetter("score.of")),
     Column("recipe", meaning=f"{RECIPE}; empty for a published figure"),
@@ -151,30 +211,27 @@ DIFFERENCES = [
         "points",
         signed_points,
     ),
+    *interval_columns(RUNS),
+    *p_columns("all differences of this table", "p_holm"),
+    *equivalence_columns(),
     Column(
         "se_clustered",
-        "SE",
-        "Standard error of the difference over examples, with the examples of one context as a"
-        " cluster (ddof 0).",
+        "SE, examples",
+        "Sensitivity: standard error of the difference over examples alone, with the examples of"
+        " one context as a cluster (ddof 0); these annotators are taken as fixed.",
         "points",
         points,
     ),
     Column(
         "p_sign_flip",
-        "p",
-        "Two-sided sign-flip permutation; the differences of one context are summed and flipped"
-        " together, seeded with the study's seed. With many contexts 10,000 flips are drawn, so"
-        " that p cannot fall below 1 in 10,001.",
+        "p sign flip",
+        "Sensitivity: two-sided sign-flip permutation over contexts, seeded with the study's seed;"
+        " these annotators are taken as fixed. With many contexts 10,000 flips are drawn, so that p"
+        " cannot fall below 1 in 10,001.",
         "0 to 1",
         p_value,
     ),
-    Column(
-        "p_holm",
-        "p Holm",
-        "The same, corrected by Holm for all differences of this table.",
-        "0 to 1",
-        p_value,
-    ),
+    *error_columns(),
 ]
 
 

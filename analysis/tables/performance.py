@@ -13,28 +13,49 @@ from typing import Any
 
 import pandas as pd
 
-from analysis.tables import frames
-from analysis.tables.columns import mean_and_sd
+from analysis.tables import frames, marks
+from analysis.tables.columns import mean_and_sd, points
 from analysis.tables.published import Published, human_table4, name_of, not_compared
 from annotation.models import Kind, Status, Study
+from tasks import frozen
 from tasks.cards import FAMILIES
+from tasks.data_report import NO_BASELINE
 from tasks.metrics import recipe
 from tasks.models import Task
+from tasks.paper import place
 
+# As the paper calls them.
 FAMILY_NAMES = {
-    "classification": "Classification",
-    "sequence_labelling": "Sequence labelling",
-    "reading_comprehension": "Reading comprehension",
+    "classification": "Sentence Classification",
+    "sequence_labelling": "Named Entity Recognition",
+    "reading_comprehension": "Machine Reading Comprehension",
 }
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a task gives without reading, and at most: both x 100 over its test examples."""
+    """What a task gives without reading, and at most: both x 100 over its test examples.
+
+    `set_ceiling` is the most that the allowed number of texts can score where all golds are one
+    set: NaN for tasks whose golds are one set anyway. `baseline` is NaN where the task accepts no
+    empty answer; `floors` (name, S1 x 100) are then those of choosing blindly, if the file lists
+    candidates.
+    """
 
     baseline_name: str
     baseline: float
     ceiling: float
+    set_ceiling: float
+    floors: tuple[tuple[str, float], ...]
+
+    @property
+    def line(self) -> float:
+        """What a figure draws as the least: the baseline, else the best floor, else NaN."""
+        return max((s1 for _name, s1 in self.floors), default=self.baseline)
+
+    @property
+    def baseline_text(self) -> str:
+        return points(self.baseline)
 
 
 def bounds(task: Task) -> Bounds:
@@ -43,7 +64,28 @@ def bounds(task: Task) -> Bounds:
     Both are means over the task's test examples under its gold rule, as its data report has them.
     """
     report = task.report
-    return Bounds(report["baseline_name"], report["baseline"], report["ceiling"])
+    as_set = 100 * frozen.set_ceiling(task)
+    name, baseline = report["baseline_name"], report["baseline"]
+    if not task.card.labels and not task.card.no_answer:  # also in reports of version 0.1.0
+        name, baseline = NO_BASELINE, None
+    floors = tuple((floor["name"], floor["s1"]) for floor in report.get("floors", ()))
+    ceiling = report["ceiling"]
+    return Bounds(name, math.nan if baseline is None else baseline, ceiling, as_set, floors)
+
+
+def set_note(task: Task, ceiling: float) -> str:
+    """What the two scales of a task with alternative golds are, and which the paper may be on."""
+    sentence = (
+        f"{task.name}: the golds of an example are alternatives, and the best S1 against one of"
+        f" them counts; “as one set” scores the same answers against all of them together, where"
+        f" the best possible answers reach {points(ceiling)}."
+    )
+    if name_of(task):
+        sentence += (
+            " The published figures may be on that scale: the paper does not say how it scores"
+            " several golds, and scores of 0 or 1 for 3 x 200 answers cannot give all of its means."
+        )
+    return sentence
 
 
 @dataclass(frozen=True)
@@ -56,7 +98,26 @@ class Cell:
     sd_ddof1: float
     sd_ddof0: float
     n: int
+    splits: int
+    split_sd_ddof1: float
+    split_sd_ddof0: float
+    set_mean: float
+    set_sd_ddof1: float
+    set_sd_ddof0: float
     published: Published | None
+
+    @property
+    def set_text(self) -> str:
+        """Mean ± SD with all golds as one set, of tasks whose golds are alternatives; else ""."""
+        text = mean_and_sd(self.set_mean, self.set_sd_ddof1)
+        return "" if math.isnan(self.set_mean) else f"as one set {text}"
+
+    @property
+    def split_text(self) -> str:
+        """How far the training splits are apart, where there are several; else ""."""
+        if self.splits < 2:
+            return ""
+        return f"between {self.splits} splits ± {points(self.split_sd_ddof1)}"
 
     @property
     def text(self) -> str:
@@ -70,7 +131,13 @@ class Cell:
             return f"{self.task}, {self.shots} shots: nobody has completed it yet."
         over = f"mean S1 x 100 over {self.n} annotator{'s' if self.n > 1 else ''}"
         spread = "no SD for one annotator" if self.n == 1 else "± SD over annotators, ddof 1"
-        return f"{self.task}, {self.shots} shots: {over}, {spread}."
+        apart = ""
+        if self.splits > 1:
+            apart = (
+                f" SD of the means of {self.splits} training splits: {self.split_sd_ddof1:.2f} with"
+                f" ddof 1, {self.split_sd_ddof0:.2f} with ddof 0; it holds what people differ too."
+            )
+        return f"{self.task}, {self.shots} shots: {over}, {spread}.{apart}"
 
 
 @dataclass(frozen=True)
@@ -115,6 +182,26 @@ class PerformanceTable:
     def has_published(self) -> bool:
         return any(cell.published for cell in self.cells.values())
 
+    @property
+    def has_splits(self) -> bool:
+        """Were people trained on several splits?"""
+        return any(cell.splits > 1 for cell in self.cells.values())
+
+    @cached_property
+    def floors(self) -> list[str]:
+        """Names of the floors of any of the tasks, in order."""
+        return list(dict.fromkeys(name for limits in self.bounds for name, _s1 in limits.floors))
+
+    @cached_property
+    def set_notes(self) -> list[str]:
+        """Sentences on the tasks whose golds are alternatives, and the scale of the paper."""
+        pairs = zip(self.tasks, self.bounds, strict=True)
+        return [
+            set_note(task, limits.set_ceiling)
+            for task, limits in pairs
+            if task.card.gold_rule == "any_of"
+        ]
+
     @cached_property
     def not_compared(self) -> str:
         """A sentence on the tasks that share only a name with a published one, or ""."""
@@ -146,29 +233,42 @@ def performance(
         frame = frame.assign(analysed=frame["status"] == Status.COMPLETED)
     tasks = sorted(
         study.tasks.with_reports(),
-        key=lambda t: (FAMILIES.index(t.card.family), t.name),
+        key=lambda task: (FAMILIES.index(task.card.family), place(task.name)),
     )
     shots = sorted(study.shots)
-    rows: Iterable[Any] = frames.scenarios(frames.counted(frame, kind)).itertuples()
-    scenarios = {(row.task, row.shots): row for row in rows}
+    rows: Iterable[Any] = frames.cells(frames.counted(frame, kind)).itertuples()
+    measured = {(row.task, row.shots): row for row in rows}
     cells = {}
     for task in tasks:
         for number in shots:
-            row = scenarios.get((task.name, number))
-            mean, sd_ddof1, sd_ddof0 = (
-                (row.mean, row.sd_ddof1, row.sd_ddof0) if row else (math.nan,) * 3
-            )
-            cells[task.name, number] = Cell(
-                task.name,
-                number,
-                100 * mean,
-                100 * sd_ddof1,
-                100 * sd_ddof0,
-                n=int(row.n) if row else 0,
-                published=human_table4().get((name_of(task), number)),
+            quoted = human_table4().get((name_of(task), number))
+            cells[task.name, number] = _cell(
+                task.name, number, measured.get((task.name, number)), quoted
             )
     left_out = _not_counted(frame, kind)
     return PerformanceTable(study, kind, tasks, shots, cells, left_out, with_excluded)
+
+
+def _cell(task: str, shots: int, row: Any | None, quoted: Published | None) -> Cell:
+    """The cell of a row of `frames.cells`, or an empty one."""
+    if row is None:
+        three = (math.nan,) * 3
+        return Cell(task, shots, *three, 0, 0, math.nan, math.nan, *three, published=quoted)
+    return Cell(
+        task,
+        shots,
+        100 * row.mean,
+        100 * row.sd_ddof1,
+        100 * row.sd_ddof0,
+        n=int(row.n),
+        splits=int(row.splits),
+        split_sd_ddof1=100 * row.split_sd_ddof1,
+        split_sd_ddof0=100 * row.split_sd_ddof0,
+        set_mean=100 * row.set_mean,
+        set_sd_ddof1=100 * row.set_sd_ddof1,
+        set_sd_ddof0=100 * row.set_sd_ddof0,
+        published=quoted,
+    )
 
 
 def versions(study: Study, kind: str, frame: pd.DataFrame) -> list[PerformanceTable]:
@@ -214,10 +314,22 @@ class LongRow:
     task: Task
     cell: Cell
     bounds: Bounds
+    late_seats: int
 
     @property
     def recipe(self) -> str:
         return recipe(self.task.card.gold_rule)
+
+    @property
+    def set_recipe(self) -> str:
+        """That of the columns with all golds as one set; "" where this is the rule anyway."""
+        return recipe("set") if self.task.card.gold_rule == "any_of" else ""
+
+    @property
+    def note(self) -> str:
+        """What a reader must know who puts this row beside the paper's; "" for nothing."""
+        is_any_of = self.task.card.gold_rule == "any_of"
+        return set_note(self.task, self.bounds.set_ceiling) if is_any_of else ""
 
 
 def all_tables(study: Study, frame: pd.DataFrame | None = None) -> list[PerformanceTable]:
@@ -228,8 +340,15 @@ def all_tables(study: Study, frame: pd.DataFrame | None = None) -> list[Performa
 
 def long_rows(table: PerformanceTable) -> list[LongRow]:
     """One row per number of shots and task."""
+    late = marks.late_seats(table.study) if table.kind == Kind.PERSON else {}
     return [
-        LongRow(table.kind, task, table.cells[task.name, shots], limits)
+        LongRow(
+            table.kind,
+            task,
+            table.cells[task.name, shots],
+            limits,
+            late.get((task.name, shots), 0),
+        )
         for shots in table.shots
         for task, limits in zip(table.tasks, table.bounds, strict=True)
     ]

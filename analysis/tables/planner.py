@@ -1,7 +1,8 @@
 """How many annotators and examples a wanted interval needs, from what is known of such tasks.
 
 Known are the SDs of a study of one's own, split into its components, or those that the paper
-printed. Everything is a plan, not a promise: an SD from three annotators is itself rough.
+printed. Planned are the interval and the test of `analysis/stats/two_way.py`. Everything is a plan,
+not a promise: an SD from three annotators is itself rough, and the plan says how rough.
 """
 
 import math
@@ -10,12 +11,12 @@ from operator import attrgetter
 from typing import Any
 
 import pandas as pd
-from scipy import stats
 
-from analysis.stats import significance, uncertainty
+from analysis.stats import power, significance, two_way, uncertainty
 from analysis.stats.learning import by_cell
 from analysis.tables.columns import between, count, percent, points
-from analysis.tables.frames import answers_in_order
+from analysis.tables.frames import answers_in_order, contexts_of_tests
+from analysis.tables.means import matrix_of
 from analysis.tables.published import human_table4
 from annotation.models import Kind, Participation, Step, Study
 from tasks.cards import load_card
@@ -32,7 +33,8 @@ class Known:
     """What is known of one task and number of shots; means and SDs in [0, 1].
 
     `sd` is that of annotators' means over these examples (ddof 1; of the paper: as printed).
-    `parts` are the variance components of a study's own answers, None where they are not known.
+    `parts` are the variance components of a study's own answers over annotators and contexts, None
+    where they are not known, and `contexts_each` the contexts of one example (1, or less).
     `is_right_or_wrong`: each answer scores 0 or 1.
     """
 
@@ -41,8 +43,21 @@ class Known:
     mean: float
     sd: float
     n: int
-    parts: uncertainty.Components | None
+    parts: two_way.Components | None
     is_right_or_wrong: bool
+    contexts_each: float = 1.0
+
+    def planned(self, examples: int) -> tuple[float, float, int]:
+        """SD of annotators' means over so many examples, its part that is noise, and contexts.
+
+        The part is a share of the SD, from 0 to 1: 0 where the components are not known.
+        """
+        contexts = max(2, round(examples * self.contexts_each))
+        if self.parts is None:
+            return self.sd, 0.0, contexts
+        noise = self.parts.rest / contexts
+        sd = math.sqrt(self.parts.annotators + noise)
+        return sd, math.sqrt(noise) / sd if sd else 0.0, contexts
 
 
 def sources(user: Any) -> list[tuple[str, str]]:
@@ -76,6 +91,8 @@ def known(user: Any, source: str) -> list[Known]:
     labelled = {task.name for task in study.tasks.all() if task.card.labels}
     answers = answers_in_order(study, kind)
     annotation = answers[answers["step"] == Step.ANNOTATION]
+    contexts = contexts_of_tests(list(study.tasks.values_list("pk", flat=True)))
+    annotation = annotation.assign(context=annotation["example"].map(contexts))
     return [
         measured_by(task, shots, part, task in labelled)
         for task, shots, part in by_cell(annotation)
@@ -83,14 +100,18 @@ def known(user: Any, source: str) -> list[Known]:
 
 
 def measured_by(task: str, shots: int, part: pd.DataFrame, labelled: bool) -> Known:
-    matrix = part.pivot(index="annotator", columns="example", values="s1").to_numpy(dtype=float)
+    """From the answers of one cell: annotator, example, context, s1."""
+    matrix, contexts = matrix_of(part)
     means = matrix.mean(1)
-    try:
-        parts = uncertainty.components(matrix)
-    except ValueError:
-        parts = None
     return Known(
-        task, shots, float(means.mean()), uncertainty.sd(means), len(means), parts, labelled
+        task,
+        shots,
+        float(means.mean()),
+        uncertainty.sd(means),
+        len(means),
+        two_way.components(matrix, contexts),
+        labelled,
+        len(set(contexts)) / len(contexts),
     )
 
 
@@ -104,11 +125,14 @@ class Plan:
     mean: float
     sd: float
     examples_needed: int
+    sd_low: float = math.nan
+    sd_high: float = math.nan
     annotators_needed: int | None = None
     half_width: float = math.nan
     half_width_both: float = math.nan
     detectable: float = math.nan
     power: float = math.nan
+    power_averaged: float = math.nan
     group_needed: int | None = None
     wilson_low: float = math.nan
     wilson_high: float = math.nan
@@ -116,27 +140,11 @@ class Plan:
 
 def plan(cell: Known, wanted: dict[str, Any]) -> Plan:
     """The plan of one cell for the wanted numbers (PlannerForm's)."""
-    width, difference = wanted["half_width"] / 100, wanted["difference"] / 100
-    people, examples = wanted["annotators"], wanted["examples"]
-    level = LEVEL / wanted["comparisons"]
+    width, examples = wanted["half_width"] / 100, wanted["examples"]
     numbers: dict[str, Any] = {}
     if cell.sd > 0:
         # Annotators who tie (or one alone) do not say how far others would be apart.
-        sds = difference / cell.sd
-        t = stats.t.ppf(0.975, people - 1)
-        numbers |= {
-            "annotators_needed": significance.annotators_needed(width, cell.sd),
-            "half_width": 100 * t * cell.sd / math.sqrt(people),
-            "detectable": 100 * cell.sd * significance.detectable(people, level, POWER),
-            "power": significance.power(sds, people, level),
-            "group_needed": significance.group_needed(sds, level, POWER),
-        }
-    if cell.parts is not None:
-        parts = cell.parts
-        of_mean = (
-            parts.annotators / people + parts.examples / examples + parts.rest / (people * examples)
-        )
-        numbers["half_width_both"] = 100 * stats.norm.ppf(0.975) * math.sqrt(of_mean)
+        numbers |= _of_people(cell, wanted)
     if cell.is_right_or_wrong:
         low, high = uncertainty.wilson(round(cell.mean * examples), examples)
         numbers |= {"wilson_low": 100 * low, "wilson_high": 100 * high}
@@ -146,9 +154,36 @@ def plan(cell: Known, wanted: dict[str, Any]) -> Plan:
         cell.n,
         mean=100 * cell.mean,
         sd=100 * cell.sd,
-        examples_needed=significance.examples_needed(width, cell.mean),
+        examples_needed=power.examples_needed(width, cell.mean),
         **numbers,
     )
+
+
+def _of_people(cell: Known, wanted: dict[str, Any]) -> dict[str, Any]:
+    """What takes the SD between annotators: intervals over people, and differences between shots.
+
+    The wider question never has the narrower interval, as it is the wider of two.
+    """
+    people, difference = wanted["annotators"], wanted["difference"] / 100
+    level = LEVEL / wanted["comparisons"]
+    sd, rest, contexts = cell.planned(wanted["examples"])
+    se = sd / math.sqrt(people)
+    test: dict[str, Any] = {"rest": rest, "contexts": contexts}
+    low, high = power.sd_range(100 * cell.sd, cell.n)
+    numbers: dict[str, Any] = {
+        "sd_low": low,
+        "sd_high": high,
+        "annotators_needed": power.annotators_needed(wanted["half_width"] / 100, sd),
+        "half_width": 100 * float(two_way.reach(se, people - 1, se, people - 1)),
+        "detectable": 100 * sd * power.detectable(people, level, POWER, **test),
+        "power": power.power(difference / sd, people, level, **test),
+        "power_averaged": power.averaged_power(difference / sd, people, cell.n, level, **test),
+        "group_needed": power.group_needed(difference / sd, level, POWER, **test),
+    }
+    if cell.parts is not None:
+        both = cell.parts.variances(people, contexts).both()
+        numbers["half_width_both"] = 100 * float(two_way.reach(se, people - 1, *both))
+    return numbers
 
 
 def sentences(wanted: dict[str, Any]) -> list[str]:
@@ -157,20 +192,29 @@ def sentences(wanted: dict[str, Any]) -> list[str]:
     floor = significance.smallest_p(n, n)
     level = LEVEL / comparisons
     enough = next(k for k in range(2, 100) if significance.smallest_p(k, k) < level)
-    sds = significance.detectable(n, level, POWER)
+    sds = power.detectable(n, level, POWER)
     among = f" among {comparisons} comparisons" if comparisons > 1 else ""
     shown = (
         f"must be {sds:.2f} SDs between annotators apart"
         if math.isfinite(sds)
         else "would have to be more than 50 SDs between annotators apart"
     )
-    return [
+    sentences = [
         f"Two groups of {n} annotators can give no exact permutation p below {floor:.2g}"
         f" (two-sided), however far apart they are; p below {level:.2g}{among} takes groups of"
         f" {enough} or more.",
         f"Two numbers of shots with {n} annotators each {shown} for {POWER:.0%} of such studies to"
-        f" show it by a t test at p below {level:.2g}{among}.",
+        f" show it by the primary test at p below {level:.2g}{among}.",
+        "An SD is itself an estimate: the true one lies between {:.2f} and {:.2f} times an SD from"
+        " three annotators, and between {:.2f} and {:.2f} times one from ten (95 %). The averaged"
+        " power takes this into account.".format(*power.sd_range(1, 3), *power.sd_range(1, 10)),
     ]
+    if wanted["source"] == PUBLISHED:
+        sentences.append(
+            "The paper prints no variance components: its widths and powers leave out the examples,"
+            " and are too favourable where annotators differ by less than their examples' noise."
+        )
+    return sentences
 
 
 KNOWN_COLUMNS = [
@@ -185,6 +229,14 @@ KNOWN_COLUMNS = [
         " say which spread its ± is)",
         "points",
         points,
+    ),
+    Column(
+        "",
+        "SD, 95 %",
+        "where the true SD lies, as far as the SD from n annotators says (chi squared)",
+        "points",
+        between,
+        attrgetter("sd_low", "sd_high"),
     ),
 ]
 
@@ -207,23 +259,23 @@ def _mean_columns(wanted: dict[str, Any]) -> list[Column]:
         Column(
             "annotators_needed",
             f"Annotators for ± {width}",
-            f"the fewest annotators whose t interval of the mean is ± {width} points or less, on"
-            " the same examples",
+            f"the fewest annotators whose t interval of the mean is ± {width} points or less, for"
+            f" {two_way.PEOPLE}",
             "",
             count,
         ),
         Column(
             "half_width",
             f"± with {people}",
-            f"half the t interval that {people} annotators would give on the same examples",
+            f"half the t interval that {people} annotators would give, for {two_way.PEOPLE}",
             "points",
             points,
         ),
         Column(
             "half_width_both",
             f"± {people} x {examples}",
-            f"half the interval of 95 % for other people on other examples, {people} annotators on"
-            f" {examples} examples, from the variance components; only a study of yours has them",
+            f"half the interval of 95 % for {two_way.BOTH}, {people} annotators on {examples}"
+            " examples, from the variance components; only a study of yours has them",
             "points",
             points,
         ),
@@ -263,14 +315,23 @@ def _group_columns(wanted: dict[str, Any]) -> list[Column]:
             "detectable",
             "Detectable",
             f"the smallest difference in points that {POWER:.0%} of studies with {people}"
-            f" annotators on both sides would show at p below {level}",
+            f" annotators on both sides would show by the primary test at p below {level}",
             "points",
             points,
         ),
         Column(
             "power",
             f"Power for {difference}",
-            f"the share of such studies that would show {difference} points",
+            f"the share of such studies that would show {difference} points, if the SD is the true"
+            " one",
+            "",
+            percent,
+        ),
+        Column(
+            "power_averaged",
+            "Averaged power",
+            f"the share of such studies that would show {difference} points, averaged over the SDs"
+            " that an SD from n annotators leaves open",
             "",
             percent,
         ),

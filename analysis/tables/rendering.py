@@ -2,6 +2,7 @@
 
 from operator import attrgetter
 
+from analysis.tables import marks
 from analysis.tables.columns import NOTHING, points
 from analysis.tables.markup import latex, markdown
 from analysis.tables.models_columns import RECIPE
@@ -9,6 +10,11 @@ from analysis.tables.performance import PerformanceTable
 from tasks.columns import Column
 
 PUBLISHED_NOTE = "Published: CLUES, Table 4, as printed; the paper does not define its ±."
+
+SPLITS_NOTE = (
+    "Between splits: SD (ddof 1) over training splits of their means over annotators, as a model's"
+    " SD is over its splits; it holds the difference between people too."
+)
 
 # Of LongRow.
 PERFORMANCE = [
@@ -46,8 +52,55 @@ PERFORMANCE = [
         get=attrgetter("cell.n"),
     ),
     Column(
+        "splits",
+        meaning="number of training splits that these annotators had; 0 at zero shots",
+        get=attrgetter("cell.splits"),
+    ),
+    Column(
+        "split_sd_ddof1",
+        meaning="sample standard deviation over training splits of their means over annotators"
+        " (ddof 1), x 100; empty for a single split",
+        unit="points",
+        get=attrgetter("cell.split_sd_ddof1"),
+    ),
+    Column(
+        "split_sd_ddof0",
+        meaning="population standard deviation over training splits (ddof 0), x 100; empty for a"
+        " single split",
+        unit="points",
+        get=attrgetter("cell.split_sd_ddof0"),
+    ),
+    Column(
+        "set_mean",
+        meaning="of tasks whose golds are alternatives: the mean with all golds of an example as"
+        " one set",
+        unit="S1 x 100",
+        get=attrgetter("cell.set_mean"),
+    ),
+    Column(
+        "set_sd_ddof1",
+        meaning="sample standard deviation over annotators of that score (ddof 1), x 100",
+        unit="points",
+        get=attrgetter("cell.set_sd_ddof1"),
+    ),
+    Column(
+        "set_sd_ddof0",
+        meaning="population standard deviation over annotators of that score (ddof 0), x 100",
+        unit="points",
+        get=attrgetter("cell.set_sd_ddof0"),
+    ),
+    Column(
+        "set_ceiling",
+        meaning="the most that the allowed number of texts can reach with all golds as one set",
+        unit="S1 x 100",
+        get=attrgetter("bounds.set_ceiling"),
+    ),
+    Column("set_recipe", meaning="recipe string of set_mean; empty where golds are one set anyway"),
+    Column("note", meaning="what these two scales are, and which of them the paper may be on"),
+    Column(
         "baseline",
-        meaning="S1 x 100 of the trivial baseline on the test examples",
+        meaning="S1 x 100 of the trivial baseline on the test examples; empty where the task"
+        " accepts no empty answer",
         unit="S1 x 100",
         get=attrgetter("bounds.baseline"),
     ),
@@ -55,6 +108,19 @@ PERFORMANCE = [
         "baseline_name",
         meaning="the constant answer given by the trivial baseline",
         get=attrgetter("bounds.baseline_name"),
+    ),
+    Column(
+        "floor_random",
+        meaning="S1 x 100 of a random one of the answers that the test file lists, of tasks without"
+        " an empty answer; empty where it lists none",
+        unit="S1 x 100",
+        get=lambda row: dict(row.bounds.floors).get("a random listed entity"),
+    ),
+    Column(
+        "floor_frequent",
+        meaning="S1 x 100 of the answer that the test file lists most often for an example",
+        unit="S1 x 100",
+        get=lambda row: dict(row.bounds.floors).get("the most frequent listed entity"),
     ),
     Column(
         "ceiling",
@@ -74,10 +140,14 @@ PERFORMANCE = [
         unit="points",
         get=lambda row: row.cell.published and row.cell.published.spread,
     ),
+    Column(
+        "late_seats",
+        meaning="seats that were added after results could be seen",
+    ),
     Column("recipe", meaning=RECIPE),
 ]
 # What only the export has: on the page these stand beside the table.
-_EXPORTED = {"family", "task_version", "baseline_name", "recipe"}
+_EXPORTED = {"family", "task_version", "baseline_name", "recipe", "set_recipe", "note"}
 PERFORMANCE_FILE = [column for column in PERFORMANCE if column.name not in _EXPORTED]
 
 
@@ -87,10 +157,19 @@ def lines(table: PerformanceTable) -> list[tuple[str, list[str]]]:
     for shots, cells in table.rows:
         texts = [f"{cell.text} (n={cell.n})" if cell.n else NOTHING for cell in cells]
         printed.append((f"{shots} shots", texts))
+        if any(cell.set_text for cell in cells):
+            texts = [cell.set_text.removeprefix("as one set ") or NOTHING for cell in cells]
+            printed.append((f"{shots} shots, as one set", texts))
+        if any(cell.split_text for cell in cells):
+            texts = [cell.split_text or NOTHING for cell in cells]
+            printed.append((f"{shots} shots, training splits", texts))
         if table.has_published:
             texts = [cell.published.text if cell.published else NOTHING for cell in cells]
             printed.append((f"{shots} shots, published", texts))
     printed.append(("trivial baseline", [points(limits.baseline) for limits in table.bounds]))
+    for name in table.floors:
+        texts = [points(dict(limits.floors).get(name)) for limits in table.bounds]
+        printed.append((f"floor: {name}", texts))
     printed.append(("ceiling by highlighting", [points(limits.ceiling) for limits in table.bounds]))
     return printed
 
@@ -101,10 +180,14 @@ def notes(table: PerformanceTable) -> list[str]:
         "Mean ± SD over annotators (ddof 1) of each annotator's mean S1 x 100.",
         f"Recipe: {'; '.join(table.recipes)}",
     ]
+    sentences += table.set_notes
+    if table.has_splits:
+        sentences.append(SPLITS_NOTE)
     if table.not_counted:
         sentences.append(f"Not counted: {'; '.join(table.not_counted)}.")
     if table.not_compared:
         sentences.append(table.not_compared)
+    sentences += marks.sentences(table.study)
     return [*sentences, PUBLISHED_NOTE] if table.has_published else sentences
 
 
@@ -122,7 +205,10 @@ def as_markdown(table: PerformanceTable) -> str:
 
 
 def as_latex(table: PerformanceTable) -> str:
-    """The table in LaTeX with booktabs, tasks grouped by family."""
+    """The table in LaTeX with booktabs, tasks grouped by family; recipe and notes are part of it.
+
+    What is pasted into a paper keeps them: threeparttable sets notes below the rows.
+    """
     columns = "l" + "c" * len(table.tasks)
     families = " & ".join(
         rf"\multicolumn{{{count}}}{{c}}{{{latex(name)}}}" for name, count in table.families
@@ -132,9 +218,13 @@ def as_latex(table: PerformanceTable) -> str:
         f"{latex(name)} & {' & '.join(latex(text) for text in texts)} \\\\"
         for name, texts in lines(table)
     )
-    above = "\n".join(f"% {note}" for note in notes(table))
+    below = "\n".join(rf"\item {latex(note)}" for note in notes(table))
     return (
-        f"% {table.heading}: {latex(table.study.title)}\n{above}\n"
+        "% \\usepackage{booktabs,threeparttable}\n"
+        "\\begin{table}\n\\centering\n\\begin{threeparttable}\n"
+        f"\\caption{{{latex(table.heading)}: {latex(table.study.title)}}}\n"
         f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n & {families} \\\\\n & {names} \\\\\n"
         f"\\midrule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"
+        f"\\begin{{tablenotes}}\\footnotesize\n{below}\n\\end{{tablenotes}}\n"
+        "\\end{threeparttable}\n\\end{table}\n"
     )

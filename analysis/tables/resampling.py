@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from analysis.tables import selection, tested
 from analysis.tables.columns import plain
 from analysis.tables.findings import (
     ROWS,
@@ -20,7 +21,6 @@ from analysis.tables.findings import (
     Finding,
     answered,
     answers_of,
-    corrected,
     counted,
 )
 from annotation.models import Study
@@ -28,11 +28,11 @@ from tasks import jobs
 from tasks.models import Job
 
 KIND = "bootstrap"
-VERSION = 3  # of the figures: raise it when one of them is computed otherwise
+VERSION = 6  # of the figures: raise it when one of them is computed otherwise
 # What a chunk of one task and number of shots gives, and what the last chunks give for each task.
-OF_CELL = ("intervals", "agreement", "aggregates")
+OF_CELL = ("intervals", "agreement", "aggregates", "ceiling")
 OF_TASK = "contrasts"
-AT_ONCE = ("agreement", "aggregates")
+AT_ONCE = ("agreement", "aggregates", "ceiling")
 
 
 def parameters(study: Study, kind: str) -> dict[str, Any]:
@@ -46,6 +46,7 @@ def parameters(study: Study, kind: str) -> dict[str, Any]:
         "manifest": study.manifest_hash,
         "kind": kind,
         "version": VERSION,
+        "margin": study.equivalence_margin,
         "cells": [[task, shots, pks] for (task, shots), pks in cells.items()],
     }
 
@@ -90,7 +91,11 @@ def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
             [pk for name, _shots, pks in cells if name == task for pk in pks],
         )
     frame = answers_of(study, chosen)
-    return {name: [_stored(row) for row in TABLES[name](frame, job.seed)] for name in names}
+    result = {name: [_stored(row) for row in TABLES[name](frame, job.seed)] for name in names}
+    if OF_TASK in names:
+        rows = selection.simulated(study, frame, job.seed)
+        result["selection"] = [_stored(row) for row in rows]
+    return result
 
 
 def stored(job: Job) -> dict[str, Sequence[Finding]]:
@@ -99,12 +104,21 @@ def stored(job: Job) -> dict[str, Sequence[Finding]]:
         name: [_read(name, row) for part in job.result for row in part.get(name, [])]
         for name in TABLES
     }
-    return rows | {OF_TASK: corrected(rows[OF_TASK])}
+    return rows | {OF_TASK: tested.judged(rows[OF_TASK], job.parameters["margin"])}
+
+
+def gains(study: Study, kind: str) -> list[selection.Selected]:
+    """What admission does by itself, as simulated by the job; nothing before it is done."""
+    job = job_of(study, kind)
+    if job is None or not job.is_done:
+        return []
+    rows = [row for part in job.result for row in part.get("selection", [])]
+    return [selection.Selected(**_with_gaps(row)) for row in rows]
 
 
 def at_once(study: Study, kind: str) -> dict[str, Sequence[Finding]]:
     """The tables that need no resampling."""
-    return _computed(answered(study, kind), study.seed, AT_ONCE)
+    return _computed(study, answered(study, kind), AT_ONCE)
 
 
 def tables(study: Study, kind: str, *names: str) -> dict[str, Sequence[Finding]]:
@@ -112,20 +126,27 @@ def tables(study: Study, kind: str, *names: str) -> dict[str, Sequence[Finding]]
     job = job_of(study, kind)
     if job is not None and job.is_done:
         return stored(job)
-    return _computed(answered(study, kind), study.seed, names or tuple(TABLES))
+    return _computed(study, answered(study, kind), names or tuple(TABLES))
 
 
 def _computed(
-    frame: pd.DataFrame, seed: int, names: tuple[str, ...]
+    study: Study, frame: pd.DataFrame, names: tuple[str, ...]
 ) -> dict[str, Sequence[Finding]]:
-    return {name: TABLES[name](frame, seed) for name in names}
+    rows: dict[str, Any] = {name: TABLES[name](frame, study.seed) for name in names}
+    if OF_TASK in rows:
+        rows[OF_TASK] = tested.judged(rows[OF_TASK], study.equivalence_margin)
+    return rows
 
 
-def _stored(row: Finding) -> dict[str, Any]:
+def _stored(row: Any) -> dict[str, Any]:
     """The row as JSON has it."""
     return {name: plain(value) for name, value in asdict(row).items()}
 
 
 def _read(table: str, values: dict[str, Any]) -> Finding:
-    fields: dict[str, Any] = {k: math.nan if v is None else v for k, v in values.items()}
-    return ROWS[table](**fields)
+    return ROWS[table](**_with_gaps(values))
+
+
+def _with_gaps(values: dict[str, Any]) -> dict[str, Any]:
+    """A stored row with NaN where it has none."""
+    return {name: math.nan if value is None else value for name, value in values.items()}

@@ -4,16 +4,20 @@ The headline counts who completed and is in the analysis. Each rule here leaves 
 takes back who was excluded by hand; a cell that moves a lot under a reasonable rule is not solid.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 
+from analysis.stats import two_way
 from analysis.stats.learning import by_cell
 from analysis.tables import frames
-from analysis.tables.columns import NOTHING, mean_and_sd
-from annotation.models import Answer, Status, Step, Study
+from analysis.tables.columns import NOTHING, between, mean_and_sd
+from annotation.models import Answer, ExitAnswers, Status, Step, Study
+from annotation.monitoring import flags
 from tasks.columns import Column
+from tasks.models import Example
 
 TRAINING = (50, 60, 70, 80, 90)  # mean S1 x 100 in the training step, at least
 SECONDS = (1, 2, 5, 10)  # median active time on an example of the annotation step, at least
@@ -26,6 +30,23 @@ class Rule:
     name: str
     words: str
     keeps: Callable[[pd.DataFrame], pd.Series]
+    is_told: bool = False  # by the exit questionnaire: left out where nobody answered it
+
+
+def _said(question: str, *answers: str) -> Callable[[pd.DataFrame], pd.Series]:
+    """Who gave one of these answers ("": none) to that question of the exit questionnaire."""
+    return lambda people: people["analysed"] & people[question].isin(list(answers))
+
+
+def _not(*signs: str) -> Callable[[pd.DataFrame], pd.Series]:
+    """Those in the analysis without any of these signs."""
+    return lambda people: people["analysed"] & ~people[list(signs)].any(axis=1)
+
+
+def _unspoilt(people: pd.DataFrame) -> pd.Series:
+    """Who said neither, failed no check and has no flag."""
+    said = people["seen_before"].eq("yes") | people["ai_used"].eq("yes")
+    return _not("failed_checks", "flagged")(people) & ~said
 
 
 def _training(least: int) -> Rule:
@@ -55,6 +76,23 @@ RULES = (
         "no exclusions by hand",
         lambda people: pd.Series(True, index=people.index),
     ),
+    Rule(
+        "seen_before!=yes",
+        "without who had seen the texts",
+        _said("seen_before", "no", "unsure", ""),
+        is_told=True,
+    ),
+    Rule(
+        "seen_before=no",
+        "only who said they had not seen them",
+        _said("seen_before", "no"),
+        is_told=True,
+    ),
+    Rule("ai_used!=yes", "without who used AI", _said("ai_used", "no", "unsure", ""), is_told=True),
+    Rule("ai_used=no", "only who said they had not", _said("ai_used", "no"), is_told=True),
+    Rule("passed_checks", "without failed attention checks", _not("failed_checks")),
+    Rule("not_flagged", "without quality flags", _not("flagged")),
+    Rule("none_of_these", "without any of these signs", _unspoilt),
     *map(_training, TRAINING),
     *map(_seconds, SECONDS),
 )
@@ -63,8 +101,10 @@ RULES = (
 def people(study: Study, kind: str) -> pd.DataFrame:
     """Who completed, of that kind, also those taken out of the analysis.
 
-    Columns: task, shots, annotator, analysed (bool), mean_s1, training_s1 (NaN at zero shots),
-    median_seconds (of active time on an example of the annotation step).
+    Columns: participation (key), task, shots, annotator, analysed (bool), mean_s1, training_s1 (NaN
+    at zero shots), median_seconds (of active time on an example of the annotation step),
+    seen_before and ai_used (yes, no, unsure, or "" where not answered), failed_checks and flagged
+    (bool: one or more).
     """
     frame = frames.annotators(study)
     frame = frame[(frame["status"] == Status.COMPLETED) & (frame["kind"] == kind)].copy()
@@ -75,13 +115,57 @@ def people(study: Study, kind: str) -> pd.DataFrame:
     medians = seconds.groupby("participation")["seconds"].median()
     frame["median_seconds"] = frame["participation"].map(medians)
     frame["analysed"] = frame["analysed"].astype(bool)
-    columns = ["task", "shots", "annotator", "analysed", "mean_s1", "training_s1"]
-    return frame[[*columns, "median_seconds"]]
+    keys = [int(pk) for pk in frame["participation"]]
+    told = ExitAnswers.objects.filter(participation__study=study)
+    for question in ("seen_before", "ai_used"):
+        answers = dict(told.values_list("participation_id", question))
+        frame[question] = [answers.get(pk, "") for pk in keys]
+    raised, seen = flags.for_study(study), flags.sentences(study)
+    frame["failed_checks"] = [pk in raised and "checks" in raised[pk][1] for pk in keys]
+    frame["flagged"] = [bool(seen.get(pk)) for pk in keys]
+    columns = ["participation", "task", "shots", "annotator", "analysed", "mean_s1", "training_s1"]
+    told_or_seen = ["seen_before", "ai_used", "failed_checks", "flagged"]
+    return frame[[*columns, "median_seconds", *told_or_seen]]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """S1 in [0, 1] of one task and number of shots: annotators (in rows, by name) x examples."""
+
+    matrix: pd.DataFrame
+    contexts: list[str]
+
+    def estimate(self, annotators: pd.Series) -> two_way.Estimate:
+        """The mean of these annotators with its interval, as in the table of intervals."""
+        return two_way.of_mean(self.matrix.loc[list(annotators)].to_numpy(), self.contexts)
+
+
+def scores(study: Study, people: pd.DataFrame) -> dict[tuple[str, int], Scores]:
+    """The scores of each task and number of shots, of everybody in the frame of `people`."""
+    chosen = list(people["participation"])
+    rows = Answer.objects.filter(
+        turn__participation__in=chosen, turn__step=Step.ANNOTATION
+    ).values_list("turn__participation_id", "turn__example_id", "s1")
+    # Straight into numbers: as rows of Python objects a million answers take far more memory.
+    fields = [("participation", "i8"), ("example", "i8"), ("s1", "f8")]
+    answers = pd.DataFrame(np.fromiter(rows.iterator(chunk_size=5000), dtype=fields))
+    examples = Example.objects.filter(pk__in=answers["example"].unique().tolist())
+    contexts = {pk: str(context) for pk, context in examples.values_list("pk", "context")}
+    cells = {}
+    for task, shots, group in by_cell(people):
+        own = answers[answers["participation"].isin(group["participation"])]
+        matrix = own.pivot(index="participation", columns="example", values="s1")
+        matrix.index = group.set_index("participation")["annotator"].loc[matrix.index]
+        cells[task, shots] = Scores(matrix, [contexts[int(key)] for key in matrix.columns])
+    return cells
 
 
 @dataclass(frozen=True)
 class Row:
-    """A cell under a rule: mean and SDs over annotators, x 100; NaN where undefined."""
+    """A cell under a rule: mean, SDs over annotators and interval, x 100; NaN where undefined.
+
+    `why_not` says why there is no interval.
+    """
 
     rule: str
     task: str
@@ -91,11 +175,17 @@ class Row:
     sd_ddof0: float
     n: int
     completed: int
+    low: float
+    high: float
+    why_not: str
 
     @property
     def text(self) -> str:
-        """Mean ± SD and n; a dash where nobody is left."""
-        return f"{mean_and_sd(self.mean, self.sd_ddof1) if self.n else NOTHING} (n={self.n})"
+        """Mean ± SD, n and the interval; a dash where nobody is left."""
+        if not self.n:
+            return f"{NOTHING} (n=0)"
+        interval = between((self.low, self.high, self.why_not))
+        return f"{mean_and_sd(self.mean, self.sd_ddof1)} (n={self.n}), {interval}"
 
 
 COLUMNS = [
@@ -107,16 +197,31 @@ COLUMNS = [
     Column("sd_ddof0", meaning="SD over annotators, ddof 0", unit="points"),
     Column("n", meaning="annotators that the rule leaves"),
     Column("completed", meaning="annotators who completed it, excluded or not"),
+    Column("low", meaning=f"low end of the 95 % interval: {two_way.BOTH}", unit="S1 x 100"),
+    Column("high", meaning=f"high end of the 95 % interval: {two_way.BOTH}", unit="S1 x 100"),
+    Column("why_not", meaning="why there is no interval, if so"),
 ]
 
 
-def rows(frame: pd.DataFrame) -> list[Row]:
-    """One row per rule, task and shots, of the frame that `people` returns."""
+def table(study: Study, kind: str) -> list[Row]:
+    """One row per rule, task and shots, of one kind of annotators."""
+    frame = people(study, kind)
+    return rows(frame, scores(study, frame))
+
+
+def rows(frame: pd.DataFrame, scores: Mapping[tuple[str, int], Scores]) -> list[Row]:
+    """One row per rule, task and shots, of what `people` and `scores` return."""
+    nobody_told = frame["seen_before"].eq("").all() and frame["ai_used"].eq("").all()
     cells = []
     for rule in RULES:
+        if rule.is_told and nobody_told:
+            continue
         kept = frame[rule.keeps(frame)]
         for task, shots, everybody in by_cell(frame):
-            own = 100 * kept.loc[(kept["task"] == task) & (kept["shots"] == shots), "mean_s1"]
+            left = kept[(kept["task"] == task) & (kept["shots"] == shots)]
+            own = 100 * left["mean_s1"]
+            estimate = scores[task, shots].estimate(left["annotator"])
+            low, high = np.clip(estimate.interval(), 0, 1)
             cells.append(
                 Row(
                     rule.name,
@@ -127,6 +232,9 @@ def rows(frame: pd.DataFrame) -> list[Row]:
                     sd_ddof0=float(own.std(ddof=0)),
                     n=len(own),
                     completed=len(everybody),
+                    low=float(100 * low),
+                    high=float(100 * high),
+                    why_not=estimate.why_not,
                 )
             )
     return cells
@@ -148,11 +256,13 @@ def task_tables(rows: list[Row]) -> list[TaskTable]:
     """The rows as the page shows them, one table for each task."""
     cells = {(row.task, row.rule, row.shots): row.text for row in rows}
     tables = []
-    for task in sorted({row.task for row in rows}):
+    for task in dict.fromkeys(row.task for row in rows):
         shots = sorted({row.shots for row in rows if row.task == task})
         reported = [cells[task, RULES[0].name, number] for number in shots]
         lines = []
         for rule in RULES:
+            if (task, rule.name, shots[0]) not in cells:
+                continue
             own = [cells[task, rule.name, number] for number in shots]
             moved = [text != first for text, first in zip(own, reported, strict=True)]
             lines.append((rule.words, list(zip(own, moved, strict=True))))

@@ -1,83 +1,141 @@
-"""Learning in the training step: mean S1 by examples, and blocks of equal training sets."""
+"""Learning in the training step: S1 and its spread on blocks of equal training examples.
 
+CLUES, appendix A.3: Table 8 has the whole 20-shot training set for the 20- and the 30-shot group,
+Table 9 the other ten examples of the 30-shot group.
+"""
+
+import math
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
+import pandas as pd
 from django.db.models import Count
 
 from analysis.tables import frames
-from analysis.tables.columns import points
+from analysis.tables.columns import mean_and_sd
 from analysis.tables.performance import kinds
-from annotation.models import Kind, Study
+from annotation.models import Kind, Scenario, Study
 from tasks.columns import Column
 from tasks.models import Example, Split
+from tasks.paper import place
+
+# (key of the task, number of the training split) -> size -> content hashes of that file.
+Contents = dict[tuple[int, int | None], dict[int, frozenset[str]]]
 
 
 @dataclass(frozen=True)
 class Block:
-    """Training examples first met at one size: "in the 10", "in the 20, not the 10"."""
+    """Training examples of one size, all of them or those first met there.
+
+    "in the 20", or "in the 20, not the 10".
+    """
 
     size: int
-    smaller: int | None
-    hashes: frozenset[str]
-    is_nested: bool
+    smaller: int | None = None
 
     @property
     def name(self) -> str:
         return f"in the {self.size}" + (f", not the {self.smaller}" if self.smaller else "")
 
+    def hashes(self, contents: dict[int, frozenset[str]]) -> frozenset[str]:
+        """The content hashes of its examples; `contents` has those of each size."""
+        inner = contents[self.smaller] if self.smaller else frozenset()
+        return contents[self.size] - inner
 
-def blocks(contents: dict[int, frozenset[str]]) -> list[Block]:
-    """The blocks of a task's training splits of one number: size -> content hashes.
+    def is_nested(self, contents: dict[int, frozenset[str]], shots: int) -> bool:
+        """May it be compared between groups: does each file that it is made of lie in the next?
 
-    A block is nested when every smaller split lies in it; where one does not, no number of that
-    block can be compared between groups.
+        Where one does not, the group of that many shots has not met the same examples.
+        """
+        sizes = sorted({self.smaller or self.size, self.size, shots})
+        return all(contents[a] <= contents[b] for a, b in pairwise(sizes))
+
+
+def blocks(sizes: Sequence[int]) -> list[Block]:
+    """The blocks of training files of these sizes, in the order of the columns.
+
+    >>> [block.name for block in blocks([10, 20])]
+    ['in the 10', 'in the 20', 'in the 20, not the 10']
     """
-    ordered = []
-    sizes = sorted(contents)
-    for index, size in enumerate(sizes):
-        smaller = sizes[index - 1] if index else None
-        inner = contents[smaller] if smaller else frozenset()
-        ordered.append(Block(size, smaller, contents[size] - inner, inner <= contents[size]))
-    return ordered
+    ordered = sorted(sizes)
+    found = [Block(ordered[0])] if ordered else []
+    for smaller, size in pairwise(ordered):
+        found += [Block(size), Block(size, smaller)]
+    return found
 
 
-def _contents(study: Study) -> dict[int, dict[int, frozenset[str]]]:
-    """Key of each task -> size of its training splits in this study -> content hashes."""
+def _contents(study: Study) -> Contents:
+    """The training files of this study."""
     examples = Example.objects.filter(
         split__task__in=study.tasks.all(),
         split__kind=Split.Kind.TRAIN,
         split__shots__in=study.shots,
-        split__number=study.split_number,
+        split__number__in=study.splits,
     )
-    contents: dict[int, dict[int, set[str]]] = defaultdict(lambda: defaultdict(set))
-    for task, size, digest in examples.values_list("split__task", "split__shots", "content_hash"):
+    contents: dict[tuple[int, int | None], dict[int, set[str]]] = defaultdict(
+        lambda: defaultdict(set)
+    )
+    for task, number, size, digest in examples.values_list(
+        "split__task", "split__number", "split__shots", "content_hash"
+    ):
         if size is not None:
-            contents[task][size].add(digest)
+            contents[task, number][size].add(digest)
     return {
-        task: {size: frozenset(hashes) for size, hashes in sizes.items()}
-        for task, sizes in contents.items()
+        place: {size: frozenset(hashes) for size, hashes in sizes.items()}
+        for place, sizes in contents.items()
     }
 
 
 @dataclass(frozen=True)
+class BlockScore:
+    """One group on one block: mean S1 x 100 over its annotators, with both SDs.
+
+    NaN where the group did not meet the block, or the files are not nested; an SD of one is NaN.
+    """
+
+    kind: str
+    task: str
+    task_version: int
+    shots: int
+    split: int | None
+    block: Block
+    nested: int
+    mean_s1_x100: float
+    sd_ddof1: float
+    sd_ddof0: float
+    n: int
+
+    @property
+    def examples(self) -> str:
+        return self.block.name
+
+    @property
+    def text(self) -> str:
+        if not self.nested:
+            return "not nested"
+        return mean_and_sd(self.mean_s1_x100, self.sd_ddof1)
+
+
+@dataclass(frozen=True)
 class TrainingRow:
-    """One group of a task: mean S1 x 100 on each block; None where it did not meet the block."""
+    """One group of a task: a score for each block, in the order of the columns."""
 
     task: str
     shots: int
+    split: int | None
     n: int
-    values: list[float | None]
-    block_names: list[str]
-    is_nested: list[bool]
+    scores: list[BlockScore]
+
+    @property
+    def block_names(self) -> list[str]:
+        return [score.examples for score in self.scores]
 
     @property
     def texts(self) -> list[str]:
         """The cell of each block."""
-        return [
-            points(value) if nested else "not nested"
-            for value, nested in zip(self.values, self.is_nested, strict=True)
-        ]
+        return [score.text for score in self.scores]
 
 
 def columns(rows: list[TrainingRow]) -> list[Column]:
@@ -86,6 +144,7 @@ def columns(rows: list[TrainingRow]) -> list[Column]:
     return [
         Column("task", "Task"),
         Column("shots", "Group", show=lambda shots: f"{shots} shots"),
+        *([Column("split", "Split")] if len({row.split for row in rows}) > 1 else []),
         Column("n", "n", "Annotators of the group who completed and are in the analysis."),
         *(_of_block(place, name) for place, name in enumerate(names)),
     ]
@@ -95,80 +154,116 @@ def _of_block(place: int, name: str) -> Column:
     return Column(
         "",
         name,
-        "Mean over the group's n annotators of their mean S1 x 100 on these training examples. A"
-        " dash: the group did not meet them.",
+        "Mean ± SD (ddof 1) over the group's n annotators of their mean S1 x 100 on these training"
+        " examples; the CSV has both ddof. A dash: the group did not meet them.",
         "S1 x 100",
         get=lambda row: row.texts[place],
     )
 
 
-@dataclass(frozen=True)
-class BlockScore:
-    """One group and block, for files and programs; no mean where the block is not nested."""
-
-    kind: str
-    task: str
-    shots: int
-    examples: str
-    mean_s1_x100: float | None
-    n: int
-    nested: int
-
-
+# Of BlockScore.
 BLOCK_SCORES = [
     Column("kind", meaning="person, simulated or model"),
     Column("task", meaning="name of the task"),
+    Column("task_version", meaning="version of the task"),
     Column("shots", meaning="of the group"),
-    Column("examples", meaning="which block of the training examples"),
+    Column("split", meaning="number of the training split"),
+    Column("examples", meaning="which block of the training examples, in words"),
+    Column(
+        "in_shots",
+        meaning="the block's examples are those of this group's training file of so many shots",
+        get=lambda score: score.block.size,
+    ),
+    Column(
+        "not_in_shots",
+        meaning="less those that are in the file of so many shots too; empty: all of them",
+        get=lambda score: score.block.smaller,
+    ),
     Column(
         "mean_s1_x100",
-        meaning="mean over annotators of their mean over the block, S1 x 100",
+        meaning="mean over annotators of their mean over the block, S1 x 100; empty where the group"
+        " did not meet the block, or the files are not nested",
         unit="S1 x 100",
     ),
+    Column(
+        "sd_ddof1",
+        meaning="sample standard deviation over annotators (ddof 1), x 100; empty for a single"
+        " annotator",
+        unit="points",
+    ),
+    Column(
+        "sd_ddof0",
+        meaning="population standard deviation over annotators (ddof 0), x 100",
+        unit="points",
+    ),
     Column("n", meaning="annotators who completed and are in the analysis"),
-    Column("nested", meaning="1 if the block compares between groups"),
+    Column(
+        "nested",
+        meaning="1 if the block compares between groups: of the files of not_in_shots, in_shots and"
+        " shots, each smaller one lies in the next",
+    ),
 ]
 
 
 def block_scores(study: Study) -> list[BlockScore]:
     """The training tables of all kinds, one row per group and block."""
-    return [
-        BlockScore(kind, row.task, row.shots, name, mean if nested else None, row.n, int(nested))
-        for kind in kinds(study)
-        for row in training(study, kind)
-        for name, mean, nested in zip(row.block_names, row.values, row.is_nested, strict=True)
-    ]
+    return [score for kind in kinds(study) for row in training(study, kind) for score in row.scores]
 
 
 def training(study: Study, kind: str = Kind.PERSON) -> list[TrainingRow]:
-    """Appendix A.3: each group's S1 on the training examples of each block.
+    """Each group's S1 on the training examples of each block.
 
-    The mean over annotators of their mean over the block's examples; annotators who completed and
-    are in the analysis.
+    Mean and SDs over annotators of their mean over the block's examples; annotators who completed
+    and are in the analysis.
     """
     answers = frames.training_answers(study, kind)
-    groups = dict(
-        study.participations.analysed()
-        .filter(kind=kind)
-        .order_by()
-        .values_list("scenario")
-        .annotate(n=Count("pk"))
-    )
+    people = study.participations.analysed().filter(kind=kind).order_by()
+    groups = dict(people.values_list("scenario").annotate(n=Count("pk")))
     contents = _contents(study)
+    scenarios = sorted(
+        study.scenarios.filter(shots__gt=0).select_related("task"),
+        key=lambda scenario: (place(scenario.task.name), scenario.shots, scenario.split_number),
+    )
     rows = []
-    scenarios = study.scenarios.filter(shots__gt=0).select_related("task")
-    for scenario in scenarios.order_by("task__name", "shots"):
-        own_blocks = blocks(contents[scenario.task_id])
+    for scenario in scenarios:
+        of_file = contents[scenario.task_id, scenario.split_number]
         given = answers[answers["scenario"] == scenario.pk]
-        values: list[float | None] = []
-        for block in own_blocks:
-            inside = given[given["example_hash"].isin(block.hashes)]
-            if block.size > scenario.shots or inside.empty:
-                values.append(None)
-            else:
-                values.append(100 * inside.groupby("participation")["s1"].mean().mean())
-        # A group's own block is comparable if every chain up to it is nested.
-        nested = [all(b.is_nested for b in own_blocks[: i + 1]) for i in range(len(own_blocks))]
-        n, names = groups.get(scenario.pk, 0), [b.name for b in own_blocks]
-        rows.append(TrainingRow(scenario.task.name, scenario.shots, n, values, names, nested))
+        n = groups.get(scenario.pk, 0)
+        scores = [
+            _score(kind, scenario, block, of_file, given, n) for block in blocks(list(of_file))
+        ]
+        rows.append(
+            TrainingRow(scenario.task.name, scenario.shots, scenario.split_number, n, scores)
+        )
     return rows
+
+
+def _score(
+    kind: str,
+    scenario: Scenario,
+    block: Block,
+    contents: dict[int, frozenset[str]],
+    given: pd.DataFrame,
+    n: int,
+) -> BlockScore:
+    """One group on one block; `given` are the answers of its n annotators in training."""
+    is_met = block.size <= scenario.shots
+    nested = block.is_nested(contents, scenario.shots)
+    mean = sd_ddof1 = sd_ddof0 = math.nan
+    if is_met and nested and n:
+        inside = given[given["example_hash"].isin(block.hashes(contents))]
+        means = 100 * inside.groupby("participation")["s1"].mean()
+        mean, sd_ddof1, sd_ddof0 = means.mean(), means.std(ddof=1), means.std(ddof=0)
+    return BlockScore(
+        kind,
+        scenario.task.name,
+        scenario.task.version,
+        scenario.shots,
+        scenario.split_number,
+        block,
+        int(nested),
+        mean,
+        sd_ddof1,
+        sd_ddof0,
+        n,
+    )

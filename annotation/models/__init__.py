@@ -14,7 +14,7 @@ from annotation.models.answers import (
     Reading,
     Turn,
 )
-from annotation.models.decision import Decision, ExitAnswers
+from annotation.models.decision import Decision, ExitAnswers, ScoreShown
 from annotation.models.eligibility import AccessRule, ListedWorker
 from annotation.models.kept import ConsentText, StudyEvent, StudyManifest
 from annotation.models.money import LedgerEntry, Payment, PaymentBatch
@@ -28,14 +28,13 @@ from annotation.models.participation import (
     Status,
     Tombstone,
 )
+from annotation.models.qualification import SCALES, Qualification
 from annotation.models.recruiting import Panel, ProlificStudy, Submission, WebhookEvent
 from annotation.models.reporting import ReportAnswer
-from annotation.models.scenario import Scenario
+from annotation.models.scenario import AddedSeats, Scenario
 from annotation.models.study import (
-    SCALES,
     Kind,
     Member,
-    Qualification,
     Role,
     Step,
     Study,
@@ -55,6 +54,7 @@ __all__ = [
     "SCALES",
     "AccessRule",
     "Activity",
+    "AddedSeats",
     "Allocation",
     "Answer",
     "AnswerSpan",
@@ -81,6 +81,7 @@ __all__ = [
     "ReportAnswer",
     "Role",
     "Scenario",
+    "ScoreShown",
     "Status",
     "Step",
     "Study",

@@ -36,6 +36,9 @@ class Decision(models.Model):
         settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
     )
     at = models.DateTimeField(default=timezone.now)
+    # Of a decision on the analysis by hand: could the score be seen before? null: of any other,
+    # and of those made before this was kept.
+    score_seen = models.BooleanField(null=True)
 
     class Meta:
         ordering = ["at", "pk"]
@@ -50,6 +53,21 @@ class Decision(models.Model):
 
     def __str__(self) -> str:
         return f"{self.participation} {'' if self.outcome else 'not '}{self.get_about_display()}"
+
+
+class ScoreShown(models.Model):
+    """Somebody had the score of this participation shown, before deciding on the analysis."""
+
+    participation = models.OneToOneField(
+        Participation, on_delete=models.PROTECT, related_name="score_shown"
+    )
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"score of {self.participation_id} shown"
 
 
 class SeenBefore(models.TextChoices):

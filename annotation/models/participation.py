@@ -169,6 +169,8 @@ class Participation(models.Model):
     browser = models.CharField(max_length=64, blank=True)
     # The part of a study in several parts that this worker has come for (0: all of it).
     part = models.PositiveSmallIntegerField(default=0)
+    # Which Allocation gave this seat; null: it was given before release 0.2.
+    arrival = models.PositiveIntegerField(null=True)
 
     objects = ParticipationQuerySet.as_manager()
 
@@ -187,6 +189,9 @@ class Participation(models.Model):
             ),
             models.UniqueConstraint(
                 fields=["study", "pseudonym"], name="a_pseudonym_is_one_participation"
+            ),
+            models.UniqueConstraint(
+                fields=["study", "arrival"], name="an_allocation_is_of_one_participation"
             ),
             models.CheckConstraint(
                 condition=Q(

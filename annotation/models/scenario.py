@@ -4,8 +4,10 @@ from datetime import timedelta
 from decimal import Decimal
 from functools import cached_property
 
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
 from annotation.models.study import Study
 from tasks.models import Task
@@ -18,15 +20,23 @@ class Scenario(models.Model):
     task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="scenarios")
     shots = models.PositiveIntegerField()
     split_number = models.PositiveIntegerField(null=True)
+    # Are there others like it on other splits? Its name says which then, without the study's row.
+    is_one_of_splits = models.BooleanField(default=False)
     seats = models.PositiveIntegerField()
     # Of people who do not consent only this count is stored.
     declined = models.PositiveIntegerField(default=0)
 
     class Meta:
-        ordering = ["study", "task__name", "shots"]
+        ordering = ["study", "task__name", "shots", "split_number"]
         constraints = [
             models.UniqueConstraint(
-                fields=["study", "task", "shots"], name="one_scenario_per_study_task_and_shots"
+                fields=["study", "task", "shots", "split_number"],
+                name="one_scenario_per_study_task_shots_and_split",
+            ),
+            models.UniqueConstraint(
+                fields=["study", "task"],
+                condition=Q(split_number__isnull=True),
+                name="one_scenario_per_study_and_task_at_zero_shots",
             ),
             models.CheckConstraint(
                 condition=Q(shots=0, split_number__isnull=True)
@@ -36,7 +46,8 @@ class Scenario(models.Model):
         ]
 
     def __str__(self) -> str:
-        return f"{self.task.name}, {self.shots} shots"
+        split = f", split {self.split_number}" if self.is_one_of_splits else ""
+        return f"{self.task.name}, {self.shots} shots{split}"
 
     @cached_property
     def shows_help_examples(self) -> bool:
@@ -46,6 +57,10 @@ class Scenario(models.Model):
     def auto_advance(self) -> bool:
         """Is a label of the annotation step submitted as soon as it is chosen?"""
         return self.study.auto_advance
+
+    @cached_property
+    def interface_language(self) -> str:
+        return self.study.interface_language
 
     @cached_property
     def promise(self) -> tuple[Decimal, str, Decimal | None]:
@@ -61,3 +76,27 @@ class Scenario(models.Model):
     def idle_cutoff(self) -> timedelta:
         """A gap between two signs of work counts at most so long."""
         return timedelta(seconds=self.study.idle_cutoff_seconds)
+
+
+class AddedSeats(models.Model):
+    """Seats given to a scenario after its study was opened.
+
+    `results_seen`: somebody had completed by then, so that results could be seen.
+    """
+
+    scenario = models.ForeignKey(Scenario, on_delete=models.CASCADE, related_name="added_seats")
+    number = models.PositiveIntegerField()
+    results_seen = models.BooleanField()
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["at", "pk"]
+        constraints = [
+            models.CheckConstraint(condition=Q(number__gt=0), name="added_seats_are_some"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.number} to {self.scenario}"

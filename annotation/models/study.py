@@ -13,8 +13,9 @@ from django.core.validators import MaxValueValidator, MinValueValidator, RegexVa
 from django.db import models
 from django.db.models import Q
 
+from annotation.models.qualification import SCALES, Qualification
 from tasks.models import Task
-from tasks.models.choices import one_of
+from tasks.models.choices import LanguageField, one_of
 
 DEFAULT_CONSENT = """\
 You are invited to take part in a study of how well people perform a language task after seeing a \
@@ -30,6 +31,7 @@ Please work on your own, without the help of other people, search engines or AI 
 new_code = partial(secrets.token_urlsafe, 12)  # an unguessable name for an address: 96 bits
 new_token = partial(secrets.token_urlsafe, 18)  # an unguessable secret for a link: 144 bits
 new_seed = partial(secrets.randbelow, 2**31)
+first_split: partial[list[int]] = partial(list, (1,))
 
 
 class Kind(models.TextChoices):
@@ -51,24 +53,6 @@ class Step(models.TextChoices):
     TRAINING = "training", "training step"
     ANNOTATION = "annotation", "annotation step"
     CHECK = "check", "attention check"
-
-
-class Qualification(models.TextChoices):
-    """The rule after the training step (docs/protocol.md#after-the-training-step)."""
-
-    NONE = "none", "nobody is screened out"
-    MINIMUM = "minimum", "a mean training S1 of at least the threshold"
-    POINTS_BELOW = "points_below", "at most the threshold (in points) below the others' mean"
-    SDS_BELOW = "sds_below", "at most the threshold (in SDs) below the others' mean"
-    RESEARCHER = "researcher", "a researcher decides while the annotator waits"
-
-
-# What a threshold is measured in: its largest value, and how it is told.
-SCALES = {
-    Qualification.MINIMUM: (100, "0 to 100, such as 60"),
-    Qualification.POINTS_BELOW: (100, "0 to 100 points, such as 20"),
-    Qualification.SDS_BELOW: (10, "0 to 10 standard deviations, such as 2"),
-}
 
 
 class Role(models.TextChoices):
@@ -159,8 +143,11 @@ class Study(models.Model):
         help_text="Numbers separated by spaces, such as 0 10 20 30. At 0 there is no training"
         " step.",
     )
-    split_number = models.PositiveIntegerField(
-        "number of the training split", default=1, validators=[MinValueValidator(1)]
+    splits = models.JSONField(
+        "training splits",
+        default=first_split,
+        help_text="Numbers separated by spaces, such as 1 or 1 2 3. Each is a scenario of its own,"
+        " with seats of its own.",
     )
     annotators = models.PositiveIntegerField(
         "annotators per scenario",
@@ -281,6 +268,20 @@ class Study(models.Model):
         default=False,
         help_text="Label tasks only. Faster, but a slip is final.",
     )
+    interface_language = LanguageField(
+        "language of the annotators' pages",
+        help_text="Of buttons, instructions of the tool and messages; the texts of a task stay as"
+        " they are.",
+    )
+    # In points of S1 x 100; null: the design asks no question of equivalence.
+    equivalence_margin = models.FloatField(
+        "equivalence margin (points)",
+        null=True,
+        blank=True,
+        help_text="Optional: a difference is called equivalent if its 90 % interval lies within"
+        " ± this many points of S1 x 100. Frozen with the design.",
+        validators=[MinValueValidator(0.1), MaxValueValidator(100)],
+    )
     computer_only = models.BooleanField("for computers only, not for phones", default=False)
     seed = models.PositiveIntegerField(
         default=new_seed, help_text="Determines the order of examples and ties between scenarios."
@@ -309,6 +310,10 @@ class Study(models.Model):
             one_of("training_order", Order, "a_study_trains_in_a_known_order"),
             one_of("annotation_order", Order, "a_study_annotates_in_a_known_order"),
             one_of("qualification", Qualification, "a_study_has_a_known_qualification_rule"),
+            # Which languages there are follows from the catalogues, not from the schema.
+            models.CheckConstraint(
+                condition=~Q(interface_language=""), name="a_study_speaks_a_language"
+            ),
             models.CheckConstraint(
                 condition=Q(status="draft", manifest_hash="")
                 | (~Q(status="draft") & ~Q(manifest_hash="")),
@@ -318,6 +323,12 @@ class Study(models.Model):
                 condition=Q(budget__isnull=True) | Q(budget__gte=0),
                 name="a_budget_is_an_amount",
                 violation_error_message="Write an amount of at least 0.",
+            ),
+            models.CheckConstraint(
+                condition=Q(equivalence_margin__isnull=True)
+                | Q(equivalence_margin__gte=0.1, equivalence_margin__lte=100),
+                name="an_equivalence_margin_is_some_points",
+                violation_error_message="The equivalence margin lies between 0.1 and 100 points.",
             ),
             # Of drafts alone: what was frozen before this rule stays as it was.
             models.CheckConstraint(

@@ -84,6 +84,29 @@ def by_scenario_and_kind(study: Study, scenarios: list[Scenario]) -> dict[tuple[
     return funnels
 
 
+def stages(study: Study) -> dict[int, str]:
+    """How far each participation came: arrived, consented, trained or qualified.
+
+    Those who withdrew are left out: what is kept of them does not say it of each.
+    """
+    trained, passed = _trained_and_passed(study)
+    size = Case(
+        *(
+            When(scenario=each.pk, then=Value(each.training_size))  # type: ignore[attr-defined]  # annotated
+            for each in with_training_size(study)
+        ),
+        default=Value(0),
+    )
+    stage = Case(
+        When(passed, then=Value("qualified")),
+        When(trained, then=Value("trained")),
+        When(consented_at__isnull=False, then=Value("consented")),
+        default=Value("arrived"),
+    )
+    people = study.participations.exclude(status=Status.WITHDRAWN).order_by()
+    return dict(people.alias(training_size=size).values_list("pk", stage))
+
+
 def _counts(study: Study, scenarios: list[Scenario]) -> Iterable[dict[str, Any]]:
     """One row per scenario and kind: how many did or are what the keys say."""
     trained, passed = _trained_and_passed(study)

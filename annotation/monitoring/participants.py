@@ -7,13 +7,14 @@ from typing import Any
 from django.db.models import Avg, Count, Max
 
 from annotation.models import Participation, Step, Study, Turn
+from annotation.steps import blinding
 from tasks.models import Example, Split
 
 PER_PAGE = 50
 
 
 def participation_rows(study: Study, page: list[Participation]) -> list[dict]:
-    """How far each of these participations of the study is, in two queries."""
+    """How far each of these participations of the study is, in three queries."""
     sizes = dict(
         Example.objects.filter(split__kind=Split.Kind.TEST, split__task__studies=study)
         .order_by()
@@ -29,6 +30,7 @@ def participation_rows(study: Study, page: list[Participation]) -> list[dict]:
     )
     for row in counts:
         steps[row["participation"]][row["step"]] = row
+    hidden = blinding.hidden(study)
     rows = []
     for participation in page:
         done = steps[participation.pk]
@@ -39,6 +41,7 @@ def participation_rows(study: Study, page: list[Participation]) -> list[dict]:
                 "trained": done.get(Step.TRAINING, {"n": 0})["n"],
                 "annotated": annotated["n"],
                 "mean_s1": None if annotated["s1"] is None else 100 * annotated["s1"],
+                "is_hidden": participation.pk in hidden,
                 "total": sizes.get(participation.scenario.task_id, 0),
                 "last_active_at": max(
                     (row["shown_at"] for row in done.values()), default=participation.arrived_at

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from django.core.exceptions import ValidationError
 from django.http import HttpRequest, QueryDict
+from django.utils.translation import gettext
 
 from annotation.models import Kind, Panel
 from annotation.recruitment.doors import Exit, Identity, NotAdmitted
@@ -107,14 +108,19 @@ class PanelDoor:
         submission = parameters.get(self.panel.submission_parameter, "").strip()
         if not person:
             raise NotAdmitted(
-                f"The address lacks {self.panel.id_parameter}: please open the study from"
-                f" {self.panel.name} again."
+                gettext(
+                    "The address lacks %(parameter)s: please open the study from %(platform)s"
+                    " again."
+                )
+                % {"parameter": self.panel.id_parameter, "platform": self.panel.name}
             )
         if not all(re.fullmatch(SAFE_ID, name) for name in (person, submission)):
             raise NotAdmitted(
-                "The id in the address contains an invalid character or is too long: please open"
-                " the"
-                f" study from {self.panel.name} again."
+                gettext(
+                    "The id in the address contains an invalid character or is too long: please"
+                    " open the study from %(platform)s again."
+                )
+                % {"platform": self.panel.name}
             )
         return Identity(person, submission)
 

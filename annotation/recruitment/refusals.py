@@ -3,6 +3,8 @@
 from datetime import datetime
 
 from django.db.models import Count, Q
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
 
 from annotation.models import (
     LIVE,
@@ -22,38 +24,58 @@ from tasks.clock import database_now
 class RecruitmentError(Exception):
     """Why there is no seat. `code` is a key of NO_SEAT; the text is for people."""
 
-    def __init__(self, code: str, sentence: str = ""):
+    def __init__(self, code: str, sentence: str | Promise = ""):
         super().__init__(sentence or NO_SEAT[code])
         self.code = code
 
 
 NO_SEAT = {
-    "busy": "Many people are starting at the moment. Please try again in a minute: nothing is lost"
-    " by waiting.",
-    "link_off": "This link is switched off. If you were invited, please use the link that was sent"
-    " to you.",
-    "elsewhere": "Somebody with this id has already started. If it was you, continue in the"
-    " browser in which you started, or open the personal link that you were shown there. If this"
-    " is a further part, the personal link will work in a few minutes.",
-    "browser": "Somebody has already taken part in this study from this browser, and each person"
-    " can do so only once. If you share a computer, please tell the people who invited you.",
-    "full": "All places in this study are taken at the moment. Thank you for your interest.",
-    "budget": "The budget of this study is fully committed at the moment, so no more places are"
-    " available. Thank you for your interest.",
-    "closed": "This study is closed. Thank you for your interest.",
-    "paused": "This study is paused. Please try again later with the same link.",
-    "draft": "This study is not open yet. Please try again later with the same link.",
-    "done": "You have already taken part in this study. Thank you!",
-    "not_eligible": "This study is open to certain people only, and you are not eligible. Thank"
-    " you for your interest.",
-    "not_invited": "This is a later part of a study that you have not started. Thank you for your"
-    " interest.",
-    "device": "This study requires a desktop or laptop computer: highlighting words on a small"
-    " screen would be tedious. Please open the same link on a computer.",
-    "rejected": "Your submission to this study was rejected on the platform that you came from, so"
-    " you cannot continue.",
-    "taken": "Your place was given to somebody else in the meantime, so you cannot continue with"
-    " this task. Your answers so far are kept.",
+    "busy": gettext_lazy(
+        "Many people are starting at the moment. Please try again in a minute: nothing is lost"
+        " by waiting."
+    ),
+    "link_off": gettext_lazy(
+        "This link is switched off. If you were invited, please use the link that was sent to you."
+    ),
+    "elsewhere": gettext_lazy(
+        "Somebody with this id has already started. If it was you, continue in the browser in which"
+        " you started, or open the personal link that you were shown there. If this is a further"
+        " part, the personal link will work in a few minutes."
+    ),
+    "browser": gettext_lazy(
+        "Somebody has already taken part in this study from this browser, and each person"
+        " can do so only once. If you share a computer, please tell the people who invited you."
+    ),
+    "full": gettext_lazy(
+        "All places in this study are taken at the moment. Thank you for your interest."
+    ),
+    "budget": gettext_lazy(
+        "The budget of this study is fully committed at the moment, so no more places are"
+        " available. Thank you for your interest."
+    ),
+    "closed": gettext_lazy("This study is closed. Thank you for your interest."),
+    "paused": gettext_lazy("This study is paused. Please try again later with the same link."),
+    "draft": gettext_lazy("This study is not open yet. Please try again later with the same link."),
+    "done": gettext_lazy("You have already taken part in this study. Thank you!"),
+    "not_eligible": gettext_lazy(
+        "This study is open to certain people only, and you are not eligible. Thank"
+        " you for your interest."
+    ),
+    "not_invited": gettext_lazy(
+        "This is a later part of a study that you have not started. Thank you for your interest."
+    ),
+    "device": gettext_lazy(
+        "This study requires a desktop or laptop computer: highlighting words on a small"
+        " screen would be tedious. Please open the same link on a computer."
+    ),
+    "rejected": gettext_lazy(
+        "Your submission to this study was rejected on the platform that you came from, so"
+        " you cannot continue."
+    ),
+    "taken": gettext_lazy(
+        "Your place was given to somebody else in the meantime, so you cannot continue with"
+        " this task. Your answers so far are kept."
+    ),
 }
 
 

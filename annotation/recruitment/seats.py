@@ -11,6 +11,7 @@ import random
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from annotation.models import (
     MAY_RESUME,
@@ -69,8 +70,8 @@ def join(
             code = "busy"
         if code:
             raise RecruitmentError(code)
-        scenario = _allocate(study, key, kind, among, now)
-        return take_seat(study, scenario, worker, part=part, browser=browser)
+        scenario, candidates = _choose(study, key, kind, among, now)
+        return take_seat(study, scenario, worker, candidates, part=part, browser=browser)
 
 
 def _begun_before(
@@ -118,22 +119,21 @@ def _too_many_unconsented(study: Study) -> bool:
     return waiting.count() >= max(3, seats // 3)
 
 
-def _allocate(
+def _choose(
     study: Study, key: str, kind: str, among: list[int] | None, now: datetime
-) -> Scenario:
-    """Choose a scenario, and log the choice with the state that it was made on."""
+) -> tuple[Scenario, list[list[int]]]:
+    """Choose a scenario; with the candidates of the choice, as in Allocation."""
     joinable = refusals.joinable(study, key, kind, among, now)
     scenarios = {scenario.pk: scenario for scenario in joinable}
     candidates = [
         [pk, scenario.taken, scenario.seats]  # type: ignore[attr-defined]  # annotated
         for pk, scenario in scenarios.items()
     ]
-    arrival = study.allocations.count() + 1
-    chosen = scenarios[choose(study.seed, arrival, candidates)]
-    Allocation.objects.create(
-        study=study, arrival=arrival, kind=kind, candidates=candidates, scenario=chosen
-    )
-    return chosen
+    return scenarios[choose(study.seed, _next_arrival(study), candidates)], candidates
+
+
+def _next_arrival(study: Study) -> int:
+    return study.allocations.count() + 1
 
 
 def choose(seed: int, arrival: int, candidates: list[list[int]]) -> int:
@@ -163,7 +163,9 @@ def resume(participation: Participation) -> Participation:
         if not eligibility.admits(study, participation.worker.key):
             raise RecruitmentError("not_eligible")
         if study.participations.live().filter(worker=participation.worker_id).exists():
-            raise RecruitmentError("done", "You are working on another task of this study.")
+            raise RecruitmentError(
+                "done", gettext("You are working on another task of this study.")
+            )
         if not participation.has_seen_an_example() and (
             refusals.tasks_begun(study, participation.worker.key) >= study.tasks_per_worker
         ):
@@ -214,9 +216,29 @@ def free_seat(scenario: Scenario, kind: str) -> int | None:
 
 
 def take_seat(
-    study: Study, scenario: Scenario, worker: Worker, *, part: int = 0, browser: str = ""
+    study: Study,
+    scenario: Scenario,
+    worker: Worker,
+    candidates: list[list[int]] | None = None,
+    *,
+    part: int = 0,
+    browser: str = "",
 ) -> Participation:
-    """Insert the participation on the lowest free seat of the scenario (there is one)."""
+    """Insert the participation on the lowest free seat of the scenario (there is one).
+
+    The choice is logged with the state that it was made on: `candidates` as in Allocation; where
+    they are not given, this very scenario was the only one. The caller holds the study's lock.
+    """
+    if candidates is None:
+        seated = scenario.participations.seated().filter(kind=worker.kind).count()
+        candidates = [[scenario.pk, seated, scenario.seats]]
+    allocation = Allocation.objects.create(
+        study=study,
+        arrival=_next_arrival(study),
+        kind=worker.kind,
+        candidates=candidates,
+        scenario=scenario,
+    )
     return Participation.objects.create(
         study=study,
         scenario=scenario,
@@ -228,6 +250,7 @@ def take_seat(
         completion_code=new_code(),
         part=part,
         browser=browser,
+        arrival=allocation.arrival,
     )
 
 

@@ -40,7 +40,7 @@ TOKEN = "rehearsal-token"
 PASSWORD = "a right rehearsal horse"
 QUESTIONS = "How often can you change an answer?\n- As often as I like\n* Never"
 DESIGN = {
-    "split_number": "1", "annotators": "3", "training_order": "shuffled_apart",
+    "splits": "1", "annotators": "3", "training_order": "shuffled_apart",
     "annotation_order": "shuffled_apart", "seed": "7", "tasks_per_worker": "1",
     "hourly_rate": "60", "currency": "GBP", "base_reward": "0", "minimum_pay": "0.10",
     "max_paid_hours": "0.3", "budget": "1000", "max_screen_outs_in_a_row": "100",

@@ -276,7 +276,7 @@ def walk(site: Site, address: str, policy: str, knowledge: Knowledge, seed: str)
             fields |= knowledge.of_instructions
         if form.action.endswith("/answer/"):
             turn = page.xpath("descendant-or-self::section[@id='turn']")[0]
-            yield "training" if turn.get("aria-label").startswith("Training") else "annotation"
+            yield "training" if turn.get("data-step") == "training" else "annotation"
             fields |= _answer(page, decide, knowledge, rng)
         html = site.post(form.action, fields, htmx="hx-post" in form.attrib)
         page = lxml.html.fromstring(html)

@@ -10,6 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext_lazy
 
 from annotation.frozen import scenario_of
 from annotation.models import Answer, AnswerSpan, Participation, Status, Step, Turn
@@ -25,13 +26,16 @@ from tasks.tokens import TOKENISER
 class Conflict(Exception):
     """The answer is not for the current question: the state stays as it is (409)."""
 
-    ALREADY_REVEALED = "You have already answered this example: your first answer counts."
-    ALREADY_RECORDED = "Your answer to this example is already recorded: your first answer counts."
-    GIVEN_UP = (
+    ALREADY_REVEALED = gettext_lazy(
+        "You have already answered this example: your first answer counts."
+    )
+    ALREADY_RECORDED = gettext_lazy(
+        "Your answer to this example is already recorded: your first answer counts."
+    )
+    GIVEN_UP = gettext_lazy(
         "Your last answer was not stored: your place had been released before it arrived."
         " Continue, and you will see that example again."
     )
-    NOT_CURRENT = "This is not the example that you are working on now. Here is the current one."
 
 
 def lock(token: str) -> Participation:

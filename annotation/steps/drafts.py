@@ -13,6 +13,7 @@ from django.db import transaction
 from annotation.models import Draft, Status, Turn
 from annotation.steps.answering import lock
 from tasks.clock import database_now
+from tasks.sentences import sentence
 from tasks.spans import LONGEST_PAYLOAD, AnswerError
 
 
@@ -37,7 +38,7 @@ def keep(token: str, turn_id: int, fields: Mapping[str, str]) -> bool:
 
 def _read(text: str) -> str:
     """A draft as it was sent, a JSON object within the limits of an answer, in ASCII."""
-    problem = AnswerError("bad_draft", "The draft could not be read.")
+    problem = AnswerError("bad_draft", sentence("The draft could not be read."))
     if len(text) > LONGEST_PAYLOAD:
         raise problem
     try:

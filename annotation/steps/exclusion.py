@@ -1,7 +1,8 @@
 """Taking a participation out of the analysis by hand, and back in, each time with a reason.
 
 In the analysis or not is one fact, paid or not another: nothing here touches pay. Excluding frees
-the seat, so that the scenario still ends with as many analysed annotators as it has seats.
+the seat, so that the scenario still ends with as many analysed annotators as it has seats. Each
+decision by hand says whether the score could be seen (blinding.py).
 """
 
 from django.contrib.auth.models import User
@@ -9,6 +10,7 @@ from django.db import transaction
 
 from annotation.models import Decision, Participation, Status, Study
 from annotation.recruitment.seats import free_seat
+from annotation.steps import blinding
 from tasks.clock import database_now
 
 
@@ -47,4 +49,5 @@ def decide(participation: Participation, in_analysis: bool, reason: str, by: Use
             reason=reason,
             by=by,
             at=database_now(),
+            score_seen=None if by is None else not blinding.is_hidden(locked),
         )

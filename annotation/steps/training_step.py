@@ -6,6 +6,7 @@ Zero-shot workers have none and begin with the annotation step.
 from datetime import timedelta
 
 from django.db import transaction
+from django.utils.translation import gettext, gettext_lazy
 
 from annotation.models import Answer, Exposure, Participation, Reading, Status, Step, Turn
 from annotation.steps import attention_checks, comprehension, qualification, training_review
@@ -16,7 +17,7 @@ from tasks.comparison import Comparison, compare
 from tasks.models import Split
 
 TALLIED = 10
-ALREADY_DONE = (
+ALREADY_DONE = gettext_lazy(
     "You have already worked on this task before, so you cannot take part in it again. Thank you!"
 )
 
@@ -31,11 +32,11 @@ def begin(token: str) -> None:
     with transaction.atomic():
         participation = lock(token)
         if participation.status == Status.ARRIVED:
-            raise Conflict("Please answer the question about consent first.")
+            raise Conflict(gettext("Please answer the question about consent first."))
         if participation.status != Status.WORKING or participation.turns.exists():
             return
         if comprehension.is_open(participation):
-            raise Conflict("Please answer the questions about the instructions first.")
+            raise Conflict(gettext("Please answer the questions about the instructions first."))
         _exposure, is_new = Exposure.objects.get_or_create(
             worker_key=participation.worker.key, task_name=participation.scenario.task.name
         )

@@ -7,6 +7,7 @@ and closing are no part of the design and change neither.
 
 import copy
 import hashlib
+import math
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
@@ -39,14 +40,14 @@ class StaleDesign(DesignError):
 
 # What a form of the design changes, in the order of its version.
 FORM_FIELDS = (
-    "name", "title", "tasks", "shots", "split_number", "annotators", "training_order",
+    "name", "title", "tasks", "shots", "splits", "annotators", "training_order",
     "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
-    "try_the_tool", "auto_advance",
+    "try_the_tool", "auto_advance", "interface_language",
     "hourly_rate", "currency", "base_reward", "minimum_pay", "max_paid_hours", "budget",
     "estimated_minutes", "idle_limit_hours", "idle_cutoff_seconds", "computer_only",
     "comprehension_questions", "comprehension_attempts", "qualification",
     "qualification_threshold", "max_screen_outs_in_a_row", "decision_minutes", "attention_checks",
-    "exit_questionnaire", "consent_text",
+    "exit_questionnaire", "consent_text", "equivalence_margin",
 )  # fmt: skip
 
 
@@ -76,7 +77,7 @@ def check_design(study: Study, tasks: Sequence[Task]) -> None:
     """Raise ValidationError with the reason at each field that breaks a rule."""
     errors: dict[str, list[str]] = {}
     try:
-        study.full_clean(exclude=["owner", "shots"])
+        study.full_clean(exclude=["owner", "shots", "splits"])
     except ValidationError as error:
         errors = {field: list(messages) for field, messages in error.message_dict.items()}
 
@@ -94,6 +95,8 @@ def check_design(study: Study, tasks: Sequence[Task]) -> None:
     for field, most in MOST.items():
         if (getattr(study, field) or 0) > most:
             refuse(field, f"At most {most}.")
+    if study.equivalence_margin is not None and math.isnan(study.equivalence_margin):
+        refuse("equivalence_margin", "Write a number of points, or leave it empty.")
     if "\0" in study.consent_text or not study.consent_text.strip():
         refuse("consent_text", "Write the consent text.")
     _check_gates(study, tasks, refuse)
@@ -112,6 +115,7 @@ def _check_shots(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
         return
     if len(set(shots)) < len(shots):
         refuse("shots", "A number of shots appears twice.")
+    splits = _checked_splits(study, refuse)
     for task in tasks:
         for number in shots:
             if not number:
@@ -119,13 +123,28 @@ def _check_shots(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
             if number not in task.training_sizes:
                 sizes = ", ".join(map(str, [0, *task.training_sizes]))
                 refuse("shots", f"{task.name} has no training split of {number}; it has {sizes}.")
-            elif study.split_number not in task.split_numbers(number):
-                numbers = ", ".join(map(str, task.split_numbers(number)))
+                continue
+            known = task.split_numbers(number)
+            for split in [split for split in splits if split not in known]:
                 refuse(
-                    "split_number",
-                    f"{task.name} has no training split {study.split_number} at {number} shots; it"
-                    f" has {numbers}.",
+                    "splits",
+                    f"{task.name} has no training split {split} at {number} shots; it has"
+                    f" {', '.join(map(str, known))}.",
                 )
+
+
+def _checked_splits(study: Study, refuse: Any) -> list[int]:
+    """The design's training splits, [] where they are no splits."""
+    splits = study.splits
+    if not isinstance(splits, list) or not splits:
+        refuse("splits", "Choose at least one training split.")
+    elif any(type(number) is not int or number < 1 for number in splits):
+        refuse("splits", "Training splits are whole numbers of at least 1.")
+    elif len(set(splits)) < len(splits):
+        refuse("splits", "A training split appears twice.")
+    else:
+        return splits
+    return []
 
 
 def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
@@ -177,12 +196,21 @@ def suggested_budget(study: Study, seats: int) -> Decimal | None:
     return Decimal(ledger.in_currency(places * most)) if study.is_paid else None
 
 
+def cells(study: Study) -> list[tuple[int, int | None]]:
+    """(shots, number of the training split) of a task's scenarios; no split at zero shots."""
+    return [
+        (shots, split)
+        for shots in sorted(study.shots)
+        for split in (sorted(study.splits) if shots else [None])
+    ]
+
+
 def suggest_limits(study: Study, tasks: Sequence[Task]) -> None:
     """Set the cap and the budget of a paid draft to what is suggested, where they are empty."""
     if study.hourly_rate and study.max_paid_hours is None:
         study.max_paid_hours = suggested_hours(study)
     if study.budget is None:
-        seats = len(tasks) * len(study.shots) * study.annotators
+        seats = len(tasks) * len(cells(study)) * study.annotators
         study.budget = suggested_budget(study, seats)
 
 
@@ -225,7 +253,7 @@ def save_draft(study: Study, tasks: Sequence[Task], made_from: str | None = None
                 raise DesignError(f"The study is {stored.status}: its design is frozen.")
             if made_from is not None and made_from != version(stored):
                 raise StaleDesign("The draft was changed in the meantime.")
-        study.shots = sorted(study.shots)
+        study.shots, study.splits = sorted(study.shots), sorted(study.splits)
         study.save()
         study.tasks.set(tasks)
         study.scenarios.all().delete()
@@ -234,9 +262,10 @@ def save_draft(study: Study, tasks: Sequence[Task], made_from: str | None = None
                 study=study,
                 task=task,
                 shots=shots,
-                split_number=study.split_number if shots else None,
+                split_number=split,
+                is_one_of_splits=split is not None and len(study.splits) > 1,
                 seats=study.annotators,
             )
             for task in sorted(tasks, key=lambda task: task.name)
-            for shots in study.shots
+            for shots, split in cells(study)
         )

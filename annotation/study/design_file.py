@@ -1,7 +1,7 @@
 """A whole design as a TOML file: the keys of the manifest that a researcher decides.
 
 `tasks` are names ("MNLI", or "MNLI@2" for a version) or tables with `name` and `version`, as in the
-manifest. `shots`, `annotators` and `split_number` stand for its scenarios, which follow from them.
+manifest. `shots`, `annotators` and `splits` stand for its scenarios, which follow from them.
 An empty text leaves open what may be empty in the form.
 """
 
@@ -21,12 +21,13 @@ FIELDS = {
     **{
         name: name
         for name in (
-            "name", "title", "shots", "annotators", "split_number", "training_order",
+            "name", "title", "shots", "annotators", "splits", "training_order",
             "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
-            "try_the_tool", "auto_advance",
+            "try_the_tool", "auto_advance", "interface_language",
             "hourly_rate", "currency", "estimated_minutes", "idle_limit_hours",
             "comprehension_questions", "comprehension_attempts", "max_screen_outs_in_a_row",
             "attention_checks", "exit_questionnaire", "computer_only", "consent_text",
+            "equivalence_margin",
         )
     },
     "pay.base_reward": "base_reward",
@@ -86,6 +87,8 @@ def read(path: Path) -> DesignFile:
             tasks = [_task(path, task) for task in _list(path, value)]
         elif key in FIELDS:
             fields[FIELDS[key]] = _value(path, key, value)
+        elif key == "split_number":  # what version 0.1.0 called it
+            fields["splits"] = [value]
         else:
             known = ", ".join(["tasks", *FIELDS])
             raise DesignFileError(f"{path}: {key}: there is no such key. Known: {known}.")

@@ -12,13 +12,20 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F
 
-from annotation.models import Scenario, Study, StudyManifest, StudyStatus
+from annotation.models import Kind, Scenario, Status, Study, StudyManifest, StudyStatus
 from annotation.money import budget, ledger
 from annotation.study import consent_text
 from annotation.study.design import DesignError, check_design, missing
 from annotation.study.manifest import build_manifest
 from tasks.clock import database_now
 from tasks.formats import canonical
+
+# What seats do that are added with results at hand.
+AFTER_RESULTS = (
+    "Somebody has completed the study, so results can be seen. Adding people until a result fits"
+    " makes p values too small and intervals too narrow. Confirm it: every table will say that"
+    " these seats were added after results could be seen."
+)
 
 # What a researcher may press: action -> (from these statuses, to this one, words for people).
 TRANSITIONS: dict[str, tuple[tuple[str, ...], str, str]] = {
@@ -113,10 +120,16 @@ def switch(study: Study, chosen: dict[str, bool], by: User) -> None:
         locked.save(update_fields=SWITCHES)
 
 
-def add_seats(scenario: Scenario, number: int, by: User) -> None:
+def has_results(study: Study) -> bool:
+    """Has a person completed the study, so that somebody may have seen results?"""
+    return study.participations.filter(status=Status.COMPLETED, kind=Kind.PERSON).exists()
+
+
+def add_seats(scenario: Scenario, number: int, by: User, confirmed: bool = False) -> None:
     """Give a scenario of an open or paused study more seats; the log keeps it, the design stays.
 
-    Raises DesignError, and PermissionDenied for who may not spend where the study is on Prolific:
+    Once there are results it must be `confirmed`, and is marked in every table. Raises DesignError,
+    and PermissionDenied for who may not spend where the study is on Prolific:
     the next sync buys places for these seats.
     """
     if not 1 <= number <= 1000:
@@ -128,10 +141,15 @@ def add_seats(scenario: Scenario, number: int, by: User) -> None:
             raise DesignError(f"The study is {study.status}: its seats cannot be changed.")
         if study.prolific_studies.exclude(external_id=None).exists():
             budget.check_may_spend(by)
+        seen = has_results(study)
+        if seen and not confirmed:
+            raise DesignError(AFTER_RESULTS)
         study.scenarios.filter(pk=scenario.pk).update(seats=F("seats") + number)
-        study.events.create(
-            what=f"{number} seat{'' if number == 1 else 's'} added to {scenario}", by=by
-        )
+        scenario.added_seats.create(number=number, results_seen=seen, by=by, at=database_now())
+        words = f"{number} seat{'' if number == 1 else 's'} added to {scenario}"
+        if seen:
+            words += ", after results could be seen"
+        study.events.create(what=words, by=by)
 
 
 def raise_budget(study: Study, amount: Decimal, by: User) -> None:

@@ -6,9 +6,12 @@ has a seat.
 
 from typing import Any
 
+from django.db.models import Q, QuerySet
+
 from annotation.models import Study
 from annotation.money import ledger
 from annotation.study.gates import OTHERS_NEEDED
+from tasks.formats import digest_of
 from tasks.metrics import recipe
 from tasks.models import Example, Split, Task
 from tasks.tokens import TOKENISER
@@ -20,10 +23,12 @@ def build_manifest(study: Study) -> dict[str, Any]:
     return {
         "name": study.name,
         "title": study.title,
-        "tasks": [_task(task) for task in tasks],
+        "tasks": [_task(task, study) for task in tasks],
         "scenarios": [
             {"task": s.task.name, "shots": s.shots, "split": s.split_number, "seats": s.seats}
-            for s in study.scenarios.select_related("task").order_by("task__name", "shots")
+            for s in study.scenarios.select_related("task").order_by(
+                "task__name", "shots", "split_number"
+            )
         ],
         "training_order": study.training_order,
         "annotation_order": study.annotation_order,
@@ -32,6 +37,7 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "help_examples_at_zero_shots": study.help_examples_at_zero_shots,
         "try_the_tool": study.try_the_tool,
         "auto_advance": study.auto_advance,
+        "interface_language": study.interface_language,
         "hourly_rate": str(study.hourly_rate),
         "currency": study.currency,
         "estimated_minutes": study.estimated_minutes,
@@ -48,6 +54,7 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "exit_questionnaire": study.exit_questionnaire,
         "computer_only": study.computer_only,
         "consent_text": study.consent_text,
+        "equivalence_margin": study.equivalence_margin,
         "tokeniser": TOKENISER,
     }
 
@@ -61,7 +68,7 @@ def _qualification(study: Study) -> dict[str, Any]:
     }
 
 
-def _task(task: Task) -> dict[str, Any]:
+def _task(task: Task, study: Study) -> dict[str, Any]:
     return {
         "name": task.name,
         "version": task.version,
@@ -69,6 +76,29 @@ def _task(task: Task) -> dict[str, Any]:
         "rechained": task.rechained,
         "card": task.card.as_dict(),
         "recipe": recipe(task.card.gold_rule),
+        "splits": [_split(split) for split in splits_of(study, task)],
+    }
+
+
+def splits_of(study: Study, task: Task) -> QuerySet[Split]:
+    """The files of a task that this study shows: its training splits and the test, in order."""
+    trained = study.scenarios.filter(task=task, shots__gt=0).values("shots", "split_number")
+    train = Q(pk__in=[])
+    for scenario in trained.order_by("shots"):
+        train |= Q(shots=scenario["shots"], number=scenario["split_number"])
+    is_test = Q(kind=Split.Kind.TEST)
+    return task.splits.filter(is_test | train & Q(kind=Split.Kind.TRAIN)).order_by("kind", "shots")
+
+
+def _split(split: Split) -> dict[str, Any]:
+    """A file in the manifest: SHA-256 over the hashes of its examples, one after the other."""
+    hashes = list(split.examples.order_by("position").values_list("content_hash", flat=True))
+    return {
+        "kind": split.kind,
+        "shots": split.shots,
+        "number": split.number,
+        "examples": len(hashes),
+        "sha256": digest_of(hashes),
     }
 
 

@@ -56,7 +56,7 @@ def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
         Workload(
             task=task,
             shots=shots,
-            training=sizes[task.pk, shots, study.split_number] if shots else 0,
+            training=max(sizes[task.pk, shots, split] for split in study.splits) if shots else 0,
             test=sizes[task.pk, None, None] + study.attention_checks,
         )
         for task in tasks

@@ -6,7 +6,7 @@
  * page tells how often and how long it was left, and that something was pasted, never what.
  */
 
-import { earnedInWords, timeInWords } from "./time-worked.js";
+import { earnedInWords, timeInWords } from "./sentences.js";
 
 const EVERY = 20_000; // milliseconds between two signs of work
 const USED = ["pointerdown", "pointermove", "keydown", "scroll", "touchstart", "input"];

@@ -4,6 +4,7 @@
  */
 
 import { keepDraft, readDraft } from "./drafts.js";
+import { gettext } from "./sentences.js";
 
 class LabelAnswer extends HTMLElement {
   connectedCallback() {
@@ -18,7 +19,7 @@ class LabelAnswer extends HTMLElement {
     const kept = this.radios.find((radio) => radio.value === draft?.label);
     if (kept) {
       kept.checked = true;
-      this.querySelector("[data-live]").textContent = "Your unfinished answer was restored.";
+      this.querySelector("[data-live]").textContent = gettext("Your unfinished answer was restored.");
     }
     this.addEventListener("change", () => this.keep(), { signal });
     this.addEventListener("click", (event) => this.click(event), { signal });
@@ -58,7 +59,7 @@ class LabelAnswer extends HTMLElement {
     if (this.chosen) return;
     event.preventDefault();
     event.stopImmediatePropagation();
-    this.querySelector("[data-error]").textContent = "Choose one of the labels.";
+    this.querySelector("[data-error]").textContent = gettext("Choose one of the labels.");
     this.radios.forEach((radio) => radio.setAttribute("aria-invalid", "true"));
     this.radios[0].focus();
   }

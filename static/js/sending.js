@@ -8,6 +8,8 @@
  * pure part runs in Node.
  */
 
+import { gettext, together } from "./sentences.js";
+
 const PAUSES = [2, 4, 8, 15, 30]; // seconds before each new try; the last one again and again
 const GIVE_UP = 300; // seconds after the first failure
 const SAY_SAVING = 400; // milliseconds: shorter than that, nobody has to be told
@@ -36,10 +38,11 @@ export function cureOf(status) {
 
 /** @param {number} status */
 export function reasonOf(status) {
-  if (status === 0) return "No connection.";
-  if (status === 408) return "The server does not answer.";
-  if (status === 429) return "The server is busy.";
-  return status >= 500 ? "The server has a problem." : `The server refused this (${status}).`;
+  if (status === 0) return gettext("No connection.");
+  if (status === 408) return gettext("The server does not answer.");
+  if (status === 429) return gettext("The server is busy.");
+  if (status >= 500) return gettext("The server has a problem.");
+  return gettext("The server refused this (%(status)s).", { status: String(status) });
 }
 
 // --- The page -------------------------------------------------------------------------------------
@@ -68,7 +71,7 @@ function begin({ target }) {
   page.form = target;
   clear();
   target.inert = true;
-  page.timer = window.setTimeout(() => say("Saving…"), SAY_SAVING);
+  page.timer = window.setTimeout(() => say(gettext("Saving…")), SAY_SAVING);
 }
 
 function finish({ target }) {
@@ -103,7 +106,8 @@ function fail(element, xhr) {
 }
 
 /** What is kept while it cannot be sent: an answer, or nothing (Continue after a reveal). */
-const kept = () => (page.form.matches(".turn-form") ? "Your answer is kept." : "Nothing is lost.");
+const kept = () =>
+  page.form.matches(".turn-form") ? gettext("Your answer is kept.") : gettext("Nothing is lost.");
 
 function wait(status, pause) {
   const notice = say(`${reasonOf(status)} `);
@@ -113,12 +117,12 @@ function wait(status, pause) {
   const until = performance.now() + 1000 * pause;
   const show = () => {
     const left = Math.ceil((until - performance.now()) / 1000);
-    if (left > 0) clock.textContent = `Trying again in ${left} s. `;
+    if (left > 0) clock.textContent = `${gettext("Trying again in %(seconds)s s.", { seconds: left })} `;
     else sendAgain();
   };
   show();
   page.timer = window.setInterval(show, 250);
-  offer(notice, "Try now", sendAgain);
+  offer(notice, gettext("Try now"), sendAgain);
 }
 
 function sendAgain() {
@@ -132,12 +136,14 @@ function stop(cure, status) {
   page.tries = 0;
   page.form.inert = false;
   const helps = cure === "again"
-    ? `${kept()} Submit again, or close this page and come back later.`
-    : `${kept()} Loading the page again has not helped: please allow cookies for this site, or open
-       your personal link in another browser.`;
-  const notice = say(`Not sent. ${reasonOf(status)} ${helps}`);
-  if (cure === "again") offer(notice, "Try again", sendAgain);
-  else offer(notice, "Load the page again", () => location.reload());
+    ? [gettext("Submit again, or close this page and come back later.")]
+    : [
+      gettext("Loading the page again has not helped."),
+      gettext("Please allow cookies for this site, or open your personal link in another browser."),
+    ];
+  const notice = say(together(gettext("Not sent."), reasonOf(status), kept(), ...helps));
+  if (cure === "again") offer(notice, gettext("Try again"), sendAgain);
+  else offer(notice, gettext("Load the page again"), () => location.reload());
 }
 
 /** A sentence above the page; it takes no room in it. */
@@ -199,13 +205,19 @@ function recall() {
   }
 }
 
-const WHY = {
-  403: "This page was loaded again, because this browser signed in or lost its cookies after it was opened."
-    + " Your answer is not stored yet: please submit it again.",
-  404: "This page was loaded again, because the server did not know what was sent. Your answer is not"
-    + " stored yet: please submit it again.",
-  gone: "What you sent last was not stored: this task had changed in the meantime. This is where you are now.",
-};
+/** @param {number} status @param {boolean} isSame whether the same turn is shown as before */
+function whyReloaded(status, isSame) {
+  if (!isSame) {
+    return together(
+      gettext("What you sent last was not stored: this task had changed in the meantime."),
+      gettext("This is where you are now."),
+    );
+  }
+  const why = status === 403
+    ? gettext("This page was loaded again, because this browser signed in or lost its cookies after it was opened.")
+    : gettext("This page was loaded again, because the server did not know what was sent.");
+  return together(why, gettext("Your answer is not stored yet: please submit it again."));
+}
 
 function sayWhyReloaded() {
   const mark = recall();
@@ -216,6 +228,6 @@ function sayWhyReloaded() {
   const notice = document.createElement("p");
   notice.className = "notice";
   notice.setAttribute("role", "alert");
-  notice.textContent = isSame ? WHY[mark.status] : WHY.gone;
+  notice.textContent = whyReloaded(mark.status, isSame);
   document.querySelector("main").prepend(notice);
 }

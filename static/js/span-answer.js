@@ -6,16 +6,18 @@
  * keeps them as a draft until they are sent, and writes them into the hidden field `answer`.
  * It wakes when it enters the page, by load or by htmx, and needs no call.
  *
- * Attributes: data-key (the turn), data-max (most highlights, or empty), data-unit (what a
- * token is called). data-ready says that it
- * listens. Events: span-answer:ready, span-answer:change and span-answer:restored.
+ * Attributes: data-key (the turn), data-max (most highlights, or empty), data-granularity (char
+ * where a token is a character). data-ready says that it listens. Events: span-answer:ready, span-answer:change and span-answer:restored.
  */
 
 import { keepDraft, readDraft } from "./drafts.js";
+import { gettext, together } from "./sentences.js";
 import { listenToKeys } from "./span-keyboard.js";
-import { paintMarks, quoted, readBox, renderChips, setTabStops, writePlainly } from "./span-page.js";
+import {
+  paintMarks, quoted, readBox, renderChips, setTabStops, writePlainly,
+  saidOfHighlight, saidOfMost, saidOfStart, saidOfWayOut,
+} from "./span-page.js";
 import { listenToPointer } from "./span-pointer.js";
-import { readLine } from "./span-typed.js";
 import * as pure from "./spans.js";
 
 const UNDO_STEPS = 100;
@@ -115,11 +117,10 @@ class SpanAnswer extends HTMLElement {
     const isOne = first === last;
     const only = this.querySelector("[data-only]");
     only.hidden = !isOne;
-    only.textContent = `Only ${text}`;
-    const bar = isOne ? `Start: ${text}. Choose the last ${this.dataset.unit}.` : `Selecting ${text}.`;
+    only.textContent = gettext("Only %(text)s", { text });
+    const bar = isOne ? saidOfStart(text, this.dataset.granularity) : gettext("Selecting %(text)s.", { text });
     this.querySelector("[data-pending-text]").textContent = bar;
-    const escape = this.isTouched ? "" : " Esc cancels.";
-    this.announce(isOne ? `${bar} Submitting takes it alone.${escape}` : bar);
+    this.announce(isOne ? together(bar, saidOfWayOut(this.isTouched)) : bar);
   }
 
   /** The word that was begun is the whole highlight. */
@@ -135,7 +136,7 @@ class SpanAnswer extends HTMLElement {
     const fromButton = this.querySelector("[data-pending]").contains(document.activeElement);
     this.pending = null;
     this.render();
-    this.announce("Cancelled.");
+    this.announce(gettext("Cancelled."));
     if (fromButton) this.focusToken(box, focus);
   }
 
@@ -155,7 +156,6 @@ class SpanAnswer extends HTMLElement {
     const same = this.spans.findIndex(
       (s) => s.box === added.box && s.first === added.first && s.last === added.last,
     );
-    const text = quoted(this.textOf(added));
     if (same >= 0) {
       this.activate(same);
       return true;
@@ -163,37 +163,32 @@ class SpanAnswer extends HTMLElement {
     const result = pure.addSpan(this.spans, added, this.max);
     if (!result) {
       this.render();
-      this.showError(`At most ${this.max} highlights. Remove one first.`);
+      this.showError(together(saidOfMost(this.max), gettext("Remove one first.")));
       return false;
     }
-    const replaced = result.replaced ? ` Replaced ${result.replaced}.` : "";
-    this.change(
-      { spans: result.spans, active: result.spans.indexOf(added) },
-      `Highlighted ${text}. ${result.spans.length} in total.${replaced}`,
-    );
+    const { spans, replaced } = result;
+    const said = saidOfHighlight(this.textOf(added), replaced, spans.length);
+    this.change({ spans, active: spans.indexOf(added) }, said);
     return true;
   }
 
   replace(old, added) {
     const others = this.spans.filter((s) => s !== old);
     const { spans, replaced } = pure.addSpan(others, added);
-    const swallowed = replaced ? ` Replaced ${replaced}.` : "";
-    this.change(
-      { spans, active: spans.indexOf(added) },
-      `Highlighted ${quoted(this.textOf(added))}.${swallowed}`,
-    );
+    this.change({ spans, active: spans.indexOf(added) }, saidOfHighlight(this.textOf(added), replaced));
   }
+
 
   activate(place) {
     this.active = place;
     this.pending = null;
     this.render();
-    this.announce(`Chosen ${quoted(this.textOf(this.spans[place]))}, to adjust or remove.`);
+    this.announce(gettext("Chosen %(text)s, to adjust or remove.", { text: quoted(this.textOf(this.spans[place])) }));
   }
 
   remove(place) {
     const text = quoted(this.textOf(this.spans[place]));
-    this.change({ spans: pure.removeSpan(this.spans, place), active: -1 }, `Removed ${text}.`);
+    this.change({ spans: pure.removeSpan(this.spans, place), active: -1 }, gettext("Removed %(text)s.", { text }));
   }
 
   removeByChip(place) {
@@ -208,17 +203,15 @@ class SpanAnswer extends HTMLElement {
     const { box } = this.spans[this.active];
     const result = pure.adjustSpan(this.spans, this.active, how, this.boxes[box].tokens.length);
     if (result.stopped) return this.announce(result.stopped);
-    return this.change(
-      { spans: result.spans, active: this.active },
-      `Highlighted ${quoted(this.textOf(result.spans[this.active]))}.`,
-    );
+    const { spans } = result;
+    return this.change({ spans, active: this.active }, saidOfHighlight(this.textOf(spans[this.active])));
   }
 
   chooseNoAnswer(chosen) {
     this.pending = null;
     this.change(
       { spans: [], noAnswer: chosen, active: -1 },
-      chosen ? "No answer chosen." : "No answer is not chosen any more.",
+      chosen ? gettext("No answer chosen.") : gettext("No answer is not chosen any more."),
     );
   }
 
@@ -241,9 +234,9 @@ class SpanAnswer extends HTMLElement {
   }
 
   addLine(line) {
-    const { span, problem } = readLine(this.boxes, line);
+    const { span, problem } = pure.readLine(this.boxes, line);
     if (problem) return problem;
-    return this.add(span) ? "" : `At most ${this.max} highlights.`;
+    return this.add(span) ? "" : saidOfMost(this.max);
   }
 
   // --- State ----------------------------------------------------------------------------------
@@ -257,11 +250,11 @@ class SpanAnswer extends HTMLElement {
   }
 
   undo() {
-    this.step(this.undoStack, this.redoStack, "Undone.");
+    this.step(this.undoStack, this.redoStack, gettext("Undone."));
   }
 
   redo() {
-    this.step(this.redoStack, this.undoStack, "Done again.");
+    this.step(this.redoStack, this.undoStack, gettext("Done again."));
   }
 
   /** Back to the last state of one stack, with this one on the other. */
@@ -294,7 +287,7 @@ class SpanAnswer extends HTMLElement {
     const kept = pure.fromPayload(readDraft(this.dataset.key), this.boxes);
     if (!kept || (!kept.spans.length && !kept.noAnswer)) return;
     Object.assign(this, kept);
-    this.announce("Your unfinished answer was restored.");
+    this.announce(gettext("Your unfinished answer was restored."));
     this.emit("restored");
   }
 
@@ -319,7 +312,7 @@ class SpanAnswer extends HTMLElement {
   }
 
   missing() {
-    if (this.pending && !this.takeOne()) return "Finish or cancel the highlight you started.";
+    if (this.pending && !this.takeOne()) return gettext("Finish or cancel the highlight you started.");
     const problem = this.addTyped();
     if (problem) {
       this.querySelector("[data-typed]").open = true;
@@ -327,8 +320,8 @@ class SpanAnswer extends HTMLElement {
     }
     if (this.spans.length || this.noAnswer) return "";
     return this.noAnswerTick
-      ? "Highlight at least one answer, or choose “No answer”."
-      : "Highlight at least one answer.";
+      ? gettext("Highlight at least one answer, or choose “No answer”.")
+      : gettext("Highlight at least one answer.");
   }
 
   /** Is one word begun that fits beside the other answers? Then submitting means it. */
@@ -344,7 +337,8 @@ class SpanAnswer extends HTMLElement {
 
   render() {
     this.paint();
-    renderChips(this.querySelector("[data-chips]"), this.spans.map((s) => this.textOf(s)), this.active);
+    const marked = this.spans.map((s) => ({ text: this.textOf(s), box: this.boxes[s.box].box }));
+    renderChips(this.querySelector("[data-chips]"), marked, this.active);
     if (this.noAnswerTick) this.noAnswerTick.checked = this.noAnswer;
     this.querySelector("[data-pending]").hidden = !this.pending;
     this.querySelector("[data-no-chips]").hidden = this.spans.length > 0;

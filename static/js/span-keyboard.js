@@ -53,11 +53,21 @@ export function listenToKeys(answer, on) {
     }
   };
 
+  /** A letter that was typed outside of the texts: from the beginning of the first one on. */
+  answer.typeInto = (key) => {
+    const box = answer.boxes.findIndex(({ field }) => field === "context");
+    const wanted = typeOn(key);
+    const found = typeAhead(textsFrom(answer.boxes[box].pieces, [...wanted].length), -1, wanted);
+    if (found >= 0) answer.focusToken(box, found);
+  };
+
   const isMovement = (key) => key.startsWith("Arrow") || key === "Home" || key === "End";
 
   const onToken = (event, box, token) => {
     const { key, shiftKey, ctrlKey, metaKey } = event;
     const place = spanAt(answer.spans, box, token);
+    // What was typed is used up: the next letter begins another word.
+    if (isMovement(key) || [" ", "Enter", "Delete", "Backspace"].includes(key)) typed = "";
     if (key === "Enter" && !ctrlKey && !metaKey) {
       if (answer.pending) answer.commit(box, answer.pending.anchor, answer.pending.focus);
       else if (place >= 0) answer.send();

@@ -2,6 +2,8 @@
  * The page's side of <span-answer>: reading a box of tokens, painting spans on it, making chips.
  */
 
+import { gettext, isolated, ngettext, together } from "./sentences.js";
+
 const LONGEST_QUOTE = 40; // characters
 
 /** How a text is named in a sentence: a long one by its beginning and its end. */
@@ -9,25 +11,59 @@ export function quoted(text) {
   const signs = [...text.replace(/\s+/gu, " ")];
   const long = signs.length > LONGEST_QUOTE;
   const shown = long ? [...signs.slice(0, 20), " … ", ...signs.slice(-16)] : signs;
-  return `“${shown.join("")}”`;
+  return gettext("“%(text)s”", { text: isolated(shown.join("")) });
 }
 
-/** Read a box as the server rendered it: see spans.js, plus the elements and where each starts. */
+// --- What is said of a highlight. Each sentence is whole: no language has to share our word order.
+
+/** Its first word is chosen. @param {string} text as quoted  @param {string} granularity of the task */
+export function saidOfStart(text, granularity) {
+  return granularity === "char"
+    ? gettext("Start: %(text)s. Choose the last character.", { text })
+    : gettext("Start: %(text)s. Choose the last word.", { text });
+}
+
+/** What else can be done then. @param {boolean} isTouched: fingers have no Esc */
+export function saidOfWayOut(isTouched) {
+  return isTouched
+    ? gettext("Submitting takes it alone.")
+    : gettext("Submitting takes it alone. Esc cancels.");
+}
+
+/** It is made: how many there are now, unless it was one of them, and how many gave way. */
+export function saidOfHighlight(text, replaced = 0, total = 0) {
+  const said = [gettext("Highlighted %(text)s.", { text: quoted(text) })];
+  if (total) said.push(ngettext("%(count)s in total.", "%(count)s in total.", total));
+  if (replaced) said.push(ngettext("Replaced %(count)s.", "Replaced %(count)s.", replaced));
+  return together(...said);
+}
+
+/** @param {number} max highlights that the task allows */
+export function saidOfMost(max) {
+  return ngettext("At most %(count)s highlight.", "At most %(count)s highlights.", max);
+}
+
+// --- The boxes ------------------------------------------------------------------------------------
+
+/**
+ * Read a box as the server rendered it: see spans.js, plus the elements and where each starts, in code
+ * points. On a token it is written down too, as data-s and data-e.
+ */
 export function readBox(box) {
   const elements = [...box.querySelectorAll("[data-t]")];
-  const tokens = elements.map(({ dataset }) => [Number(dataset.s), Number(dataset.e)]);
-  let token = -1;
+  const tokens = [];
+  let start = 0;
   const pieces = [...box.children].map((element) => {
+    const text = element.textContent;
+    const end = start + [...text].length;
     const isToken = "t" in element.dataset;
-    if (isToken) token += 1;
-    return {
-      element,
-      text: element.textContent,
-      token: isToken ? token : -1,
-      after: token,
-      start: isToken ? tokens[token][0] : (tokens[token]?.[1] ?? 0),
-      look: "",
-    };
+    if (isToken) {
+      tokens.push([start, end]);
+      Object.assign(element.dataset, { s: start, e: end });
+    }
+    const piece = { element, text, token: isToken ? tokens.length - 1 : -1, after: tokens.length - 1, start, look: "" };
+    start = end;
+    return piece;
   });
   const { field, index } = box.dataset;
   return { box, field, index: index && Number(index), tokens, elements, pieces };
@@ -65,32 +101,35 @@ export function paintMarks(boxes, marks) {
   });
 }
 
-const ENDS = [
-  ["start-earlier", "Start earlier", "‹"],
-  ["start-later", "Start later", "›"],
-  ["end-earlier", "End earlier", "‹"],
-  ["end-later", "End later", "›"],
+const endsOf = (text) => [
+  ["start-earlier", gettext("Start earlier: %(text)s", { text }), "‹"],
+  ["start-later", gettext("Start later: %(text)s", { text }), "›"],
+  ["end-earlier", gettext("End earlier: %(text)s", { text }), "‹"],
+  ["end-later", gettext("End later: %(text)s", { text }), "›"],
 ];
 
 /**
  * The list item of one highlight: a pill with a button that chooses it and one that removes it; the
  * active one has buttons that move its ends, each beside the end that it moves.
  */
-function makeChip(texts, place, active) {
-  const text = texts[place];
+function makeChip(marked, place, active) {
+  const { text, box } = marked[place];
   const pill = makeElement("div");
   pill.className = "hl-chip";
+  pill.dir = getComputedStyle(box).direction; // of its text, whatever that of the page is
   const chip = makeButton("", { chip: place });
-  chip.append(makeElement("bdi", text));
+  const words = makeElement("bdi", text);
+  words.lang = box.lang;
+  chip.append(words);
   chip.title = text;
   const remove = makeButton("✕", { remove: place });
-  remove.setAttribute("aria-label", `Remove ${quoted(text)}`);
+  remove.setAttribute("aria-label", gettext("Remove %(text)s", { text: quoted(text) }));
   if (place === active) {
     pill.setAttribute("aria-current", "true");
     chip.setAttribute("aria-pressed", "true");
-    const ends = ENDS.map(([adjust, name, sign]) => {
+    const ends = endsOf(quoted(text)).map(([adjust, name, sign]) => {
       const button = makeButton(sign, { adjust });
-      button.setAttribute("aria-label", `${name}: ${quoted(text)}`);
+      button.setAttribute("aria-label", name);
       return button;
     });
     pill.append(...ends.slice(0, 2), chip, ...ends.slice(2), remove);
@@ -99,17 +138,17 @@ function makeChip(texts, place, active) {
   }
   const item = makeElement("li");
   item.append(pill);
-  if (texts.indexOf(text) < place) {
-    item.append(makeElement("small", "same text as another highlight: counts once"));
+  if (marked.findIndex((other) => other.text === text) < place) {
+    item.append(makeElement("small", gettext("same text as another highlight: counts once")));
   }
   return item;
 }
 
-/** Make the chips again; the one that had the focus has it afterwards. */
-export function renderChips(list, texts, active) {
+/** Make the chips of {text, box} again; the one that had the focus has it afterwards. */
+export function renderChips(list, marked, active) {
   const current = /** @type {HTMLElement} */ (document.activeElement);
   const focused = list.contains(current) && current.dataset;
-  list.replaceChildren(...texts.map((_, place) => makeChip(texts, place, active)));
+  list.replaceChildren(...marked.map((_, place) => makeChip(marked, place, active)));
   if (!focused) return;
   const kind = ["adjust", "chip", "remove"].find((name) => name in focused);
   list.querySelector(`[data-${kind}="${focused[kind]}"]`)?.focus();

@@ -1,11 +1,13 @@
 /**
- * The pure part of <span-answer>: spans, pointing, moving, the payload. No DOM here.
+ * The pure part of <span-answer>: spans, pointing, moving, typed lines, the payload. No DOM here.
  *
  * A span is {box, first, last}: token numbers in a box, both ends included. A box is
  * {field, index, tokens, pieces}: tokens are [start, end] in code points as the server rendered
  * them, pieces are {text, token} in the order of the page, with the token's number or -1 for a gap.
  * Lists of spans are kept sorted and free of overlaps, and are never changed in place.
  */
+
+import { gettext, isolated } from "./sentences.js";
 
 const byPlace = (a, b) => a.box - b.box || a.first - b.first;
 
@@ -47,11 +49,11 @@ export function adjustSpan(spans, place, how, tokenCount) {
   const moved = how.startsWith("start")
     ? { box, first: first + step, last }
     : { box, first, last: last + step };
-  if (moved.first < 0) return { stopped: "The highlight starts at the first word already." };
-  if (moved.last >= tokenCount) return { stopped: "The highlight ends at the last word already." };
-  if (moved.first > moved.last) return { stopped: "The highlight is one word already." };
+  if (moved.first < 0) return { stopped: gettext("The highlight starts at the first word already.") };
+  if (moved.last >= tokenCount) return { stopped: gettext("The highlight ends at the last word already.") };
+  if (moved.first > moved.last) return { stopped: gettext("The highlight is one word already.") };
   if (spans.some((s, i) => i !== place && overlap(s, moved))) {
-    return { stopped: "There is another highlight next to it." };
+    return { stopped: gettext("There is another highlight next to it.") };
   }
   return { spans: spans.map((s, i) => (i === place ? moved : s)) };
 }
@@ -94,6 +96,24 @@ export function findText(pieces, wanted, like = (text) => text) {
     }
   }
   return null;
+}
+
+/** The first place of a typed line in the boxes, {span}; or {problem}, what is wrong with it. */
+export function readLine(boxes, line) {
+  for (const [box, { pieces }] of boxes.entries()) {
+    const found = findText(pieces, line);
+    if (found) return { span: { box, ...found } };
+  }
+  for (const { pieces } of boxes) {
+    const like = findText(pieces, line, simplified);
+    if (like) {
+      const meant = isolated(textOf(pieces, like.first, like.last));
+      const values = { line: isolated(line), meant };
+      return { problem: gettext("“%(line)s” is not in the text exactly so. Did you mean “%(meant)s”?", values) };
+    }
+  }
+  const values = { line: isolated(line) };
+  return { problem: gettext("“%(line)s” is not in the text, from the beginning of a word to the end of one.", values) };
 }
 
 /** What is sent and kept as a draft: offsets only, never text. */

@@ -1,9 +1,9 @@
 /**
- * What a key means in a turn: pure, without the page.
+ * What a key means in a turn, pure, without the page; and which presses mean nothing yet.
  *
  * Single keys act while the focus is in the turn but not in the passage, a text field, a link or a
  * button, and can be switched off (WCAG 2.1.4). In the passage letters and digits are type-ahead,
- * and Enter is the highlighter's own.
+ * and Enter is the highlighter's own; a letter that is typed elsewhere in the turn goes there.
  */
 
 export const MOST_DIGITS = 9; // labels with one digit each
@@ -11,16 +11,17 @@ export const MOST_DIGITS = 9; // labels with one digit each
 /**
  * @typedef {"passage" | "typing" | "control" | "turn" | "elsewhere"} Place where the focus is
  * @typedef {{ key: string, ctrlKey?: boolean, metaKey?: boolean, altKey?: boolean, repeat?: boolean }} Key
- * @typedef {{ place: Place, isReveal: boolean, labels: number, noAnswer: boolean, single: boolean }} Situation
+ * @typedef {{ place: Place, isReveal: boolean, labels: number, noAnswer: boolean, hasWords: boolean, single: boolean }} Situation
  */
 
 /**
- * "go" (submit or continue), "help", "none" (no answer), the number of a label, or null.
+ * "go" (submit or continue), "help", "none" (no answer), "word" (on to a word that begins so), the
+ * number of a label, or null.
  * @param {Key} event
  * @param {Situation} situation
  */
 export function meaningOf({ key, ctrlKey, metaKey, altKey, repeat }, situation) {
-  const { place, isReveal, labels, noAnswer, single } = situation;
+  const { place, isReveal, labels, noAnswer, hasWords, single } = situation;
   if (repeat) return null;
   if (ctrlKey || metaKey) return key === "Enter" && !altKey ? "go" : null;
   if (altKey || !single) return null;
@@ -29,6 +30,57 @@ export function meaningOf({ key, ctrlKey, metaKey, altKey, repeat }, situation) 
   if (key === "Enter") return "go";
   if (isReveal) return null;
   if (key === "0" && noAnswer) return "none";
+  if (hasWords && /^\p{L}$/u.test(key)) return "word";
   const number = /^[1-9]$/u.test(key) ? Number(key) : 0;
   return number && labels <= MOST_DIGITS && number <= labels ? number : null;
+}
+
+// --- Continue lies exactly where Submit was: for 600 ms after a reveal appears every press, key and
+// tap on it is ignored, so that no double click skips a reveal. It is shown as not ready until then.
+// A press that began before that time counts as of then, however long it is held.
+
+const PATIENCE = 600; // ms
+
+let readyAt = 0;
+let tooEarly = false; // a press or key that began before, and is still held
+
+const isEarly = () => performance.now() < readyAt;
+
+/** @param {HTMLElement | null} turn */
+export function guard(turn) {
+  readyAt = 0;
+  if (turn?.dataset.state !== "reveal") return;
+  readyAt = performance.now() + PATIENCE;
+  const button = turn.querySelector("[data-submit]");
+  button.setAttribute("aria-disabled", "true");
+  setTimeout(() => button.removeAttribute("aria-disabled"), PATIENCE);
+}
+
+export function listen() {
+  addEventListener("keydown", (event) => {
+    // Enter held down from Submit on would press a button again and again.
+    const button = /** @type {HTMLElement} */ (event.target).closest?.("[data-submit]");
+    if (event.repeat && button) event.preventDefault();
+  }, true);
+  for (const begin of ["pointerdown", "keydown"]) {
+    addEventListener(begin, (event) => {
+      if (!(event instanceof KeyboardEvent && event.repeat)) tooEarly = isEarly();
+    }, true);
+  }
+  for (const end of ["pointerup", "pointercancel", "keyup"]) {
+    // The click follows.
+    addEventListener(end, () => setTimeout(() => { tooEarly = false; }), true);
+  }
+  addEventListener("click", drop, true);
+  addEventListener("submit", drop, true);
+}
+
+/** @param {Event} event */
+function drop(event) {
+  const target = /** @type {HTMLElement} */ (event.target);
+  if (!target.closest?.("[data-state=reveal] form[data-main]")) return;
+  if (event.type === "click" && !target.closest("[data-submit]")) return;
+  if (!isEarly() && !tooEarly) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
 }

@@ -9,8 +9,8 @@ import { startClock } from "./activity.js";
 import { dropDrafts } from "./drafts.js";
 import { markAsked } from "./help-order.js";
 import { watchSending } from "./sending.js";
-import { guard, listen } from "./turn-guard.js";
-import { meaningOf } from "./turn-keys.js";
+import { gettext } from "./sentences.js";
+import { guard, listen, meaningOf } from "./turn-keys.js";
 
 const SINGLE_KEYS = "single-keys"; // in localStorage: "off", or nothing
 
@@ -123,11 +123,13 @@ document.addEventListener("keydown", (event) => {
   const submit = shown.querySelector("[data-submit]");
   const tick = shown.querySelector("[name=no_answer]");
   const labels = shown.querySelectorAll("[name=label]");
+  const words = shown.querySelector("span-answer[data-ready]");
   const meaning = meaningOf(event, {
     place: placeOf(event.target),
     isReveal: shown.dataset.state === "reveal",
     labels: labels.length,
     noAnswer: tick !== null,
+    hasWords: words !== null,
     single: singleKeys(),
   });
   if (meaning === null) return;
@@ -139,6 +141,7 @@ document.addEventListener("keydown", (event) => {
   if (meaning === "go") submit.click();
   else if (meaning === "help") toggleDrawer();
   else if (meaning === "none") tick.click();
+  else if (meaning === "word") words.typeInto(event.key);
   else {
     labels[meaning - 1].click();
     // Where the study says so, a choice is the answer.
@@ -180,25 +183,44 @@ document.addEventListener("click", ({ target }) => {
 
 // --- The drawer -----------------------------------------------------------------------------------
 
+/** @type {HTMLElement | null} what had the focus when a key opened it */
+let before = null;
+
 function toggleDrawer() {
   const help = drawer();
   if (!help) return;
-  help.open = !help.open;
-  if (help.open) help.querySelector("[data-drawer]").focus();
-  else help.querySelector("summary").focus();
+  if (help.open) {
+    closeDrawer(help);
+    return;
+  }
+  before = /** @type {HTMLElement} */ (document.activeElement);
+  help.open = true;
+  help.querySelector("[data-drawer]").focus();
+}
+
+/** Back to where the keys were: Enter on its own button would only open it again. */
+function closeDrawer(help) {
+  const focused = /** @type {HTMLElement} */ (document.activeElement);
+  const back = before?.isConnected ? before : help.querySelector("summary");
+  before = null;
+  help.open = false;
+  if (!help.contains(focused)) return;
+  focused.blur(); // where the body had the focus, it has it again
+  back.focus({ preventScroll: true });
 }
 
 document.addEventListener("keydown", (event) => {
   const help = drawer();
   if (event.key !== "Escape" || event.defaultPrevented || !help?.open) return;
   event.preventDefault();
-  help.open = false;
-  if (help.contains(document.activeElement)) help.querySelector("summary").focus();
+  closeDrawer(help);
 });
 
 document.addEventListener("pointerdown", ({ target }) => {
   const help = drawer();
-  if (help?.open && target instanceof Node && !help.contains(target)) help.open = false;
+  if (!help?.open || !(target instanceof Node) || help.contains(target)) return;
+  help.open = false;
+  before = null;
 });
 
 // --- Copying --------------------------------------------------------------------------------------
@@ -209,11 +231,11 @@ document.querySelectorAll("[data-copy]").forEach((place) => {
   button.hidden = false;
   button.addEventListener("click", async () => {
     const source = place.querySelector("input") ?? place.querySelector("[data-copy-text]");
-    let said = "Copied.";
+    let said = gettext("Copied.");
     try {
       await navigator.clipboard.writeText(source.value.trim());
     } catch {
-      said = "Not copied: please copy it by hand.";
+      said = gettext("Not copied: please copy it by hand.");
     }
     place.querySelector("[data-copied]").textContent = said;
   });

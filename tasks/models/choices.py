@@ -1,5 +1,8 @@
 """The database keeps each field with choices to these: a CHECK that refuses another value."""
 
+from typing import Any
+
+from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
@@ -14,3 +17,24 @@ def one_of(
         name=name,
         violation_error_message=f"Choose one of these: {', '.join(map(str, choices.labels))}.",
     )
+
+
+def languages() -> list[tuple[str, str]]:
+    """The languages of the interface: their codes, and their names in themselves."""
+    return settings.LANGUAGES
+
+
+class LanguageField(models.CharField):
+    """A language of settings.LANGUAGES.
+
+    Languages come with their catalogues, so migrations know the field as text without choices.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        kwargs |= {"max_length": 10, "choices": languages, "default": "en"}
+        super().__init__(*args, **kwargs)
+
+    def deconstruct(self) -> tuple[str, str, Any, Any]:
+        name, _path, args, kwargs = super().deconstruct()
+        del kwargs["choices"]
+        return name, "django.db.models.CharField", args, kwargs

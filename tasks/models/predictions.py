@@ -5,6 +5,7 @@ from django.core.validators import MinValueValidator, RegexValidator, URLValidat
 from django.db import models
 from django.db.models import Q
 
+from tasks.models.choices import one_of
 from tasks.models.task import Example, Task
 
 
@@ -44,6 +45,23 @@ class LanguageModel(models.Model):
         return f"{self.parameters:,}" if self.parameters else "–"
 
 
+class Numbering(models.TextChoices):
+    """Which training file a split's number means: the published ones of two tasks do not nest."""
+
+    NOT_STATED = "", "not stated"
+    PUBLISHED = "published", "as published"
+    RECHAINED = "rechained", "renumbered so that they nest (--rechain)"
+
+
+class Seen(models.TextChoices):
+    """May the model have seen the test examples, in its training or its prompt?"""
+
+    NOT_STATED = "", "not stated"
+    NO = "no", "no"
+    MAYBE = "maybe", "not known"
+    YES = "yes", "yes"
+
+
 class PredictionFileQuerySet(models.QuerySet["PredictionFile"]):
     def with_scores(self) -> "PredictionFileQuerySet":
         """Add `mean_s1` in [0, 1], over the test examples, and `examples`, how many these are."""
@@ -64,6 +82,11 @@ class PredictionFile(models.Model):
     sha256 = models.CharField(max_length=64)
     # What was found when it was held against the card; null: stored before that was done.
     remarks = models.JSONField(null=True)
+    # What the run was, as its uploader states it.
+    numbering = models.CharField(max_length=10, choices=Numbering, blank=True, default="")
+    seen_test = models.CharField(max_length=10, choices=Seen, blank=True, default="")
+    predicted_on = models.DateField(null=True)
+    revision = models.CharField(max_length=100, blank=True, default="")
     uploaded_at = models.DateTimeField(auto_now_add=True)
 
     objects = PredictionFileQuerySet.as_manager()
@@ -71,6 +94,8 @@ class PredictionFile(models.Model):
     class Meta:
         ordering = ["model__name", "task__name", "-task__version", "shots", "split_number"]
         constraints = [
+            one_of("numbering", Numbering, "predictions_have_a_known_numbering"),
+            one_of("seen_test", Seen, "predictions_say_whether_the_test_was_seen"),
             models.UniqueConstraint(
                 fields=["model", "task", "shots", "split_number"],
                 name="a_model_predicts_once_per_task_shots_and_split",
@@ -94,6 +119,17 @@ class PredictionFile(models.Model):
     def place(self) -> str:
         """Shots and split in words."""
         return f"{self.shots} shots" + (f", split {self.split_number}" if self.shots else "")
+
+    @property
+    def run_text(self) -> str:
+        """What its uploader states of the run, in words."""
+        stated = [
+            f"numbering {Numbering(self.numbering).label}" if self.shots else "",
+            f"may have seen the test set: {Seen(self.seen_test).label}",
+            f"predicted on {self.predicted_on}" if self.predicted_on else "date not stated",
+            f"revision {self.revision}" if self.revision else "revision not stated",
+        ]
+        return "; ".join(filter(None, stated))
 
 
 class Prediction(models.Model):

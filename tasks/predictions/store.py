@@ -15,7 +15,8 @@ from tasks.formats import FormatError
 from tasks.models import Example, LanguageModel, Prediction, PredictionFile, Task
 from tasks.predictions.format import place_of
 
-DETAILS = ("title", "link", "parameters")
+DETAILS = ("title", "link", "parameters")  # of the model
+RUN = ("numbering", "seen_test", "predicted_on", "revision")  # of its files
 PART = 200_000  # bytes that are read together, or one file where it is larger
 
 
@@ -88,7 +89,8 @@ def add(
 ) -> list[PredictionFile]:
     """Score and store predictions of the model of that name, which is made if there is none.
 
-    `details` (title, link, parameters) describe the model; an empty one leaves what is stored.
+    `details` describe the model (DETAILS; an empty one leaves what is stored) and the run (RUN;
+    predicted_on as ISO 8601).
     Raises PredictionsError naming every file that does not do, ValidationError for a name or
     detail that does not do; then nothing is stored, the model included.
     """
@@ -120,7 +122,9 @@ def store(
         with transaction.atomic():
             model = _free_model(name, uploads, by, details)
             return [
-                _store(model, upload, result)
+                _store(
+                    model, upload, result, {key: details[key] for key in RUN if details.get(key)}
+                )
                 for upload, result in zip(uploads, results, strict=True)
             ]
     except IntegrityError:
@@ -273,7 +277,9 @@ def _model(name: str, by: User, details: dict[str, Any]) -> LanguageModel:
     return model
 
 
-def _store(model: LanguageModel, upload: PredictionUpload, result: Scored) -> PredictionFile:
+def _store(
+    model: LanguageModel, upload: PredictionUpload, result: Scored, run: dict[str, Any]
+) -> PredictionFile:
     file = PredictionFile.objects.create(
         model=model,
         task=upload.task,
@@ -282,6 +288,7 @@ def _store(model: LanguageModel, upload: PredictionUpload, result: Scored) -> Pr
         filename=upload.filename,
         sha256=hashlib.sha256(upload.data).hexdigest(),
         remarks=result.remarks,
+        **run,
     )
     for row in result.rows:
         row.file = file

@@ -60,7 +60,8 @@ def test_what_is_resampled_is_pending_until_the_job_is_done(client, study, basic
     call_command("run_jobs", verbosity=0)
     (reply,) = client.get(address, headers=basic).json()
     assert reply["pending"] is None
-    assert set(reply) == {"kind", "pending", "intervals", "agreement", "aggregates", "contrasts"}
+    tables = {"intervals", "agreement", "aggregates", "ceiling", "contrasts", "admission"}
+    assert set(reply) == {"kind", "pending", *tables}
     assert reply["intervals"][0]["t_low"] is None
     assert len(reply["contrasts"]) == 1
 
@@ -70,7 +71,7 @@ def test_a_study_without_answers_waits_for_nothing(client, researcher, basic):
     (reply,) = client.get(reverse("api_analysis", args=[empty.name]), headers=basic).json()
     assert reply == {
         "kind": "person", "pending": None, "intervals": [], "agreement": [], "aggregates": [],
-        "contrasts": [],
+        "ceiling": [], "contrasts": [], "admission": [],
     }  # fmt: skip
 
 
@@ -141,7 +142,7 @@ def test_the_tables_have_the_digits_of_their_csvs(client, full):
     assert {row["kind"] for row in training} == {"person", "simulated"}
     assert read("api_training") == training
     for entry in read("api_analysis"):
-        for table in ("intervals", "agreement", "aggregates", "contrasts"):
+        for table in ("intervals", "agreement", "aggregates", "ceiling", "contrasts"):
             expected = file("analysis_file", table, kind=entry["kind"])
             assert expected, table
             rows = [{"kind": entry["kind"]} | row for row in entry[table]]
@@ -157,7 +158,7 @@ def test_the_tables_have_the_digits_of_their_csvs(client, full):
                 assert empty_is_null(rows) == expected, figure
     # Two addresses, one interval: both are cut at what S1 can be.
     for entry, figure in zip(read("api_analysis"), read("api_figure", "shots"), strict=True):
-        ends = [(row["t_low"], row["t_high"]) for row in entry["intervals"]]
+        ends = [(row["low"], row["high"]) for row in entry["intervals"]]
         assert ends == [(row["low"], row["high"]) for row in figure["numbers"]]
         assert all(0 <= end <= 100 for pair in ends for end in pair if end is not None)
     for entry in read("api_study_models"):

@@ -212,8 +212,9 @@ def test_two_who_press_get_one_bundle_between_them(ada, study, researcher, one_b
     go_on(ada, study)
     job = prepare(other, study)
     assert (Job.objects.count(), job.done) == (1, 1)
-    for client in (ada, other) * 8:
-        go_on(client, study)
+    for client in (ada, other) * len(bundle_job.PARTS):
+        if not bundle_job.job_of(study).is_done:
+            go_on(client, study)
     assert bundle_job.job_of(study).is_done
     assert len(kept(var)) == 1
     assert downloaded(ada, study) == downloaded(other, study)

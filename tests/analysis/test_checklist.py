@@ -32,7 +32,7 @@ def test_every_item_is_filled_in_or_asked_for(study):
         ("0.8", "toy-places 6"),
         ("1.1", "6 planned in 2 scenarios; 4 included in the analysis."),
         ("1.8", "0.1."),
-        ("1.8.1", "3 and 3 annotators: 3.07 SDs"),
+        ("1.8.1", "3 and 3 annotators: 3.51 SDs"),
         ("1.9", "4 consented, 1 declined, and 0 withdrew later"),
         ("2.3.2", "1 of 5 who took a seat (20%)"),
         ("3.1.1", "Seed 7."),

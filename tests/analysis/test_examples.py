@@ -9,13 +9,13 @@ from django.urls import reverse
 
 from analysis.tables.difficulty import hardest
 from annotation.models import Answer, Kind, Participation, Step
-from annotation.steps import answering
+from annotation.steps import answering, blinding
 from tasks.formats import Record
 from tasks.importing import read_clues
 from tasks.models import Example
 from tests import factories
 
-QUERIES = 9
+QUERIES = 10
 
 
 @pytest.fixture
@@ -104,6 +104,7 @@ def say(study, shots: int, *answers: Sequence[str], kind=Kind.PERSON) -> list[Pa
             seats[-1],
             lambda turn, texts=texts: texts if turn.step == Step.ANNOTATION else turn.example.gold,
         )
+        blinding.show(seats[-1], None)
     return seats
 
 
@@ -260,7 +261,7 @@ def test_who_is_still_at_work_does_not_count(ada, researcher):
     assert facts(page) == {}
     assert not any(number for _text, number, _gold in layers(page)[0])
     (gold, row) = table(page, "table-lanes")
-    assert (gold[0], row[0], row[-1]) == ("Gold", seat.pseudonym, "at work")
+    assert (gold[0], row[0], row[-1]) == ("Gold", "annotator 1", "at work")
 
 
 def test_gold_that_cannot_be_highlighted_is_reported(ada, researcher):

@@ -12,15 +12,16 @@ import sys
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from analysis.export import files
 from analysis.export.columns import COLUMNS
-from analysis.export.verify import deviation, main, mean
+from analysis.export.verify import FILES, NOT_RECOMPUTED, deviation, main, mean
 from analysis.tables import frames, performance, training
-from analysis.tables.rendering import as_latex, as_markdown
+from analysis.tables.rendering import as_latex, as_markdown, notes
 from annotation.models import Answer, Kind, Participation, Study
 from annotation.recruitment import consent
 from annotation.steps import exclusion, exit_questionnaire, training_step
@@ -108,15 +109,18 @@ def test_the_journey_from_import_to_a_csv_byte_for_byte(client, researcher, tmp_
     call_command("export_study", "journey", str(tmp_path / "out"), verbosity=0)
     study.refresh_from_db()
     written = (tmp_path / "out" / "annotators.csv").read_bytes().decode()
-    # Three times that no run repeats: all seconds, the active ones, the longest absence.
-    written = re.sub(r",1,[0-9.e-]+,[0-9.e-]+,B1,", ",1,SECONDS,ACTIVE,B1,", written)
+    # Times that no run repeats: all seconds, active and paid ones, the longest absence.
+    written = re.sub(
+        r",1,[0-9.e-]+,[0-9.e-]+,[0-9.e-]+,0.0,B1,", ",1,SECONDS,ACTIVE,WORKED,0.0,B1,", written
+    )
     written = re.sub(r",2,[0-9.e-]+,0,0,0,0,", ",2,ABSENCE,0,0,0,0,", written)
     assert written == (
         "study,manifest,task,task_version,shots,split,annotator,kind,status,in_analysis,"
-        "mean_s1,sd_examples,n,training_s1,training_n,seconds,active_seconds,browser,too_fast,"
+        "arrival,stage,mean_s1,sd_examples,n,training_s1,training_n,seconds,active_seconds,"
+        "worked_seconds,waited_seconds,browser,too_fast,"
         "modal_share,longest_run,longest_absence,blurs,pastes,checks,checks_passed,flags\r\n"
         f"journey,{study.manifest_hash},toy-places,{task.version},1,1,A-JRNEY,person,completed,1,"
-        "0.5,0.7071067811865476,2,1.0,1,SECONDS,ACTIVE,B1,3,"
+        "1,qualified,0.5,0.7071067811865476,2,1.0,1,SECONDS,ACTIVE,WORKED,0.0,B1,3,"
         "1.0,2,ABSENCE,0,0,0,0,too_fast\r\n"
     )
     spans = (tmp_path / "out" / "spans.csv").read_bytes()
@@ -210,17 +214,22 @@ def test_the_checksums_hold_every_file(export, capsys):
 
 
 # Written, quoted or noted once: no other cell of the export says what they must be.
-NOT_RECOMPUTED = {
+UNNOTICED = {
     ("answers.csv", "away_seconds"),
     ("answers.csv", "reveal_seconds"),
     ("annotators.csv", "browser"),
-    ("allocations.csv", "kind"),
+    ("annotators.csv", "worked_seconds"),
+    ("flow.csv", "seats"),
+    ("human_performance.csv", "late_seats"),
+    ("decisions.csv", "score_seen"),
+    ("pay.csv", "by_platform"),
     ("allocations.csv", "at"),
     ("decisions.csv", "at"),
     # How many training files a task has: examples.csv holds the study's alone.
     ("model_scores.csv", "of"),
 }
 FREE_TEXT = {
+    ("model_scores.csv", "revision"),
     ("examples.csv", "explanation"),
     ("decisions.csv", "reason"),
     ("questionnaire.csv", "tools"),
@@ -241,15 +250,15 @@ def likely(value: str) -> str:
     return {"set": "any_of", "person": "model", "completed": "working"}.get(value, value + "x")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
-    ("change", "unnoticed"), [(likely, NOT_RECOMPUTED | FREE_TEXT), (lambda value: "?", FREE_TEXT)]
+    ("change", "unnoticed"), [(likely, UNNOTICED | FREE_TEXT), (lambda value: "?", FREE_TEXT)]
 )
 def test_verify_names_one_altered_cell_of_every_column(export, capsys, change, unnoticed):
     """Without the checksums; a new column is recomputed, or has to be entered above."""
-    (export / "SHA256SUMS").unlink()
     people = rows(export, "annotators.csv")
     write_rows(export, "annotators.csv", [row | {"browser": "B1"} for row in people])
-    assert main(export) == 0
+    assert resummed(export) == 0
     silent = set()
     for name, columns in COLUMNS.items():
         whole = (export / name).read_bytes()
@@ -258,7 +267,7 @@ def test_verify_names_one_altered_cell_of_every_column(export, capsys, change, u
             index = next((i for i, row in enumerate(table) if row[column]), 0)
             table[index][column] = change(table[index][column])
             write_rows(export, name, table)
-            status, output = main(export), capsys.readouterr().out
+            status, output = resummed(export), capsys.readouterr().out
             if status == 0:
                 silent.add((name, column))
             else:
@@ -266,6 +275,20 @@ def test_verify_names_one_altered_cell_of_every_column(export, capsys, change, u
                 assert re.search(r"\w+\.csv, row \d+, \w+: found ", output), (column, output)
             (export / name).write_bytes(whole)
     assert silent == unnoticed
+    told = {(name, column) for name, columns in NOT_RECOMPUTED.items() for column in columns}
+    assert silent <= told
+
+
+def test_verify_knows_every_column():
+    assert {name: set(columns.split()) for name, columns in FILES.items()} == {
+        name: set(columns) for name, columns in COLUMNS.items()
+    }
+
+
+def resummed(export) -> int:
+    """What verify.py ends with, where whoever changed a file has written its sums again."""
+    files.write_sums(export)
+    return main(export)
 
 
 def write_rows(export, name, table):
@@ -280,34 +303,31 @@ def write_rows(export, name, table):
     [("examples.csv", "position"), ("answers.csv", "submitted_at"), ("decisions.csv", "outcome")],
 )
 def test_a_file_that_was_resorted_is_named_and_everything_else_agrees(export, capsys, name, column):
-    (export / "SHA256SUMS").unlink()
     table = rows(export, name)
     write_rows(export, name, sorted(table, key=lambda row: row[column], reverse=True))
-    assert main(export) == 1
+    assert resummed(export) == 1
     output = capsys.readouterr().out
     assert f"If {name} was re-sorted, take it from the export again." in output
     assert output.count("FAILED") == 1
 
 
 def test_spans_of_one_answer_stand_together(export, capsys):
-    (export / "SHA256SUMS").unlink()
     table = rows(export, "spans.csv")
     write_rows(export, "spans.csv", sorted(table, key=lambda row: row["text"]))
-    assert main(export) == 1
+    assert resummed(export) == 1
     assert "If spans.csv was re-sorted, take it from the export" in capsys.readouterr().out
 
 
 def test_a_missing_row_and_a_missing_cell_are_named(export, capsys):
-    (export / "SHA256SUMS").unlink()
     for name in ("answers.csv", "spans.csv", "examples.csv", "annotators.csv", "predictions.csv"):
         whole = (export / name).read_bytes()
         lines = whole.split(b"\r\n")
         (export / name).write_bytes(b"\r\n".join([lines[0], *lines[2:]]))
-        assert main(export) == 1, name
+        assert resummed(export) == 1, name
         assert "found" in capsys.readouterr().out
         lines[1] = lines[1].rpartition(b",")[0]
         (export / name).write_bytes(b"\r\n".join(lines))
-        assert main(export) == 1
+        assert resummed(export) == 1
         assert f"{name}, row 2, -: found" in capsys.readouterr().out
         (export / name).write_bytes(whole)
 
@@ -320,7 +340,7 @@ def test_only_annotators_who_completed_count_in_the_files_too(study, export):
     assert verify(export).returncode == 0
     path = export / "annotators.csv"
     path.write_bytes(path.read_bytes().replace(b"working,0", b"working,1"))
-    (export / "SHA256SUMS").unlink()
+    files.write_sums(export)
     assert "in_analysis: found '1', expected ('0',)" in verify(export).stdout
 
 
@@ -367,14 +387,66 @@ def test_the_table_can_be_had_as_markdown_and_latex(study):
     assert r"\toprule" in latex
     assert r"$\pm$" in latex
     assert "±" not in latex.split(r"\begin{tabular}")[1]
+    # Recipe and notes are set with the table, so that a pasted one has them.
+    inside = latex.split(r"\begin{threeparttable}")[1].split(r"\end{threeparttable}")[0]
+    below = inside.split(r"\begin{tablenotes}")[1]
+    assert below.count(r"\item ") == len(notes(table))
+    assert r"Recipe: s1\textbar{}match:exact" in below
+    assert "ddof 1" in below
+    assert [line for line in latex.splitlines() if line.startswith("%")] == [
+        r"% \usepackage{booktabs,threeparttable}"
+    ]
+    for name in re.findall(r"\\begin\{(\w+)\}", latex):
+        assert rf"\end{{{name}}}" in latex
 
 
 def test_the_training_table_tells_examples_by_content(study):
     rows = {(row.task, row.shots): row for row in training.training(study)}
     four = rows["toy-places", 4]
-    assert four.block_names == ["in the 2", "in the 4, not the 2"]
-    assert rows["toy-places", 2].texts[1] == "–"
+    assert four.block_names == ["in the 2", "in the 4", "in the 4, not the 2"]
+    assert rows["toy-places", 2].texts[1:] == ["–", "–"]
     assert all("not nested" not in row.texts for row in rows.values())
+
+
+def test_the_training_table_has_means_and_spreads_of_whole_sets_and_of_what_they_add(
+    study, exported
+):
+    """Tables 8 and 9: recomputed from answers.csv alone, by content, for each group."""
+    files = {}
+    for example in rows(exported, "examples.csv"):
+        if example["file_kind"] == "train":
+            files.setdefault((example["task"], example["shots"]), set()).add(example["hash"])
+    written = rows(exported, "training.csv")
+    assert len(written) == 2 * 2 * 2 * 3  # kinds, tasks, groups, blocks
+    spreads = set()
+    for row in written:
+        block = files[row["task"], row["in_shots"]]
+        block = block - files.get((row["task"], row["not_in_shots"]), set())
+        of_each = {}
+        for answer in rows(exported, "answers.csv"):
+            keys = ("kind", "task", "shots")
+            if (
+                all(answer[key] == row[key] for key in keys)
+                and answer["in_analysis"] == "1"
+                and answer["step"] == "training"
+                and answer["hash"] in block
+            ):
+                of_each.setdefault(answer["annotator"], []).append(100 * float(answer["s1"]))
+        if row["mean_s1_x100"] == "":
+            assert int(row["in_shots"]) > int(row["shots"]) or row["kind"] == "simulated"
+            continue
+        means = [statistics.fmean(scores) for scores in of_each.values()]
+        assert (row["n"], row["nested"], row["split"]) == (str(len(means)), "1", "1")
+        assert float(row["mean_s1_x100"]) == pytest.approx(statistics.fmean(means), abs=1e-9)
+        assert float(row["sd_ddof1"]) == pytest.approx(statistics.stdev(means), abs=1e-9)
+        assert float(row["sd_ddof0"]) == pytest.approx(statistics.pstdev(means), abs=1e-9)
+        spreads.add(row["sd_ddof1"])
+    assert spreads - {"0.0"}
+    places = {row.shots: row for row in training.training(study) if row.task == "toy-places"}
+    assert [places[2].texts[0], places[4].texts[1]] == [
+        f"{score.mean_s1_x100:.1f} ± {score.sd_ddof1:.1f}"
+        for score in (places[2].scores[0], places[4].scores[1])
+    ]
 
 
 def test_the_training_table_takes_as_many_queries_for_one_task_as_for_three(
@@ -388,7 +460,8 @@ def test_the_training_table_takes_as_many_queries_for_one_task_as_for_three(
             factories.work_through(factories.seat(scenario))
         with django_assert_num_queries(4):
             rows = training.training(study)
-        assert [row.texts for row in rows] == [["100.0", "–"], ["100.0", "100.0"]] * number
+        once = "100.0 ± –"
+        assert [row.texts for row in rows] == [[once, "–", "–"], [once] * 3] * number
 
 
 def test_the_training_table_counts_those_who_completed_and_are_in_the_analysis(researcher):
@@ -401,7 +474,8 @@ def test_the_training_table_counts_those_who_completed_and_are_in_the_analysis(r
     Participation.objects.filter(pk=out.pk).update(in_analysis=False, seat_number=None)
     factories.work_through(factories.seat(scenario), lambda turn: ["home"], limit=3)
     (row,) = training.training(study)
-    assert (row.n, row.texts) == (2, ["50.0"])
+    assert (row.n, row.texts) == (2, ["50.0 ± 70.7"])
+    assert row.scores[0].sd_ddof0 == 50
     assert training.training(study, Kind.SIMULATED)[0].n == 0
 
 
@@ -412,7 +486,7 @@ def test_means_and_sds_of_annotators_are_exact(researcher, django_assert_num_que
     )
     participation = factories.seat(study.scenarios.get())
     factories.work_through(participation, lambda turn: ["went", "home", *turn.example.gold][-3:])
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         frame = frames.annotators(study)
     s1 = [a.s1 for a in Answer.objects.filter(turn__participation__scenario__study=study)]
     assert len(set(s1)) > 2
@@ -440,8 +514,8 @@ def test_splits_that_are_not_nested_give_no_number(researcher):
     for scenario in study.scenarios.all():
         factories.work_through(factories.seat(scenario))
     by_shots = {row.shots: row.texts for row in training.training(study)}
-    assert by_shots[2][0] == "100.0"
-    assert by_shots[4][1] == "not nested"
+    assert by_shots[2][0] == by_shots[4][1] == "100.0 ± –"
+    assert [by_shots[4][0], by_shots[4][2]] == ["not nested", "not nested"]
 
 
 def test_the_pages_show_the_tables(client, researcher, study):
@@ -468,3 +542,49 @@ def test_a_draft_can_be_exported_and_verified(researcher, tmp_path):
     call_command("export_study", study.name, str(folder), verbosity=0)
     assert verify(folder).returncode == 0
     shutil.rmtree(folder)
+
+
+def test_the_export_names_what_its_numbers_were_computed_with(study, export):
+    versions = json.loads((export / "versions.json").read_text())
+    assert versions["numpy"] == np.__version__
+    assert set(versions) == {"handful", "python", "numpy", "scipy", "pandas", "seed"}
+    assert versions["seed"] == study.seed
+
+
+UNREADABLE = {
+    "UTF-16": lambda text: text.encode("utf-16"),
+    "cp1252": lambda text: text.replace("toy", "t\xf6y").encode("cp1252"),
+    "semicolons": lambda text: text.replace(",", ";").encode(),
+    "a quote that never ends": lambda text: text.encode() + b'"',
+}
+
+
+@pytest.mark.parametrize("how", UNREADABLE)
+def test_a_file_that_cannot_be_read_is_named_without_a_traceback(export, how):
+    path = export / "annotators.csv"
+    path.write_bytes(UNREADABLE[how](path.read_text()))
+    files.write_sums(export)
+    done = verify(export)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert re.search(r"FAILED.*\n?.*annotators\.csv", done.stdout)
+    path.unlink()
+    done = verify(export)
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "annotators.csv, row -, -: found 'missing'" in done.stdout
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "cp437", "cp1252", "utf-8"])
+def test_no_encoding_of_the_console_stops_it(researcher, tmp_path, encoding):
+    text = "\u0141\u00f3d\u017a \U0001f600 at home."
+    task = factories.make_task(test=[Record("1", (text,), "?", ("home",), None)], shots=[])
+    study = factories.make_study(researcher, task, shots=[0])
+    factories.work_through(factories.seat(study.scenarios.get()))
+    files.write_export(study, tmp_path / "out")
+    path = tmp_path / "out" / "examples.csv"
+    path.write_bytes(path.read_bytes().replace("\u0141".encode(), b"L"))
+    done = subprocess.run(
+        [sys.executable, str(path.with_name("verify.py"))],
+        capture_output=True, env={"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert done.stdout.decode(encoding).splitlines()[-1] == "Something differs."

@@ -9,7 +9,8 @@ from urllib.parse import urlencode
 import pytest
 from django.urls import reverse
 
-from analysis.tables import findings, resampling
+from analysis.stats import uncertainty
+from analysis.tables import findings, means, resampling
 from annotation.models import Kind
 from tasks import jobs
 from tasks.models import Job
@@ -34,9 +35,26 @@ def test_the_mean_and_its_intervals(study):
     ]
     # Two of the six examples have no answer: the second annotator scores 1/3.
     assert rows[0].mean == pytest.approx(100 * (1 + 1 / 3) / 2)
-    assert rows[0].both_low < rows[0].mean < rows[0].both_high
-    assert rows[0].annotators_low == pytest.approx(100 / 3)
-    assert rows[0].annotators_high == pytest.approx(100)
+    assert rows[0].low <= rows[0].t_low < rows[0].mean < rows[0].t_high <= rows[0].high
+    assert rows[0].examples_low < rows[0].mean < rows[0].examples_high
+
+
+def test_people_are_resampled_from_ten_people_on(researcher):
+    """Of three a percentile interval covers 75 %: it is not shown, and the reason is."""
+    study = factories.make_study(
+        researcher, factories.make_task(test_size=3), annotators=10, shots=[0]
+    )
+    for number in range(10):
+        answer = None if number % 2 else lambda turn: []
+        factories.work_through(factories.seat(study.scenarios.get()), answer)
+        (row,) = findings.intervals(findings.answered(study, Kind.PERSON), seed=1)
+        ends = (row.annotators_low, row.annotators_high, row.both_low, row.both_high)
+        if number < 9:
+            assert row.no_bootstrap
+            assert all(map(math.isnan, ends))
+    assert row.no_bootstrap == ""
+    assert row.annotators_low < row.mean < row.annotators_high
+    assert row.both_low < row.mean < row.both_high
 
 
 def test_agreement_is_between_people_whatever_the_gold(study):
@@ -68,7 +86,11 @@ def test_a_contrast_says_how_little_four_people_can_show(study):
     assert (row.from_shots, row.to_shots, row.difference) == (0, 2, 0)
     assert row.floor == pytest.approx(1 / 3)
     assert row.permutation_p == 1
-    assert row.holm_p == pytest.approx(row.welch_p)
+    assert row.p_holm == row.p == 1
+    assert row.low < -100 < 100 < row.high
+    assert (row.hedges_g, row.no_interval) == (0, "")
+    assert row.smallest_margin < row.high
+    assert (row.equivalence, math.isnan(row.p_equivalence)) == ("–", True)
 
 
 def test_whoever_is_not_in_the_analysis_is_in_no_finding(study):
@@ -116,10 +138,13 @@ def test_the_job_gives_the_very_numbers_of_the_functions(client, researcher, stu
     assert same(resampling.tables(study, Kind.PERSON), direct)
 
 
-def test_the_two_way_bootstrap_gives_what_it_always_gave(study):
+def test_the_bootstraps_give_what_they_always_gave(study):
     """Drawn with seed 7 before the resampling was a job."""
+    frame = findings.answered(study, Kind.PERSON)
+    matrix, contexts = means.matrix_of(frame[frame["shots"] == 0])
+    interval = uncertainty.bootstrap(matrix, "both", clusters=contexts, seed=study.seed)
+    assert (interval.low, interval.high) == pytest.approx((1 / 6, 1))
     first = resampling.tables(study, Kind.PERSON)["intervals"][0]
-    assert (first.both_low, first.both_high) == pytest.approx((50 / 3, 100))
     assert (first.examples_low, first.examples_high) == pytest.approx((50, 250 / 3))
 
 
@@ -234,17 +259,32 @@ def test_one_annotator_or_a_tie_gives_no_interval_over_people(ada, researcher, p
     for _ in range(people):
         factories.work_through(factories.seat(study.scenarios.get()), lambda turn: [])
     page, (row,), (interval,) = page_csv_and_api(ada, study)
-    assert page.count(f"– ({why})") == 3  # t, other people, both
-    assert row["no_interval_over_people"] == interval["no_interval_over_people"] == why
-    for name in ("t", "annotators", "both"):
-        assert row[f"{name}_low"] == row[f"{name}_high"] == ""
-        assert interval[f"{name}_low"] is interval[f"{name}_high"] is None
+    assert page.count(f"– ({why})") == 4  # the default, t, and two bootstraps
+    assert row["no_interval"] == interval["no_interval"] == why
+    for name in ("", "t_", "annotators_", "both_"):
+        assert row[f"{name}low"] == row[f"{name}high"] == ""
+        assert interval[f"{name}low"] is interval[f"{name}high"] is None
     assert interval["examples_low"] < interval["mean"] < interval["examples_high"]
     (figure,) = ada.get(reverse("api_figure", args=[study.name, "shots"])).json()
     (number,) = figure["numbers"]
-    assert (number["low"], number["no_interval_over_people"]) == (None, why)
+    assert (number["low"], number["no_interval"]) == (None, why)
     assert f"– ({why})" in ada.get(reverse("figures", args=[study.name])).content.decode()
     assert f"– ({why})" in ada.get(reverse("report", args=[study.name])).content.decode()
+
+
+def test_who_are_always_right_have_no_interval_of_zero_width(ada, researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(test_size=4), annotators=2, shots=[0]
+    )
+    for _ in range(2):
+        factories.work_through(factories.seat(study.scenarios.get()))
+    page, (row,), (interval,) = page_csv_and_api(ada, study)
+    assert "100.0 to 100.0" not in page
+    assert "– (contexts tie)" in page
+    assert (row["examples_low"], row["no_examples"]) == ("", "contexts tie")
+    assert interval["no_interval"] == "annotators tie"
+    drift = ada.get(reverse("figures", args=[study.name])).content.decode()
+    assert drift.count("– (annotators tie)") == 3  # the mean, half and slope
 
 
 @pytest.mark.filterwarnings("error::RuntimeWarning")
@@ -268,9 +308,9 @@ def test_two_ties_make_no_difference_that_is_certain(ada, researcher):
             )
     (row,) = findings.contrasts(findings.answered(study, Kind.PERSON), seed=1)
     assert row.difference == pytest.approx(-20)
-    assert math.isnan(row.welch_p)
-    assert math.isnan(row.holm_p)
-    assert math.isnan(row.detectable)
+    assert row.no_interval == "annotators tie"
+    for number in (row.low, row.p, row.p_holm, row.hedges_g, row.welch_p, row.smallest_margin):
+        assert math.isnan(number)
 
 
 def test_an_empty_study_says_what_is_missing(client, researcher):
@@ -289,3 +329,48 @@ def test_somebody_elses_analysis_is_not_found(client, other_researcher, study):
     for name, rest in (("analysis", []), ("analysis_file", ["intervals"])):
         assert client.get(reverse(name, args=[study.name, *rest])).status_code == 404
     assert client.post(reverse("analysis_run", args=[study.name])).status_code == 404
+
+
+# Equivalence -------------------------------------------------------------------------------------
+
+
+def test_equivalence_is_asked_of_the_margin_that_the_design_froze(ada, researcher):
+    """Two and two who differ a little: within 99 points of each other, and not within 1."""
+    shown = {}
+    for margin in (99, 1, None):
+        name = f"toy-{margin or 'none'}"
+        study = factories.make_study(
+            researcher,
+            factories.make_task(name=name, test_size=6),
+            shots=[0, 2],
+            annotators=3,
+            equivalence_margin=margin,
+        )
+        for scenario in study.scenarios.all():
+            for slips in (0, 1, 2):
+                factories.work_through(
+                    factories.seat(scenario),
+                    lambda turn, slips=slips: (
+                        turn.example.context[0].split()[:1]
+                        if turn.step == "annotation" and turn.example.position < slips
+                        else turn.example.gold
+                    ),
+                )
+        assert f'"equivalence_margin":{margin or "null"}' in study.manifest.replace(" ", "")
+        finish(ada, study)
+        page = ada.get(reverse("analysis", args=[study.name])).content.decode()
+        file = ada.get(reverse("analysis_file", args=[study.name, "contrasts"]))
+        (row,) = csv.DictReader(io.StringIO(file.content.decode(), newline=""))
+        shown[margin] = page, row
+        inside = -(margin or 0) < float(row["low_90"]) and float(row["high_90"]) < (margin or 0)
+        if margin is not None:
+            assert float(row["margin"]) == margin
+            assert (float(row["p_equivalence"]) < 0.05) == inside
+    assert "within ± 99" in shown[99][0]
+    assert "not shown for ± 1" in shown[1][0]
+    assert "±" not in shown[None][0].split("Differences between shots")[1].split("</tbody>")[0]
+    assert shown[None][1]["margin"] == shown[None][1]["p_equivalence"] == ""
+    # What could have been shown does not depend on what was asked.
+    smallest = {row["smallest_margin"] for _page, row in shown.values()}
+    assert len(smallest) == 1
+    assert 1 < float(smallest.pop()) < 99

@@ -5,14 +5,16 @@ import io
 import math
 from html import unescape
 
+import numpy as np
 import pytest
 from django.core.management import call_command
 from django.urls import reverse
 
+from analysis.stats import two_way
 from analysis.tables import differences
 from analysis.tables import models as model_tables
-from analysis.tables.models import aggregate, over
 from analysis.tables.published import human_table4, machine_tables5_6
+from analysis.tables.scores import aggregate, over
 from annotation.models import Kind
 from tasks.formats import Record
 from tasks.models import Task
@@ -118,6 +120,7 @@ def test_people_and_models_stand_in_one_table_each_over_its_own_units(study, toy
         (0, "People, this study"),
         (2, "People, this study"),
         (2, "toy, uploaded"),
+        (2, "toy, split 1 as people, uploaded"),
     ]
     (people,), (model,) = table[2, "People, this study"].scores, table[2, "toy, uploaded"].scores
     assert (people.mean, people.n, people.of) == (pytest.approx(200 / 3), 2, 2)
@@ -202,9 +205,32 @@ def test_differences_are_paired_by_example(study, toy):
     assert (difference.human_mean, difference.model_mean) == pytest.approx((200 / 3, 50))
     # Humans .5 and the model .5 at one place, .5 and 0 at two: 0, 0, .5, 0, 0, .5.
     assert difference.difference == pytest.approx(100 / 6)
-    assert (
-        difference.p_sign_flip == difference.p_holm == pytest.approx(0.5)
-    )  # both signs alike: 2 of 4
+    assert difference.p_sign_flip == pytest.approx(0.5)  # both signs alike: 2 of 4
+    # The two people minus the model: at one place, at two, and where there is none.
+    gaps = [[0.5, 0.5, 1, 1, 0, 0], [-0.5, -0.5, 0, 0, 0, 0]]
+    people = two_way.of_mean(np.array(gaps))
+    low, high = people.interval()
+    assert difference.p == difference.p_holm == pytest.approx(people.p())
+    assert (difference.low, difference.high) == pytest.approx((100 * low, 100 * high))
+    assert difference.smallest_margin == pytest.approx(100 * people.reach(0.9))
+
+
+def test_people_are_a_sample_where_they_are_compared_with_a_model(study, toy):
+    """Two people who are far apart say little, however many examples agree."""
+    (difference,) = differences.differences(study, Kind.PERSON)
+    assert difference.low < difference.difference - 200 < difference.difference
+    assert difference.se > difference.se_clustered
+
+
+def test_one_person_is_no_sample_of_people(researcher, study, toy):
+    seat = study.participations.filter(scenario__shots=2).first()
+    seat.in_analysis, seat.seat_number = False, None
+    seat.save()
+    (difference,) = differences.differences(study, Kind.PERSON)
+    assert difference.no_interval == "one annotator"
+    assert math.isnan(difference.p)
+    assert math.isnan(difference.low)
+    assert not math.isnan(difference.p_sign_flip)
 
 
 def test_examples_of_one_context_are_flipped_together(researcher):
@@ -226,12 +252,14 @@ def test_holm_corrects_for_all_differences_of_the_study(researcher, study, toy):
     factories.predict(researcher, "other", study.tasks.get(), 2, 1, lambda _example: ["x"])
     compared = differences.differences(study, Kind.PERSON)
     assert sorted(row.p_sign_flip for row in compared) == pytest.approx([2 / 64, 0.5])
-    assert sorted(row.p_holm for row in compared) == pytest.approx([4 / 64, 0.5])
+    smaller, larger = sorted(compared, key=lambda row: row.p)
+    assert smaller.p_holm == pytest.approx(min(1, 2 * smaller.p))
+    assert larger.p_holm == pytest.approx(max(larger.p, smaller.p_holm))
 
 
 def test_what_is_remembered_follows_files_and_exclusions(researcher, study, toy):
     (first,) = differences.differences(study, Kind.PERSON)
-    assert differences.differences(study, Kind.PERSON) == [first]
+    assert str(differences.differences(study, Kind.PERSON)) == str([first])
     model = study.tasks.get().prediction_files.first().model
     model.files.get(split_number=1).delete()
     (second,) = differences.differences(study, Kind.PERSON)
@@ -265,7 +293,15 @@ def test_the_page_shows_people_models_and_where_they_differ(ada, study, toy):
         reverse("study_models", args=[study.name])
         in ada.get(reverse("study", args=[study.name])).content.decode()
     )
-    for words in ("50.0 ± 23.6", "n = 2 of 5", "66.7 ± 47.1", "+16.7", "0.500", "test-2"):
+    for words in (
+        "50.0 ± 23.6",
+        "n = 2 of 5",
+        "66.7 ± 47.1",
+        "+16.7",
+        "0.500",
+        "95 % CI",
+        "test-2",
+    ):
         assert words in page, words
     assert f"example by example. {differences.LEFT_OUT}" in page
     assert "A <b>study" not in page
@@ -291,7 +327,8 @@ def test_each_table_can_be_had_as_csv_with_all_digits(ada, study, toy):
     (aggregated,) = (row for row in table_of(ada, study, "aggregates") if row["name"] == "toy")
     assert float(aggregated["sd_of_sum"]) == float(aggregated["sd_of_average"])
     (row,) = table_of(ada, study, "differences")
-    assert (row["kind"], row["model"], float(row["p_holm"])) == ("person", "toy", 0.5)
+    assert (row["kind"], row["model"], row["p_holm"]) == ("person", "toy", row["p"])
+    assert float(row["p_sign_flip"]) == 0.5
     examples = table_of(ada, study, "examples", pair="toy-places/2/toy")
     assert len(examples) == 6
     assert math.fsum(float(row["difference"]) for row in examples) / 6 == pytest.approx(100 / 6)

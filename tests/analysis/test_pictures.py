@@ -98,7 +98,7 @@ def test_the_bundle_has_a_whole_picture_of_each_page_on_a_desktop_and_on_a_phone
         # On a phone each pixel of the page is two by two dots.
         assert width == (1280 if name.endswith("desktop") else 780)
         assert height >= (800 if name.endswith("desktop") else 1688)
-    listed = (bundle / "SHA256SUMS").read_text()
+    listed = (bundle / "SHA256SUMS.bundle").read_text()
     assert "seen/toy-places-reveal-phone.png" in listed
     assert "-phone.png" in readme(bundle)
 

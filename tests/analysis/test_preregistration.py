@@ -39,7 +39,7 @@ def test_it_names_the_hash_of_the_manifest_and_the_moment_of_opening(ada, study)
 @pytest.mark.parametrize(
     "words",
     [
-        "| toy-places | 1 | Sequence labelling | highlighted spans | set | en | no |",
+        "| toy-places | 1 | Named Entity Recognition | highlighted spans | set | en | no |",
         "| toy-places | 4 | 1 | 3 |",
         "3 scenarios (a task at a number of shots) with 9 seats in total",
         "shuffled, with examples of the same context kept apart",
@@ -53,12 +53,20 @@ def test_it_names_the_hash_of_the_manifest_and_the_moment_of_opening(ada, study)
         "Consent text, version 1",
         "Participation is voluntary.",
         "`s1|match:exact|empty:1|gold:set|mean:examples|sd:annotators|ddof:1|v:1`",
-        # Three against three: 20 splits, and a detectable difference of 3.07 SDs.
-        "| 3 and 3 | 3 | 0.1 | 3.07 SDs |",
+        # Three against three: 20 splits, and a detectable difference of 3.51 SDs.
+        "| 3 and 3 | 3 | 0.1 | 3.51 SDs |",
     ],
 )
 def test_it_says_the_design_in_words(ada, study, words):
     assert words in markdown(ada, study)
+
+
+def test_it_names_the_language_of_the_interface_where_that_is_not_english(ada, study, settings):
+    assert "The interface" not in markdown(ada, study)
+    settings.LANGUAGES = [("en", "English"), ("de", "Deutsch")]
+    task = study.tasks.get()
+    german = factories.make_study(study.owner, task, interface_language="de")
+    assert "The interface of the annotators' pages is in German." in markdown(ada, german)
 
 
 def test_every_task_and_its_content_is_named(ada, study):
@@ -85,7 +93,7 @@ def test_what_happens_later_changes_not_a_byte(ada, researcher):
     factories.work_through(seat)
     seat.refresh_from_db()
     exclusion.decide(seat, False, "a reason", researcher)
-    lifecycle.add_seats(study.scenarios.get(shots=2), 2, researcher)
+    lifecycle.add_seats(study.scenarios.get(shots=2), 2, researcher, confirmed=True)
     lifecycle.change_status(study, "pause", researcher)
     assert markdown(ada, study) == before
 

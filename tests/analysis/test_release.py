@@ -28,6 +28,7 @@ from annotation.recruitment import consent
 from annotation.steps import exclusion, exit_questionnaire, training_step
 from tasks.formats import Record
 from tests import factories
+from tests.analysis.tampering import is_signed, make_key
 
 IDA, SESSION, THERE = "1da" * 8, "5e55" * 6, "57" * 12
 PANEL_ID, PANEL_WORK = "connect-Twelve-77", "assignment-4242"
@@ -101,7 +102,8 @@ STYLES = ["pico", "tokens", "base", "worker", "highlighter", "reveal", "research
 def test_it_holds_what_it_promises(study, bundle):
     names = {path.relative_to(bundle).as_posix() for path in bundle.rglob("*") if path.is_file()}
     expected = {
-        *COLUMNS, "manifest.json", "verify.py", "verify.txt", "README.md", "SHA256SUMS",
+        *COLUMNS, "manifest.json", "versions.json", "verify.py", "verify.txt", "README.md",
+        "SHA256SUMS", "SHA256SUMS.bundle", "analysis.R",
         "datapackage.json", "report.md", "report.html", "preregistration.md",
         "preregistration.html", "materials/consent.md", "seen/consent.html",
         *(f"style/{name}.css" for name in STYLES),
@@ -130,14 +132,29 @@ def test_verify_agrees_inside_and_outside(bundle):
 
 
 def test_every_file_is_in_the_sums(bundle):
-    listed = dict(
-        reversed(line.split("  ", 1)) for line in (bundle / "SHA256SUMS").read_text().splitlines()
-    )
+    sums = {
+        name: dict(
+            reversed(line.split("  ", 1)) for line in (bundle / name).read_text().splitlines()
+        )
+        for name in ("SHA256SUMS", "SHA256SUMS.bundle")
+    }
+    data = {*COLUMNS, "manifest.json", "versions.json", "verify.py"}
+    assert set(sums["SHA256SUMS"]) == data
+    assert not data & set(sums["SHA256SUMS.bundle"])
+    listed = sums["SHA256SUMS"] | sums["SHA256SUMS.bundle"]
     files = {path.relative_to(bundle).as_posix(): path for path in bundle.rglob("*.*")}
     files = {name: path for name, path in files.items() if path.is_file()}
-    assert set(listed) == set(files) - {"verify.txt"}
+    assert set(listed) == {*files, "SHA256SUMS"} - {"verify.txt", "SHA256SUMS.bundle"}
+    files["SHA256SUMS"] = bundle / "SHA256SUMS"
     for name, digest in listed.items():
         assert hashlib.sha256(files[name].read_bytes()).hexdigest() == digest
+
+
+def test_the_report_names_the_hash_of_the_sums(bundle):
+    digest = hashlib.sha256((bundle / "SHA256SUMS").read_bytes()).hexdigest()
+    assert digest in (bundle / "report.md").read_text()
+    assert digest in (bundle / "report.html").read_text()
+    assert f"SHA-256 of SHA256SUMS: {digest}" in (bundle / "verify.txt").read_text()
 
 
 def test_an_altered_page_is_noticed(bundle):
@@ -249,7 +266,12 @@ def test_pay_holds_amounts_and_sums(study, bundle):
     )
     assert sum(int(row["cents"]) for row in entries) == cents > 0
     assert sum(int(row["cents"]) for row in rows(bundle, "pay_totals.csv")) == cents
-    assert set(entries[0]) == {"study", "manifest", "annotator", "kind", "cents", "currency"}
+    assert set(entries[0]) == {
+        "study", "manifest", "annotator", "kind", "cents", "currency", "by_platform",
+    }  # fmt: skip
+    (prolific,) = study.submissions.filter(prolific_study__isnull=False)
+    name = prolific.participation.pseudonym
+    assert {row["annotator"] for row in entries if row["by_platform"] == "1"} <= {name}
 
 
 def test_predictions_have_their_scores(bundle):
@@ -381,6 +403,43 @@ def test_the_command_writes_a_folder_or_a_zip_and_overwrites_nothing(study, tmp_
         with pytest.raises(CommandError, match="there already"):
             call_command("release_study", study.name, str(tmp_path / target), stdout=output)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.zip", "two"]
+
+
+@pytest.fixture(scope="module")
+def key(tmp_path_factory):
+    return make_key(tmp_path_factory.mktemp("key"))
+
+
+def test_a_signature_shows_what_nothing_inside_can(study, tmp_path, key):
+    """Seconds away from the page made up, and all sums made to agree."""
+    target = tmp_path / "signed"
+    call_command(
+        "release_study", study.name, str(target), "--no-pictures", "--sign", str(key),
+        stdout=io.StringIO(),
+    )  # fmt: skip
+    printed = (target / "verify.txt").read_text()
+    for name in ("SHA256SUMS", "SHA256SUMS.bundle"):
+        assert f"-n handful -s {name}.sig < {name}" in printed
+        assert is_signed(target / name, key)
+    path = target / "answers.csv"
+    path.write_bytes(path.read_bytes().replace(b",0,0.0,0\r\n", b",0,7.0,0\r\n"))
+    files.write_data_sums(target)
+    files.write_bundle_sums(target)
+    done = subprocess.run(
+        [sys.executable, "-I", str(target / "verify.py")], capture_output=True, check=False
+    )
+    assert done.returncode == 0  # away_seconds: nothing inside can expose them
+    assert not is_signed(target / "SHA256SUMS", key)
+    assert not is_signed(target / "SHA256SUMS.bundle", key)
+
+
+def test_a_key_that_cannot_sign_leaves_no_bundle(study, tmp_path):
+    with pytest.raises(CommandError, match="ssh-keygen did not sign SHA256SUMS"):
+        call_command(
+            "release_study", study.name, str(tmp_path / "out"), "--no-pictures", "--sign",
+            str(tmp_path / "no-key"),
+        )  # fmt: skip
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_nothing_is_made_where_verify_does_not_agree(study, tmp_path):

@@ -283,16 +283,20 @@ def test_who_withdrew_is_in_no_score_but_still_counted(study):
 
 
 def test_one_added_seat_is_reported_in_the_singular(researcher, study):
-    lifecycle.add_seats(study.scenarios.first(), 1, researcher)
+    lifecycle.add_seats(study.scenarios.first(), 1, researcher, confirmed=True)
     (section,) = [s for s in report.for_study(study).sections if s.title.startswith("Deviations")]
-    assert section.blocks[1].items[0].endswith("UTC: 1 seat added to toy-places, 0 shots")
+    assert (
+        section.blocks[1]
+        .items[0]
+        .endswith("UTC: 1 seat added to toy-places, 0 shots, after results could be seen")
+    )
 
 
 def test_one_annotator_a_side_has_no_infinite_difference(researcher):
     study = factories.make_study(researcher, factories.make_task(), annotators=1)
     assert (
         items(study)["1.8.1"].known
-        == "At p < .05 and 80 % power: 1 and 1 annotators: more than 50 SDs."
+        == "At p < .05 and 80 % power, by the primary test: 1 and 1 annotators: more than 50 SDs."
     )
 
 
@@ -317,7 +321,7 @@ def test_an_untouched_study_has_no_deviations(researcher):
 def test_what_was_done_after_opening_is_a_deviation(researcher, study):
     lifecycle.change_status(study, "pause", researcher)
     lifecycle.change_status(study, "reopen", researcher)
-    lifecycle.add_seats(study.scenarios.first(), 2, researcher)
+    lifecycle.add_seats(study.scenarios.first(), 2, researcher, confirmed=True)
     eligibility.add_rule(study, "deny", "task", "toy-places", by=researcher)
     participation = study.participations.filter(status="completed", kind="person").first()
     exclusion.decide(participation, False, "a reason", researcher)
@@ -326,7 +330,7 @@ def test_what_was_done_after_opening_is_a_deviation(researcher, study):
     assert lines == [
         "Pause: paused",
         "Reopen: open",
-        "2 seats added to toy-places, 0 shots",
+        "2 seats added to toy-places, 0 shots, after results could be seen",
         "list entry made: exclude workers who have seen the task: toy-places",
         f"{participation.pseudonym} excluded",
     ]
@@ -366,7 +370,8 @@ def test_models_are_compared_on_the_same_examples(researcher, study):
     assert grid.rows == [["toy", "toy-places", "2", "100.0 ± –", "1 of 1"]]
     grid = block(study, "Models on the same examples", Grid, "People minus models")
     assert grid.rows[0][:3] == ["toy", "toy-places", "2"]
-    assert "not to other annotators" in grid.notes[0]
+    assert "generalise to other people, other examples, the same model runs" in grid.notes[0]
+    assert grid.columns[4] == "95 % CI"
 
 
 # Doors --------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ title = "The whole design"
 tasks = ["toy-places"]
 shots = [0, 2]
 annotators = 4
-split_number = 2
+splits = [2]
 training_order = "file_order"
 annotation_order = "contexts_together"
 seed = 11
@@ -26,6 +26,7 @@ tasks_per_worker = 1
 help_examples_at_zero_shots = true
 try_the_tool = false
 auto_advance = true
+interface_language = "en"
 hourly_rate = "9.50"
 currency = "GBP"
 estimated_minutes = 20
@@ -100,7 +101,7 @@ def test_what_the_file_says_is_what_the_manifest_freezes(create):
         "title": "The whole design", "training_order": "file_order", "seed": 11,
         "annotation_order": "contexts_together", "tasks_per_worker": 1, "hourly_rate": "9.50",
         "help_examples_at_zero_shots": True, "currency": "GBP", "estimated_minutes": 20,
-        "auto_advance": True, "try_the_tool": False,
+        "auto_advance": True, "try_the_tool": False, "interface_language": "en",
         "idle_limit_hours": 24, "comprehension_attempts": 3, "max_screen_outs_in_a_row": 4,
         "comprehension_questions": "What is asked?\n* places\n- times", "attention_checks": 0,
         "exit_questionnaire": True, "computer_only": True, "consent_text": "Please take part.",

@@ -96,6 +96,7 @@ def test_only_a_completed_participation_can_be_excluded(study, researcher):
 
 
 def test_the_page_shows_every_answer_beside_the_gold(ada, study, seats):
+    ada.post(reverse("participation_score", args=[study.name, seats[1].pseudonym]))
     page = ada.get(reverse("participation", args=[study.name, seats[1].pseudonym]))
     shown = page.content.decode()
     assert shown.count('class="given-answer"') == 4

@@ -88,6 +88,8 @@ WRONG = [
     ("task_checks", {}, "checks", "Choose a file of at most 1 MB."),
     ("task_checks", {"checks": "FILE"}, "checks", "longer than 200 bytes"),
     ("task_import", {"card": "none of them"}, "card", "Choose one of the cards"),
+    ("dataset_import", {}, "dataset", "Choose a file that is not empty."),
+    ("dataset_import", {"dataset": "FILE"}, "dataset", "is too long"),
     ("report", {"item-1.9": "a\0b"}, "item-1.9", NUL),
     ("models", {"name": "m", "shots": "１"}, "shots", WHOLE),
     ("comprehend", {}, "question-1", "Please answer this question."),
@@ -100,7 +102,8 @@ WRONG = [
 
 def address(name: str, world) -> str:
     known = {
-        "study_new": [], "models": [], "task_import": [], "task_team": ["toy-places", 1],
+        "study_new": [], "models": [], "task_import": [], "dataset_import": [],
+        "task_team": ["toy-places", 1],
         "task_checks": ["toy-places", 1], "comprehend": [world.asked.token],
         "questionnaire": [world.done.token], "prolific_study": [world.study, world.draft],
     }  # fmt: skip

@@ -43,6 +43,24 @@ def no_locks(monkeypatch):
     monkeypatch.setattr(QuerySet, "select_for_update", lambda self, **_options: self)
 
 
+# What keeps a seat and an arrival from being given twice.
+GIVEN_ONCE = (
+    (Participation, "a_seat_is_taken_once"),
+    (Participation, "an_allocation_is_of_one_participation"),
+    (Allocation, "each_arrival_is_allocated_once"),
+)
+
+
+@pytest.fixture
+def unguarded(no_locks):
+    """The control: neither locks nor the constraints on seats."""
+    for model, name in GIVEN_ONCE:
+        drop_constraint(model, name)
+    yield
+    for model, name in GIVEN_ONCE:
+        restore_constraint(model, name)
+
+
 @pytest.fixture
 def study(researcher):
     return factories.make_study(researcher, factories.make_task(), shots=[2], annotators=1)
@@ -111,15 +129,9 @@ def test_of_many_starts_at_once_a_third_of_the_seats_waits_for_consent(researche
     assert sorted(starts(study, 16)) == [302] * 4 + [429] * 12
 
 
-def test_control_without_the_lock_more_of_them_wait_for_consent(researcher, no_locks):
-    drop_constraint(Allocation, "each_arrival_is_allocated_once")
-    drop_constraint(Participation, "a_seat_is_taken_once")
-    try:
-        study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=12)
-        assert starts(study, 16).count(302) > 4
-    finally:
-        restore_constraint(Participation, "a_seat_is_taken_once")
-        restore_constraint(Allocation, "each_arrival_is_allocated_once")
+def test_control_without_the_lock_more_of_them_wait_for_consent(researcher, unguarded):
+    study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=12)
+    assert starts(study, 16).count(302) > 4
 
 
 def test_many_clicks_on_the_first_start_at_once_are_one_seat(researcher):
@@ -195,21 +207,15 @@ def test_control_without_the_lock_the_race_for_the_last_seat_ends_in_errors(rese
     assert errors
 
 
-def test_control_without_lock_and_constraint_a_scenario_is_over_filled(researcher, no_locks):
-    drop_constraint(Participation, "a_seat_is_taken_once")
-    drop_constraint(Allocation, "each_arrival_is_allocated_once")
-    try:
-        worst = 0
-        for _round in range(10):
-            study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=1)
-            arrivals(study)
-            worst = max(worst, study.participations.seated().count())
-            if worst > 1:
-                break
-        assert worst > 1
-    finally:
-        restore_constraint(Participation, "a_seat_is_taken_once")
-        restore_constraint(Allocation, "each_arrival_is_allocated_once")
+def test_control_without_lock_and_constraint_a_scenario_is_over_filled(researcher, unguarded):
+    worst = 0
+    for _round in range(10):
+        study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=1)
+        arrivals(study)
+        worst = max(worst, study.participations.seated().count())
+        if worst > 1:
+            break
+    assert worst > 1
 
 
 # Withdrawing while an answer arrives -------------------------------------------------------------

@@ -108,6 +108,7 @@ def test_the_next_task_is_offered_where_its_seats_were_abandoned(researcher):
     assert client.post(reverse("next_task", args=[seat.token])).status_code == 302
 
 
+@pytest.mark.long
 def test_four_hundred_arrivals_of_whom_half_abandon_fill_every_seat_once(researcher):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[0, 2, 4], annotators=8, seed=5

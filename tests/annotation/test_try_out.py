@@ -1,13 +1,17 @@
 """Try the tool: made-up sentences before the first example, of which nothing is stored."""
 
 import pytest
+from django.conf import settings
 from django.urls import reverse
+from django.utils import translation
 
 from annotation.models import Answer, Draft, Participation, Turn
 from annotation.pages.worker import try_out
 from annotation.recruitment import consent
 from annotation.steps import training_step
+from tasks.spans import is_reachable
 from tests import factories
+from tests.factories import LABELS
 
 HTMX = {"HTTP_HX_REQUEST": "true"}
 
@@ -95,3 +99,19 @@ def test_after_the_first_example_it_is_over(client, seats):
     assert client.get(address(seat, 1))["Location"] == reverse("work", args=[seat.token])
     post = client.post(address(seat, 1), {"turn": "try-1", "typed": "red bicycle"})
     assert post.status_code == 302
+
+
+@pytest.mark.parametrize("card", [{"no_answer": True}, {"no_answer": False}, {"labels": LABELS}])
+def test_what_is_asked_for_can_be_answered_in_every_language(researcher, card):
+    """A translated sentence may be cut into other tokens than what is to be marked in it."""
+    study = factories.make_study(researcher, factories.make_task(**card))
+    seat = factories.join(study)
+    for language, _name in settings.LANGUAGES:
+        with translation.override(language):
+            for number in (1, 2, 3):
+                page = try_out.page(seat, number)
+                labels = [label.name for label in page.card.labels]
+                for gold in page.example.gold:
+                    assert gold in labels or is_reachable(
+                        gold, page.example.context, None, page.card.granularity
+                    ), f"{language}: {gold}"

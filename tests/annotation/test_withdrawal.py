@@ -1,5 +1,6 @@
 """Withdrawing erases the answers for good, frees the seat and keeps the counts true."""
 
+import csv
 import os
 import subprocess
 import sys
@@ -257,15 +258,24 @@ def test_no_other_row_says_anything_about_those_who_withdrew(withdraw, gone, tmp
     assert not [name for name in files_below(tmp_path) if name.endswith(".csv")]
 
 
-def test_the_export_after_a_withdrawal_tells_no_reason(withdraw, gone, tmp_path):
+def test_of_who_withdrew_an_export_tells_the_allocation_alone(withdraw, gone, tmp_path):
     withdraw()
     call_command("export_study", gone.study.name, str(tmp_path / "out"), verbosity=0)
     done = subprocess.run(
         [sys.executable, tmp_path / "out" / "verify.py"], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stdout
-    decisions = (tmp_path / "out" / "decisions.csv").read_text()
-    assert decisions.count(f"{gone.pseudonym},") == decisions.count(",withdrawn,") == 3
+    named = {
+        path.name: path.read_text().count(gone.pseudonym)
+        for path in (tmp_path / "out").glob("*.csv")
+    }
+    assert {name: times for name, times in named.items() if times} == {"annotators.csv": 1}
+    with (tmp_path / "out" / "annotators.csv").open(newline="") as file:
+        (row,) = (row for row in csv.DictReader(file) if row["annotator"] == gone.pseudonym)
+    assert {name for name, cell in row.items() if cell} == {
+        "study", "manifest", "task", "task_version", "shots", "split", "annotator", "kind",
+        "status", "in_analysis", "arrival",
+    }  # fmt: skip
     for word in (*SCORE, TOLD):
         assert holding([word], tmp_path) == (set(), set())
 

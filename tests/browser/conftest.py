@@ -202,7 +202,7 @@ def put(researcher) -> Callable[..., Participation]:
 def put_published(researcher, clues) -> Callable[..., Participation]:
     """Seat somebody before published test examples, chosen by id or else by a predicate."""
 
-    def make(name: str, *ids: str, wanted=None, train: bool = True) -> Participation:
+    def make(name: str, *ids: str, wanted=None, train: bool = True, **study: Any) -> Participation:
         card, files = read_clues(clues, name)
         tested = next(file.records for file in files if file.kind == "test")
         if ids:
@@ -211,7 +211,7 @@ def put_published(researcher, clues) -> Callable[..., Participation]:
             ]
         else:
             records = wanted(tested)
-        return seat_before(researcher, card.as_dict(), records, train)
+        return seat_before(researcher, card.as_dict(), records, train, **study)
 
     return make
 

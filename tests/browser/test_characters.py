@@ -84,3 +84,13 @@ def test_a_family_and_a_flag_are_one_token_each(desk):
     assert one.chips == [FAMILY, FLAG]
     one.reveal()
     assert one.stored == [FAMILY, FLAG]
+
+
+def test_words_after_signs_of_every_kind_stand_where_the_server_has_them(desk):
+    """The page counts characters by itself: those beyond the BMP, entities, returns and blanks."""
+    signs = f"{FAMILY} <b>&amp; \u00a0\r\n\t\"A\u0301\" 'x' \r"
+    one = desk(f"{signs} Oslo, {FLAG} Rome.", gold=["Rome"])
+    for name in ("Oslo", "Rome"):
+        one.word(name).dblclick()
+    one.reveal()
+    assert one.stored == ["Oslo", "Rome"]

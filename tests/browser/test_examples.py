@@ -44,7 +44,9 @@ def test_each_run_is_reached_by_keyboard_and_says_who(page, address):
     numbers(page).first.focus()
     for index, text in enumerate(shown):
         expect(numbers(page).nth(index)).to_be_focused()
-        words = "Nobody." if text.startswith("0") else re.compile(r"^\d of 18 \(\d+ %\): A-")
+        words = (
+            "Nobody." if text.startswith("0") else re.compile(r"^\d of 18 \(\d+ %\): annotator \d")
+        )
         expect(open_tip(page)).to_contain_text(words)
         page.keyboard.press("Tab")
     numbers(page).first.focus()

@@ -4,6 +4,7 @@ Each gesture ends with what the server stored, or with what it must not have sto
 """
 
 import pytest
+from playwright.sync_api import expect
 
 from annotation.models import AnswerSpan
 from tests.browser.conftest import Desk
@@ -78,9 +79,7 @@ def test_one_click_alone_adds_nothing_and_submit_takes_that_word(names):
     assert "Highlight at least one answer" in names.error
     assert names.nothing_is_stored()
     names.word("Mary").click()
-    names.page.wait_for_function(
-        "document.querySelector('[data-live]').textContent.includes('takes it alone')"
-    )
+    expect(names.page.locator("[data-live]").first).to_contain_text("takes it alone")
     names.reveal()
     assert names.stored == ["Mary"]
 
@@ -209,6 +208,36 @@ def press(one, *keys: str) -> None:
 
 
 @pytest.mark.journey
+def test_a_letter_typed_outside_the_text_goes_to_the_first_word_that_begins_so(desk):
+    """No Tab is needed; the letters that follow at once belong to it, and the switch is kept."""
+    desk = desk("Oslo and Lima, or Lisbon.", gold=["Lisbon"])
+    desk.page.locator("[data-focus]").first.focus()
+    desk.page.keyboard.press("o")
+    assert desk.focused == "Oslo"
+    desk.page.locator("[data-focus]").first.focus()
+    desk.page.wait_for_timeout(800)  # after which typing begins again
+    # At once, however slow the machine is.
+    desk.page.evaluate(
+        """() => [..."lis"].forEach((key) => document.activeElement.dispatchEvent(
+            new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true})))"""
+    )
+    assert desk.focused == "Lisbon"
+    desk.page.keyboard.press("Enter")
+    assert desk.chips == ["Lisbon"]
+    desk.page.evaluate("localStorage.setItem('single-keys', 'off')")
+    desk.page.locator("[data-focus]").first.focus()
+    desk.page.keyboard.press("o")
+    assert desk.focused != "Oslo"
+
+
+def test_a_letter_after_a_mark_begins_another_word_however_soon(desk):
+    desk = desk("Oslo and Lima, or Rome.", gold=["Lima"])
+    desk.page.locator("[data-focus]").first.focus()
+    for key in ("l", "Enter", "r", "Enter"):
+        desk.page.keyboard.press(key)
+    assert desk.chips == ["Lima", "Rome"]
+
+
 def test_from_page_load_to_the_reveal_by_keyboard_alone(names):
     to_box(names)
     assert names.focused == "Yesterday"

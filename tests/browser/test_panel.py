@@ -162,6 +162,20 @@ def test_in_the_passage_digits_jump_and_choose_nothing(desk):
     assert not one.page.locator("[name=no_answer]").is_checked()
 
 
+@pytest.mark.parametrize("closing", ["Escape", "?"])
+def test_after_a_look_at_the_instructions_the_keys_are_where_they_were(labels, closing):
+    """On the button of the drawer, Enter would open it again."""
+    page = labels.page
+    for key in ("1", "?", closing, "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_selector("[data-state=reveal]")
+    page.wait_for_selector("[data-submit]:not([aria-disabled=true])")
+    for key in ("?", closing, "Enter"):
+        page.keyboard.press(key)
+    page.wait_for_selector("[data-state=question], [data-state=review]")
+    assert page.locator("#help[open]").count() == 0
+
+
 def test_single_keys_can_be_switched_off_for_good(labels):
     page = labels.page
     page.keyboard.press("?")

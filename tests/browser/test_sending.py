@@ -66,6 +66,7 @@ def test_whoever_withdrew_in_another_tab_is_shown_where_they_are(shaky):
     other = desk.page.context.new_page()
     other.goto(f"/work/{desk.seat.token}/withdraw/")
     other.get_by_role("button", name="erase my answers").click()
+    expect(other.locator("main")).to_contain_text("You have withdrawn")
     other.close()
     desk.submit()
     expect(desk.page.locator("main")).to_contain_text("You have withdrawn")

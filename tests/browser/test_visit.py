@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation.models import Answer, Participation
+from annotation.models import Answer, Participation, Study
 from annotation.recruitment import consent
 from tasks.importing import read_clues
 from tests import factories
@@ -56,19 +56,24 @@ def wrong_at_first(turn) -> list[str]:
 
 
 def test_a_first_visit_of_any_page_stays_under_60_kB(open_browser, study, put_published):
-    """Of the questions those with the longest of the published texts."""
+    """Of the questions those with the longest of the published texts; one in Arabic too."""
     seat = factories.join(study)
     pages = {"landing": f"/join/{study.link_code}/", "consent": f"/work/{seat.token}/"}
     weights = {name: weigh(open_browser(), address) for name, address in pages.items()}
     consent.record(seat, agree=True)
     weights["instructions"] = weigh(open_browser(), pages["consent"])
-    for name, task, wanted in (
-        ("span turn", "SQuADv2", ("5a668682f038b7001ab0bf51",)),
-        ("label turn", "MNLI", ()),
+    for name, task, wanted, language in (
+        ("span turn", "SQuADv2", ("5a668682f038b7001ab0bf51",), "en"),
+        ("label turn", "MNLI", (), "en"),
+        ("Arabic span turn", "SQuADv2", ("5a668682f038b7001ab0bf51",), "ar"),
     ):
         longest = {"wanted": lambda tested: [max(tested, key=lambda r: len(str(r.context)))]}
-        turn = put_published(task, *wanted, train=False, **({} if wanted else longest))
+        options = ({} if wanted else longest) | {"interface_language": language}
+        turn = put_published(task, *wanted, train=False, **options)
         weights[name] = weigh(open_browser(), f"/work/{turn.token}/")
+        # A page that is not English carries a table of the sentences of its scripts.
+        Study.objects.update(interface_language="ar")
+        weights[f"{name} in Arabic"] = weigh(open_browser(), f"/work/{turn.token}/")
         factories.work_through(turn)
         weights[f"end after {name}"] = weigh(open_browser(), f"/work/{turn.token}/")
     assert {name: size for name, size in weights.items() if size > MOST} == {}

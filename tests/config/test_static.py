@@ -15,10 +15,11 @@ PAGES = [*(ROOT / "templates").rglob("*.html"), *(ROOT / "static/js").glob("*.js
 def test_only_whole_rules_for_what_no_page_uses_are_left_out():
     css = (
         "a:is(b,c),dialog{x:y}@media print{dialog{x:y}}@media print{p{x:'}'}dialog,q{x:y}}"
-        "@font-face{src:url(dialog)}.grid{x:y}"
+        "@font-face{src:url(dialog)}.grid{x:y}input:not([type=range],[type=file]){x:y}"
     )
     assert without_unused(css) == (
         "a:is(b,c){x:y}@media print{p{x:'}'}q{x:y}}@font-face{src:url(dialog)}"
+        "input:not([type=range],[type=file]){x:y}"
     )
 
 

@@ -21,6 +21,8 @@ from django.db import connection
 from annotation import guards
 from tasks import retired
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 NEXT_RELEASE = {"DJANGO_SETTINGS_MODULE": "tests.next_release.settings"}
 

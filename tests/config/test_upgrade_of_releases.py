@@ -13,6 +13,8 @@ from django.db import connection
 from tests.config.test_upgrade import NEXT_RELEASE, database, manage  # noqa: F401
 from tests.upgrades.make import FOLDER, KEYS
 
+pytestmark = pytest.mark.long
+
 RELEASES = sorted({re.sub(r"\.(sqlite3|sql)\.xz$", "", path.name) for path in FOLDER.glob("*.xz")})
 
 LOOK = """
@@ -57,6 +59,30 @@ def test_there_is_a_database_of_each_engine_for_every_release():
     for release in RELEASES:
         assert (FOLDER / f"{release}.sqlite3.xz").exists()
         assert (FOLDER / f"{release}.sql.xz").exists()
+
+
+SPLIT = """
+from django.db import connection
+with connection.cursor() as cursor:
+    cursor.execute("UPDATE annotation_study SET split_number = 2 WHERE name = 'running'")
+"""
+SPLITS = """
+from annotation.models import Scenario, Study
+print(dict(Study.objects.order_by("name").values_list("name", "splits")))
+print(sorted(set(Scenario.objects.values_list("shots", "split_number"))))
+"""
+
+
+@pytest.mark.parametrize("released", ["0.1.0"], indirect=True)
+def test_the_training_split_of_a_study_becomes_its_list_of_splits(released):
+    ready = manage(released, "migrate", "-v0", "annotation", "0006")
+    assert ready.returncode == 0, ready.stderr
+    assert manage(released, "shell", "-v0", "-c", SPLIT).returncode == 0
+    assert manage(released, "migrate", "-v0").returncode == 0
+    told = manage(released, "shell", "-v0", "-c", SPLITS).stdout.splitlines()
+    assert told[0] == "{'closed': [1], 'draft': [1], 'running': [2]}"
+    assert told[1] == "[(0, None), (2, 1)]"
+    assert look(released)[2:] == ["[]", "refused: True", "refused: True"]
 
 
 @pytest.mark.parametrize("released", RELEASES, indirect=True)

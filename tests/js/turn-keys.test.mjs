@@ -3,8 +3,8 @@ import { test } from "node:test";
 
 import { meaningOf } from "../../static/js/turn-keys.js";
 
-const question = { place: "turn", isReveal: false, labels: 0, noAnswer: true, single: true };
-const labels = { ...question, labels: 3, noAnswer: false };
+const question = { place: "turn", isReveal: false, labels: 0, noAnswer: true, hasWords: true, single: true };
+const labels = { ...question, labels: 3, noAnswer: false, hasWords: false };
 const press = (key, situation = question, more = {}) => meaningOf({ key, ...more }, situation);
 
 test("digits choose a label, as far as there are labels", () => {
@@ -21,6 +21,14 @@ test("no digit chooses among more than nine labels", () => {
 test("0 is no answer where there can be none", () => {
   assert.equal(press("0"), "none");
   assert.equal(press("0", { ...question, noAnswer: false }), null);
+});
+
+test("a letter of any script goes to a word, where there are words to mark", () => {
+  for (const letter of ["s", "S", "é", "ж", "ع"]) assert.equal(press(letter), "word");
+  for (const other of ["5", "-", " ", "Tab", "F1"]) assert.equal(press(other), null);
+  assert.equal(press("s", labels), null);
+  assert.equal(press("s", { ...question, single: false }), null);
+  for (const place of ["typing", "control", "elsewhere"]) assert.equal(press("s", { ...question, place }), null);
 });
 
 test("Enter submits and continues in the turn, and is everybody's own elsewhere", () => {

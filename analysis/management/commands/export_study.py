@@ -1,12 +1,13 @@
 """Write a study's CSVs, with the program that verifies them."""
 
+import hashlib
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.export.files import write_export
+from analysis.export.files import SUMS, write_export
 from annotation.models import Study
 
 
@@ -28,3 +29,5 @@ class Command(BaseCommand):
         for file, count in counts.items():
             self.stdout.write(f"{file}: {count} rows")
         self.stdout.write(f"Verify them: python {folder / 'verify.py'}")
+        digest = hashlib.sha256((folder / SUMS).read_bytes()).hexdigest()
+        self.stdout.write(f"SHA-256 of {SUMS}, to be kept elsewhere: {digest}")

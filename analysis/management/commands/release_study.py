@@ -23,6 +23,9 @@ class Command(BaseCommand):
             " option the one on the path, if there is one",
         )
         parser.add_argument("--no-pictures", action="store_true", help="take no pictures")
+        parser.add_argument(
+            "--sign", type=Path, metavar="KEY", help="sign the sums with this SSH key (ssh-keygen)"
+        )
 
     def handle(self, *args: Any, name: str, target: Path, **options: Any) -> None:
         study = Study.objects.filter(name=name).first()
@@ -34,7 +37,7 @@ class Command(BaseCommand):
             if browser is None:
                 self.stderr.write("No pictures: there is no Chromium on the path (--browser PATH).")
         try:
-            report = write_release(study, target, browser, self.stderr.write)
+            report = write_release(study, target, browser, self.stderr.write, options["sign"])
         except (ReleaseError, OSError) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(report, ending="")

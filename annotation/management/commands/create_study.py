@@ -23,7 +23,7 @@ FLAGS = {
     "title": "title",
     "shots": "shots",
     "annotators": "annotators",
-    "split": "split_number",
+    "split": "splits",
     "training_order": "training_order",
     "annotation_order": "annotation_order",
     "seed": "seed",
@@ -33,6 +33,7 @@ FLAGS = {
     "currency": "currency",
     "minutes": "estimated_minutes",
     "idle_limit_hours": "idle_limit_hours",
+    "equivalence_margin": "equivalence_margin",
 }
 AMOUNTS = ("hourly_rate", "max_paid_hours", "budget")
 
@@ -52,7 +53,9 @@ class Command(BaseCommand):
         parser.add_argument("--tasks", nargs="+", help="names, or NAME@VERSION")
         parser.add_argument("--shots", nargs="+", type=int)
         parser.add_argument("--annotators", type=int, help="per scenario (3)")
-        parser.add_argument("--split", type=int, help="number of the training split (1)")
+        parser.add_argument(
+            "--split", nargs="+", type=int, help="numbers of the training splits (1)"
+        )
         parser.add_argument("--title", help="title shown to annotators (the name)")
         parser.add_argument("--owner", help="user name of the researcher (the only one)")
         parser.add_argument("--training-order", choices=orders)
@@ -72,6 +75,7 @@ class Command(BaseCommand):
         parser.add_argument("--budget", help="of the study (the cap for each seat plus 20 %)")
         parser.add_argument("--minutes", type=int, help="estimate shown to annotators (60)")
         parser.add_argument("--idle-limit-hours", type=int, help="(48)")
+        parser.add_argument("--equivalence-margin", type=float, help="in points of S1 x 100 (none)")
         parser.add_argument(
             "--consent-file", type=Path, help="UTF-8 text that annotators consent to"
         )

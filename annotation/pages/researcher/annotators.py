@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from annotation.access import ResearcherRequest, annotator_of, study_of
-from annotation.models import Decision, Participation, Turn
+from annotation.models import Decision, Participation, Step, Turn
 from annotation.money import budget, ledger
 from annotation.monitoring import flags
 from annotation.pages.fields import PageForm, by_key
@@ -26,7 +26,7 @@ from annotation.pages.worker.turn import reveal_page
 from annotation.platforms.prolific import review as prolific_review
 from annotation.platforms.prolific.client import ProlificError
 from annotation.recruitment import expiry
-from annotation.steps import attention_checks, exclusion, qualification
+from annotation.steps import attention_checks, blinding, exclusion, qualification
 from annotation.wording import in_words
 from tasks.comparison import compare
 
@@ -72,6 +72,14 @@ def decide(request: ResearcherRequest, name: str, pseudonym: str) -> HttpRespons
     except exclusion.ExclusionError as error:
         form.add_error("reason", str(error))
         return _page(request, annotator, form)
+    return redirect("participation", name, pseudonym)
+
+
+@login_required
+@require_POST
+def show_score(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
+    """Show the score and the gold before a decision; what is decided later says so."""
+    blinding.show(annotator_of(request, name, pseudonym, "read"), request.user)
     return redirect("participation", name, pseudonym)
 
 
@@ -148,12 +156,19 @@ def _page(
     turns = annotator.turns if may_read else annotator.turns.none()
     turns = turns.select_related("example", "answer").prefetch_related("answer__spans")
     page = Paginator(turns.order_by("pk"), PER_PAGE).get_page(request.GET.get("page"))
+    is_hidden = blinding.is_hidden(annotator)
+    spares_training = not blinding.hides_training(annotator)
+
+    def hides(turn: Turn) -> bool:
+        return is_hidden and not (spares_training and turn.step == Step.TRAINING)
+
     context: dict[str, Any] = {
         "study": study,
         "participation": annotator,
         "sent": sent,
         "page": page,
-        "rows": [_row(annotator, turn) for turn in page],
+        "is_hidden": is_hidden,
+        "rows": [_row(annotator, turn, hides(turn)) for turn in page],
         "decisions": _decisions(annotator, may_read, may_pay),
         "flags": _flags(annotator) if may_read else [],
         "worked": in_words(ledger.active_time(annotator)),
@@ -178,12 +193,24 @@ def _flags(annotator: Participation) -> list[str]:
     return flags.sentences(annotator.study, annotator.scenario_id).get(annotator.pk, [])
 
 
-def _row(annotator: Participation, turn: Turn) -> dict:
-    """A turn with its answer beside the gold; without one it is the question they are at."""
+def _row(annotator: Participation, turn: Turn, is_hidden: bool) -> dict:
+    """A turn with its answer beside the gold; without one it is the question they are at.
+
+    While the score is hidden it is the answer alone.
+    """
     card, example = annotator.scenario.task.card, turn.example
     if turn.given is None:
         return {"turn": turn, "question": card.wording(example.question)}
     given = turn.given.as_given()
+    if is_hidden:
+        texts = [given.label] if given.label else [span.text for span in given.spans]
+        return {
+            "turn": turn,
+            "question": card.wording(example.question),
+            "context": example.context,
+            "answer": ", ".join(dict.fromkeys(texts)) or "no answer",
+            "seconds": (turn.given.submitted_at - turn.shown_at).total_seconds(),
+        }
     question = card.selectable_question(example.question)
     comparison = compare(
         given, example.gold, card.gold_rule, example.context, question, card.granularity

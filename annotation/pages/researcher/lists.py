@@ -64,7 +64,8 @@ def seats(request: ResearcherRequest, name: str) -> HttpResponse:
     try:
         lifecycle.add_seats(**form.cleaned_data, by=request.user)
     except design.DesignError as error:
-        form.add_error("number", str(error))
+        field = "confirmed" if str(error) == lifecycle.AFTER_RESULTS else "number"
+        form.add_error(field, str(error))
         return _page(request, study, form)
     return redirect("lists", study.name)
 

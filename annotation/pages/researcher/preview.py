@@ -13,8 +13,9 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotation.access import ResearcherRequest, study_of
+from annotation.access import ResearcherRequest, in_study_language, study_of
 from annotation.models import Scenario, Step
+from annotation.pages.worker.translated import translated
 from annotation.pages.worker.turn import Reveal, TurnPage, reveal_page
 from annotation.steps.answering import read_answer
 from tasks.comparison import compare
@@ -47,7 +48,8 @@ def scenario_preview(
         training_total=chosen.shots,
         preview=True,
     )
-    return show(request, page)
+    with in_study_language(study.interface_language):
+        return show(request, page)
 
 
 def show(request: ResearcherRequest, page: TurnPage) -> HttpResponse:
@@ -60,7 +62,10 @@ def show(request: ResearcherRequest, page: TurnPage) -> HttpResponse:
         try:
             revealed = _reveal(page, request)
         except AnswerError as problem:
-            page, status = replace(page, error=str(problem), sent=request.POST.dict()), 422
+            page, status = (
+                replace(page, error=translated(problem.sentence), sent=request.POST.dict()),
+                422,
+            )
         else:
             if revealed is None:
                 return go_to(request, page.continue_url)

@@ -1,5 +1,7 @@
 """The researcher's pages: studies, their design and status, tasks and their data reports."""
 
+from typing import Any
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.core.paginator import Paginator
@@ -16,7 +18,7 @@ from annotation.money import budget
 from annotation.monitoring import overview, participants, progress
 from annotation.pages.fields import is_shown_again
 from annotation.pages.researcher.forms.study import StudyForm
-from annotation.study import design, lifecycle, workload
+from annotation.study import admission, design, lifecycle, workload
 from tasks.models import Task
 
 
@@ -40,7 +42,10 @@ def studies(request: ResearcherRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def study_new(request: ResearcherRequest) -> HttpResponse:
-    return _edit(request, Study(owner=request.user))
+    """A new draft; `?task=NAME` has chosen the newest version of that task already."""
+    name = request.GET.get("task", "")
+    chosen = Task.objects.latest_versions().filter(name=name) if name else ()
+    return _edit(request, Study(owner=request.user), {"tasks": list(chosen)} if chosen else None)
 
 
 @login_required
@@ -53,8 +58,10 @@ def study_edit(request: ResearcherRequest, name: str) -> HttpResponse:
     return _edit(request, study)
 
 
-def _edit(request: ResearcherRequest, study: Study) -> HttpResponse:
-    form = StudyForm(request.POST or None, instance=study)
+def _edit(
+    request: ResearcherRequest, study: Study, initial: dict[str, Any] | None = None
+) -> HttpResponse:
+    form = StudyForm(request.POST or None, instance=study, initial=initial)
     context = {"form": form, "is_new": study.pk is None, "has_tasks": Task.objects.exists()}
     status = 422 if form.is_bound else 200
     if is_shown_again(request):
@@ -92,6 +99,7 @@ def study_page(request: ResearcherRequest, study: Study) -> dict:
         "actions": lifecycle.allowed_actions(study),
         "missing": design.missing(study) if study.is_draft else [],
         "doubts": workload.doubts(study, list(study.tasks.all())) if study.is_draft else [],
+        "unequal": admission.warning(study.qualification, study.shots),
         "notice": budget.notice(study),
         "link": request.build_absolute_uri(reverse("landing", args=[study.link_code])),
         "progress": progress.for_study(study),

@@ -19,7 +19,7 @@ from annotation.models import Step
 from annotation.pages.researcher.forms.tasks import CardForm, RemoveForm
 from annotation.pages.researcher.preview import show
 from annotation.pages.worker.turn import TurnPage
-from tasks import data_report, disk, teams, upload_jobs, uploads
+from tasks import data_report, dataset_uploads, disk, teams, upload_jobs, uploads
 from tasks.models import Example, Task, TaskUpload
 from tasks.polling import go_to, poll
 
@@ -77,6 +77,8 @@ def task_upload(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     job = upload.job
     if job and job.kind == uploads.IMPORT and job.is_done:
         return redirect("task", job.result[0]["name"], job.result[0]["version"])
+    if not uploads.names(upload) and dataset_uploads.path_of(upload):
+        return redirect("dataset_columns", upload.pk)
     return _page(request, upload)
 
 
@@ -94,13 +96,15 @@ def _page(
         "upload": upload,
         "job": None if job is None or job.is_done else job,
         "is_check": is_check,
-        "may_change": _may_change(upload),
+        "may_change": upload_jobs.may_change(upload),
         "files": [{"file": name, **read.get(name, {})} for name in uploads.names(upload)],
         "problems": upload_jobs.problems(upload),
         "not_taken": upload.refused,
         "refused": refused,
         "form": form or CardForm(initial={"card": upload.card_name}),
         "max_bytes": uploads.MAX_BYTES,
+        "dataset": dataset_uploads.path_of(upload),
+        "origin": dataset_uploads.origin(upload),
     }
     if seen:
         card = upload_jobs.card_of(upload)
@@ -120,19 +124,13 @@ def _page(
     return render(request, template, context, status=status if refused or form else 200)
 
 
-def _may_change(upload: TaskUpload) -> bool:
-    """Not while it is being imported."""
-    job = upload.job
-    return job is None or job.kind == uploads.CHECK or job.has_failed
-
-
 @uploads.takes_files(uploads.MAX_BYTES)
 @login_required
 @require_POST
 def task_upload_files(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     """Add or replace files, take one away, or choose another card; then all is read again."""
     upload = upload_of(request, pk)
-    if not _may_change(upload):
+    if not upload_jobs.may_change(upload):
         messages.error(request, "It is being imported: its files can no longer be changed.")
         return go_to(request, _address(upload))
     if "remove" in request.POST:
@@ -185,7 +183,10 @@ def task_upload_confirm(request: ResearcherRequest, pk: UUID) -> HttpResponse:
             teams.check(upload_jobs.card_of(upload).name, request.user)
         except teams.NotInTeam as error:
             return _page(request, upload, [str(error)], status=403)
-    upload_jobs.confirm(upload, request.user, rechain="rechain" in request.POST)
+    origin = dataset_uploads.origin(upload)
+    # Files that were changed by hand since are not what was drawn.
+    made_from = origin["made_from"] if origin and origin["hash"] == seen.get("hash") else None
+    upload_jobs.confirm(upload, request.user, "rechain" in request.POST, made_from)
     return _imported(request, upload) or go_to(request, _address(upload))
 
 
@@ -198,7 +199,10 @@ def _imported(request: ResearcherRequest, upload: TaskUpload) -> HttpResponse | 
     uploads.drop(upload)
     outcome = "is imported" if done["created"] else "already existed with identical content"
     messages.success(request, f"{done['name']} v{done['version']} {outcome}.")
-    return go_to(request, reverse("task", args=[done["name"], done["version"]]))
+    address = reverse("task", args=[done["name"], done["version"]])
+    if "design" in request.POST:
+        address = f"{reverse('study_new')}?task={done['name']}"
+    return go_to(request, address)
 
 
 @login_required

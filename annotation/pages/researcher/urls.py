@@ -5,6 +5,7 @@ from django.urls import path
 from annotation.pages import prolific_events
 from annotation.pages.researcher import (
     annotators,
+    dataset_import,
     links,
     lists,
     pay,
@@ -38,6 +39,11 @@ urlpatterns = [
         "studies/<str:name>/annotators/<str:pseudonym>/decide/",
         annotators.decide,
         name="participation_decide",
+    ),
+    path(
+        "studies/<str:name>/annotators/<str:pseudonym>/score/",
+        annotators.show_score,
+        name="participation_score",
     ),
     path(
         "studies/<str:name>/annotators/<str:pseudonym>/bonus/",
@@ -91,6 +97,8 @@ urlpatterns = [
     path("tasks/<str:name>/<int:version>/", task_pages.task, name="task"),
     path("tasks/<str:name>/<int:version>/checks/", task_pages.task_checks, name="task_checks"),
     path("tasks/<str:name>/<int:version>/team/", task_pages.task_team, name="task_team"),
+    path("tasks/dataset/", dataset_import.dataset_import, name="dataset_import"),
+    path("tasks/dataset/<uuid:pk>/", dataset_import.dataset_columns, name="dataset_columns"),
     path("tasks/import/", task_import.task_import, name="task_import"),
     path("tasks/import/<uuid:pk>/", task_import.task_upload, name="task_upload"),
     path("tasks/import/<uuid:pk>/files/", task_import.task_upload_files, name="task_upload_files"),

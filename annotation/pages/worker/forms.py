@@ -1,17 +1,22 @@
 """The forms of the annotator's pages, besides the answer itself (tasks/spans.py reads that)."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.http import Http404, QueryDict
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from annotation.models import ExitAnswers, Study
 from annotation.pages.fields import PageForm, TextField, WholeNumberField
 from annotation.study import gates
 
+if TYPE_CHECKING:
+    from django.utils.functional import _StrPromise as StrPromise
+
 MAX_EXIT_ANSWER = 2000  # characters
-UNASKED = {"invalid_choice": "Please choose one of the answers shown."}
+TOO_LONG = gettext_lazy("Please keep each answer under %(limit_value)s characters.")
+UNASKED = {"invalid_choice": gettext_lazy("Please choose one of the answers shown.")}
 
 
 class ConsentForm(forms.Form):
@@ -33,38 +38,48 @@ class ComprehensionForm(PageForm):
                 label=f"{number}. {question.text}",
                 choices=[(str(place), option) for place, option in enumerate(question.options)],
                 widget=forms.RadioSelect,
-                error_messages={"required": "Please answer this question."},
+                error_messages={"required": gettext_lazy("Please answer this question.")},
             )
 
     def mark(self, wrong: Iterable[int]) -> None:
         """Say at these questions that the answer was not right."""
         for number in wrong:
-            self.add_error(f"question-{number}", "This was not right: please check again.")
+            self.add_error(f"question-{number}", gettext("This was not right: please check again."))
 
     def sentence(self) -> str:
         """Which questions have to be looked at again."""
         numbers = ", ".join(name.removeprefix("question-") for name in self.errors)
-        return f"Please check question {numbers} and the instructions above again."
+        return ngettext(
+            "Please check question %(numbers)s and the instructions above again.",
+            "Please check questions %(numbers)s and the instructions above again.",
+            len(self.errors),
+        ) % {"numbers": numbers}
 
 
-def _choice(label: str) -> forms.ChoiceField:
+SEEN_BEFORE = [
+    (ExitAnswers.SeenBefore.NO, gettext_lazy("No")),
+    (ExitAnswers.SeenBefore.YES, gettext_lazy("Yes")),
+    (ExitAnswers.SeenBefore.UNSURE, gettext_lazy("Not sure")),
+]
+
+
+def _choice(label: "StrPromise") -> forms.ChoiceField:
     return forms.ChoiceField(
         label=label,
-        choices=ExitAnswers.SeenBefore.choices,
+        choices=SEEN_BEFORE,
         required=False,
         widget=forms.RadioSelect,
         error_messages=UNASKED,
     )
 
 
-def _text(label: str, rows: int) -> TextField:
-    too_long = f"Please keep each answer under {MAX_EXIT_ANSWER} characters."
+def _text(label: "StrPromise", rows: int) -> TextField:
     return TextField(
         label=label,
         required=False,
         max_length=MAX_EXIT_ANSWER,
         widget=forms.Textarea({"rows": rows}),
-        error_messages={"max_length": too_long},
+        error_messages={"max_length": TOO_LONG},
     )
 
 
@@ -72,10 +87,10 @@ class ExitForm(PageForm):
     """The optional questions at the end."""
 
     key = "exit"
-    seen_before = _choice("Had you seen these texts or this task before?")
-    ai_used = _choice("Did you use an AI tool, such as a chatbot?")
-    tools = _text("Which tools or people helped you, if any?", rows=2)
-    comments = _text("Is there anything else that you would like to tell us?", rows=3)
+    seen_before = _choice(gettext_lazy("Had you seen these texts or this task before?"))
+    ai_used = _choice(gettext_lazy("Did you use an AI tool, such as a chatbot?"))
+    tools = _text(gettext_lazy("Which tools or people helped you, if any?"), rows=2)
+    comments = _text(gettext_lazy("Is there anything else that you would like to tell us?"), rows=3)
 
 
 class _TurnForm(forms.Form):

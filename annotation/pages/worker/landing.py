@@ -4,12 +4,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from annotation.access import Arrival
 from annotation.models import Participation, Study
 from annotation.money import ledger
 from annotation.recruitment import refusals
 from annotation.study import workload
+from tasks.cards import Card
 
 
 def landing_page(
@@ -54,15 +56,24 @@ def what_it_asks(study: Study) -> dict[str, Any]:
     """How many examples, and roughly what each is: ranges, as the seat decides which task it is."""
     loads = workload.workloads(study, list(study.tasks.all()))
     cards = [load.task.card for load in loads]
-    return {
-        "what": sorted({card.description for card in cards}),
-        "training": in_range(load.training for load in loads if load.training),
-        "always_trains": all(load.training for load in loads),
-        "test": in_range(load.test for load in loads),
-        "words": in_range(roughly(load.words) for load in loads),
-        "by": {card.answered_by for card in cards},
-        "labels": in_range(len(card.labels) for card in cards if card.labels),
+    counts = {
+        "training": [load.training for load in loads if load.training],
+        "test": [load.test for load in loads],
+        "words": [roughly(load.words) for load in loads],
+        "labels": [len(card.labels) for card in cards if card.labels],
     }
+    return {
+        "what": sorted({card.description: card for card in cards}.values(), key=_description),
+        "always_trains": all(load.training for load in loads),
+        "by": {card.answered_by for card in cards},
+        **{name: in_range(numbers) for name, numbers in counts.items()},
+        # The plural form goes by the larger number: "10 to 30 examples".
+        "most": {name: max(numbers, default=0) for name, numbers in counts.items()},
+    }
+
+
+def _description(card: Card) -> str:
+    return card.description
 
 
 def in_range(numbers: Iterable[int]) -> str:
@@ -71,7 +82,9 @@ def in_range(numbers: Iterable[int]) -> str:
     if not ordered:
         return ""
     least, most = ordered[0], ordered[-1]
-    return f"{least}" if least == most else f"{least} to {most}"
+    if least == most:
+        return f"{least}"
+    return gettext("%(least)s to %(most)s") % {"least": least, "most": most}
 
 
 def roughly(words: int) -> int:

@@ -5,6 +5,7 @@ from typing import Any
 
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
 
 from annotation.models import (
     MAY_RESUME,
@@ -31,23 +32,33 @@ from annotation.steps import (
     training_step,
 )
 from annotation.study.consent_text import as_html
-from annotation.wording import in_words
+from annotation.wording import in_words, money
 
 ENDED_MESSAGES = {
-    Status.EXPIRED: "You were inactive for longer than this study allows, so your place was"
-    " released. If it is still free, you can continue where you stopped. You are paid for the time"
-    " that you worked.",
-    Status.RETURNED: "You have returned your place. If it is still free, you can continue where"
-    " you stopped. You are paid for the time that you worked.",
+    Status.EXPIRED: gettext_lazy(
+        "You were inactive for longer than this study allows, so your place was released. If it is"
+        " still free, you can continue where you stopped. You are paid for the time that you"
+        " worked."
+    ),
+    Status.RETURNED: gettext_lazy(
+        "You have returned your place. If it is still free, you can continue where"
+        " you stopped. You are paid for the time that you worked."
+    ),
     Status.REFUSED: training_step.ALREADY_DONE,
-    Status.WITHDRAWN: "You have withdrawn: all of your answers were erased. What you have earned"
-    " so far is not affected. If a platform sent you here, return the task there.",
-    Status.REJECTED: "The platform that you came from shows your submission as rejected. You"
-    " cannot continue with this study, and this work is not paid. If you think that this is wrong,"
-    " contact the researcher there.",
-    Status.SCREENED_OUT: "Thank you for your work. This study continues with some annotators only,"
-    " and your place goes to somebody else. This is no judgement of you, and you are paid for the"
-    " time that you worked.",
+    Status.WITHDRAWN: gettext_lazy(
+        "You have withdrawn: all of your answers were erased. What you have earned"
+        " so far is not affected. If a platform sent you here, return the task there."
+    ),
+    Status.REJECTED: gettext_lazy(
+        "The platform that you came from shows your submission as rejected. You cannot continue"
+        " with this study, and this work is not paid. If you think that this is wrong, contact the"
+        " researcher there."
+    ),
+    Status.SCREENED_OUT: gettext_lazy(
+        "Thank you for your work. This study continues with some annotators only, and your place"
+        " goes to somebody else. This is no judgement of you, and you are paid for the time that"
+        " you worked."
+    ),
 }
 
 
@@ -167,17 +178,21 @@ def _learned(participation: Participation) -> dict[str, Any]:
     if not ticks:
         return {}
     half = min(len(ticks) // 2, TEN)
-    learned = {"ticks": ticks, "all": f"{sum(ticks)} of {len(ticks)}"}
+    learned = {"ticks": ticks, "all": _of(ticks)}
     if half >= FEWEST_TO_COMPARE and sum(ticks[-half:]) > sum(ticks[:half]):
-        learned["first"] = f"{sum(ticks[:half])} of {half}"
-        learned["last"] = f"{sum(ticks[-half:])} of {half}"
+        learned["first"] = _of(ticks[:half])
+        learned["last"] = _of(ticks[-half:])
     return learned
+
+
+def _of(ticks: list[bool]) -> str:
+    return gettext("%(right)s of %(number)s") % {"right": sum(ticks), "number": len(ticks)}
 
 
 def earned_in_words(participation: Participation) -> str:
     """What the ledger holds for this participation, such as 12.34 USD; "" for nothing."""
     total = sum(entry.cents for entry in participation.ledger.all())
-    return f"{ledger.in_currency(total)} {participation.study.currency}" if total else ""
+    return money(ledger.in_currency(total), participation.study.currency) if total else ""
 
 
 def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPage:

@@ -1,14 +1,17 @@
 """Try the tool: three made-up sentences, so that training teaches the task and not the widget.
 
 They stand before the first example, the same in all scenarios of a task, whatever it asks: never
-its labels, questions or texts. Nothing is stored, so nothing is scored; the time counts as time at
-the instructions. Whether they are offered is declared in the design (Study.try_the_tool).
+its labels, questions or texts, and in the language of the interface. Nothing is stored, so nothing
+is scored; the time counts as time at the instructions. Whether they are offered is declared in the
+design (Study.try_the_tool).
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from django.conf import settings
 from django.urls import reverse
+from django.utils.translation import get_language, get_language_bidi, gettext
 
 from annotation.models import Participation, Status, Step
 from annotation.pages.worker.turn import TurnPage, reveal_page
@@ -17,43 +20,79 @@ from tasks.cards import Card, Label
 from tasks.clock import database_now
 from tasks.comparison import compare
 from tasks.models import Example
+from tasks.tokens import CHAR, WORD, has_no_spaces
 
 
 @dataclass(frozen=True)
-class Sentence:
-    """One made-up example: what to do stands in the question."""
+class MadeUp:
+    """One made-up example, in the language of the page: what to do stands in the question."""
 
     text: str
     question: str
     gold: tuple[str, ...]
 
 
-SPANS = (
-    Sentence(
-        "The red bicycle stood by the door.", "Mark the words “red bicycle”.", ("red bicycle",)
-    ),
-    Sentence(
-        "She works for Brown & Sons Ltd. in the morning.",
-        "Mark the name “Brown & Sons Ltd.”, with its full stop.",
-        ("Brown & Sons Ltd.",),
-    ),
-    Sentence("The kettle was on all evening.", "Mark the word “kettle”.", ("kettle",)),
-)
-# In place of the last one, where a task knows "no answer".
-NOTHING = Sentence(
-    "It rained all night.", "Mark every colour. Here is none: choose “No answer”.", ()
-)
-LABELS = (
-    Sentence(
-        "The cat slept on the sofa.", "What is the sentence about? Choose “animal”.", ("animal",)
-    ),
-    Sentence("Two lorries waited at the gate.", "What is the sentence about?", ("vehicle",)),
-    Sentence("A horse drank from the river.", "What is the sentence about?", ("animal",)),
-)
-CHOICES = (
-    Label("animal", "The sentence is about an animal.", "A dog barked."),
-    Label("vehicle", "The sentence is about a vehicle.", "The bus was late."),
-)
+def _spans() -> tuple[MadeUp, ...]:
+    """What is to be marked stands in its sentence by construction, in every translation."""
+    bicycle, company = gettext("red bicycle"), gettext("Brown & Sons Ltd.")
+    kettle = gettext("kettle")
+    return (
+        MadeUp(
+            # Translators: of the made-up sentences with %(words)s, translate those words as they
+            # stand in the sentence.
+            gettext("The %(words)s stood by the door.") % {"words": bicycle},
+            gettext("Mark the words “%(words)s”.") % {"words": bicycle},
+            (bicycle,),
+        ),
+        MadeUp(
+            gettext("She works for %(words)s in the morning.") % {"words": company},
+            gettext("Mark the name “%(words)s”, with its full stop.") % {"words": company},
+            (company,),
+        ),
+        MadeUp(
+            gettext("The %(words)s was on all evening.") % {"words": kettle},
+            gettext("Mark the word “%(words)s”.") % {"words": kettle},
+            (kettle,),
+        ),
+    )
+
+
+def _nothing() -> MadeUp:
+    """In place of the last one, where a task knows "no answer"."""
+    return MadeUp(
+        gettext("It rained all night."),
+        gettext("Mark every colour. Here is none: choose “No answer”."),
+        (),
+    )
+
+
+def _labels() -> tuple[MadeUp, ...]:
+    animal, vehicle = (choice.name for choice in _choices())
+    asked = gettext("What is the sentence about?")
+    return (
+        MadeUp(
+            gettext("The cat slept on the sofa."),
+            gettext("What is the sentence about? Choose “%(label)s”.") % {"label": animal},
+            (animal,),
+        ),
+        MadeUp(gettext("Two lorries waited at the gate."), asked, (vehicle,)),
+        MadeUp(gettext("A horse drank from the river."), asked, (animal,)),
+    )
+
+
+def _choices() -> tuple[Label, Label]:
+    return (
+        Label(
+            gettext("animal"),
+            gettext("The sentence is about an animal."),
+            gettext("A dog barked."),
+        ),
+        Label(
+            gettext("vehicle"),
+            gettext("The sentence is about a vehicle."),
+            gettext("The bus was late."),
+        ),
+    )
 
 
 def is_offered(participation: Participation) -> bool:
@@ -65,11 +104,11 @@ def is_offered(participation: Participation) -> bool:
     )
 
 
-def sentences(card: Card) -> tuple[Sentence, ...]:
+def sentences(card: Card) -> tuple[MadeUp, ...]:
     """The three of that kind of answer."""
     if card.labels:
-        return LABELS
-    return (*SPANS[:2], NOTHING) if card.no_answer else SPANS
+        return _labels()
+    return (*_spans()[:2], _nothing()) if card.no_answer else _spans()
 
 
 def page(participation: Participation, number: int) -> TurnPage | None:
@@ -104,26 +143,35 @@ def answered(shown: TurnPage, fields: Mapping[str, str]) -> TurnPage:
     """The same page with its reveal. Raises spans.AnswerError. Nothing is stored."""
     card, example = shown.card, shown.example
     given = read_answer(example, card, fields)
-    comparison = compare(given, example.gold, card.gold_rule, example.context)
+    comparison = compare(
+        given, example.gold, card.gold_rule, example.context, granularity=card.granularity
+    )
     return replace(shown, reveal=reveal_page(card, example, given, comparison))
 
 
 def _card(card: Card) -> Card:
     """A card with the same widget, and nothing of what the task asks."""
+    language = get_language() or settings.LANGUAGE_CODE
+    texts = " ".join(made_up.text for made_up in sentences(card))
     return Card(
         name="try-the-tool",
-        title="Try the tool",
+        title=gettext("Try the tool"),
         family=card.family,
-        description="Three made-up sentences, to try how answers are given. Nothing is stored.",
-        instructions="Do what each question says. Then submit, and see whether it was right.",
+        description=gettext(
+            "Three made-up sentences, to try how answers are given. Nothing is stored."
+        ),
+        instructions=gettext(
+            "Do what each question says. Then submit, and see whether it was right."
+        ),
         submit_hint="",
-        segments=("Sentence",),
+        segments=(gettext("Sentence"),),
         no_answer=card.no_answer,
         gold_rule="set",
-        language="en",
-        direction="ltr",
+        language=language,
+        direction="rtl" if get_language_bidi() else "ltr",
         source="made up",
         licence="CC0",
         max_spans=card.max_spans,
-        labels=CHOICES if card.labels else (),
+        granularity=CHAR if has_no_spaces(texts) else WORD,
+        labels=_choices() if card.labels else (),
     )

@@ -12,8 +12,10 @@ from functools import lru_cache
 
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
+from django.utils.translation import gettext, gettext_lazy
 
 from annotation.pages.worker.question import asked_kind, kind_number, question_markup
+from annotation.pages.worker.sentences import Forms, sentences_of
 from annotation.pages.worker.way import Way
 from annotation.steps.training_review import Mistake
 from tasks.cards import Card, Help, QuestionType
@@ -23,12 +25,21 @@ from tasks.models import Example
 from tasks.spans import QUESTION, GivenAnswer
 from tasks.tokens import CHAR, tokens
 
+# Before the place in the title of the window.
+VERDICTS = {
+    "right": gettext_lazy("Right: %(where)s"),
+    "partly": gettext_lazy("Partly right: %(where)s"),
+    "wrong": gettext_lazy("Not right: %(where)s"),
+}
+
 
 @lru_cache(maxsize=2048)
 def token_markup(text: str, granularity: str) -> SafeString:
-    """The text as one line of token elements with code-point offsets; gaps are elements too.
+    """The text as one line of token elements; gaps are elements too.
 
-    Every piece of the text is escaped here; nothing else is ever marked safe.
+    Their texts, one after the other, are the text: so the page counts the offsets of tokens itself,
+    which would be two thirds of what is sent. Every piece of the text is escaped here; nothing else
+    is ever marked safe.
     """
     parts = []
     end_of_last = 0
@@ -36,13 +47,13 @@ def token_markup(text: str, granularity: str) -> SafeString:
         if start > end_of_last:
             parts.append(f"<span data-gap>{escape(text[end_of_last:start])}</span>")
         parts.append(
-            f'<span data-t role="option" aria-selected="false" data-s="{start}" data-e="{end}">'
-            f"{escape(text[start:end])}</span>"
+            f'<span data-t role="option" aria-selected="false">{escape(text[start:end])}</span>'
         )
         end_of_last = end
     if end_of_last < len(text):
         parts.append(f"<span data-gap>{escape(text[end_of_last:])}</span>")
-    return mark_safe("".join(parts))
+    # Written plainly a carriage return would not reach the page, or as another character.
+    return mark_safe("".join(parts).replace("\r", "&#13;"))
 
 
 @dataclass(frozen=True)
@@ -174,14 +185,19 @@ class TurnPage:
     @property
     def step_name(self) -> str:
         if self.trying:
-            return "Try-out"
-        return "Training step" if self.step == "training" else "Annotation step"
+            return gettext("Try-out")
+        return gettext("Training step") if self.step == "training" else gettext("Annotation step")
 
     @property
     def state(self) -> str:
         if self.review:
             return "review"
         return "reveal" if self.reveal else "question"
+
+    @property
+    def sentences(self) -> dict[str, str | Forms]:
+        """What the scripts of this page say, where it is not English."""
+        return sentences_of("work", "label-answer" if self.card.labels else "span-answer")
 
     @property
     def template(self) -> str:
@@ -204,9 +220,12 @@ class TurnPage:
 
     def where(self) -> str:
         """Which example of which step, and the verdict once it is known: the window's title."""
-        verdict = {"right": "Right: ", "partly": "Partly right: ", "wrong": "Not right: "}
-        said = verdict[self.reveal.verdict] if self.reveal else ""
-        return f"{said}{self.step_name}, {self.number} of {self.total}"
+        where = gettext("%(step)s, %(number)s of %(total)s") % {
+            "step": self.step_name,
+            "number": self.number,
+            "total": self.total,
+        }
+        return VERDICTS[self.reveal.verdict] % {"where": where} if self.reveal else where
 
     @property
     def way(self) -> list[dict[str, float]]:

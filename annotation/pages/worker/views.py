@@ -13,6 +13,8 @@ from django.core import signing
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import translation
+from django.utils.translation import gettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
@@ -25,7 +27,9 @@ from annotation.pages.worker import start_limit, try_out
 from annotation.pages.worker.client_address import client_address
 from annotation.pages.worker.forms import ComprehensionForm, ConsentForm, ExitForm, turn_of
 from annotation.pages.worker.landing import landing_page
+from annotation.pages.worker.sentences import sentences_of
 from annotation.pages.worker.state import page_outside_turns, turn_page
+from annotation.pages.worker.translated import translated
 from annotation.platforms import registry
 from annotation.recruitment import consent as consent_step
 from annotation.recruitment import refusals, seats
@@ -44,19 +48,22 @@ from tasks.spans import AnswerError
 
 
 def worker_page(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Never cached: Back must not bring an answered question to life again.
+    """In the language of the study, from its door on; never cached.
 
-    Back after "No, I do not take part" leads to an address that is no participation's any more.
+    Back must not bring an answered question to life again. Back after "No, I do not take part"
+    leads to an address that is no participation's any more.
     """
 
     @wraps(view)
     def guarded(request: access.PageRequest, *args: str, **kwargs: str) -> HttpResponse:
-        try:
-            return view(request, *args, **kwargs)
-        except NotAdmitted as refused:
-            return render(request, "worker/not_admitted.html", {"reason": refused}, status=403)
-        except Http404:
-            return render(request, "worker/nothing_here.html", status=404)
+        with access.in_study_language():
+            try:
+                return view(request, *args, **kwargs)
+            except NotAdmitted as refused:
+                return render(request, "worker/not_admitted.html", {"reason": refused}, status=403)
+            except Http404:
+                translation.activate(access.language_of(request))
+                return render(request, "worker/nothing_here.html", status=404)
 
     return never_cache(vary_on_headers("HX-Request")(guarded))
 
@@ -127,24 +134,25 @@ def consent(request: access.PageRequest, token: str) -> HttpResponse:
     form = ConsentForm(request.POST)
     if not form.is_valid():
         participation = access.participation_of(token)
-        return _state(request, participation, error="Please choose yes or no.", status=422)
+        return _state(request, participation, error=gettext("Please choose yes or no."), status=422)
     if form.cleaned_data["agree"] == "yes":
         consent_step.record(access.participation_of(token), agree=True)
         return redirect("work", token)
+    language = access.language_of(request)
+    told = {} if language == settings.LANGUAGE_CODE else {"language": language}
     try:
         way_out = registry.decline(token)
     except registry.Agreed:
         return redirect("work", token)
-    address = reverse("declined")
     if way_out is not None:
-        address += f"?exit={signing.dumps([way_out.code, way_out.url, way_out.platform])}"
-    return redirect(address)
+        told["exit"] = signing.dumps([way_out.code, way_out.url, way_out.platform])
+    return redirect(reverse("declined", query=told))
 
 
 @never_cache
 @require_GET
 def declined(request: access.PageRequest) -> HttpResponse:
-    """The same page for everybody who did not consent: nothing of them is kept.
+    """The same page for everybody of a language who did not consent: nothing of them is kept.
 
     How to leave stands signed in the address, as there is no row left that could tell it.
     """
@@ -152,7 +160,9 @@ def declined(request: access.PageRequest) -> HttpResponse:
         way_out = Exit(*signing.loads(request.GET.get("exit", "")))
     except signing.BadSignature:
         way_out = None
-    return render(request, "worker/declined.html", {"exit": way_out})
+    language = request.GET.get("language", "")
+    with access.in_study_language(language if language in dict(settings.LANGUAGES) else "en"):
+        return render(request, "worker/declined.html", {"exit": way_out})
 
 
 @worker_page
@@ -260,7 +270,10 @@ def try_tool(request: access.PageRequest, token: str, number: int) -> HttpRespon
         try:
             page = try_out.answered(page, request.POST)
         except AnswerError as error:
-            page, status = replace(page, error=str(error), sent=request.POST.dict()), 422
+            page, status = (
+                replace(page, error=translated(error.sentence), sent=request.POST.dict()),
+                422,
+            )
     context = {"turn": page, "stage": "turn", "card": page.card, "participation": participation}
     template = page.template if request.htmx else "worker/work.html"
     return render(request, template, context, status=status)
@@ -288,7 +301,9 @@ def answer(request: access.PageRequest, token: str) -> HttpResponse:
     except answering.Conflict as conflict:
         return _state(request, access.participation_of(token), notice=str(conflict), status=409)
     except AnswerError as error:
-        return _state(request, access.participation_of(token), error=str(error), status=422)
+        return _state(
+            request, access.participation_of(token), error=translated(error.sentence), status=422
+        )
     return _after_post(request, participation, turn)
 
 
@@ -326,6 +341,7 @@ def _after_post(
     request: access.PageRequest, participation: Participation, turn: Turn | None
 ) -> HttpResponse:
     """The new state: as a fragment for htmx, else by redirect (so that reload repeats nothing)."""
+    access.speak_to(participation)
     if not request.htmx:
         return redirect("work", participation.token)
     if turn is None or not _shows_turn(participation):
@@ -367,5 +383,6 @@ def _state(
         "card": scenario.task.card,
         "minutes": study.estimated_minutes,
         "resume_url": request.build_absolute_uri(reverse("work", args=[participation.token])),
+        "sentences": sentences_of("work"),
     }
     return render(request, "worker/work.html", shared | context, status=status)

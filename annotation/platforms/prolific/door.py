@@ -12,13 +12,13 @@ from urllib.parse import urlsplit
 import jwt
 from django.conf import settings
 from django.http import HttpRequest
+from django.utils.translation import gettext
 
 from annotation.models import Kind, ProlificStudy
 from annotation.platforms.prolific.keys import UnknownKey, signing_key
 from annotation.platforms.prolific.studies import PARAMETERS
 from annotation.recruitment.doors import Exit, Identity, NotAdmitted
 
-AGAIN = "Please open the study from Prolific again."
 ID = re.compile(r"[0-9a-f]{24}")
 ISSUER = "https://www.prolific.com"
 LEEWAY = 30  # seconds that two clocks may differ
@@ -39,9 +39,19 @@ class ProlificDoor:
         # One spelling for each id, or a person who writes it otherwise would be somebody else.
         ids = {name: request.GET.get(name, "").lower() for name in PARAMETERS}
         if not all(ID.fullmatch(value) for value in ids.values()) or len({*ids.values()}) < 3:
-            raise NotAdmitted(f"The address does not contain the ids that Prolific adds. {AGAIN}")
+            raise NotAdmitted(
+                gettext(
+                    "The address does not contain the ids that Prolific adds. Please open the study"
+                    " from Prolific again."
+                )
+            )
         if ids["STUDY_ID"] != self.prolific_study.external_id:
-            raise NotAdmitted(f"The address belongs to another study. {AGAIN}")
+            raise NotAdmitted(
+                gettext(
+                    "The address belongs to another study. Please open the study from Prolific"
+                    " again."
+                )
+            )
         if self.prolific_study.signed:
             self._check_signature(request, ids)
         return Identity(ids["PROLIFIC_PID"], ids["SESSION_ID"], verified=self.prolific_study.signed)
@@ -55,9 +65,19 @@ class ProlificDoor:
             # By its name, and once: a value that stands for another one would be a new person.
             claimed = [held for key, held in claim.items() if key.upper() == name]
             if len(claimed) != 1 or str(claimed[0]).lower() != value:
-                raise NotAdmitted(f"The signature belongs to another address. {AGAIN}")
+                raise NotAdmitted(
+                    gettext(
+                        "The signature belongs to another address. Please open the study from"
+                        " Prolific again."
+                    )
+                )
         if str(claims["sub"]).lower() != ids["SESSION_ID"]:
-            raise NotAdmitted(f"The signature belongs to another submission. {AGAIN}")
+            raise NotAdmitted(
+                gettext(
+                    "The signature belongs to another submission. Please open the study from"
+                    " Prolific again."
+                )
+            )
 
     def is_preview(self, request: HttpRequest) -> bool:
         # A researcher's preview leaves Prolific's placeholders as they are.
@@ -93,17 +113,36 @@ def verified(token: str, keys: dict[str, Any], request: HttpRequest) -> dict[str
             options={"require": ["exp", "aud", "iss", "sub"], "verify_aud": False},
         )
     except jwt.ExpiredSignatureError:
-        raise NotAdmitted(f"This address is too old. {AGAIN}") from None
+        raise NotAdmitted(
+            gettext("This address is too old. Please open the study from Prolific again.")
+        ) from None
     except UnknownKey:
         raise NotAdmitted(
-            "Prolific's signature cannot be checked at the moment. Please try again in a minute."
+            gettext(
+                "Prolific's signature cannot be checked at the moment. Please try again in a"
+                " minute."
+            )
         ) from None
     except jwt.PyJWTError:
-        raise NotAdmitted(f"The signature of this address is missing or wrong. {AGAIN}") from None
+        raise NotAdmitted(
+            gettext(
+                "The signature of this address is missing or wrong. Please open the study from"
+                " Prolific again."
+            )
+        ) from None
     if not _is_for(claims["aud"], f"{request.scheme}://{request.get_host()}"):
-        raise NotAdmitted(f"The signature of this address is for another server. {AGAIN}")
+        raise NotAdmitted(
+            gettext(
+                "The signature of this address is for another server. Please open the study from"
+                " Prolific again."
+            )
+        )
     if not isinstance(claims.get("prolific"), dict):
-        raise NotAdmitted(f"The signature of this address is empty. {AGAIN}")
+        raise NotAdmitted(
+            gettext(
+                "The signature of this address is empty. Please open the study from Prolific again."
+            )
+        )
     return claims
 
 

@@ -1,6 +1,7 @@
 """Import a model's predictions from a folder: the same as the upload on the page of models."""
 
 from argparse import ArgumentParser
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ from django.core.management.base import BaseCommand, CommandError
 
 from tasks.formats import FormatError
 from tasks.models import PredictionFile
+from tasks.models.predictions import Numbering, Seen
 from tasks.predictions.format import NAMED
-from tasks.predictions.store import PredictionsError, PredictionUpload, add
+from tasks.predictions.store import DETAILS, RUN, PredictionsError, PredictionUpload, add
 
 
 class Command(BaseCommand):
@@ -24,12 +26,22 @@ class Command(BaseCommand):
         parser.add_argument("--title", default="", help="description")
         parser.add_argument("--link", default="", help="URL of its paper or code")
         parser.add_argument("--parameters", type=int, help="how many it has")
+        parser.add_argument(
+            "--numbering", choices=[value for value in Numbering.values if value], default="",
+            help="what the numbers of its training splits mean",
+        )  # fmt: skip
+        parser.add_argument(
+            "--seen-test", choices=[value for value in Seen.values if value], default="",
+            help="may it have seen the test examples?",
+        )  # fmt: skip
+        parser.add_argument("--predicted-on", type=date.fromisoformat, help="YYYY-MM-DD")
+        parser.add_argument("--revision", default="", help="of the model, such as a commit")
         parser.add_argument("--by", help="user name of the researcher (the only one)")
 
     def handle(self, *args: Any, model: str, folder: Path, **options: Any) -> None:
         if not folder.is_dir():
             raise CommandError(f"{folder} is no folder.")
-        details = {key: options[key] for key in ("title", "link", "parameters")}
+        details = {key: options[key] for key in (*DETAILS, *RUN)}
         try:
             files = add(model, self._uploads(folder), self._researcher(options["by"]), **details)
         except PredictionsError as error:

@@ -72,9 +72,16 @@ class SeatsForm(PageForm):
         widget=forms.TextInput({"inputmode": "numeric"}),
         error_messages={"required": "Write how many seats to add."},
     )
+    confirmed = forms.BooleanField(
+        label="Add them although results can be seen",
+        required=False,
+        help_text=lifecycle.AFTER_RESULTS,
+    )
 
     def __init__(self, study: Study, *args: Any):
         super().__init__(*args)
+        if not lifecycle.has_results(study):
+            del self.fields["confirmed"]
         row_field(self, "scenario").queryset = study.scenarios.select_related("task")
         row_field(self, "scenario").label_from_instance = self._label  # type: ignore[method-assign, assignment]  # as Django documents
 

@@ -28,6 +28,9 @@ class StudyForm(forms.ModelForm):
 
     tasks = RowsField(Task.objects.none(), widget=forms.CheckboxSelectMultiple, required=False)
     shots = forms.CharField(help_text=Study._meta.get_field("shots").help_text)
+    splits = forms.CharField(
+        label="Training splits", help_text=Study._meta.get_field("splits").help_text
+    )
     version = forms.CharField(widget=forms.HiddenInput, required=False)
 
     class Meta:
@@ -45,6 +48,7 @@ class StudyForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         row_field(self, "tasks").queryset = self._selectable()
         self.initial["shots"] = " ".join(map(str, self.instance.shots))
+        self.initial["splits"] = " ".join(map(str, self.instance.splits))
         self.initial["version"] = design.version(self.instance)
         row_field(self, "tasks").label_from_instance = self._task_label  # type: ignore[method-assign, assignment]  # as Django documents
         self._suggest()
@@ -52,9 +56,9 @@ class StudyForm(forms.ModelForm):
     # Headings of the page -> the fields below them.
     GROUPS: ClassVar[dict[str, list[str]]] = {
         "Tasks and scenarios": [
-            "name", "title", "tasks", "shots", "split_number", "annotators", "training_order",
+            "name", "title", "tasks", "shots", "splits", "annotators", "training_order",
             "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
-            "try_the_tool", "auto_advance",
+            "try_the_tool", "auto_advance", "interface_language",
         ],
         "Time and pay": [
             "hourly_rate", "currency", "base_reward", "minimum_pay", "max_paid_hours", "budget",
@@ -66,6 +70,7 @@ class StudyForm(forms.ModelForm):
             "attention_checks",
         ],
         "Consent and exit": ["consent_text", "exit_questionnaire"],
+        "Analysis": ["equivalence_margin"],
     }  # fmt: skip
 
     def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
@@ -99,9 +104,15 @@ class StudyForm(forms.ModelForm):
         self.fields["budget"].help_text += f" Suggested: {sum_in_words}."
 
     def clean_shots(self) -> list[int]:
-        words = self.cleaned_data["shots"].replace(",", " ").split()
+        return self._numbers("shots", "0 10 20 30")
+
+    def clean_splits(self) -> list[int]:
+        return self._numbers("splits", "1 2 3")
+
+    def _numbers(self, name: str, such_as: str) -> list[int]:
+        words = self.cleaned_data[name].replace(",", " ").split()
         if not all(word.isascii() and word.isdigit() and len(word) < 6 for word in words):
-            raise ValidationError("Write whole numbers separated by spaces, such as 0 10 20 30.")
+            raise ValidationError(f"Write whole numbers separated by spaces, such as {such_as}.")
         return [int(word) for word in words]
 
     def _post_clean(self) -> None:

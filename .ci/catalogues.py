@@ -1,0 +1,231 @@
+"""The catalogues of the interface: complete, and as the code is; used by `make lint`.
+
+`catalogues.py` checks every folder of locale/: each marked sentence is there with all its forms and
+no other one, nothing is fuzzy, placeholders and tags are those of the sentence, and django.mo is
+what django.po says. Every language of settings.LANGUAGES has a catalogue. `catalogues.py renew
+[LOCALE ...]` (`make messages`) writes the files again, those locales with them: translations of
+sentences that have not changed are kept, the others are left empty. It needs no gettext programs.
+"""
+
+import argparse
+import io
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import django
+import polib
+from babel.messages.extract import extract_python
+from django.conf import settings
+from django.utils.translation import to_locale
+from django.utils.translation.template import templatize
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = ("config", "tasks", "annotation", "analysis", "templates")
+# The functions that mark a sentence, and what their arguments are.
+ONE, COUNTED = ("msgid",), ("msgid", "msgid_plural")
+KEYWORDS = {
+    "_": ONE, "gettext": ONE, "gettext_lazy": ONE, "gettext_noop": ONE,
+    "ngettext": COUNTED, "ngettext_lazy": COUNTED,
+    "pgettext": ("msgctxt", *ONE), "pgettext_lazy": ("msgctxt", *ONE),
+    "npgettext": ("msgctxt", *COUNTED), "npgettext_lazy": ("msgctxt", *COUNTED),
+    # The pure core marks sentences for the pages above it: tasks/sentences.py.
+    "sentence": ONE, "counted": COUNTED,
+}  # fmt: skip
+Key = tuple[str | None, str, str]
+PLACEHOLDER = re.compile(r"%\((\w+)\)[a-z]")
+TAG = re.compile(r"<[^<>]+>")
+
+
+def sources() -> list[Path]:
+    listed = subprocess.run(
+        ["git", "ls-files", "-co", "--exclude-standard", *SOURCES],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.splitlines()  # fmt: skip
+    paths = [ROOT / name for name in sorted(listed) if name.endswith((".py", ".html"))]
+    return [path for path in paths if path.exists() and "migrations" not in path.parts]
+
+
+def code_of(path: Path) -> str:
+    """The file as Python; of a template what Django makes of it, without its indentation."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        return text
+    return "\n".join(line.strip() for line in templatize(text, str(path)).split("\n"))
+
+
+def marked() -> dict[Key, polib.POEntry]:
+    """Every sentence that is marked in the code, with the files that it stands in."""
+    code: dict[Key, polib.POEntry] = {}
+    for path in sources():
+        text = io.BytesIO(code_of(path).encode())
+        for _line, function, texts, comments in extract_python(
+            text, list(KEYWORDS), ["Translators:"], {"encoding": "utf-8"}
+        ):
+            entry = told(function, texts)
+            if entry is None:
+                continue
+            entry = code.setdefault(key(entry), entry)
+            place = (str(path.relative_to(ROOT)), "")
+            if place not in entry.occurrences:
+                entry.occurrences.append(place)
+            entry.comment = "\n".join(filter(None, [entry.comment, *comments]))
+    return code
+
+
+def told(function: str, texts: Any) -> polib.POEntry | None:
+    """The sentence of that call without its translation; None where it is given no text."""
+    given = texts if isinstance(texts, (list, tuple)) else (texts,)
+    names = KEYWORDS[function]
+    if len(given) < len(names) or not all(given[: len(names)]):
+        return None
+    parts = dict(zip(names, given, strict=False))
+    flags = ["python-format"] if PLACEHOLDER.search("".join(parts.values())) else []
+    return polib.POEntry(**parts, flags=flags, occurrences=[])
+
+
+def folder() -> Path:
+    return Path(settings.LOCALE_PATHS[0])
+
+
+def po(locale: str) -> Path:
+    return folder() / locale / "LC_MESSAGES" / "django.po"
+
+
+def locales() -> list[str]:
+    return sorted(path.parts[-3] for path in folder().glob("*/LC_MESSAGES/django.po"))
+
+
+def forms_of(entry: polib.POEntry) -> list[str]:
+    """The translations, one for each plural form."""
+    if entry.msgid_plural:
+        return [text for _number, text in sorted(entry.msgstr_plural.items())]
+    return [entry.msgstr]
+
+
+def faults(entry: polib.POEntry, plurals: int) -> Iterator[str]:
+    """What is wrong with the translation of that sentence."""
+    texts = [entry.msgid, *([entry.msgid_plural] if entry.msgid_plural else [])]
+    forms = forms_of(entry)
+    if entry.fuzzy:
+        yield "is fuzzy"
+    if len(forms) != (plurals if entry.msgid_plural else 1) or not all(forms):
+        yield "lacks a plural form" if any(forms) else "is not translated"
+        return
+    wanted = [set(PLACEHOLDER.findall(text)) for text in texts]
+    for form in forms:
+        used = set(PLACEHOLDER.findall(form))
+        # "One example" may be told without its number where English does so, too.
+        if not set.intersection(*wanted) <= used <= set.union(*wanted):
+            yield f"has other placeholders: “{form}”"
+        if tags(form) not in map(tags, texts):
+            yield f"has other tags: “{form}”"
+    if set(PLACEHOLDER.findall(forms[-1])) != wanted[-1]:
+        yield f"has other placeholders: “{forms[-1]}”"
+
+
+def tags(text: str) -> Counter[str]:
+    return Counter(TAG.findall(text))
+
+
+def key(entry: polib.POEntry) -> Key:
+    return entry.msgctxt, entry.msgid, entry.msgid_plural or ""
+
+
+def check(locale: str, code: dict[Key, polib.POEntry]) -> Iterator[str]:
+    """What is wrong with that catalogue, one line each."""
+    catalogue = polib.pofile(str(po(locale)))
+    entries = {key(entry): entry for entry in catalogue if not entry.obsolete}
+    for missing in code.keys() - entries.keys():
+        yield f"“{missing[1]}” is missing: make messages"
+    for spare in entries.keys() - code.keys():
+        yield f"“{spare[1]}” stands nowhere in the code: make messages"
+    if catalogue.obsolete_entries():
+        yield f"{len(catalogue.obsolete_entries())} obsolete sentences: make messages"
+    plurals = int(re.search(r"nplurals=(\d+)", catalogue.metadata["Plural-Forms"])[1])
+    for entry in entries.values():
+        yield from (f"“{entry.msgid}” {fault}" for fault in faults(entry, plurals))
+    compiled = po(locale).with_suffix(".mo")
+    if not compiled.exists() or compiled.read_bytes() != catalogue.to_binary():
+        yield "django.mo is not what django.po says: make messages"
+
+
+def renew(locale: str, code: dict[Key, polib.POEntry]) -> polib.POFile:
+    """Write django.po and django.mo of that locale as the code is now."""
+    before = polib.pofile(str(po(locale))) if po(locale).exists() else new(locale)
+    known = {key(entry): entry for entry in before if not entry.fuzzy}
+    plurals = int(re.search(r"nplurals=(\d+)", before.metadata["Plural-Forms"])[1])
+    after = polib.POFile(wrapwidth=100)
+    after.header, after.metadata = before.header, before.metadata
+    for entry in code.values():
+        kept = known.get(key(entry))
+        empty = dict.fromkeys(range(plurals), "") if entry.msgid_plural else {}
+        after.append(
+            polib.POEntry(
+                msgctxt=entry.msgctxt,
+                msgid=entry.msgid,
+                msgid_plural=entry.msgid_plural,
+                msgstr=kept.msgstr if kept else "",
+                msgstr_plural=kept.msgstr_plural if kept else empty,
+                occurrences=entry.occurrences,
+                comment=entry.comment,
+                tcomment=kept.tcomment if kept else "",
+                flags=entry.flags,
+            )
+        )
+    po(locale).parent.mkdir(parents=True, exist_ok=True)
+    after.save(str(po(locale)))
+    after.save_as_mofile(str(po(locale).with_suffix(".mo")))
+    return after
+
+
+def new(locale: str) -> polib.POFile:
+    """An empty catalogue with the plural forms that Django's own has for the language."""
+    own = Path(django.__file__).parent / "conf" / "locale" / locale / "LC_MESSAGES" / "django.po"
+    if not own.exists():
+        sys.exit(f"{locale}: Django has no such locale (such as de or zh_Hans)")
+    catalogue = polib.POFile()
+    catalogue.header = "The annotators' pages of Handful.\nNot yet reviewed by a native speaker."
+    catalogue.metadata = {
+        "Language": locale,
+        "MIME-Version": "1.0",
+        "Content-Type": "text/plain; charset=utf-8",
+        "Content-Transfer-Encoding": "8bit",
+        "Plural-Forms": polib.pofile(str(own)).metadata["Plural-Forms"],
+    }
+    return catalogue
+
+
+def main() -> int:
+    """Check, or renew; 1 if anything is wrong."""
+    parser = argparse.ArgumentParser(description="The catalogues of the interface.")
+    parser.add_argument("what", choices=["check", "renew"], nargs="?", default="check")
+    parser.add_argument("locale", nargs="*", help="a new one, such as fr or zh_Hans")
+    options = parser.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
+    sys.path.insert(0, str(ROOT))
+    code = marked()
+    if options.what == "renew":
+        for locale in sorted({*locales(), *options.locale}):
+            empty = sum(not all(forms_of(entry)) for entry in renew(locale, code))
+            print(f"{po(locale)}: {empty} of {len(code)} to translate")
+        return 0
+    status = 0
+    for language, _name in settings.LANGUAGES:
+        if language != settings.LANGUAGE_CODE and to_locale(language) not in locales():
+            print(f"{to_locale(language)}: there is no catalogue: make messages LOCALES=...")
+            status = 1
+    for locale in locales():
+        for fault in check(locale, code):
+            print(f"{po(locale)}: {fault}")
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,57 @@
+"""Sections of the report: intervals of the means, differences between shots, people minus models.
+
+Each table says below it which question its intervals answer.
+"""
+
+from collections.abc import Sequence
+
+from analysis.documents.blocks import Block, Grid, Paragraph
+from analysis.documents.study_record import StudyRecord
+from analysis.tables import differences, findings_columns, means, models_columns
+from analysis.tables.contrasts import contrasts
+from annotation.models import Kind
+from tasks.columns import Column, on_page
+
+MEANS = ("Task", "Shots", "n", "Mean", "95 % CI", "Other people")
+MODELS = (
+    "Model", "Task", "Shots", "Difference", "95 % CI", "p", "p Holm", "Equivalence",
+    "Smallest margin", "p sign flip",
+)  # fmt: skip
+
+
+def uncertainty(record: StudyRecord) -> list[Block]:
+    """The means with their intervals, and the differences between shots."""
+    if record.analysed.empty:
+        return [Paragraph("No annotator has completed the study yet.")]
+    shown = headed(findings_columns.COLUMNS["intervals"], MEANS)
+    note = f"{meanings(shown)} Bootstrap intervals are on the page Analysis."
+    blocks: list[Block] = [
+        Grid.of("Means with 95 % intervals", shown, means.means(record.answered), [note])
+    ]
+    study = record.study
+    rows = contrasts(record.answered, study.seed, study.equivalence_margin)
+    if rows:
+        shown = on_page(findings_columns.COLUMNS["contrasts"])
+        blocks.append(Grid.of("Differences between shots", shown, rows, [meanings(shown)]))
+    return blocks
+
+
+def people_minus_models(record: StudyRecord) -> list[Block]:
+    """The differences from models; nothing where there are none."""
+    rows = differences.differences(record.study, Kind.PERSON)
+    if not rows:
+        return []
+    shown = headed(models_columns.DIFFERENCES, MODELS)
+    notes = [f"In points, paired by example. {differences.LEFT_OUT}", meanings(shown[4:])]
+    return [Grid.of("People minus models", shown, rows, notes)]
+
+
+def headed(columns: Sequence[Column], headings: Sequence[str]) -> list[Column]:
+    """The columns of the page with these headings, in this order."""
+    by_heading = {column.heading: column for column in on_page(columns)}
+    return [by_heading[heading] for heading in headings]
+
+
+def meanings(columns: Sequence[Column]) -> str:
+    """What each column means, in sentences."""
+    return " ".join(f"{c.heading}: {c.meaning.rstrip('.')}." for c in columns if c.meaning)

@@ -1,0 +1,116 @@
+"""The planned analysis of a preregistration: scores, intervals, families of tests, power."""
+
+from typing import Any
+
+from analysis.documents.blocks import Block, Bullets, Facts, Grid, Paragraph
+from analysis.documents.wording import LEVEL, POWER, Manifest, count, pairs, same_recipe, sds
+from analysis.stats import power, significance
+from analysis.stats.two_way import BOTH, RUNS
+from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES
+from annotation.study import admission
+
+
+def blocks(manifest: Manifest) -> list[Block]:
+    """What will be computed, decided before anybody has a seat."""
+    return [
+        Bullets([*SCORES, *_equivalence(manifest)]),
+        Facts(same_recipe(manifest)),
+        *_contrasts(manifest["scenarios"], manifest["qualification"]["rule"]),
+    ]
+
+
+SCORES = [
+    "Score of an answer: S1, the harmonic mean of precision and recall between the set of answered"
+    " texts and the set of gold texts under exact match; 1 if both sets are empty, 0 if exactly one"
+    " of them is.",
+    "Score of an annotator: the mean S1 over the test examples, x 100. Each cell of the results"
+    " table is the mean ± standard deviation (ddof = 1; exports also give ddof = 0) over the"
+    " annotators who completed the scenario and were not excluded.",
+    f"95 % confidence intervals generalise to {BOTH}: the wider of the t interval over annotators"
+    " and the t interval of the two-way mean squares of annotators and contexts (SE² = (MS_A + MS_C"
+    " - MS_AC) / ab, at least the larger of MS_A and MS_C over ab, with Satterthwaite's degrees of"
+    " freedom). There is none for one annotator or if all annotators tie.",
+    f"Sensitivity: t intervals over annotators (the same examples), percentile bootstraps over"
+    f" contexts (the same annotators) and, from {FEWEST_FOR_BOOTSTRAP} annotators on, over"
+    f" annotators and over both ({RESAMPLES:,} resamples, seeded with the study's seed).",
+    "Agreement: Krippendorff's alpha with nominal, Jaccard, MASI and 1 - S1 distances, and mean"
+    " pairwise S1. Aggregated answers (majority vote on texts; plurality vote and Dawid-Skene on"
+    " labels) are reported separately from individual performance.",
+    "Models, if predictions are uploaded, are scored by the same function on the same examples. The"
+    " difference of people and a model is the same two-way estimate, on each annotator's S1 minus"
+    f" the model's S1 of each example; interval and p generalise to {RUNS}. Its two-sided p is"
+    " Holm-corrected over the family of all differences from models in this study. A sign-flip test"
+    " over contexts stands beside it as sensitivity.",
+]
+
+
+def _equivalence(manifest: Manifest) -> list[str]:
+    """The margin of the design, if it has one."""
+    margin = manifest.get("equivalence_margin")
+    if margin is None:
+        return ["The design has no equivalence margin: no claim of equivalence is planned."]
+    return [
+        f"Equivalence: two numbers of shots, or people and a model, are called equivalent if the"
+        f" 90 % interval of their difference lies inside ± {margin:g} points of S1 x 100 (two"
+        " one-sided tests at .05, not corrected). The smallest margin that the design could have"
+        " shown, half that interval, is reported with each difference."
+    ]
+
+
+def _contrasts(scenarios: list[dict[str, Any]], rule: str) -> list[Block]:
+    planned = pairs(scenarios)
+    if not planned:
+        return [
+            Paragraph(
+                "Each task has a single number of shots; no differences between shots are tested."
+            )
+        ]
+    number = count(len(planned), "contrast")
+    told = admission.warning(rule, sorted({scenario["shots"] for scenario in scenarios}))
+    return [
+        *([Paragraph(told)] if told else []),
+        Paragraph(
+            f"Differences between shots: one family of {number} (every pair of shots of every"
+            " task). The groups are different people on the same test examples: annotators are"
+            " nested in groups, contexts crossed with them. The primary test is that of the"
+            " interval: two-sided, the larger of the p of Welch's t over annotators and of the"
+            f" two-way t. It generalises to {BOTH}; Holm's correction is over the whole family. We"
+            " report each difference with its 95 % interval and Hedges' g, and as sensitivity"
+            " Welch's test and the exact permutation test over annotators, with the smallest p that"
+            " it can attain."
+        ),
+        _power([pair[3:] for pair in planned]),
+    ]
+
+
+def _power(groups: list[tuple[int, int]]) -> Grid:
+    """What contrasts between groups of these sizes can show."""
+    number = len(groups)
+    levels = sorted({LEVEL, LEVEL / number}, reverse=True)
+    rows = [
+        [
+            f"{fewer} and {more}",
+            str(groups.count((fewer, more))),
+            f"{significance.smallest_p(fewer, more):.3g}",
+            *(sds(power.detectable(min(fewer, more), level, POWER)) for level in levels),
+        ]
+        for fewer, more in sorted(set(groups))
+    ]
+    corrected = (
+        f" The last column applies the first step of Holm's correction over {number} contrasts."
+        if number > 1
+        else ""
+    )
+    return Grid(
+        "Statistical power of this design",
+        [
+            "Annotators per group", "Contrasts", "Smallest permutation p",
+            *(f"Detectable at p < {level:.2g}" for level in levels),
+        ],
+        rows,
+        [
+            f"Detectable: the minimum detectable difference at {POWER:.0%} power by the primary"
+            f" test, in SDs between annotators.{corrected} Multiplied by the SD in points, it is a"
+            " difference in points of S1 x 100."
+        ],
+    )  # fmt: skip

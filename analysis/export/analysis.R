@@ -1,0 +1,89 @@
+# A linear mixed model of each task, from the CSVs in this folder alone:
+#
+#   score ~ factor(shots) + (1 | annotator) + (1 | context / example)
+#
+# score is S1 of an answer to a test example; people who count (in_analysis = 1). Annotators and
+# contexts are samples: estimates speak of other people and other texts. Where every example has a
+# context of its own, (1 | context / example) is (1 | example). Degrees of freedom: Satterthwaite.
+#
+# Needs R with lme4 and lmerTest (Debian: r-base-core r-cran-lme4 r-cran-lmertest). Run
+#
+#   Rscript analysis.R [person|simulated|model]
+#
+# It prints a table and writes mixed_model.csv: the mean of each number of shots and all differences
+# between two of them, x 100, with intervals of 95 %. Three annotators a group support no more than
+# this model; a p of it is not corrected for the number of comparisons.
+
+suppressPackageStartupMessages(library(lmerTest))
+
+kind <- commandArgs(trailingOnly = TRUE)
+kind <- if (length(kind)) kind[1] else "person"
+read <- function(file) {
+  read.csv(file, na.strings = "", encoding = "UTF-8", colClasses = "character")
+}
+
+answers <- read("answers.csv")
+counts <- answers$kind == kind & answers$in_analysis == "1" & answers$step == "annotation"
+answers <- answers[counts & !is.na(answers$s1), ]
+examples <- read("examples.csv")
+examples <- examples[examples$file_kind == "test", ]
+if (!nrow(answers)) stop("no annotator of this kind has completed the study and is in the analysis")
+
+# The row of a linear combination of cell means: estimate, SE, df, interval and p.
+combination <- function(model, weights) {
+  found <- contest1D(model, weights)
+  estimate <- found[["Estimate"]]
+  reach <- qt(0.975, found[["df"]]) * found[["Std. Error"]]
+  data.frame(
+    estimate = 100 * estimate, se = 100 * found[["Std. Error"]], df = found[["df"]],
+    low = 100 * (estimate - reach), high = 100 * (estimate + reach), p = found[["Pr(>|t|)"]]
+  )
+}
+
+one_task <- function(task) {
+  own <- answers[answers$task == task, ]
+  texts <- examples[examples$task == task, ]
+  shots <- sort(unique(as.integer(own$shots)))
+  data <- data.frame(
+    score = as.numeric(own$s1),
+    shots = factor(as.integer(own$shots), levels = shots),
+    annotator = factor(own$annotator),
+    example = factor(own$hash),
+    context = factor(texts$segments[match(own$hash, texts$hash)])
+  )
+  nested <- nlevels(data$context) < nlevels(data$example)
+  random <- if (nested) "(1 | annotator) + (1 | context / example)" else
+    "(1 | annotator) + (1 | example)"
+  # Without an intercept the coefficients are the means of the cells; the model is the same.
+  fixed <- if (length(shots) > 1) "score ~ 0 + shots" else "score ~ 1"
+  model <- lmer(as.formula(paste(fixed, "+", random)), data = data)
+  weights <- diag(length(shots))
+  names <- paste(shots, "shots")
+  if (length(shots) > 1) {
+    for (pair in combn(length(shots), 2, simplify = FALSE)) {
+      difference <- rep(0, length(shots))
+      difference[pair] <- c(-1, 1)
+      weights <- rbind(weights, difference)
+      names <- c(names, paste(shots[pair[2]], "-", shots[pair[1]], "shots"))
+    }
+  }
+  rows <- lapply(seq_along(names), function(i) combination(model, weights[i, ]))
+  rows <- cbind(data.frame(task = task, what = names), do.call(rbind, rows))
+  rows$p[seq_along(shots)] <- NA # a mean is not tested against 0
+  spread <- as.data.frame(VarCorr(model))
+  rows$singular <- isSingular(model)
+  for (group in c("annotator", "context", "example:context", "example", "Residual")) {
+    name <- paste0("sd_", gsub("[^a-z]", "_", tolower(group)))
+    own_sd <- spread$sdcor[spread$grp == group]
+    rows[[name]] <- if (length(own_sd)) 100 * own_sd else NA
+  }
+  rows
+}
+
+tasks <- unique(answers$task)
+table <- do.call(rbind, lapply(tasks, one_task))
+write.csv(table, "mixed_model.csv", row.names = FALSE, na = "")
+shown <- table
+numbers <- vapply(shown, is.numeric, logical(1))
+shown[numbers] <- lapply(shown[numbers], signif, 4)
+print(shown, row.names = FALSE)

@@ -1,0 +1,140 @@
+"""What a design can show: power of the primary test of a difference, and sizes of intervals (pure).
+
+The primary test (two_way.py) of two arms of n annotators finds a difference where it is larger than
+Welch's t over annotators allows, and than the noise over contexts allows. Its power is integrated:
+over the share of one arm in both variances (beta), over their sum (chi squared), and exactly over
+the difference itself. Differences are in SDs between annotators' means, the same in both arms, and
+what is hard is taken to be equally hard in both.
+"""
+
+import bisect
+import math
+
+import numpy as np
+from scipy import optimize, special, stats
+
+SHARES, SUMS, SDS = 12, 200, 60  # nodes of the integrals
+MIDDLES = (np.arange(SUMS) + 0.5) / SUMS
+
+
+def power(
+    difference: float, n: int, level: float = 0.05, rest: float = 0.0, contexts: int = 200
+) -> float:
+    """Power of the two-sided primary test at that level, n annotators in each arm.
+
+    `difference` is in SDs between annotators' means. `rest` is the part of that SD (0 to 1) that is
+    noise over the `contexts`; 0 where it is not known, and then Welch's test alone is planned.
+    """
+    return float(_power(np.array([difference]), n, level, np.array([rest]), contexts)[0])
+
+
+def _power(
+    differences: np.ndarray, n: int, level: float, rests: np.ndarray, contexts: int
+) -> np.ndarray:
+    """The same for several differences, each with its own rest."""
+    shares, weights = _shares(n - 1)
+    df = (n - 1) / (shares**2 + (1 - shares) ** 2)
+    sums = stats.chi2.ppf(MIDDLES, 2 * (n - 1)) / (n - 1)
+    scale = math.sqrt(2 / n)  # SD of the difference of two means
+    # Smallest difference found: shares x sums, then for each difference.
+    of_people = stats.t.ppf(1 - level / 2, df)[:, None] * np.sqrt(sums / n)[None, :]
+    of_contexts = stats.t.ppf(1 - level / 2, contexts - 1) * scale * rests if contexts > 1 else 0
+    edges = np.maximum(of_people[None], np.broadcast_to(of_contexts, rests.shape)[:, None, None])
+    gaps = differences[:, None, None]
+    found = special.ndtr((gaps - edges) / scale) + special.ndtr((-gaps - edges) / scale)
+    averaged: np.ndarray = np.minimum(1, np.einsum("dsm,s->d", found, weights) / SUMS)
+    return averaged
+
+
+def _shares(df: int) -> tuple[np.ndarray, np.ndarray]:
+    """Nodes and weights of the share of one arm's variance in the sum: beta(df / 2, df / 2)."""
+    if df > 300:  # as good as equal
+        return np.array([0.5]), np.array([1.0])
+    nodes, weights = special.roots_jacobi(SHARES, df / 2 - 1, df / 2 - 1)
+    return (nodes + 1) / 2, weights / weights.sum()
+
+
+def sd_range(sd: float, n: int, level: float = 0.95) -> tuple[float, float]:
+    """Between which SDs the true one lies, where n values have this SD; NaN for fewer than two.
+
+    Three values leave a factor of 0.52 to 6.28 open.
+    """
+    if n < 2:
+        return math.nan, math.nan
+    tails = stats.chi2.ppf([(1 + level) / 2, (1 - level) / 2], n - 1)
+    low, high = sd * np.sqrt((n - 1) / tails)
+    return float(low), float(high)
+
+
+def averaged_power(
+    difference: float,
+    n: int,
+    known: int,
+    level: float = 0.05,
+    rest: float = 0.0,
+    contexts: int = 200,
+) -> float:
+    """Power averaged over the SDs that an SD from `known` annotators leaves open."""
+    middles = (np.arange(SDS) + 0.5) / SDS
+    factors = np.sqrt((known - 1) / stats.chi2.ppf(middles, known - 1))
+    rests = np.minimum(1, rest / factors)
+    return float(_power(difference / factors, n, level, rests, contexts).mean())
+
+
+def detectable(
+    n: int, level: float = 0.05, wanted: float = 0.8, rest: float = 0.0, contexts: int = 200
+) -> float:
+    """The smallest difference, in SDs between annotators, shown with that power.
+
+    Infinite where not even 50 SDs would be, or for fewer than two annotators.
+    """
+    if n < 2 or power(50, n, level, rest, contexts) < wanted:
+        return math.inf
+    return float(optimize.brentq(lambda d: power(d, n, level, rest, contexts) - wanted, 1e-6, 50))
+
+
+def group_needed(
+    difference: float,
+    level: float = 0.05,
+    wanted: float = 0.8,
+    most: int = 100_000,
+    rest: float = 0.0,
+    contexts: int = 200,
+) -> int | None:
+    """The fewest annotators in each of two groups that show `difference` SDs with that power.
+
+    None where even `most` are too few. Raises ValueError for a difference of 0 or less.
+    """
+    if difference <= 0:
+        raise ValueError("the difference must be above 0")
+    if power(difference, most, level, rest, contexts) < wanted:
+        return None
+    # Power grows with n.
+    return 2 + bisect.bisect_left(
+        range(2, most + 1), wanted, key=lambda n: power(difference, n, level, rest, contexts)
+    )
+
+
+def annotators_needed(half_width: float, sd: float, level: float = 0.95) -> int:
+    """The fewest annotators whose t interval of the mean is no wider than +- `half_width`.
+
+    `sd` is that between annotators, in the same unit. Raises ValueError for a width of 0 or less.
+    """
+    if half_width <= 0 or sd < 0:
+        raise ValueError("the half width must be above 0, and the SD not below")
+    # No t interval is narrower than the normal one: nothing below its n can do.
+    n = max(2, math.ceil((stats.norm.ppf((1 + level) / 2) * sd / half_width) ** 2))
+    while stats.t.ppf((1 + level) / 2, n - 1) * sd / math.sqrt(n) > half_width:
+        n += 1
+    return n
+
+
+def examples_needed(half_width: float, mean: float, level: float = 0.95) -> int:
+    """The fewest examples at which one annotator's mean is known to +- `half_width`.
+
+    For scores of 0 or 1 with that mean, all in [0, 1], the examples drawn independently.
+    """
+    if half_width <= 0 or not 0 <= mean <= 1:
+        raise ValueError("the half width must be above 0, and the mean in [0, 1]")
+    z = stats.norm.ppf((1 + level) / 2)
+    return max(1, math.ceil(z * z * mean * (1 - mean) / half_width**2))

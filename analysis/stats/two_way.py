@@ -1,0 +1,272 @@
+"""The one estimator: a mean or a difference whose people and examples are both samples (pure).
+
+A cell is a layout of annotators x contexts, both drawn at random. Its mean has two standard errors.
+That of people alone (other people, the same examples) is the SD of annotators over the root of
+their number. That of people and examples has, with mean squares of annotators, contexts and the
+rest, SE^2 = (MS_A + MS_C - MS_AC) / ab, never less than max(MS_A, MS_C) / ab, and Satterthwaite's
+degrees of freedom. The interval is the wider of the two t intervals and p the larger of their two
+p values, so that an interval is never narrower than one that answers a narrower question.
+docs/statistics.md#intervals says why, with the coverage that was measured.
+
+Source: Satterthwaite 1946; Brennan 2001, Generalizability Theory, chapter 6; Welch 1947 for arms.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from analysis.stats.uncertainty import ROUNDING, by_cluster
+
+LEVEL = 0.95
+PEOPLE, BOTH = "other people, the same examples", "other people, other examples"
+RUNS = f"{BOTH}, the same model runs"
+
+
+@dataclass(frozen=True)
+class Variances:
+    """The variances of a mean that come from people, contexts and the rest, with their df.
+
+    Each is a mean square over the number of values; people hold their share of the rest, and so do
+    contexts. Numbers, or arrays of one shape for many studies at once.
+    """
+
+    people: Any
+    people_df: Any
+    contexts: Any
+    contexts_df: Any
+    rest: Any
+    rest_df: Any
+
+    def both(self) -> tuple[Any, Any]:
+        """SE over people and contexts, and its degrees of freedom."""
+        total = self.people + self.contexts - self.rest
+        floor = np.maximum(self.people, self.contexts)
+        weights = (
+            self.people**2 / self.people_df
+            + self.contexts**2 / self.contexts_df
+            + self.rest**2 / self.rest_df
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            df = total**2 / weights
+        larger = np.where(self.people > self.contexts, self.people_df, self.contexts_df)
+        df = np.where(total <= floor, larger, df)
+        lowest = np.minimum(self.people_df, self.contexts_df)
+        return np.sqrt(np.maximum(total, floor)), np.maximum(df, lowest)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A mean or a difference with its two standard errors; NaN where `why_not` says why.
+
+    `people_se` and `people_df` are of other people on the same examples, `se` and `df` of other
+    people on other examples.
+    """
+
+    value: float
+    people_se: float
+    people_df: float
+    se: float
+    df: float
+    why_not: str = ""
+
+    def reach(self, level: float = LEVEL) -> float:
+        """Half the interval: the wider one of the two t intervals."""
+        return float(reach(self.people_se, self.people_df, self.se, self.df, level))
+
+    def interval(self, level: float = LEVEL) -> tuple[float, float]:
+        """The two ends, not cut at what a score can be."""
+        half = self.reach(level)
+        return self.value - half, self.value + half
+
+    def p(self) -> float:
+        """Two-sided p of a difference from 0: below 1 - level where that interval leaves out 0."""
+        return float(2 * self._beyond(abs(self.value)))
+
+    def p_equivalence(self, margin: float) -> float:
+        """p of two one-sided tests that the difference lies within +- margin.
+
+        Below .05 where the interval of 90 % lies inside (Schuirmann 1987).
+        """
+        return float(self._beyond(margin - abs(self.value)))
+
+    def _beyond(self, distance: float) -> float:
+        """The larger tail beyond that distance, of the two distributions."""
+        if self.why_not:
+            return math.nan
+        tails = (
+            stats.t.sf(distance / self.people_se, self.people_df),
+            stats.t.sf(distance / self.se, self.df),
+        )
+        return float(max(tails))
+
+
+def reach(people_se: Any, people_df: Any, se: Any, df: Any, level: float = LEVEL) -> Any:
+    """Half the wider one of the two t intervals, of one study or of many."""
+    tail = (1 + level) / 2
+    return np.maximum(stats.t.ppf(tail, people_df) * people_se, stats.t.ppf(tail, df) * se)
+
+
+def layout(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> np.ndarray:
+    """Annotators x contexts, from annotators x examples without a gap; `contexts` of each example.
+
+    A value is the grand mean plus the sum over the context's examples of the deviations from it,
+    times contexts / examples. So each annotator's mean over contexts is the mean over examples, and
+    contexts count by their examples; where all have the same number it is their mean.
+    """
+    grand = matrix.mean()
+    sums, _counts = by_cluster(matrix - grand, contexts)
+    scaled: np.ndarray = grand + sums * (sums.shape[1] / matrix.shape[1])
+    return scaled
+
+
+def variances(values: np.ndarray) -> Variances:
+    """Of the mean of a layout of annotators x contexts (the last two axes), two of each at least.
+
+    Annotators who differ by rounding alone have none.
+    """
+    people, contexts = values.shape[-2:]
+    rows, columns = values.mean(-1), values.mean(-2)
+    grand = values.mean((-2, -1))
+    left = values - rows[..., :, None] - columns[..., None, :] + grand[..., None, None]
+    rest_df = (people - 1) * (contexts - 1)
+    between = np.where(np.ptp(rows, -1) > ROUNDING, rows.var(-1, ddof=1), 0)
+    return Variances(
+        between / people,
+        people - 1,
+        columns.var(-1, ddof=1) / contexts,
+        contexts - 1,
+        (left**2).sum((-2, -1)) / rest_df / (people * contexts),
+        rest_df,
+    )
+
+
+def variances_of_difference(first: np.ndarray, second: np.ndarray) -> Variances:
+    """Of the difference of two means: annotators nested in arms, contexts crossed with arms.
+
+    Each arm has its own variance between annotators (Welch), as three people cannot show that two
+    are equal. What contexts have in common in both arms cancels out.
+    """
+    one, other = variances(first), variances(second)
+    people = one.people + other.people
+    weights = one.people**2 / one.people_df + other.people**2 / other.people_df
+    with np.errstate(divide="ignore", invalid="ignore"):
+        people_df = np.where(weights > 0, people**2 / weights, math.nan)
+    gaps = second.mean(-2) - first.mean(-2)
+    contexts = gaps.shape[-1]
+    return Variances(
+        people,
+        people_df,
+        gaps.var(-1, ddof=1) / contexts,
+        contexts - 1,
+        one.rest + other.rest,
+        one.rest_df + other.rest_df,
+    )
+
+
+def estimate(value: float, parts: Variances) -> Estimate:
+    """The estimate with these variances; annotators who tie say nothing of others."""
+    if not parts.people > 0:
+        return unknown(value, "annotators tie")
+    se, df = parts.both()
+    numbers = math.sqrt(parts.people), float(parts.people_df), float(se), float(df)
+    return Estimate(float(value), *numbers)
+
+
+def unknown(value: float, why_not: str) -> Estimate:
+    """An estimate without an interval, and why."""
+    return Estimate(float(value), math.nan, math.nan, math.nan, math.nan, why_not)
+
+
+def of_mean(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> Estimate:
+    """The mean of a matrix of annotators x examples: scores, or scores minus those of a model.
+
+    NaN inside is an answer that is missing.
+    """
+    with np.errstate(invalid="ignore"):
+        value = float(np.mean(np.nanmean(matrix, axis=1))) if matrix.size else math.nan
+    why_not = _why_not(matrix, contexts)
+    return (
+        unknown(value, why_not) if why_not else estimate(value, variances(layout(matrix, contexts)))
+    )
+
+
+def of_difference(
+    first: np.ndarray, second: np.ndarray, contexts: Sequence[object] | None = None
+) -> Estimate:
+    """The second mean minus the first: two groups of annotators on the same examples."""
+    value = math.nan
+    if first.size and second.size:
+        value = float(np.nanmean(second, axis=1).mean() - np.nanmean(first, axis=1).mean())
+    why_not = _why_not(first, contexts) or _why_not(second, contexts)
+    if why_not:
+        return unknown(value, why_not)
+    return estimate(
+        value, variances_of_difference(layout(first, contexts), layout(second, contexts))
+    )
+
+
+def _why_not(matrix: np.ndarray, contexts: Sequence[object] | None) -> str:
+    """Why a matrix has no two-way layout; "" where it has."""
+    people = len(matrix)
+    if people < 2:
+        return "one annotator" if people else "no annotator"
+    if np.isnan(matrix).any():
+        return "answers are missing"
+    different = matrix.shape[1] if contexts is None else len(set(contexts))
+    return "" if different > 1 else "one context"
+
+
+@dataclass(frozen=True)
+class Components:
+    """Variance of single values between annotators, between contexts, and of the rest."""
+
+    annotators: float
+    contexts: float
+    rest: float
+
+    def variances(self, people: int, contexts: int) -> Variances:
+        """What a mean over so many of both is expected to vary by."""
+        rest = self.rest / (people * contexts)
+        return Variances(
+            self.annotators / people + rest,
+            people - 1,
+            self.contexts / contexts + rest,
+            contexts - 1,
+            rest,
+            (people - 1) * (contexts - 1),
+        )
+
+
+def components(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> Components | None:
+    """Two-way random effects by the method of moments; a negative estimate is 0.
+
+    None for fewer than two annotators or contexts, or where answers are missing.
+    """
+    if _why_not(matrix, contexts):
+        return None
+    values = layout(matrix, contexts)
+    parts, (people, number) = variances(values), values.shape
+    return Components(
+        max(0.0, float(people * (parts.people - parts.rest))),
+        max(0.0, float(number * (parts.contexts - parts.rest))),
+        float(people * number * parts.rest),
+    )
+
+
+def hedges_g(first: Sequence[float], second: Sequence[float]) -> float:
+    """The difference of two groups' means in SDs between annotators, corrected for small groups.
+
+    Hedges 1981, with the exact correction; NaN where a group has fewer than two or nobody differs.
+    """
+    sizes = len(first), len(second)
+    if min(sizes) < 2 or max(np.ptp(first), np.ptp(second)) <= ROUNDING:
+        return math.nan
+    df = sum(sizes) - 2
+    squares = (sizes[0] - 1) * np.var(first, ddof=1) + (sizes[1] - 1) * np.var(second, ddof=1)
+    correction = math.exp(math.lgamma(df / 2) - math.lgamma((df - 1) / 2)) / math.sqrt(df / 2)
+    gap = np.mean(second) - np.mean(first)
+    return float(correction * gap / math.sqrt(squares / df))

@@ -1,0 +1,127 @@
+"""What people could reach on these answers: each against the others, the best and the worst.
+
+The gold is one annotation among others. How well one annotator meets the majority of the other
+ones is what a perfect model of people would be measured by (leave-one-out).
+"""
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.stats import aggregation
+from analysis.stats.learning import by_cell
+from analysis.tables.columns import points
+from tasks.columns import Column
+from tasks.metrics import s1
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """One task and number of shots; scores x 100, NaN where undefined.
+
+    `compared` of `answers` answers have others with a majority; `best` and `worst` are the highest
+    and the lowest mean S1 against the gold, with the names of (the first of) those who have them.
+    """
+
+    task: str
+    shots: int
+    n: int
+    leave_one_out: float
+    compared: int
+    answers: int
+    best: float
+    best_annotator: str
+    worst: float
+    worst_annotator: str
+
+
+def ceilings(frame: pd.DataFrame, seed: int = 0) -> list[Ceiling]:
+    """One row per task and shots, of the frame that `findings.answered` returns."""
+    rows = []
+    for task, shots, part in by_cell(frame):
+        own = part.groupby("annotator")["s1"].mean().sort_index()
+        scores = _against_the_others(part)
+        rows.append(
+            Ceiling(
+                task,
+                shots,
+                n=len(own),
+                leave_one_out=_mean_of_means(scores),
+                compared=sum(map(len, scores.values())),
+                answers=len(part),
+                best=float(100 * own.max()),
+                best_annotator=str(own.idxmax()),
+                worst=float(100 * own.min()),
+                worst_annotator=str(own.idxmin()),
+            )
+        )
+    return rows
+
+
+def _against_the_others(part: pd.DataFrame) -> dict[str, list[float]]:
+    """The S1 of each annotator's answers against the majority of the others, where they have one.
+
+    The majority is a set of texts, whatever the gold rule: nobody among the others offered
+    alternatives.
+    """
+    scores: dict[str, list[float]] = {}
+    for _example, unit in part.groupby("example"):
+        answers, names = list(unit["texts"]), list(unit["annotator"])
+        is_label = bool(unit["is_label"].all())
+        for name, own, other in zip(
+            names, answers, aggregation.majorities_of_others(answers, is_label), strict=True
+        ):
+            if other is not None:
+                scores.setdefault(name, []).append(s1(own, other))
+    return scores
+
+
+def _mean_of_means(scores: dict[str, list[float]]) -> float:
+    """x 100; each annotator counts once, as in the cell."""
+    means = [math.fsum(own) / len(own) for own in scores.values()]
+    return float(100 * np.mean(means)) if means else math.nan
+
+
+TITLE = "Human ceiling"
+INTRO = (
+    "How well each annotator meets the majority of the others, whatever the gold, and the best and"
+    " the worst annotator against the gold."
+)
+
+COLUMNS = [
+    Column("task", "Task"),
+    Column("shots", "Shots"),
+    Column("n", "n", "number of annotators who completed and are in the analysis"),
+    Column(
+        "leave_one_out",
+        "Leave one out",
+        "mean over annotators of their mean S1 against the majority of the others: the texts that"
+        " more than half of the others chose, or their most frequent label",
+        "S1 x 100",
+        points,
+    ),
+    Column(
+        "",
+        "Compared",
+        "answers whose others have a majority, of all answers; labels on which the others tie have"
+        " none",
+        get=lambda row: f"{row.compared} of {row.answers}",
+    ),
+    Column("compared", meaning="answers whose others have a majority"),
+    Column("answers", meaning="answers of the annotation step"),
+    Column(
+        "best", "Best", "highest mean S1 x 100 of an annotator against the gold", "S1 x 100", points
+    ),
+    Column("best_annotator", meaning="who has it (the first by name of several)"),
+    Column(
+        "worst",
+        "Worst",
+        "lowest mean S1 x 100 of an annotator against the gold; best and worst of few lie closer"
+        " together than best and worst of many",
+        "S1 x 100",
+        points,
+    ),
+    Column("worst_annotator", meaning="who has it (the first by name of several)"),
+]

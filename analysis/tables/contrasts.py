@@ -1,0 +1,86 @@
+"""Differences between numbers of shots: other people, on the same test examples."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.stats import significance, two_way
+from analysis.stats.learning import by_cell
+from analysis.tables import tested
+from analysis.tables.tested import Tested
+
+
+@dataclass(frozen=True, kw_only=True)
+class Contrast(Tested):
+    """Two numbers of shots of a task.
+
+    `permutation_p` and `welch_p` are of annotators alone, on the same examples: sensitivity.
+    `floor` is the smallest p that the permutation test can give with so few annotators.
+    """
+
+    task: str
+    from_shots: int
+    to_shots: int
+    n_from: int
+    n_to: int
+    hedges_g: float
+    permutation_p: float
+    floor: float
+    welch_p: float
+
+
+def contrasts(
+    frame: pd.DataFrame, seed: int = 0, margin: float | None = None
+) -> Sequence[Contrast]:
+    """Each pair of shots of a task; Holm's correction is over all pairs of the table.
+
+    `frame` has one row per answer of the annotation step: task, shots, annotator, example, context,
+    s1 in [0, 1]. `margin` is that of equivalence, in points.
+    """
+    cells = {(task, shots): _Arm.of(part) for task, shots, part in by_cell(frame)}
+    rows = [
+        _contrast(task, less, more, cells[task, less], cells[task, more], seed)
+        for (task, less), (other, more) in itertools.combinations(cells, 2)
+        if task == other
+    ]
+    return tested.judged(rows, margin)
+
+
+@dataclass(frozen=True)
+class _Arm:
+    """The scores of one number of shots, and the context of each example."""
+
+    scores: pd.DataFrame  # annotators x examples
+    contexts: dict[Any, Any]
+
+    @classmethod
+    def of(cls, part: pd.DataFrame) -> "_Arm":
+        first = part.drop_duplicates("example")
+        return cls(
+            part.pivot(index="annotator", columns="example", values="s1"),
+            dict(zip(first["example"], first["context"], strict=True)),
+        )
+
+
+def _contrast(task: str, less: int, more: int, few: _Arm, many: _Arm, seed: int) -> Contrast:
+    shared = few.scores.columns.intersection(many.scores.columns)
+    first, second = (arm.scores[shared].to_numpy(dtype=float) for arm in (few, many))
+    contexts = [few.contexts[example] for example in shared]
+    means = list(np.nanmean(first, axis=1)), list(np.nanmean(second, axis=1))
+    sizes = len(first), len(second)
+    return Contrast(
+        task=task,
+        from_shots=less,
+        to_shots=more,
+        n_from=sizes[0],
+        n_to=sizes[1],
+        hedges_g=two_way.hedges_g(*means),
+        permutation_p=significance.permutation(*means, seed=seed),
+        floor=significance.smallest_p(*sizes),
+        welch_p=significance.welch(*means),
+        **tested.numbers(two_way.of_difference(first, second, contexts)),
+    )

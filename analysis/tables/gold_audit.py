@@ -1,0 +1,141 @@
+"""Doubtful golds: test examples on which all annotators agree with each other against the gold."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+import pandas as pd
+
+from analysis.tables import findings
+from analysis.tables.columns import points
+from analysis.values import json_list
+from annotation.models import Study
+from tasks.columns import Column
+from tasks.models import Example
+
+AT_LEAST = 2  # annotators: one alone agrees with nobody
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """One such example (its key): the one answer of its `n` annotators, and the gold.
+
+    `s1` x 100 is what each of them scored, below 100.
+    """
+
+    example: int
+    task: str
+    task_version: int
+    source_id: str
+    question: str
+    n: int
+    answer: Sequence[str]
+    gold: Sequence[str]
+    s1: float
+
+
+@dataclass(frozen=True)
+class Tally:
+    """A task: how many of the `examples` that enough annotators answered are doubtful."""
+
+    task: str
+    doubtful: int
+    unanimous: int
+    examples: int
+
+
+def _texts(texts: Sequence[str]) -> str:
+    return ", ".join(texts) if texts else "no answer"
+
+
+COLUMNS = [
+    Column("task", "Task"),
+    Column("task_version", meaning="version of the task"),
+    Column("source_id", "Example"),
+    Column("question", "Question", "the question of the example, as in the file"),
+    Column("n", "n", "annotators of this kind, of all shots, who all gave this answer"),
+    Column("answer", meaning="their answer, as a JSON list", get=lambda row: json_list(row.answer)),
+    Column("", "All answered", "the answer of every annotator", get=lambda row: _texts(row.answer)),
+    Column("gold", meaning="the gold, as a JSON list", get=lambda row: json_list(row.gold)),
+    Column("", "Gold", "the gold of the file", get=lambda row: _texts(row.gold)),
+    Column("s1", "S1", "S1 x 100 that the answer scored", "S1 x 100", points),
+]
+
+TALLY = [
+    Column("task", "Task"),
+    Column("doubtful", "Against gold", "examples on which all gave one answer that is not right"),
+    Column("unanimous", "Unanimous", "examples on which all annotators gave one answer"),
+    Column("examples", "Examples", f"test examples that {AT_LEAST} or more annotators answered"),
+]
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """The answers of all `n` annotators to one example (its key)."""
+
+    task: str
+    example: int
+    answers: list[frozenset[str]]
+    s1: float
+
+    @property
+    def is_unanimous(self) -> bool:
+        return len(set(self.answers)) == 1
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Where all gave one answer, the S1 of one is everybody's."""
+        return self.is_unanimous and self.s1 < 1
+
+
+def _units(frame: pd.DataFrame) -> list[_Unit]:
+    """The examples that enough annotators answered, of the frame that `findings.answered` gives."""
+    units: dict[int, _Unit] = {}
+    columns = (frame[name] for name in ("task", "example", "texts", "s1"))
+    for task, example, texts, s1 in zip(*columns, strict=True):
+        units.setdefault(example, _Unit(task, example, [], s1)).answers.append(texts)
+    return [unit for unit in units.values() if len(unit.answers) >= AT_LEAST]
+
+
+def tallies(frame: pd.DataFrame) -> list[Tally]:
+    """One row per task, of the frame that `findings.answered` returns."""
+    return _tallies(_units(frame))
+
+
+def _tallies(units: Sequence[_Unit]) -> list[Tally]:
+    counts = {
+        name: Counter(unit.task for unit in units if keeps(unit))
+        for name, keeps in {
+            "doubtful": attrgetter("is_doubtful"),
+            "unanimous": attrgetter("is_unanimous"),
+            "examples": attrgetter("task"),
+        }.items()
+    }
+    return [
+        Tally(task, **{name: count[task] for name, count in counts.items()})
+        for task in sorted(counts["examples"])
+    ]
+
+
+def doubts(study: Study, kind: str) -> tuple[list[Tally], list[Doubt]]:
+    """The tally of each task, and its doubtful examples in the order of the test file."""
+    units = _units(findings.answered(study, kind))
+    chosen = {unit.example: unit for unit in units if unit.is_doubtful}
+    examples = Example.objects.filter(pk__in=list(chosen)).select_related("split__task")
+    order = ("split__task__name", "split__task__version", "position")
+    rows = [
+        Doubt(
+            example.pk,
+            example.split.task.name,
+            example.split.task.version,
+            example.source_id,
+            example.question,
+            n=len(chosen[example.pk].answers),
+            answer=sorted(chosen[example.pk].answers[0]),
+            gold=list(dict.fromkeys(example.gold)),
+            s1=100 * chosen[example.pk].s1,
+        )
+        for example in examples.order_by(*order)
+    ]
+    return _tallies(units), rows

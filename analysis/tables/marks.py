@@ -1,0 +1,40 @@
+"""What every table of a study says of itself: choices that were made with results at hand."""
+
+from django.db.models import Sum
+
+from annotation.models import AddedSeats, Decision, Status, Study
+
+
+def late_seats(study: Study) -> dict[tuple[str, int], int]:
+    """(task, shots) -> seats added after results could be seen, where there are any."""
+    added = AddedSeats.objects.filter(scenario__study=study, results_seen=True)
+    return {
+        (task, shots): number
+        for task, shots, number in added.order_by("scenario__task__name", "scenario__shots")
+        .values_list("scenario__task__name", "scenario__shots")
+        .annotate(Sum("number"))
+    }
+
+
+def sentences(study: Study) -> list[str]:
+    """Seats added after results could be seen, and exclusions after a score was seen."""
+    marks = []
+    cells = [
+        f"{number} in {task}, {shots} shots" for (task, shots), number in late_seats(study).items()
+    ]
+    if cells:
+        marks.append(
+            f"Seats added after results could be seen: {'; '.join(cells)}. Adding people until a"
+            " result fits makes p values too small and intervals too narrow."
+        )
+    excluded = study.participations.filter(status=Status.COMPLETED, in_analysis=False)
+    seen = Decision.objects.filter(
+        participation__in=excluded, about=Decision.About.ANALYSIS, outcome=False, score_seen=True
+    )
+    people = seen.values("participation").distinct().count()
+    if people:
+        marks.append(
+            f"Excluded by hand after the score could be seen: {people}. The table with those"
+            " excluded stands beside this one."
+        )
+    return marks

@@ -1,0 +1,134 @@
+"""The mean of each cell with its intervals, each for another question, and where variance is from.
+
+All figures are S1 x 100. A reason stands where there is no interval: none has zero width.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analysis.stats import two_way, uncertainty
+from analysis.stats.learning import by_cell
+
+SDS = ("sd_between_annotators", "sd_between_contexts", "sd_rest")
+FEW = f"fewer than {uncertainty.FEWEST_FOR_BOOTSTRAP} annotators"
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean with the interval that is its default: other people, other examples; x 100.
+
+    `t_low` and `t_high` are of other people on the same examples. NaN where `no_interval` says why.
+    """
+
+    task: str
+    shots: int
+    n: int
+    examples: int
+    contexts: int
+    mean: float
+    low: float
+    high: float
+    t_low: float
+    t_high: float
+    se: float
+    df: float
+    no_interval: str
+
+
+@dataclass(frozen=True)
+class Intervals(Mean):
+    """The same with the percentile bootstraps, and the SDs of what the mean varies with.
+
+    Bootstraps over people are NaN where `no_bootstrap` says why, that over examples where
+    `no_examples` does.
+    """
+
+    examples_low: float
+    examples_high: float
+    annotators_low: float
+    annotators_high: float
+    both_low: float
+    both_high: float
+    sd_between_annotators: float
+    sd_between_contexts: float
+    sd_rest: float
+    no_bootstrap: str
+    no_examples: str
+
+
+def means(frame: pd.DataFrame) -> list[Mean]:
+    """One row per task and shots, without resampling.
+
+    `frame` has one row per answer of the annotation step: task, shots, annotator, example, context,
+    s1 in [0, 1].
+    """
+    return [Mean(**_mean(task, shots, *matrix_of(part))) for task, shots, part in by_cell(frame)]
+
+
+def matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any]]:
+    """Annotators x examples of one cell, and the context of each example."""
+    table = part.pivot(index="annotator", columns="example", values="s1")
+    contexts = part.drop_duplicates("example").set_index("example")["context"]
+    return table.to_numpy(dtype=float), list(contexts.loc[table.columns])
+
+
+def _mean(task: str, shots: int, matrix: np.ndarray, contexts: Sequence[Any]) -> dict[str, Any]:
+    own = np.nanmean(matrix, axis=1)
+    estimate = two_way.of_mean(matrix, contexts)
+    low, high = np.clip(estimate.interval(), 0, 1)
+    t = uncertainty.t_interval_of_scores(own)
+    return {
+        "task": task,
+        "shots": shots,
+        "n": len(matrix),
+        "examples": matrix.shape[1],
+        "contexts": len(set(contexts)),
+        "mean": float(100 * own.mean()),
+        "low": float(100 * low),
+        "high": float(100 * high),
+        "t_low": 100 * t.low,
+        "t_high": 100 * t.high,
+        "se": 100 * estimate.se,
+        "df": estimate.df,
+        "no_interval": estimate.why_not or uncertainty.why_no_interval(own),
+    }
+
+
+def intervals(frame: pd.DataFrame, seed: int) -> list[Intervals]:
+    """The means with all their intervals of 95 %, and where their variance comes from."""
+    rows = []
+    for task, shots, part in by_cell(frame):
+        matrix, contexts = matrix_of(part)
+        mean = _mean(task, shots, matrix, contexts)
+        enough = len(matrix) >= uncertainty.FEWEST_FOR_BOOTSTRAP
+        no_bootstrap = uncertainty.why_no_interval(np.nanmean(matrix, axis=1))
+        no_bootstrap = no_bootstrap or ("" if enough else FEW)
+        ends: dict[str, Any] = {}
+        for over in uncertainty.OVER:
+            known = over == "examples" or not no_bootstrap
+            interval = uncertainty.Interval(math.nan, math.nan, math.nan)
+            if known:
+                interval = uncertainty.bootstrap(matrix, over, clusters=contexts, seed=seed)
+            ends[f"{over}_low"], ends[f"{over}_high"] = 100 * interval.low, 100 * interval.high
+        ends["no_examples"] = ""
+        if ends["examples_high"] - ends["examples_low"] <= 100 * uncertainty.ROUNDING:
+            ends["no_examples"] = "contexts tie" if mean["contexts"] > 1 else "one context"
+            ends["examples_low"] = ends["examples_high"] = math.nan
+        rows.append(
+            Intervals(**mean, **ends, **_components(matrix, contexts), no_bootstrap=no_bootstrap)
+        )
+    return rows
+
+
+def _components(matrix: np.ndarray, contexts: Sequence[Any]) -> dict[str, Any]:
+    """SDs between annotators, between contexts, and of the rest; NaN where they are not known."""
+    parts = two_way.components(matrix, contexts)
+    if parts is None:
+        return dict.fromkeys(SDS, math.nan)
+    variances = (parts.annotators, parts.contexts, parts.rest)
+    return {name: 100 * math.sqrt(variance) for name, variance in zip(SDS, variances, strict=True)}

@@ -1,0 +1,79 @@
+"""A score over annotators or splits, and the average of scores over tasks."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from analysis.tables.columns import mean_and_sd
+
+
+@dataclass(frozen=True)
+class Score:
+    """Mean and SDs x 100 over `n` of `of` annotators or splits; NaN where undefined.
+
+    Of a published figure only `printed`, the spread as printed, is known.
+    """
+
+    mean: float = math.nan
+    sd_ddof1: float = math.nan
+    sd_ddof0: float = math.nan
+    printed: float = math.nan
+    n: int = 0
+    of: int = 0
+
+    @property
+    def spread(self) -> float:
+        """What stands after ±: the SD with ddof 1, or the printed one."""
+        return self.sd_ddof1 if math.isnan(self.printed) else self.printed
+
+    @property
+    def text(self) -> str:
+        return mean_and_sd(self.mean, self.spread)
+
+
+def over(values: Sequence[float], of: int) -> Score:
+    """Mean and both SDs of scores in [0, 1], as a Score (x 100); `of` is how many there could be.
+
+    >>> over([0.5, 0.7], 5).text
+    '60.0 ± 14.1'
+    """
+    if not values:
+        return Score(of=of)
+    scores = 100 * np.asarray(values, dtype=float)
+    sd = float(scores.std(ddof=1)) if len(scores) > 1 else math.nan
+    return Score(float(scores.mean()), sd, float(scores.std(ddof=0)), n=len(scores), of=of)
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """The mean over tasks, x 100, with both readings of its SD; NaN where a task has none."""
+
+    mean: float
+    sd_of_sum: float
+    sd_of_average: float
+    tasks: int
+
+    @property
+    def text(self) -> str:
+        return mean_and_sd(self.mean, self.sd_of_average)
+
+
+def aggregate(
+    means: Sequence[float], spreads: Sequence[float], covariance: float = 0.0
+) -> Aggregate:
+    """Aggregate over tasks; `covariance` is the sum over pairs of tasks, 0 for independent ones.
+
+    `sd_of_sum` is the square root of the sum of variances, as the CLUES README has it: the SD of
+    the sum over tasks. `sd_of_average` is that divided by the number of tasks: the SD of the mean
+    that it stands beside.
+
+    >>> aggregate([50, 70], [3, 4])
+    Aggregate(mean=60.0, sd_of_sum=5.0, sd_of_average=2.5, tasks=2)
+    """
+    if len(means) != len(spreads) or not len(means):
+        raise ValueError("an aggregate needs one mean and one SD for each of one or more tasks")
+    variance = math.fsum(spread**2 for spread in spreads) + 2 * covariance
+    total = math.sqrt(variance) if math.isnan(variance) else math.sqrt(max(variance, 0.0))
+    return Aggregate(math.fsum(means) / len(means), total, total / len(means), len(means))

@@ -1,0 +1,191 @@
+"""A difference with its test, as every table of differences has it: shots, and people minus models.
+
+The numbers are those of `analysis/stats/two_way.py`, in points of S1 x 100.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Any, TypeVar
+
+from analysis.stats import significance
+from analysis.stats.two_way import Estimate
+from analysis.tables.columns import NOTHING, p_value, points, signed_between, signed_points
+from tasks.columns import Column
+
+ONE_SIDED = 0.9  # level of the interval that two one-sided tests at .05 compare with the margin
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tested:
+    """A difference in points with intervals of 95 % and 90 %; NaN where `no_interval` says why.
+
+    `people_se` and `people_df` are of other people on the same examples, `se` and `df` of other
+    people on other examples; the interval is the wider of the two. `smallest_margin` is half the
+    interval of 90 %: no smaller margin could have been shown, not even at a difference of 0.
+    `margin` is that of the design, NaN where it has none.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p: float
+    p_holm: float
+    low_90: float
+    high_90: float
+    smallest_margin: float
+    margin: float
+    p_equivalence: float
+    se: float
+    df: float
+    people_se: float
+    people_df: float
+    no_interval: str
+
+    @property
+    def equivalence(self) -> str:
+        """Whether the interval of 90 % lies inside the margin; a dash where nothing was asked."""
+        if math.isnan(self.margin) or self.no_interval:
+            return NOTHING
+        inside = -self.margin < self.low_90 and self.high_90 < self.margin
+        return f"within ± {self.margin:g}" if inside else f"not shown for ± {self.margin:g}"
+
+
+AnyTested = TypeVar("AnyTested", bound=Tested)
+
+
+def numbers(estimate: Estimate) -> dict[str, Any]:
+    """The fields of Tested from an estimate on S1 in [0, 1]; Holm and the margin come later."""
+    of_100 = in_points(estimate)
+    low, high = of_100.interval()
+    low_90, high_90 = of_100.interval(ONE_SIDED)
+    return {
+        "difference": of_100.value,
+        "low": low,
+        "high": high,
+        "p": of_100.p(),
+        "p_holm": math.nan,
+        "low_90": low_90,
+        "high_90": high_90,
+        "smallest_margin": of_100.reach(ONE_SIDED),
+        "margin": math.nan,
+        "p_equivalence": math.nan,
+        "se": of_100.se,
+        "df": of_100.df,
+        "people_se": of_100.people_se,
+        "people_df": of_100.people_df,
+        "no_interval": of_100.why_not,
+    }
+
+
+def in_points(estimate: Estimate) -> Estimate:
+    """The estimate x 100."""
+    return replace(
+        estimate,
+        value=100 * estimate.value,
+        people_se=100 * estimate.people_se,
+        se=100 * estimate.se,
+    )
+
+
+def judged(rows: Sequence[AnyTested], margin: float | None) -> list[AnyTested]:
+    """The rows of a whole family: Holm's correction over all of them, and the design's margin."""
+    adjusted = significance.holm([row.p for row in rows])
+    asked = math.nan if margin is None else float(margin)
+    return [
+        replace(row, p_holm=p, margin=asked, p_equivalence=_equivalence(row, asked))
+        for row, p in zip(rows, adjusted, strict=True)
+    ]
+
+
+def _equivalence(row: Tested, margin: float) -> float:
+    if math.isnan(margin):
+        return math.nan
+    estimate = Estimate(
+        row.difference, row.people_se, row.people_df, row.se, row.df, row.no_interval
+    )
+    return estimate.p_equivalence(margin)
+
+
+def interval_columns(question: str) -> list[Column]:
+    """The difference with its interval of 95 %: one column on the page, two in files."""
+    meaning = f"95 % interval of the difference; it generalises to {question}"
+    return [
+        Column(
+            "",
+            "95 % CI",
+            f"{meaning}: the wider of the t interval over annotators and the two-way t interval"
+            " over annotators and contexts",
+            "points",
+            signed_between,
+            attrgetter("low", "high", "no_interval"),
+        ),
+        Column("low", meaning=f"{meaning}: its low end", unit="points"),
+        Column("high", meaning=f"{meaning}: its high end", unit="points"),
+        Column("question", meaning="what low, high and p generalise to", get=lambda _row: question),
+    ]
+
+
+def p_columns(family: str, corrected: str) -> list[Column]:
+    """p of that interval, and corrected by Holm; `corrected` names that column in files."""
+    return [
+        Column("p", "p", "two-sided p of that interval's own t", "0 to 1", p_value),
+        Column(
+            corrected,
+            "p Holm",
+            f"that p, Holm-corrected over {family}",
+            "0 to 1",
+            p_value,
+            attrgetter("p_holm"),
+        ),
+    ]
+
+
+def equivalence_columns() -> list[Column]:
+    """Equivalence within the margin of the design, and what the design could have shown."""
+    return [
+        Column("", "Equivalence", _EQUIVALENCE, get=attrgetter("equivalence")),
+        Column("margin", meaning="margin of equivalence frozen in the design", unit="points"),
+        Column(
+            "p_equivalence",
+            meaning="p of two one-sided tests that the difference lies within ± margin",
+            unit="0 to 1",
+        ),
+        Column("low_90", meaning="low end of the 90 % interval", unit="points"),
+        Column("high_90", meaning="high end of the 90 % interval", unit="points"),
+        Column(
+            "smallest_margin",
+            "Smallest margin",
+            "half the 90 % interval: with these annotators and examples, equivalence could not have"
+            " been shown within a smaller margin, even at a difference of 0",
+            "points",
+            points,
+        ),
+    ]
+
+
+def error_columns() -> list[Column]:
+    """What intervals and p are computed from; in files alone."""
+    se = "standard error of the difference over"
+    df = "degrees of freedom of"
+    return [
+        Column("se", meaning=f"{se} annotators and contexts", unit="points"),
+        Column("df", meaning=f"{df} se (Satterthwaite)"),
+        Column("people_se", meaning=f"{se} annotators, on the same examples", unit="points"),
+        Column("people_df", meaning=f"{df} people_se (Welch where there are two groups)"),
+        Column("no_interval", meaning="why there is no interval, if so"),
+    ]
+
+
+_EQUIVALENCE = (
+    "whether the 90 % interval lies inside ± the margin frozen in the design (two one-sided tests"
+    " at .05); a dash if the design has no margin or there is no interval"
+)
+DIFFERENCE = Column(
+    "difference",
+    "Difference",
+    "difference of the means, in points of S1 x 100",
+    "points",
+    signed_points,
+)

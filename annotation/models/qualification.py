@@ -1,0 +1,21 @@
+"""The rules after the training step that a design can declare, and their scales."""
+
+from django.db import models
+
+
+class Qualification(models.TextChoices):
+    """The rule after the training step (docs/protocol.md#after-the-training-step)."""
+
+    NONE = "none", "nobody is screened out"
+    MINIMUM = "minimum", "a mean training S1 of at least the threshold"
+    POINTS_BELOW = "points_below", "at most the threshold (in points) below the others' mean"
+    SDS_BELOW = "sds_below", "at most the threshold (in SDs) below the others' mean"
+    RESEARCHER = "researcher", "a researcher decides while the annotator waits"
+
+
+# What a threshold is measured in: its largest value, and how it is told.
+SCALES = {
+    Qualification.MINIMUM: (100, "0 to 100, such as 60"),
+    Qualification.POINTS_BELOW: (100, "0 to 100 points, such as 20"),
+    Qualification.SDS_BELOW: (10, "0 to 10 standard deviations, such as 2"),
+}

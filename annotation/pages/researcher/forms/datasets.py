@@ -1,0 +1,170 @@
+"""The forms of a dataset: the file and how to read it; its columns, what is drawn, the card."""
+
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+from django import forms
+
+from annotation.pages.fields import PageForm, TextField, WholeNumberField
+from tasks.cards import NAME
+from tasks.datasets.kinds import KINDS, Columns
+from tasks.datasets.making import Wanted
+from tasks.datasets.reading import READERS, Reading
+from tasks.datasets.sampler import Plan
+
+# Names by which columns are proposed; what is proposed is shown, and can be changed.
+TEXTS = ("text", "sentence", "context", "review", "tokens", "content")
+GOLDS = ("label", "labels", "gold", "answer", "answers", "target", "entities", "ner_tags", "class")
+FORMATS = [("", "As the ending of its name says")] + [
+    (name, name) for name in READERS if name != "datasets"
+]
+KIND_NAMES = {"choice": "One of a few labels", "spans": "Parts of the text"}
+
+
+class DatasetForm(PageForm):
+    """The file, and how it is read where its name does not say it (reading.Reading)."""
+
+    key = "dataset"
+    dataset = forms.FileField(
+        label="File",
+        help_text="CSV, TSV, XLSX, JSON, JSON Lines, Parquet, CoNLL, or an export of doccano, Label"
+        " Studio or lm-evaluation-harness; at most 200 MB.",
+        error_messages={"required": "Choose a file that is not empty."},
+    )
+    format = forms.ChoiceField(label="Format", choices=FORMATS, required=False)
+    encoding = forms.CharField(
+        label="Encoding", required=False, max_length=40, help_text="Such as windows-1252."
+    )
+    delimiter = forms.CharField(
+        label="Separator",
+        required=False,
+        max_length=9,
+        help_text="tab, comma, semicolon, bar, or a sign.",
+    )
+    sheet = forms.CharField(label="Sheet", required=False, max_length=100)
+    records = forms.CharField(
+        label="Field of a JSON file that holds the examples", required=False, max_length=100
+    )
+    filter = forms.CharField(
+        label="Filter of lm-evaluation-harness", required=False, max_length=100
+    )
+    quoted = forms.BooleanField(label="A TSV with quotation marks", required=False)
+    no_header = forms.BooleanField(label="No line of names; call columns 1, 2, 3", required=False)
+
+    @property
+    def reading(self) -> Reading:
+        return Reading(**{k: v for k, v in self.cleaned_data.items() if k != "dataset"})
+
+
+class ColumnsForm(PageForm):
+    """What the columns are for, what is drawn, and the card; `wanted` is all of it."""
+
+    key = "columns"
+    name = forms.CharField(label="Name of the task", max_length=40)
+    kind = forms.ChoiceField(label="How it is answered", widget=forms.RadioSelect)
+    text = forms.MultipleChoiceField(
+        label="Columns that annotators read", widget=forms.CheckboxSelectMultiple
+    )
+    gold = forms.ChoiceField(label="Column with the right answer")
+    labels = TextField(
+        label="Labels",
+        required=False,
+        max_length=10_000,
+        help_text="Optional, one a line: value | name that annotators read | what it means. Else"
+        " the values in alphabetical order.",
+        widget=forms.Textarea({"rows": 3}),
+    )
+    question = forms.ChoiceField(label="Column with the question", required=False)
+    ask = forms.CharField(label="Or one question for all", required=False, max_length=500)
+    separator = forms.CharField(
+        label="Sign between several right answers in a cell", required=False, max_length=10
+    )
+    no_answer = forms.BooleanField(label="“No answer” can be right", required=False)
+    skip_unlabelled = forms.BooleanField(label="Pass rows without a label by", required=False)
+    id = forms.ChoiceField(label="Column with ids", required=False)
+    shots = forms.RegexField(
+        r"\A\s*[0-9]{1,5}(\s+[0-9]{1,5})*\s*\Z",
+        label="Sizes of the training sets",
+        error_messages={"invalid": "Enter numbers with blanks between them, such as 10 20 30."},
+    )
+    splits = WholeNumberField(label="Training sets of each size", min_value=1, max_value=100)
+    test = WholeNumberField(label="Examples of the test", min_value=1, max_value=100_000)
+    seed = WholeNumberField(
+        label="Seed", min_value=0, help_text="The same file and seed give the same task."
+    )
+    title = forms.CharField(label="Title", required=False, max_length=200)
+    description = forms.CharField(label="Short description", required=False, max_length=500)
+    instructions = TextField(label="Instructions", required=False, max_length=10_000)
+    language = forms.CharField(label="Language", required=False, max_length=20, help_text="As en.")
+    source = forms.CharField(label="Source", required=False, max_length=500)
+    licence = forms.CharField(label="Licence", required=False, max_length=500)
+
+    groups = (
+        ("Columns", ("kind", "text", "gold", "labels", "question", "ask", "separator", "no_answer",
+                     "skip_unlabelled", "id")),
+        ("What is drawn", ("shots", "splits", "test", "seed")),
+        ("The card", ("name", "title", "description", "instructions", "language", "source",
+                      "licence")),
+    )  # fmt: skip
+
+    def __init__(self, columns: Sequence[str], filename: str, *args: Any, **kwargs: Any):
+        proposed = {
+            "name": "".join(c if NAME.fullmatch(f"a{c}") else "-" for c in filename.split(".")[0]),
+            "kind": "choice",
+            "text": [next((name for name in columns if name.lower() in TEXTS), "")],
+            "gold": next((name for name in columns if name.lower() in GOLDS), ""),
+            "shots": "10 20 30", "splits": 5, "test": 200, "seed": secrets.randbelow(2**31),
+        }  # fmt: skip
+        proposed["name"] = str(proposed["name"]).lstrip("-._")[:40]
+        super().__init__(*args, initial=proposed, **kwargs)
+        named = [(name, name) for name in columns]
+        self._choices("kind", [(kind, KIND_NAMES[kind]) for kind in KINDS])
+        self._choices("text", named)
+        for field in ("gold", "question", "id"):
+            self._choices(field, [("", "–"), *named])
+
+    def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
+        field = self.fields[name]
+        assert isinstance(field, forms.ChoiceField)
+        field.choices = choices
+
+    def clean_labels(self) -> list[list[str]]:
+        """[value, name, meaning] of each line."""
+        lines = [line for line in self.cleaned_data["labels"].split("\n") if line.strip()]
+        parts = [[part.strip() for part in line.split("|")] for line in lines]
+        if any(len(part) > 3 or not part[0] for part in parts):
+            raise forms.ValidationError("Write each line as: value | name | what it means.")
+        return [[part[0], *part[1:], *[""] * (3 - len(part))] for part in parts]
+
+    def clean_shots(self) -> tuple[int, ...]:
+        return tuple(map(int, self.cleaned_data["shots"].split()))
+
+    @property
+    def grouped(self) -> list[tuple[str, list[forms.BoundField]]]:
+        """The fields under their headings."""
+        return [(title, [self[name] for name in names]) for title, names in self.groups]
+
+    def wanted(self, reading: Reading) -> Wanted:
+        """What was filled in. Raises FormatError for a plan that cannot be."""
+        data = self.cleaned_data
+        labels = data["labels"]
+        columns = Columns(
+            kind=data["kind"],
+            text=tuple(data["text"]),
+            gold=(data["gold"],),
+            labels=tuple(value for value, _name, _meaning in labels),
+            names={value: name for value, name, _meaning in labels if name},
+            **{key: data[key] for key in (
+                "question", "ask", "id", "separator", "no_answer", "skip_unlabelled",
+            )},
+        )  # fmt: skip
+        keys = ("title", "description", "instructions", "language", "source", "licence")
+        return Wanted(
+            data["name"],
+            columns,
+            Plan(data["shots"], data["splits"], data["test"], data["seed"]),
+            reading,
+            {key: data[key] for key in keys if data[key]},
+            {name or value: meaning for value, name, meaning in labels if meaning},
+        )

@@ -1,0 +1,366 @@
+"""How often intervals hold the truth and how often tests cry wolf, beside what they promise.
+
+`python benchmarks/coverage.py` simulates studies of the six designs of docs/statistics.md#coverage
+and prints the tables there, in Markdown, with a mark at what misses. People and examples are
+samples: each study draws its own. Answers are right or wrong, with probability 1 / (1 + exp(-x)),
+x a mean + the annotator + the example; the mean is .80, examples have an SD of 1.5 in x, annotators
+the SD in points of S1 x 100 that the design names. Intervals and tests are those of
+analysis/stats, on arrays of many studies; bootstraps draw 1,000 resamples.
+"""
+
+import argparse
+import itertools
+import math
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from scipy import stats
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from analysis.stats import two_way
+
+MEAN, EXAMPLES_SD = 0.8, 1.5  # of scores; of x
+CONTEXT_SD = 1.0  # of x, the part of EXAMPLES_SD that the examples of a context share
+SHIFT_SD = 0.5  # of x, the part that differs between the arms of a contrast
+SHARED = 0.5  # how far what is hard for people is hard for the model
+RESAMPLES = 1000
+AT_ONCE = 250  # studies
+STUDIES, SEED = 4000, 12
+LOWEST, HIGHEST, LARGEST_SIZE = 0.92, 0.98, 0.09
+
+# Rows of the tables.
+DEFAULT = "**Default: wider of t over annotators and the two-way t**"
+SATTERTHWAITE = "Satterthwaite's two-way t alone"
+NORMAL = "wider of t over annotators and 1.96 SE"
+ONLY_NORMAL = "mean ± 1.96 SE"
+T_PEOPLE = "t over annotators"
+
+
+@dataclass(frozen=True)
+class Design:
+    """Annotators of one arm, contexts, examples of each; SD between annotators, in points."""
+
+    annotators: int
+    contexts: int
+    each: int
+    sd: float
+
+    def __str__(self) -> str:
+        among = "" if self.each == 1 else f" in {self.contexts} contexts"
+        return f"{self.annotators} x {self.contexts * self.each}{among}; {self.sd:g}"
+
+
+DESIGNS = (
+    Design(3, 200, 1, 1.2),
+    Design(3, 200, 1, 3.0),
+    Design(3, 200, 1, 7.2),
+    Design(3, 200, 3, 2.4),
+    Design(5, 200, 1, 3.0),
+    Design(10, 200, 1, 3.0),
+)
+# Two arms whose SDs, and sizes, differ.
+UNEQUAL = (
+    (Design(3, 200, 1, 1.2), Design(3, 200, 1, 7.2)),
+    (Design(3, 200, 1, 7.2), Design(6, 200, 1, 1.2)),
+    (Design(3, 200, 1, 1.2), Design(2, 200, 1, 7.2)),
+)
+
+
+# What is drawn ------------------------------------------------------------------------------------
+
+NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(30)
+WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+
+
+def expit(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+def smoothed(x: np.ndarray, sd: float) -> np.ndarray:
+    """The mean of expit over a normal error of that SD."""
+    return sum(w * expit(x + sd * node) for node, w in zip(NODES, WEIGHTS, strict=True))
+
+
+@cache
+def logits(sd: float) -> tuple[float, float]:
+    """(mean of x, SD of annotators in x) for that SD of annotators in points."""
+
+    def spread(of_x: float) -> tuple[float, float]:
+        low, high = -5.0, 8.0
+        for _ in range(60):
+            middle = (low + high) / 2
+            mean = float(smoothed(np.array(middle), math.hypot(EXAMPLES_SD, of_x)))
+            low, high = (middle, high) if mean < MEAN else (low, middle)
+        people = smoothed(low + of_x * NODES, EXAMPLES_SD)
+        return low, 100 * math.sqrt(WEIGHTS @ (people - MEAN) ** 2)
+
+    low, high = 0.0, 3.0
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if spread(middle)[1] < sd else (low, middle)
+    return spread(low)[0], low
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Some studies: scores, annotators and examples in x, with the arms' own part of examples."""
+
+    design: Design
+    scores: np.ndarray  # studies x annotators x examples
+    people: np.ndarray  # studies x annotators
+    examples: np.ndarray  # studies x examples
+
+    @property
+    def values(self) -> np.ndarray:
+        """Annotators x contexts, as `two_way.layout` makes them where contexts are equal."""
+        shape = (*self.scores.shape[:2], self.design.contexts, self.design.each)
+        return self.scores.reshape(shape).mean(-1)
+
+
+def examples(draw: np.random.Generator, size: int, design: Design, sd: float) -> np.ndarray:
+    """What makes examples easy, in x: studies x examples, in the order of their contexts."""
+    if design.each == 1:
+        return draw.normal(0, sd, (size, design.contexts))
+    shared = draw.normal(0, CONTEXT_SD, (size, design.contexts, 1))
+    own = draw.normal(0, math.sqrt(sd**2 - CONTEXT_SD**2), (size, design.contexts, design.each))
+    return (shared + own).reshape(size, -1)
+
+
+def answers(draw: np.random.Generator, design: Design, easy: np.ndarray) -> Drawn:
+    """What new annotators answer to these examples."""
+    mean, sd = logits(design.sd)
+    people = draw.normal(0, sd, (len(easy), design.annotators))
+    chances = expit((mean + people[:, :, None] + easy[:, None, :]).astype(np.float32))
+    scores = draw.random(chances.shape, dtype=np.float32) < chances
+    return Drawn(design, scores.astype(float), people, easy)
+
+
+# Intervals of a cell ------------------------------------------------------------------------------
+
+
+def cell(draw: np.random.Generator, design: Design, size: int) -> Iterator[tuple[str, str, float]]:
+    """(interval, its question, how many of `size` studies it holds the truth in)."""
+    study = answers(draw, design, examples(draw, size, design, EXAMPLES_SD))
+    mean, sd = logits(design.sd)
+    truths = {
+        two_way.BOTH: np.full(size, MEAN),
+        two_way.PEOPLE: smoothed(mean + study.examples, sd).mean(1),
+        "the same people, other examples": smoothed(mean + study.people, EXAMPLES_SD).mean(1),
+    }
+    both, people, own = truths
+    values = study.values
+    centre = values.mean((1, 2))
+    reaches = half_widths(two_way.variances(values))
+    for name, half in reaches.items():
+        question = people if name == T_PEOPLE else both
+        yield name, question, (np.abs(centre - truths[question]) <= half).sum()
+    half = reaches[T_PEOPLE]
+    yield T_PEOPLE, both, (np.abs(centre - truths[both]) <= half).sum()
+    for name, question, means in bootstraps(draw, values, (own, people, both)):
+        low, high = np.quantile(means, [0.025, 0.975], axis=0)
+        truth = truths[question]
+        yield name, question, ((low <= truth) & (truth <= high)).sum()
+
+
+def half_widths(parts: two_way.Variances, level: float = 0.95) -> dict[str, np.ndarray]:
+    """Half of each interval; annotators who tie have none, which no truth lies within."""
+    ties = ~(parts.people > 0)
+    se, df = parts.both()
+    people_se, people_df = np.sqrt(parts.people), np.where(ties, 1, parts.people_df)
+    tail = (1 + level) / 2
+    t_people = stats.t.ppf(tail, people_df) * people_se
+    normal = stats.norm.ppf(tail) * se
+    halves = {
+        DEFAULT: two_way.reach(people_se, people_df, se, df, level),
+        SATTERTHWAITE: stats.t.ppf(tail, df) * se,
+        NORMAL: np.maximum(t_people, normal),
+        ONLY_NORMAL: normal,
+        T_PEOPLE: t_people,
+    }
+    return {name: np.where(ties, math.nan, half) for name, half in halves.items()}
+
+
+def bootstraps(
+    draw: np.random.Generator, values: np.ndarray, questions: tuple[str, str, str]
+) -> Iterator[tuple[str, str, np.ndarray]]:
+    """The percentile bootstraps of uncertainty.bootstrap: (name, question, resamples x studies)."""
+    _size, annotators, contexts = values.shape
+    of_people = draw.multinomial(annotators, np.full(annotators, 1 / annotators), RESAMPLES)
+    of_contexts = draw.multinomial(contexts, np.full(contexts, 1 / contexts), RESAMPLES)
+    people, weights = of_people / annotators, (of_contexts / contexts).astype(np.float32)
+    own, same, both = questions
+    yield "bootstrap over examples", own, weights @ values.mean(1).T
+    yield "bootstrap over annotators", same, people @ values.mean(2).T
+    means = sum(
+        people[:, [one]] * (weights @ values[:, one].T.astype(np.float32))
+        for one in range(annotators)
+    )
+    yield "two-way bootstrap", both, means
+
+
+# Tests of a difference ----------------------------------------------------------------------------
+
+
+def contrast(
+    draw: np.random.Generator, first: Design, second: Design, size: int
+) -> Iterator[tuple[str, float]]:
+    """(test, how often it finds a difference at p < .05) where the population means are equal."""
+    shared = examples(draw, size, first, math.sqrt(EXAMPLES_SD**2 - SHIFT_SD**2))
+    arms = [
+        answers(draw, design, shared + draw.normal(0, SHIFT_SD, shared.shape)).values
+        for design in (first, second)
+    ]
+    parts = two_way.variances_of_difference(*arms)
+    means = [arm.mean(2) for arm in arms]
+    gap = means[1].mean(1) - means[0].mean(1)
+    halves = half_widths(parts)
+    for name in (DEFAULT, SATTERTHWAITE, NORMAL):
+        yield name, (np.abs(gap) > halves[name]).sum()
+    yield "Welch over annotators", (np.abs(gap) > halves[T_PEOPLE]).sum()
+    yield "permutation over annotators", (permutation(draw, *means) < 0.05).sum()
+    # A true difference that lies just at the margin: the lower of the two tests decides.
+    yield "equivalence at its margin", (gap < -half_widths(parts, 0.9)[DEFAULT]).sum()
+
+
+def permutation(draw: np.random.Generator, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The p of each study, over all splits up to 300, else over a sample of 300."""
+    pooled = np.concatenate([first, second], 1)
+    number, size = pooled.shape[1], first.shape[1]
+    total = pooled.sum(1)
+
+    def gap(sums: np.ndarray) -> np.ndarray:
+        return np.abs(sums / size - (total - sums) / (number - size))
+
+    observed = gap(first.sum(1)) - 1e-9
+    if math.comb(number, size) <= 300:
+        splits = np.array(list(itertools.combinations(range(number), size)))
+        return np.mean([gap(pooled[:, split].sum(1)) >= observed for split in splits], 0)
+    splits = np.array([draw.permutation(number)[:size] for _ in range(299)])
+    reached = sum(gap(pooled[:, split].sum(1)) >= observed for split in splits)
+    return (reached + 1) / 300
+
+
+def against_a_model(
+    draw: np.random.Generator, design: Design, size: int
+) -> Iterator[tuple[str, float]]:
+    """The same for people against one run of a model that is as good as people are on average."""
+    easy = examples(draw, size, design, EXAMPLES_SD)
+    people = answers(draw, design, easy)
+    mean, sd = logits(design.sd)
+    own_sd = math.sqrt(sd**2 + (1 - SHARED**2) * EXAMPLES_SD**2)
+    x = mean + SHARED * easy + draw.normal(0, own_sd, easy.shape)
+    model = (draw.random(x.shape) < expit(x)).astype(float)
+    gaps = people.scores - model[:, None, :]
+    values = gaps.reshape(size, design.annotators, design.contexts, design.each).mean(-1)
+    centre = values.mean((1, 2))
+    halves = half_widths(two_way.variances(values))
+    for name in (DEFAULT, SATTERTHWAITE, NORMAL):
+        yield name, (np.abs(centre) > halves[name]).sum()
+    sums = values.mean(1)
+    signs = draw.choice((-1.0, 1.0), (RESAMPLES - 1, sums.shape[1])).astype(np.float32)
+    edge = np.abs(sums.sum(1)) - 1e-6
+    reached = (np.abs(signs @ sums.T.astype(np.float32)) >= edge).sum(0)
+    yield "sign flip over examples", ((reached + 1) / RESAMPLES < 0.05).sum()
+
+
+# The tables ---------------------------------------------------------------------------------------
+
+Shares = dict[tuple[str, ...], float]
+
+
+def shares(make: Iterator[tuple], studies: int) -> Shares:
+    """Row of a table -> share of the studies, from counts of portions of them."""
+    counts: dict[tuple[str, ...], float] = defaultdict(float)
+    for *row, count in make:
+        counts[tuple(row)] += float(count)
+    return {row: count / studies for row, count in counts.items()}
+
+
+def sizes(studies: int) -> list[int]:
+    """The portions that so many studies are simulated in."""
+    return [min(AT_ONCE, studies - begin) for begin in range(0, studies, AT_ONCE)]
+
+
+def intervals(design: Design, studies: int = STUDIES, seed: int = SEED) -> Shares:
+    """(interval, question) -> coverage in a cell of this design."""
+    draw = np.random.default_rng(seed)
+    return shares((row for size in sizes(studies) for row in cell(draw, design, size)), studies)
+
+
+def false_alarms(first: Design, second: Design, studies: int = STUDIES, seed: int = SEED) -> Shares:
+    """(test,) -> how often it finds a difference between shots where there is none."""
+    draw = np.random.default_rng(seed)
+    portions = sizes(studies)
+    return shares((row for n in portions for row in contrast(draw, first, second, n)), studies)
+
+
+def false_alarms_of_models(design: Design, studies: int = STUDIES, seed: int = SEED) -> Shares:
+    """The same for people against a model."""
+    draw = np.random.default_rng(seed)
+    portions = sizes(studies)
+    return shares((row for n in portions for row in against_a_model(draw, design, n)), studies)
+
+
+def is_covered(share: float) -> bool:
+    return LOWEST <= share <= HIGHEST
+
+
+def is_kept(share: float) -> bool:
+    return share <= LARGEST_SIZE
+
+
+def printed(
+    title: str, nominal: str, columns: dict[str, Shares], is_right: Callable[[float], bool]
+) -> str:
+    """A Markdown table with a mark at what misses."""
+    rows = list(next(iter(columns.values())))
+    first = ["interval or test", "question"][: len(rows[0])]
+    heading = [*first, "nominal", *columns]
+    lines = [f"**{title}**", "", f"| {' | '.join(heading)} |", "|---" * len(heading) + "|"]
+    for row in rows:
+        values = [held[row] for held in columns.values()]
+        cells = [
+            f"{share:.3f}".removeprefix("0") + ("" if is_right(share) else " misses")
+            for share in values
+        ]
+        lines.append(f"| {' | '.join([*row, nominal, *cells])} |")
+    return "\n".join([*lines, ""])
+
+
+def complement(held: Shares) -> Shares:
+    """How often the default interval of a difference holds 0, which is the truth."""
+    return {(DEFAULT, two_way.BOTH): 1 - held[DEFAULT,]}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--studies", type=int, default=STUDIES)
+    parser.add_argument("--seed", type=int, default=SEED)
+    options = parser.parse_args()
+    drawn = (options.studies, options.seed)
+    print(
+        f"{options.studies:,} studies a design, seed {options.seed}, numpy {np.__version__}; the"
+        f" SE of a share of .95 is {math.sqrt(0.95 * 0.05 / options.studies):.4f}. Columns:"
+        " annotators x examples; SD between annotators. Misses: coverage outside"
+        f" {LOWEST} to {HIGHEST}, size above {LARGEST_SIZE}.\n"
+    )
+    cells = {str(design): intervals(design, *drawn) for design in DESIGNS}
+    print(printed("Coverage, one cell", ".95", cells, is_covered))
+    arms = {str(design): false_alarms(design, design, *drawn) for design in DESIGNS}
+    models = {str(design): false_alarms_of_models(design, *drawn) for design in DESIGNS}
+    for title, held in (("two numbers of shots", arms), ("people minus a model", models)):
+        covered = {name: complement(own) for name, own in held.items()}
+        print(printed(f"Coverage, {title}", ".95", covered, is_covered))
+        print(printed(f"Size, {title}", ".05", held, is_kept))
+    odd = {f"{a} against {b}": false_alarms(a, b, *drawn) for a, b in UNEQUAL}
+    print(printed("Size, two numbers of shots whose SDs differ", ".05", odd, is_kept))
+
+
+if __name__ == "__main__":
+    main()

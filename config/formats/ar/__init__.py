@@ -1,0 +1,1 @@
+"""Arabic with the digits that Django writes."""

@@ -1,0 +1,123 @@
+"""A dataset that was uploaded in the browser, on its way to the files of a task.
+
+It lies beside these in the folder of the upload (tasks/uploads.py), under names that begin with a
+dot: those are no part of a task. What is made of it is checked and imported as any upload is.
+"""
+
+import dataclasses
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from django.core.files.uploadedfile import UploadedFile
+
+from tasks import checking, disk, upload_jobs, uploads
+from tasks.datasets.making import Wanted
+from tasks.datasets.reading import Reading, format_of
+from tasks.formats import FormatError
+from tasks.models import TaskUpload
+
+FOLDER, SEEN, MADE, ORIGIN = ".dataset", ".columns.json", ".made", ".made_from.json"
+
+
+class DatasetRefused(ValueError):
+    """Why a dataset cannot be read or made a task: a sentence."""
+
+
+def begin(file: UploadedFile, reading: Reading, owner: Any) -> TaskUpload:
+    """Store the file and read its columns. Raises DatasetRefused; then nothing is left of it."""
+    name = str(file.name)
+    try:
+        format_of(Path(name), reading.format)
+    except FormatError as error:
+        raise DatasetRefused(str(error)) from None
+    if not uploads.is_plain(name):
+        raise DatasetRefused(
+            "The name of the file is too long, or has characters that no name of a file may have."
+        )
+    if not file.size or file.size > uploads.MAX_BYTES:
+        raise DatasetRefused(f"{name}: empty, or larger than 200 MB, the limit")
+    upload = TaskUpload.objects.create(owner=owner)
+    try:
+        with disk.named():
+            folder = uploads.folder_of(upload) / FOLDER
+            folder.mkdir(parents=True)
+            with (folder / name).open("wb") as stored:
+                for chunk in file.chunks():
+                    stored.write(chunk)
+        seen = _run("columns", name, path=str(folder / name), reading=dataclasses.asdict(reading))
+        seen["reading"] = dataclasses.asdict(reading)
+        (uploads.folder_of(upload) / SEEN).write_text(json.dumps(seen), encoding="utf-8")
+    except disk.DiskFull as error:
+        uploads.drop(upload)
+        raise DatasetRefused(str(error)) from None
+    except BaseException:
+        uploads.drop(upload)
+        raise
+    return upload
+
+
+def _run(what: str, name: str, **request: Any) -> dict[str, Any]:
+    try:
+        reply = checking.run(what, waits=True, **request)
+    except checking.TooComplex as error:
+        raise DatasetRefused(f"{name}: {error}; the command make_task has no such limit") from None
+    except checking.Busy as error:
+        raise DatasetRefused(str(error)) from None
+    if "error" in reply:
+        raise DatasetRefused(reply["error"])
+    return reply
+
+
+def path_of(upload: TaskUpload) -> Path | None:
+    """The dataset of an upload; None where it has none."""
+    folder = uploads.folder_of(upload) / FOLDER
+    return next(folder.iterdir(), None) if folder.is_dir() else None
+
+
+def seen(upload: TaskUpload) -> dict[str, Any]:
+    """What `process.columns` said of it, and `reading`."""
+    content = (uploads.folder_of(upload) / SEEN).read_text(encoding="utf-8")
+    return json.loads(content)
+
+
+def make(upload: TaskUpload, wanted: Wanted, owner: Any) -> None:
+    """Make the files of the task, checked, in place of those that were there.
+
+    Raises DatasetRefused; then all is as it was.
+    """
+    path = path_of(upload)
+    if path is None:
+        raise DatasetRefused("The file is not there any more. Please upload it again.")
+    if not upload_jobs.may_change(upload):
+        raise DatasetRefused("It is being imported: it can no longer be changed.")
+    folder = uploads.folder_of(upload)
+    made = folder / MADE
+    shutil.rmtree(made, ignore_errors=True)
+    try:
+        with disk.named():
+            made.mkdir()
+            reply = _run(
+                "make", path.name, path=str(path), folder=str(made),
+                wanted=dataclasses.asdict(wanted),
+            )  # fmt: skip
+            check = reply.pop("check")
+            (made / ORIGIN).write_text(json.dumps(reply), encoding="utf-8")
+            for name in uploads.names(upload):
+                (folder / name).unlink()
+            for file in made.iterdir():
+                file.rename(folder / file.name)
+    except disk.DiskFull as error:
+        raise DatasetRefused(str(error)) from None
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+    upload.refused = []
+    uploads.changed(upload)
+    upload_jobs.record_check(upload, check, owner)
+
+
+def origin(upload: TaskUpload) -> dict[str, Any]:
+    """{made_from, defaults, notes, hash} of the files that were made; {} where none were."""
+    place = uploads.folder_of(upload) / ORIGIN
+    return json.loads(place.read_text(encoding="utf-8")) if place.is_file() else {}

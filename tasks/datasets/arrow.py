@@ -1,0 +1,234 @@
+"""Parquet files, and folders saved by Hugging Face `datasets`, through pyarrow (an extra).
+
+`Dataset.save_to_disk` writes state.json (the names of its Arrow files), dataset_info.json (what
+its columns are) and these files as Arrow streams; `DatasetDict.save_to_disk` writes
+dataset_dict.json (the names of its splits) and such a folder for each. Both, and Parquet files from
+`datasets`, say where an integer stands for a name (ClassLabel): here it becomes that name.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tasks.datasets import json_files
+from tasks.datasets.table import (
+    MAX_BYTES,
+    MAX_COLUMNS,
+    MAX_ROWS,
+    DatasetError,
+    Row,
+    Table,
+    header,
+    too_many_rows,
+)
+from tasks.formats import FormatError, strict_json
+
+MISSING = (
+    "reading it needs pyarrow: pip install pyarrow (the extra parquet), or save the data as JSON"
+    " Lines"
+)
+INFO, STATE, SPLITS = "dataset_info.json", "state.json", "dataset_dict.json"
+
+
+def read_parquet(path: Path) -> Table:
+    """The rows of a Parquet file. Raises DatasetError."""
+    _need(path.name)
+    from pyarrow import parquet
+
+    with _by_arrow(path.name), parquet.ParquetFile(path) as file:
+        about = file.metadata
+        groups = (about.row_group(number) for number in range(about.num_row_groups))
+        _check_size(path.name, about.num_rows, sum(group.total_byte_size for group in groups))
+        table = file.read()
+        described = (table.schema.metadata or {}).get(b"huggingface", b"{}")
+        data = strict_json(described.decode("utf-8", "replace"), path.name, None)
+        return _table(path.name, table, _features(data, path.name))
+
+
+def read_folder(path: Path, *, part: str = "") -> Table:
+    """The rows of a folder of `datasets`; of that split where it has several.
+
+    Raises FormatError.
+    """
+    _need(path.name)
+    import pyarrow
+
+    if (path / SPLITS).is_file():
+        path = path / _part(path, part)
+    for wanted in (STATE, INFO):
+        if not (path / wanted).is_file():
+            raise DatasetError(
+                path.name, "", "",
+                f"no {wanted} in it: expected a folder that save_to_disk of datasets has written",
+            )  # fmt: skip
+    features = _features(json_files.document(path / INFO), INFO)
+    tables = []
+    for name in _data_files(path):
+        with _by_arrow(f"{path.name}/{name}"):
+            _check_size(f"{path.name}/{name}", 0, (path / name).stat().st_size)
+            with pyarrow.OSFile(str(path / name)) as file, pyarrow.ipc.open_stream(file) as stream:
+                tables.append(stream.read_all())
+    with _by_arrow(path.name):
+        return _table(path.name, pyarrow.concat_tables(tables), features)
+
+
+@contextmanager
+def _by_arrow(name: str) -> Iterator[None]:
+    """Whatever pyarrow finds wrong with a file is said of the file."""
+    import pyarrow
+
+    try:
+        yield
+    except FormatError:
+        raise
+    except (pyarrow.ArrowException, OSError, ValueError, OverflowError) as error:
+        raise DatasetError(
+            name, "", "", f"cannot be read ({str(error)[:200]}); save it again"
+        ) from None
+
+
+def _need(name: str) -> None:
+    try:
+        import pyarrow  # noqa: F401
+    except ImportError:
+        raise DatasetError(name, "", "", MISSING) from None
+
+
+def _part(path: Path, wanted: str) -> str:
+    splits = json_files.document(path / SPLITS)
+    names = splits.get("splits") if isinstance(splits, dict) else None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise DatasetError(f"{path.name}/{SPLITS}", "", "splits", "expected a list of names")
+    if wanted not in names:
+        problem = f"has no part {wanted!r}" if wanted else "has several parts"
+        raise DatasetError(path.name, "", "", f"{problem}: --part is one of {', '.join(names)}")
+    if not _is_plain(wanted):
+        raise DatasetError(f"{path.name}/{SPLITS}", "", "splits", f"{wanted!r} is no plain name")
+    return wanted
+
+
+def _data_files(path: Path) -> list[str]:
+    state = json_files.document(path / STATE)
+    entries = state.get("_data_files") if isinstance(state, dict) else None
+    named = [entry.get("filename") for entry in entries or [] if isinstance(entry, dict)]
+    names = [name for name in named if isinstance(name, str) and _is_plain(name)]
+    if not names or names != named:
+        raise DatasetError(
+            f"{path.name}/{STATE}", "", "_data_files", "expected the names of files beside it"
+        )
+    if state.get("_indices_data_files"):
+        raise DatasetError(
+            path.name, "", "", "its rows are chosen by another file: flatten_indices(), save again"
+        )
+    return names
+
+
+def _is_plain(name: str) -> bool:
+    return name not in ("", ".", "..") and not set(name) & set("/\\:")
+
+
+def _check_size(name: str, rows: int, size: int) -> None:
+    if rows > MAX_ROWS:
+        raise too_many_rows(name)
+    if size > MAX_BYTES:
+        raise DatasetError(
+            name, "", "", f"holds more than {MAX_BYTES // 10**6} MB; save only the columns needed"
+        )
+
+
+def _features(data: Any, file: str) -> dict[str, Any]:
+    """What the columns are: `features` of dataset_info.json, or of the metadata of a Parquet."""
+    if isinstance(data, dict) and isinstance(data.get("info"), dict):
+        data = data["info"]
+    features = data.get("features") if isinstance(data, dict) else None
+    if features is not None and not isinstance(features, dict):
+        raise DatasetError(file, "", "features", "expected an object")
+    return features or {}
+
+
+def _table(name: str, table: Any, features: dict[str, Any]) -> Table:
+    _check_size(name, table.num_rows, table.nbytes)
+    table.validate(full=True)  # pyarrow itself does not look whether texts are UTF-8
+    if not table.num_rows:
+        raise DatasetError(name, "", "", "there are no rows in it")
+    header(name, table.column_names[: MAX_COLUMNS + 1], "")
+    columns: dict[str, list[Any]] = {}
+    unread: dict[str, str] = {}
+    for column in table.column_names:
+        kind = table.schema.field(column).type
+        if not (_is_readable(kind) or _is_written_out(kind)):
+            unread[column] = f"its values are of the type {kind}"
+            continue
+        cells = table.column(column)
+        # As texts in Arrow already: Python cannot hold every moment that Arrow can.
+        values = (cells.cast("string") if _is_written_out(kind) else cells).to_pylist()
+        if "ClassLabel" in json.dumps(features.get(column)):
+            feature = features[column]
+            values = [
+                _named(feature, value, name, f"row {number}", column)
+                for number, value in enumerate(values, 1)
+            ]
+        columns[column] = values
+    rows = [
+        Row(number, dict(zip(columns, values, strict=True)))
+        for number, values in enumerate(zip(*columns.values(), strict=True), 1)
+    ]
+    return Table(name, "row", list(columns), rows, [], unread)
+
+
+def _is_readable(kind: Any) -> bool:
+    from pyarrow import types
+
+    if types.is_nested(kind):
+        inner: Sequence[Any]
+        if types.is_struct(kind):
+            inner = [kind.field(number).type for number in range(kind.num_fields)]
+        elif types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind):
+            inner = [kind.value_type]
+        else:
+            return False
+        return all(map(_is_readable, inner))
+    if types.is_dictionary(kind):
+        return _is_readable(kind.value_type)
+    simple = (
+        types.is_string, types.is_large_string, types.is_string_view, types.is_integer,
+        types.is_floating, types.is_boolean, types.is_null,
+    )  # fmt: skip
+    return any(is_kind(kind) for is_kind in simple)
+
+
+def _is_written_out(kind: Any) -> bool:
+    from pyarrow import types
+
+    return any(is_kind(kind) for is_kind in (types.is_date, types.is_timestamp, types.is_decimal))
+
+
+def _named(feature: Any, value: Any, file: str, place: str, column: str) -> Any:
+    """The value with the names that its integers stand for; -1 stands for none."""
+    if value is None or not isinstance(feature, dict | list):
+        return value
+    if isinstance(feature, list):
+        feature = {"_type": "Sequence", "feature": feature[0]}
+    kind = feature.get("_type")
+    if kind == "ClassLabel":
+        names = feature.get("names")
+        if value == -1:
+            return None
+        if not isinstance(names, list) or type(value) is not int or not 0 <= value < len(names):
+            raise DatasetError(file, place, column, f"{value!r} is the number of no label")
+        return str(names[value])
+    if isinstance(kind, str):
+        inner = feature.get("feature")
+        if isinstance(value, list):
+            return [_named(inner, item, file, place, column) for item in value]
+        if isinstance(value, dict) and isinstance(inner, dict):
+            return {
+                key: _named([inner.get(key)], item, file, place, column)
+                for key, item in value.items()
+            }
+        return value
+    if isinstance(value, dict):
+        return {k: _named(feature.get(k), item, file, place, column) for k, item in value.items()}
+    return value

@@ -1,0 +1,144 @@
+"""CSV and TSV. Nothing is guessed: what is not as usual has to be said, and errors say how.
+
+In a CSV quotation marks enclose fields (RFC 4180); in a TSV they are text like any other (IANA
+text/tab-separated-values), unless `quoted` says otherwise.
+"""
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tasks.datasets.table import MAX_ROWS, DatasetError, Row, Table, header, too_many_rows
+
+MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
+NAMES = {";": "semicolons", "\t": "tabs", "|": "vertical bars", ",": "commas"}
+WORDS = {"tab": "\t", "comma": ",", "semicolon": ";", "bar": "|"}
+
+
+@dataclass(frozen=True)
+class Dialect:
+    delimiter: str
+    quoted: bool
+
+
+CSV, TSV = Dialect(",", True), Dialect("\t", False)
+
+
+def decoded(path: Path, encoding: str = "") -> str:
+    """The text of a file: UTF-8, what its byte order mark says, or that encoding.
+
+    Raises DatasetError.
+    """
+    data = path.read_bytes()
+    marked = next((name for mark, name in MARKS.items() if data.startswith(mark)), "")
+    name = encoding or marked or "utf-8"
+    try:
+        return data.decode(name).removeprefix("\ufeff")
+    except LookupError:
+        raise DatasetError(path.name, "", "", f"there is no encoding called {name!r}") from None
+    except UnicodeError as error:
+        start = getattr(error, "start", 0)
+        line = data.count(b"\n", 0, start) + 1
+        raise DatasetError(
+            path.name, f"line {line}", "",
+            f"not valid {name.upper()} (byte {start + 1} of the file): save the file as UTF-8, or"
+            " name its encoding, such as --encoding windows-1252",
+        ) from None  # fmt: skip
+
+
+def read(
+    path: Path, *, usual: Dialect, encoding: str = "", delimiter: str = "", quoted: bool = False,
+    header_line: bool = True,
+) -> Table:  # fmt: skip
+    """The rows of a file with one line of names first, or without where `header_line` is false.
+
+    Columns without names are called 1, 2, 3. Raises DatasetError.
+    """
+    name = path.name
+    delimiter = WORDS.get(delimiter, delimiter) or usual.delimiter
+    if len(delimiter) != 1 or delimiter in '"\r\n':
+        raise DatasetError(name, "", "", f"--delimiter {delimiter!r}: expected one character")
+    dialect = Dialect(delimiter, quoted or usual.quoted)
+    text = decoded(path, encoding)
+    if "\0" in text:
+        line = text.count("\n", 0, text.index("\0")) + 1
+        raise DatasetError(name, f"line {line}", "", "contains U+0000; save the file as UTF-8")
+    lines = _lines(text, dialect, name)
+    first = next(lines, None)
+    if first is None:
+        raise DatasetError(name, "", "", "the file is empty")
+    number, names = first
+    _check_delimiter(name, names, dialect)
+    if not header_line:
+        names, lines = [str(place + 1) for place in range(len(names))], _lines(text, dialect, name)
+    columns = header(name, names, f"line {number}")
+    rows = [Row(number, values) for number, values in _rows(name, lines, columns)]
+    if not rows:
+        raise DatasetError(name, "", "", "there are no rows below the line of names")
+    notes = [] if dialect.quoted else _quotation_marks(columns, rows)
+    return Table(name, "line", columns, rows, notes)
+
+
+def _lines(text: str, dialect: Dialect, name: str) -> Iterator[tuple[int, list[str]]]:
+    """Number of the first line of each record that is not blank, and its fields."""
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=dialect.delimiter,
+        quoting=csv.QUOTE_MINIMAL if dialect.quoted else csv.QUOTE_NONE,
+        strict=True,
+    )
+    while True:
+        number = reader.line_num + 1
+        try:
+            fields = next(reader)
+        except StopIteration:
+            return
+        except csv.Error as error:
+            raise DatasetError(
+                name, f"line {number}", "",
+                f"cannot be read ({error}): is a quotation mark not closed, or not doubled?",
+            ) from None  # fmt: skip
+        if fields and (len(fields) > 1 or fields[0].strip()):
+            yield number, fields
+
+
+def _rows(
+    name: str, lines: Iterator[tuple[int, list[str]]], columns: list[str]
+) -> Iterator[tuple[int, dict[str, Any]]]:
+    for count, (number, fields) in enumerate(lines):
+        if count >= MAX_ROWS:
+            raise too_many_rows(name)
+        if len(fields) != len(columns):
+            raise DatasetError(
+                name, f"line {number}", "",
+                f"has {len(fields)} fields, and the first line {len(columns)}; is a field with the"
+                " separator in it not in quotation marks?",
+            )  # fmt: skip
+        yield number, dict(zip(columns, fields, strict=True))
+
+
+def _check_delimiter(name: str, fields: list[str], dialect: Dialect) -> None:
+    if len(fields) == 1:
+        for other, called in NAMES.items():
+            if other in fields[0]:
+                raise DatasetError(
+                    name, "line 1", "",
+                    f"the fields seem to be separated by {called}: say so with --delimiter"
+                    f" {next(word for word, sign in WORDS.items() if sign == other)}",
+                )  # fmt: skip
+
+
+def _quotation_marks(columns: list[str], rows: list[Row]) -> list[str]:
+    notes = []
+    for column in columns:
+        values = (row.values[column] for row in rows)
+        count = sum(len(v) > 1 and v[0] == v[-1] == '"' for v in values)
+        if count:
+            notes.append(
+                f"column {column}: {count:,} values begin and end with a quotation mark, which was"
+                " kept; --quoted reads such marks as those of a CSV"
+            )
+    return notes

@@ -1,0 +1,133 @@
+"""Samples logged by EleutherAI's lm-evaluation-harness (--log_samples): examples and predictions.
+
+A line is {doc_id, doc, target, arguments, resps, filtered_resps, filter, ...}. `arguments` holds a
+request each: gen_args_0: {arg_0: prompt, arg_1: continuation or settings}. Of a multiple choice
+there are several requests, and filtered_resps has [log-likelihood, is greedy] for each, as texts in
+newer versions; elsewhere filtered_resps has the text that was generated. `target` is the number of
+the right choice, or its text. results_*.json beside says how many examples the prompts held.
+
+Source: lm_eval/loggers/evaluation_tracker.py and lm_eval/evaluator.py of its repository.
+"""
+
+import math
+from pathlib import Path
+from typing import Any
+
+from tasks.datasets import json_files
+from tasks.datasets.table import DatasetError, Row, Table, from_objects
+
+PREDICTED, CHOICES, TARGET, NUMBER = "predicted", "choices", "target", "doc_id"
+WANTED = (NUMBER, "doc", TARGET, "arguments", "filtered_resps")
+
+
+def read(path: Path, *, encoding: str = "", kept: str = "") -> Table:
+    """doc (its fields as doc.NAME), target and predicted as texts, and choices where there are any.
+
+    `kept` is the filter whose answers are taken, needed where the log has several. Raises
+    FormatError.
+    """
+    table = json_files.read_lines(path, encoding=encoding)
+    for column in WANTED:
+        if column not in table.columns:
+            raise DatasetError(
+                path.name, "", column,
+                "is missing: expected samples_*.jsonl as lm-evaluation-harness logs them",
+            )  # fmt: skip
+    filters = list(dict.fromkeys(str(row.values.get("filter", "none")) for row in table.rows))
+    if kept and kept not in filters:
+        raise DatasetError(
+            path.name, "", "filter", f"there is no {kept!r}; there are: {', '.join(filters)}"
+        )
+    if len(filters) > 1 and not kept:
+        raise DatasetError(
+            path.name, "", "filter",
+            f"the answers went through several: say which with --filter: {', '.join(filters)}",
+        )  # fmt: skip
+    rows = [row for row in table.rows if not kept or str(row.values.get("filter", "none")) == kept]
+    return from_objects(path.name, "line", ((row.number, _sample(table, row)) for row in rows))
+
+
+def shots_of(path: Path) -> int | None:
+    """How many examples the prompts held, by results_*.json beside; None where nothing says it."""
+    stem, _underscore, date = path.stem.removeprefix("samples_").rpartition("_")
+    beside = path.with_name(f"results_{date}.json")
+    if not beside.is_file():
+        return None
+    data = json_files.document(beside)
+    counts = data.get("n-shot") if isinstance(data, dict) else None
+    shots = counts.get(stem) if isinstance(counts, dict) else None
+    return shots if type(shots) is int else None
+
+
+def _sample(table: Table, row: Row) -> dict[str, Any]:
+    values = row.values
+    if not isinstance(values.get("doc"), dict):
+        raise table.error(row, "doc", "expected an object")
+    sample = {NUMBER: values.get(NUMBER), "doc": values["doc"]}
+    responses = values.get("filtered_resps")
+    if not isinstance(responses, list) or not responses:
+        raise table.error(row, "filtered_resps", "expected a list of answers")
+    if len(responses) == 1:
+        said = responses[0]
+        while isinstance(said, list) and said:
+            said = said[0]
+        if not isinstance(said, str):
+            raise table.error(row, "filtered_resps", "expected the text that was generated")
+        return {**sample, TARGET: values.get(TARGET), PREDICTED: said.strip()}
+    choices = _choices(table, row, len(responses))
+    scores = [_score(table, row, response) for response in responses]
+    return {
+        **sample,
+        CHOICES: choices,
+        TARGET: _target(table, row, choices),
+        PREDICTED: choices[scores.index(max(scores))],
+    }
+
+
+def _choices(table: Table, row: Row, number: int) -> list[str]:
+    """The continuations whose likelihoods were compared."""
+    arguments = row.values.get("arguments")
+    requests: list[Any] = []
+    if isinstance(arguments, dict):
+        requests = [arguments.get(f"gen_args_{place}") for place in range(len(arguments))]
+        requests = [one.get("arg_1") if isinstance(one, dict) else None for one in requests]
+    elif isinstance(arguments, list):  # before version 0.4.3
+        requests = [
+            one[1] if isinstance(one, list) and len(one) == 2 else None for one in arguments
+        ]
+    choices = [one.strip() if isinstance(one, str) else "" for one in requests]
+    if len(choices) != number or not all(choices):
+        raise table.error(
+            row, "arguments", f"expected a choice for each of the {number} answers of the model"
+        )
+    if len(set(choices)) < number:
+        raise table.error(
+            row, "arguments",
+            "the choices are the same text: this kind of multiple choice differs in its prompts,"
+            " which cannot be read as labels",
+        )  # fmt: skip
+    return choices
+
+
+def _score(table: Table, row: Row, response: Any) -> float:
+    first = response[0] if isinstance(response, list) and response else response
+    try:
+        score = float(first)
+    except (TypeError, ValueError, OverflowError):
+        score = math.nan
+    if math.isnan(score):
+        raise table.error(row, "filtered_resps", "expected the log-likelihood of each choice")
+    return score
+
+
+def _target(table: Table, row: Row, choices: list[str]) -> str:
+    """The right choice: `target` is its number or its text."""
+    target = row.values.get(TARGET)
+    text = str(target).strip()
+    if text in choices:
+        return text
+    if text.isascii() and text.isdigit() and int(text) < len(choices):
+        return choices[int(text)]
+    raise table.error(
+        row, TARGET, f"{text[:60]!r} is neither the number of a choice nor one of: {choices}"[:400]
+    )

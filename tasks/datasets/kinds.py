@@ -1,0 +1,184 @@
+"""How a row is answered: one reader of gold for each kind of answer that tasks can have.
+
+A new kind is a function here and a line in KINDS; draft.py writes its card.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tasks.datasets import tagged
+from tasks.datasets.table import DatasetError, Row, Table
+
+# Kinds that cards will have and have not yet; each is refused by its name.
+LATER = ("option", "options", "number", "short-text", "long-text")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What the columns of a dataset are for, and what was said about their values."""
+
+    kind: str
+    text: tuple[str, ...]
+    gold: tuple[str, ...]
+    question: str = ""  # the column with the question of each row
+    ask: str = ""  # or one question for all
+    id: str = ""
+    separator: str = ""  # between several golds in one cell
+    labels: tuple[str, ...] = ()  # values, in the order in which annotators see them
+    names: dict[str, str] = field(default_factory=dict)  # value -> what annotators read
+    predicted: str = ""  # the column with what a model answered
+    no_answer: bool = False
+    skip_unlabelled: bool = False
+
+    def name_of(self, label: str) -> str:
+        return self.names.get(label, label)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question on a row with its gold; `kind` names its question type, "" where there is none."""
+
+    gold: tuple[str, ...]
+    starts: tuple[int, ...] | None = None
+    kind: str = ""
+
+
+class Unlabelled(DatasetError):
+    """A row whose gold is missing, which can be passed by if that is said."""
+
+
+def check_kind(kind: str) -> None:
+    """Raise DatasetError for a kind of answer that tasks do not have."""
+    if kind in LATER:
+        raise DatasetError(
+            "", "", "", f"answers of the kind {kind} cannot be given yet; there are:"
+            f" {', '.join(KINDS)}",
+        )  # fmt: skip
+    if kind not in KINDS:
+        raise DatasetError(
+            "", "", "", f"unknown kind of answer {kind!r}; one of {', '.join(KINDS)}"
+        )
+
+
+def choice(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
+    """One label, the same few in every row."""
+    if len(columns.gold) != 1:
+        raise table.error(None, "", "one label is one column; name one with --gold")
+    (column,) = columns.gold
+    value = table.value(row, column)
+    if isinstance(value, list):
+        if len(value) > 1:
+            raise table.error(
+                row, column, f"{len(value)} labels; answers of several labels (options) cannot be"
+                " given yet",
+            )  # fmt: skip
+        value = value[0] if value else None
+    if value is None or value == "":
+        raise Unlabelled(
+            table.file, f"{table.unit} {row.number}", column,
+            "has no label; fill it in, or pass such rows by with --skip-unlabelled",
+        )  # fmt: skip
+    label = table.text(row, column, value)
+    if columns.labels and label not in columns.labels:
+        raise table.error(
+            row, column, f"{label[:60]!r} is none of the labels {', '.join(columns.labels)}"
+        )
+    return [Asked((columns.name_of(label),))]
+
+
+def spans(table: Table, row: Row, columns: Columns, texts: Sequence[str]) -> list[Asked]:
+    """Parts of the text: some for each of several kinds, or the answers to one question."""
+    if columns.labels:  # spans with labels: one question for each kind
+        given = labelled(table, row, columns, texts)
+        return [
+            Asked(
+                tuple(dict.fromkeys(texts[0][s.start : s.end] for s in given if s.label == label)),
+                kind=columns.name_of(label),
+            )
+            for label in columns.labels
+        ]
+    gold, starts = _answers(table, row, columns)
+    if not gold and not columns.no_answer:
+        raise table.error(
+            row, columns.gold[0], "is empty: pass --no-answer where that is a right answer, or"
+            " leave the row out",
+        )  # fmt: skip
+    return [Asked(gold, starts)]
+
+
+def labelled(
+    table: Table, row: Row, columns: Columns, texts: Sequence[str]
+) -> list[tagged.Labelled]:
+    """The spans with labels of a row. Raises DatasetError."""
+    (column,) = columns.gold
+    value = table.value(row, column)
+    if value is None or value == []:
+        return []
+    tokens = table.value(row, columns.text[0])
+    if tagged.is_tagged(tokens, value):
+        return _of_tags(table, row, column, tokens, value)
+    if not tagged.are_spans(value):
+        raise table.error(
+            row, column, "expected spans with labels, or the tags of a list of tokens"
+        )
+    return tagged.spans_of(table, row, column, value, texts[0])
+
+
+def _of_tags(
+    table: Table, row: Row, column: str, tokens: list[Any], tags: list[Any]
+) -> list[tagged.Labelled]:
+    for number, tag in enumerate(tags, 1):
+        if not isinstance(tag, str) or not tagged.TAG.fullmatch(tag):
+            raise table.error(
+                row, column, f"tag {number}: {tag!r} is no tag such as O, B-LOC or I-LOC"
+            )
+    return tagged.of_tags([str(token) for token in tokens], tags)
+
+
+def has_labels(table: Table, columns: Columns) -> bool:
+    """Does the gold column hold spans with labels, or tags, in its first row that has any?"""
+    if columns.kind != "spans" or len(columns.gold) != 1:
+        return False
+    for row in table.rows:
+        value = table.value(row, columns.gold[0])
+        if isinstance(value, list) and value:
+            tokens = table.value(row, columns.text[0])
+            return tagged.is_tagged(tokens, value) or tagged.are_spans(value)
+    return False
+
+
+def _answers(
+    table: Table, row: Row, columns: Columns
+) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
+    """Texts of all gold columns; with offsets where there is SQuAD's {text, answer_start}."""
+    gold: list[str] = []
+    for column in columns.gold:
+        value = table.value(row, column)
+        if isinstance(value, dict) and set(value) == {"text", "answer_start"}:
+            return _squad(table, row, column, value)
+        if value is None or value == "":
+            continue
+        if isinstance(value, str) and columns.separator:
+            value = [part for part in value.split(columns.separator) if part]
+        items = value if isinstance(value, list) else [value]
+        gold += [table.text(row, column, item if item is not None else "") for item in items]
+    return tuple(text for text in gold if text), None
+
+
+def _squad(
+    table: Table, row: Row, column: str, value: dict[str, Any]
+) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
+    texts, starts = value["text"], value["answer_start"]
+    if not (isinstance(texts, list) and isinstance(starts, list) and len(texts) == len(starts)):
+        raise table.error(row, column, "expected as many texts as answer_start")
+    if not all(type(start) is int for start in starts):
+        raise table.error(row, column, "expected whole numbers as answer_start")
+    gold = tuple(table.text(row, column, text) for text in texts)
+    return gold, tuple(starts) if gold else None
+
+
+KINDS: dict[str, Callable[[Table, Row, Columns, Sequence[str]], list[Asked]]] = {
+    "choice": choice,
+    "spans": spans,
+}

@@ -1,0 +1,227 @@
+"""Rows -> items: what may be drawn together, with its texts, questions and gold.
+
+An item is one text with its question, or one text with a question of each kind (names of people,
+names of places); it is in one file at most, so what is equal to it never stands in another.
+"""
+
+import hashlib
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tasks.cards import LONGEST_LABEL
+from tasks.datasets import kinds
+from tasks.datasets.kinds import KINDS, Asked, Columns, Unlabelled
+from tasks.datasets.table import Row, Table
+from tasks.formats import Record, canonical
+
+MAX_LABELS = 100
+LISTED = 9  # labels that a question lists; also row numbers that a note lists
+
+
+@dataclass(frozen=True)
+class Item:
+    """What is drawn as one: its records, where it stands, and what a model predicted for it.
+
+    `key` is equal for equal texts and questions, whatever their case, blanks and forms of
+    characters; `stratum` is its label, "" where there is none.
+    """
+
+    number: int
+    key: str
+    stratum: str
+    records: tuple[Record, ...]
+    predicted: str | None = None
+
+
+@dataclass(frozen=True)
+class Mapped:
+    """All items, each text once; `columns` with all labels that there are."""
+
+    columns: Columns
+    items: list[Item]
+    question_types: tuple[str, ...]
+    notes: list[str]
+
+
+def question_of(kind: str) -> str:
+    """The question on a text for one kind of span, as it stands in the files."""
+    return f"List all {kind} in the text"
+
+
+def map_rows(table: Table, columns: Columns) -> Mapped:
+    """What the rows mean. Raises DatasetError naming row and column."""
+    kinds.check_kind(columns.kind)
+    for column in (*columns.text, *columns.gold, columns.question, columns.id):
+        if column:
+            table.check(column)
+    if not columns.text or not columns.gold:
+        raise table.error(None, "", "name the columns of the text (--text) and the gold (--gold)")
+    columns, notes = _with_labels(table, columns)
+    items, unlabelled = [], 0
+    numbers: dict[str, int] = {}
+    for row in table.rows:
+        try:
+            item = _item(table, row, columns)
+        except Unlabelled:
+            if not columns.skip_unlabelled:
+                raise
+            unlabelled += 1
+            continue
+        first = numbers.setdefault(item.records[0].id, row.number)
+        if first != row.number:
+            raise table.error(
+                row, columns.id, f"{item.records[0].id!r} is the id of {table.unit} {first} too;"
+                " leave --id out to use the numbers of the rows",
+            )  # fmt: skip
+        items.append(item)
+    if unlabelled:
+        notes.append(f"{unlabelled:,} rows have no label and were passed by")
+    items, more = _each_once(table, items)
+    types = tuple(map(columns.name_of, columns.labels)) if columns.kind == "spans" else ()
+    return Mapped(columns, items, types, [*table.notes, *notes, *more])
+
+
+def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
+    """The columns with the labels that the rows have, unless they are said.
+
+    In alphabetical order: how common they are is nothing that annotators should be able to read.
+    """
+    is_labelled = kinds.has_labels(table, columns)
+    if columns.kind == "spans" and not is_labelled:
+        if columns.labels:
+            raise table.error(None, columns.gold[0], "holds no spans with labels")
+        return columns, []
+    if is_labelled and (columns.question or columns.ask or len(columns.text) > 1):
+        raise table.error(
+            None, columns.gold[0],
+            "holds spans with labels: each label is a question on one text, without --question,"
+            " --ask or a second --text",
+        )  # fmt: skip
+    present = _values(table, columns, is_labelled)
+    labels = columns.labels or tuple(sorted(present))
+    notes = []
+    if is_labelled and (left := sorted(present - set(labels))):
+        notes.append(f"spans of other labels were passed by: {', '.join(left)}")
+    _check_labels(table, columns, labels)
+    return replace(columns, labels=labels), notes
+
+
+def _values(table: Table, columns: Columns, is_labelled: bool) -> set[str]:
+    """All labels of all rows."""
+    values: set[str] = set()
+    plain = replace(columns, labels=(), names={})
+    for row in table.rows:
+        if is_labelled:
+            spans = kinds.labelled(table, row, plain, _texts(table, row, columns))
+            values.update({span.label for span in spans})
+        else:
+            try:
+                values.update(KINDS["choice"](table, row, plain, ())[0].gold)
+            except Unlabelled:
+                continue
+    return values
+
+
+def _check_labels(table: Table, columns: Columns, labels: Sequence[str]) -> None:
+    column = columns.gold[0]
+    if not labels:
+        raise table.error(None, column, "there is no label in any row")
+    if len(labels) > MAX_LABELS:
+        raise table.error(
+            None, column, f"{len(labels):,} different values, at most {MAX_LABELS} can be labels;"
+            " is it the right column? (Options that differ between rows cannot be asked yet.)",
+        )  # fmt: skip
+    names = [columns.name_of(label) for label in labels]
+    if unknown := sorted(set(columns.names) - set(labels)):
+        raise table.error(None, column, f"--label {unknown[0]}=…: no row has this value")
+    alike: dict[str, str] = {}
+    for name in names:
+        if not name.strip() or len(name) > LONGEST_LABEL or len(name.splitlines()) > 1:
+            raise table.error(
+                None, column, f"the label {name[:60]!r} is no line of 1 to {LONGEST_LABEL}"
+                " characters; is it the right column?",
+            )  # fmt: skip
+        if (first := alike.setdefault(_folded(name), name)) != name or names.count(name) > 1:
+            raise table.error(
+                None, column, f"the labels {first!r} and {name!r} differ in case or blanks alone:"
+                " make them one in the file",
+            )  # fmt: skip
+
+
+def _texts(table: Table, row: Row, columns: Columns) -> tuple[str, ...]:
+    texts = []
+    for column in columns.text:
+        value = table.value(row, column)
+        if isinstance(value, list) and all(isinstance(token, str) for token in value):
+            gold = table.value(row, columns.gold[0])
+            if isinstance(gold, list) and len(gold) == len(value):  # tokens beside their tags
+                value = " ".join(value)
+        text = table.text(row, column, value) if value is not None else ""
+        if not text.strip():
+            raise table.error(row, column, "is empty; fill it in, or leave the row out")
+        texts.append(text)
+    return tuple(texts)
+
+
+def _item(table: Table, row: Row, columns: Columns) -> Item:
+    texts = _texts(table, row, columns)
+    asked = KINDS[columns.kind](table, row, columns, texts)
+    question = table.text(row, columns.question) if columns.question else columns.ask
+    identity = table.text(row, columns.id) if columns.id else str(row.number)
+    if not identity.strip() or len(identity) > 190:
+        raise table.error(row, columns.id, "expected an id of 1 to 190 characters")
+    records = tuple(
+        _record(identity, number if len(asked) > 1 else 0, texts, question, one)
+        for number, one in enumerate(asked, 1)
+    )
+    key = hashlib.sha256(canonical([[_folded(text) for text in texts], _folded(question)]))
+    stratum = asked[0].gold[0] if columns.kind == "choice" else ""
+    predicted = columns.name_of(table.text(row, columns.predicted)) if columns.predicted else None
+    return Item(row.number, key.hexdigest(), stratum, records, predicted)
+
+
+def _record(identity: str, part: int, texts: tuple[str, ...], question: str, one: Asked) -> Record:
+    return Record(
+        f"{identity}_{part}" if part else identity,
+        texts,
+        question_of(one.kind) if one.kind else question,
+        one.gold,
+        one.starts,
+    )
+
+
+def _folded(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _each_once(table: Table, items: list[Item]) -> tuple[list[Item], list[str]]:
+    """Each text once: its first row; none of its rows where their golds differ."""
+    alike: dict[str, list[Item]] = {}
+    for item in items:
+        alike.setdefault(item.key, []).append(item)
+    once, copies, doubtful = [], [], []
+    for group in alike.values():
+        golds = {tuple(frozenset(record.gold) for record in item.records) for item in group}
+        if len(golds) > 1:
+            doubtful += group
+        else:
+            once.append(group[0])
+            copies += group[1:]
+    notes = []
+    if copies:
+        notes.append(
+            f"texts that stand in an earlier row too are not drawn: {_rows(table, copies)}"
+        )
+    if doubtful:
+        notes.append(
+            "texts that stand there several times with different gold are left out:"
+            f" {_rows(table, doubtful)}"
+        )
+    return once, notes
+
+
+def _rows(table: Table, items: list[Item]) -> str:
+    listed = ", ".join(str(number) for number in sorted(item.number for item in items)[:LISTED])
+    more = f" and {len(items) - LISTED:,} more" if len(items) > LISTED else ""
+    return f"{table.unit} {listed}{more}"

@@ -1,0 +1,99 @@
+"""Which reader a file takes: by the ending of its name, or by the format that is named."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from tasks.datasets import annotated, arrow, delimited, harness, json_files, spreadsheet, tagged
+from tasks.datasets.table import MAX_BYTES, DatasetError, Table
+
+READERS: dict[str, Callable[..., Table]] = {
+    "csv": partial(delimited.read, usual=delimited.CSV),
+    "tsv": partial(delimited.read, usual=delimited.TSV),
+    "xlsx": spreadsheet.read,
+    "json": json_files.read,
+    "jsonl": json_files.read_lines,
+    "parquet": arrow.read_parquet,
+    "datasets": arrow.read_folder,
+    "conll": tagged.read_conll,
+    "doccano": annotated.read_doccano,
+    "label-studio": annotated.read_label_studio,
+    "lm-eval": harness.read,
+}
+ENDINGS = {
+    ".csv": "csv", ".tsv": "tsv", ".xlsx": "xlsx", ".json": "json", ".jsonl": "jsonl",
+    ".ndjson": "jsonl", ".parquet": "parquet", ".conll": "conll", ".bio": "conll", ".iob": "conll",
+    ".iob2": "conll", ".conll03": "conll",
+}  # fmt: skip
+# Which option of a reader each option of the command is; the page of the browser has them too.
+OPTIONS = {
+    "encoding": "encoding", "delimiter": "delimiter", "quoted": "quoted",
+    "no_header": "header_line", "sheet": "sheet", "records": "records", "part": "part",
+    "filter": "kept",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is to be read, where its name does not say it; "" and False are as usual."""
+
+    format: str = ""
+    encoding: str = ""
+    delimiter: str = ""
+    quoted: bool = False
+    no_header: bool = False
+    sheet: str = ""
+    records: str = ""
+    part: str = ""
+    filter: str = ""
+
+
+def format_of(path: Path, named: str = "") -> str:
+    """The name of its format (a key of READERS). Raises DatasetError."""
+    if named:
+        if named not in READERS:
+            raise DatasetError(
+                path.name, "", "", f"unknown format {named!r}; one of {', '.join(READERS)}"
+            )
+        return named
+    if path.is_dir():
+        return "datasets"
+    if path.name.startswith("samples_") and path.suffix == ".jsonl":
+        return "lm-eval"
+    try:
+        return ENDINGS[path.suffix.lower()]
+    except KeyError:
+        raise DatasetError(
+            path.name, "", "",
+            f"the ending {path.suffix or '(none)'} says nothing about its format: name it with"
+            f" --format, one of {', '.join(READERS)}",
+        ) from None  # fmt: skip
+
+
+def read(path: Path, how: Reading) -> Table:
+    """The rows of a file or folder. Raises FormatError, also for what its format does not know."""
+    name = format_of(path, how.format)
+    if not path.exists():
+        raise DatasetError(path.name, "", "", "there is no such file")
+    if path.is_dir() != (name == "datasets"):
+        wanted = "a folder" if name == "datasets" else "a file"
+        raise DatasetError(path.name, "", "", f"expected {wanted} for the format {name}")
+    if path.is_file() and path.stat().st_size > MAX_BYTES:
+        raise DatasetError(
+            path.name, "", "", f"larger than {MAX_BYTES // 10**6} MB, the limit: cut a part out"
+        )
+    reader = READERS[name]
+    known = inspect.signature(reader).parameters
+    options = {}
+    for option, parameter in OPTIONS.items():
+        value = getattr(how, option)
+        if not value:
+            continue
+        if parameter not in known:
+            raise DatasetError(
+                path.name, "", "", f"--{option.replace('_', '-')} is not for the format {name}"
+            )
+        options[parameter] = value if option != "no_header" else False
+    return reader(path, **options)

@@ -1,0 +1,134 @@
+"""XLSX through openpyxl (the extra `xlsx`): the values of one sheet, never its formulas."""
+
+import datetime
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tasks.datasets.table import (
+    MAX_BYTES,
+    MAX_COLUMNS,
+    MAX_ROWS,
+    DatasetError,
+    Row,
+    Table,
+    header,
+    too_many_rows,
+)
+
+MISSING = (
+    "reading XLSX needs openpyxl: pip install openpyxl (the extra xlsx), or save the sheet as CSV"
+)
+
+
+def read(path: Path, *, sheet: str = "") -> Table:
+    """The rows of that sheet, or of the only one; the first row names the columns.
+
+    Raises DatasetError, also for a formula: what it gives is not in every file.
+    """
+    name = path.name
+    book = _open(path)
+    try:
+        chosen = _sheet(book, name, sheet)
+        cells = _cells(book, chosen, name)
+        first = next(cells, None)
+        if first is None:
+            raise DatasetError(name, f"sheet {chosen}", "", "is empty")
+        number, names = first
+        columns = header(name, names, f"row {number}")
+        rows = [
+            Row(number, dict(zip(columns, values, strict=True)))
+            for number, values in _padded(name, cells, columns)
+        ]
+    except DatasetError:
+        raise
+    except Exception as error:
+        raise _broken(name, error) from None
+    finally:
+        book.close()
+    if not rows:
+        raise DatasetError(name, f"sheet {chosen}", "", "has no rows below the row of names")
+    return Table(name, "row", columns, rows)
+
+
+def _open(path: Path) -> Any:
+    try:
+        import openpyxl
+    except ImportError:
+        raise DatasetError(path.name, "", "", MISSING) from None
+    try:
+        with zipfile.ZipFile(path) as archive:
+            size = sum(member.file_size for member in archive.infolist())
+        if size > MAX_BYTES:
+            raise DatasetError(
+                path.name, "", "", f"larger than {MAX_BYTES // 10**6} MB unpacked, the limit"
+            )
+        return openpyxl.load_workbook(path, read_only=True)
+    except DatasetError:
+        raise
+    except Exception as error:  # openpyxl raises whatever a broken part of the file leads to
+        raise _broken(path.name, error) from None
+
+
+def _broken(name: str, error: Exception) -> DatasetError:
+    return DatasetError(
+        name, "", "",
+        f"cannot be read as XLSX ({type(error).__name__}); open it and save it again, or as CSV",
+    )  # fmt: skip
+
+
+def _sheet(book: Any, name: str, wanted: str) -> str:
+    sheets = [sheet.title for sheet in book.worksheets]
+    named = ", ".join(sheets) or "none"
+    if wanted and wanted not in sheets:
+        raise DatasetError(name, f"sheet {wanted}", "", f"is not there; the sheets are: {named}")
+    if not wanted and len(sheets) != 1:
+        raise DatasetError(
+            name, "", "", f"has {len(sheets)} sheets: say which with --sheet NAME ({named})"
+        )
+    return wanted or sheets[0]
+
+
+def _cells(book: Any, sheet: str, name: str) -> Iterator[tuple[int, list[Any]]]:
+    """Number and values of each row that is not empty."""
+    for number, row in enumerate(book[sheet].iter_rows(), 1):
+        if number > 2 * MAX_ROWS:
+            raise too_many_rows(name)
+        values = [_value(cell, name, number) for cell in row]
+        while values and values[-1] is None:
+            values.pop()
+        if len(values) > MAX_COLUMNS:
+            raise DatasetError(
+                name, f"row {number}", "", f"{len(values):,} columns; at most {MAX_COLUMNS}"
+            )
+        if values:
+            yield number, values
+
+
+def _value(cell: Any, name: str, number: int) -> Any:
+    if cell.value is None or cell.value == "":
+        return None
+    if cell.data_type in ("f", "e"):
+        what = "a formula" if cell.data_type == "f" else f"the error {cell.value}"
+        raise DatasetError(
+            name, f"row {number}", cell.column_letter,
+            f"holds {what}: copy the column and paste it as values",
+        )  # fmt: skip
+    if isinstance(cell.value, datetime.date | datetime.time | datetime.timedelta):
+        return str(cell.value)
+    return cell.value
+
+
+def _padded(
+    name: str, cells: Iterator[tuple[int, list[Any]]], columns: list[str]
+) -> Iterator[tuple[int, list[Any]]]:
+    for count, (number, values) in enumerate(cells):
+        if count >= MAX_ROWS:
+            raise too_many_rows(name)
+        if len(values) > len(columns):
+            raise DatasetError(
+                name, f"row {number}", "",
+                f"has {len(values)} values, and the first row {len(columns)} names",
+            )  # fmt: skip
+        yield number, values + [None] * (len(columns) - len(values))

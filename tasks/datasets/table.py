@@ -1,0 +1,151 @@
+"""What every reader gives: named columns, and rows that know where they stand in their file.
+
+A value is what the file says: None, a text, a number, a list or an object. Nothing is converted
+before somebody says what a column is for (mapping.py).
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from tasks.formats import FormatError
+
+MAX_BYTES = 200_000_000  # of a file, and of what it holds unpacked
+MAX_ROWS = 500_000
+MAX_COLUMNS = 500
+MAX_TEXT = 100_000  # characters of one text
+MAX_DEPTH = 20  # of lists and objects in one another
+NAMED = 30  # columns that an error names
+
+
+class DatasetError(FormatError):
+    """A dataset that cannot be read: file, line or row, column, and what to do about it."""
+
+    def __init__(self, file: str, place: str, column: str, problem: str):
+        where = ", ".join(part for part in (file, place, column and f"column {column}") if part)
+        ValueError.__init__(self, f"{where}: {problem}" if where else problem)
+        self.file, self.place, self.column, self.problem = file, place, column, problem
+
+
+class Row(NamedTuple):
+    """One row, and its number as an editor shows it."""
+
+    number: int
+    values: dict[str, Any]
+
+
+@dataclass
+class Table:
+    """The rows of one file; `unit` is what its numbers count, `notes` what has to be said of it.
+
+    `unread` are columns whose values are no text, number or list, and why they were not read.
+    """
+
+    file: str
+    unit: str
+    columns: list[str]
+    rows: list[Row]
+    notes: list[str] = field(default_factory=list)
+    unread: dict[str, str] = field(default_factory=dict)
+
+    def error(self, row: Row | None, column: str, problem: str) -> DatasetError:
+        return DatasetError(self.file, f"{self.unit} {row.number}" if row else "", column, problem)
+
+    def check(self, column: str) -> None:
+        """Raise DatasetError where there is no such column."""
+        if column in self.unread:
+            raise self.error(None, column, f"cannot be used: {self.unread[column]}")
+        if column in self.columns:
+            return
+        first, _dot, rest = column.partition(".")
+        if not (first in self.columns and rest):
+            names = ", ".join(self.columns[:NAMED]) + (", …" if len(self.columns) > NAMED else "")
+            raise self.error(None, column, f"there is no such column; the columns are: {names}")
+
+    def value(self, row: Row, column: str) -> Any:
+        """What stands there; `doc.text` is `text` in the object of `doc`. Raises DatasetError."""
+        if column in row.values:
+            return row.values[column]
+        value: Any = row.values
+        for part in column.split("."):
+            if not isinstance(value, dict) or part not in value:
+                raise self.error(row, column, "is missing in this row")
+            value = value[part]
+        return value
+
+    def text(self, row: Row, column: str, value: Any = None) -> str:
+        """A text or number as a text; of that column, unless a `value` of it is given.
+
+        Raises DatasetError for anything that is no one text, and for what no database can store.
+        """
+        value = self.value(row, column) if value is None else value
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if isinstance(value, float) and not math.isfinite(value):
+            raise self.error(row, column, "is no number (NaN or infinite); leave the row out")
+        if isinstance(value, int | float):
+            return str(value)
+        if not isinstance(value, str):
+            raise self.error(row, column, f"expected a text, found {_kind(value)}")
+        if "\0" in value:
+            raise self.error(row, column, "contains U+0000, which a database cannot store")
+        if any("\ud800" <= character <= "\udfff" for character in value):
+            raise self.error(row, column, "contains half of a character (an unpaired surrogate)")
+        if len(value) > MAX_TEXT:
+            raise self.error(
+                row, column, f"has {len(value):,} characters; at most {MAX_TEXT:,} can be shown"
+            )
+        return value
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "nothing: fill it in, or leave the row out"
+    if isinstance(value, dict):
+        return "an object: name a field of it, as in COLUMN.FIELD"
+    return "a list" if isinstance(value, list) else type(value).__name__
+
+
+def header(file: str, names: Sequence[Any], place: str) -> list[str]:
+    """The names of the columns, each once. Raises DatasetError."""
+    if len(names) > MAX_COLUMNS:
+        raise DatasetError(file, place, "", f"{len(names):,} columns; at most {MAX_COLUMNS}")
+    columns: list[str] = []
+    for number, name in enumerate(names, 1):
+        text = "" if name is None else str(name).strip()
+        if not text:
+            raise DatasetError(
+                file, place, str(number), "has no name; every column needs one in the first line"
+            )
+        if text in columns:
+            raise DatasetError(
+                file, place, str(number), f"is called {text!r} as column {columns.index(text) + 1}"
+                " is; rename one of them",
+            )  # fmt: skip
+        columns.append(text)
+    return columns
+
+
+def from_objects(file: str, unit: str, objects: Iterable[tuple[int, dict[str, Any]]]) -> Table:
+    """Rows that name their own columns, in the order in which they come. Raises DatasetError."""
+    columns: dict[str, None] = {}
+    rows: list[Row] = []
+    for number, values in objects:
+        if len(rows) >= MAX_ROWS:
+            raise too_many_rows(file)
+        rows.append(Row(number, values))
+        columns.update(dict.fromkeys(values))
+        if len(columns) > MAX_COLUMNS:
+            raise DatasetError(
+                file, f"{unit} {number}", "", f"more than {MAX_COLUMNS} different columns by now"
+            )
+    if not rows:
+        raise DatasetError(file, "", "", "there are no rows in it")
+    return Table(file, unit, list(columns), rows)
+
+
+def too_many_rows(file: str) -> DatasetError:
+    return DatasetError(
+        file, "", "", f"more than {MAX_ROWS:,} rows; cut a part out: a task needs a few hundred"
+    )

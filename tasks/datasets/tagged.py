@@ -1,0 +1,169 @@
+"""Names in texts: spans with labels in every spelling that files have, and CoNLL files.
+
+A span becomes {start, end, label, text} with offsets in code points of the text beside it.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tasks.datasets.delimited import decoded
+from tasks.datasets.table import DatasetError, Row, Table, from_objects
+
+TAG = re.compile(r"O|(?P<place>[BIESLUM])-(?P<label>\S+)")
+STARTS = ("start", "start_offset", "from")
+ENDS = ("end", "end_offset", "to")
+LABELS = ("label", "labels", "entity", "type")
+
+
+class Labelled(NamedTuple):
+    """A part of a text and what it is."""
+
+    start: int
+    end: int
+    label: str
+
+
+# Tags ------------------------------------------------------------------------------------------
+
+
+def read_conll(path: Path, *, encoding: str = "") -> Table:
+    """Sentences of a CoNLL file as {text, entities}: a token a line, its tag in the last column.
+
+    IOB1, BIO and BIOES (BILOU) are read. A blank line ends a sentence; lines of -DOCSTART- and
+    comments (#) are passed by. Raises DatasetError.
+    """
+    return from_objects(path.name, "line", _sentences(path, decoded(path, encoding)))
+
+
+def _sentences(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    begun, width = 0, 0
+    tokens: list[str] = []
+    tags: list[str] = []
+    for number, line in enumerate([*text.replace("\r\n", "\n").split("\n"), ""], 1):
+        fields = line.rstrip().split("\t") if "\t" in line else line.split()
+        if _is_comment(line, fields, width):
+            continue
+        if not line.strip() or fields[0] == "-DOCSTART-":
+            if tokens:
+                yield begun, _sentence(tokens, tags)
+            tokens, tags = [], []
+            continue
+        width = width or len(fields)
+        if len(fields) != width or width < 2:
+            raise DatasetError(
+                path.name, f"line {number}", "",
+                f"has {len(fields)} columns; expected {max(width, 2)}: a token, and its tag last",
+            )  # fmt: skip
+        if not TAG.fullmatch(fields[-1]):
+            raise DatasetError(
+                path.name, f"line {number}", str(width),
+                f"{fields[-1][:60]!r} is no tag; expected O, B-LABEL or I-LABEL (BIO or BIOES)",
+            )  # fmt: skip
+        if not tokens:
+            begun = number
+        tokens.append(fields[0])
+        tags.append(fields[-1])
+
+
+def _is_comment(line: str, fields: Sequence[str], width: int) -> bool:
+    """A line of # is a token only where it has the columns of one, and a tag last."""
+    is_token = len(fields) == (width or max(2, len(fields))) and TAG.fullmatch(fields[-1])
+    return line.startswith("#") and not is_token
+
+
+def _sentence(tokens: Sequence[str], tags: Sequence[str]) -> dict[str, Any]:
+    text = " ".join(tokens)
+    entities = [
+        {"start": span.start, "end": span.end, "label": span.label}
+        for span in of_tags(tokens, tags)
+    ]
+    return {"text": text, "entities": entities}
+
+
+def of_tags(tokens: Sequence[str], tags: Sequence[str]) -> list[Labelled]:
+    """The spans of a sentence whose text is its tokens with blanks between them.
+
+    Tags begin as in IOB1, BIO or BIOES; I- after O or another label begins a span, as in conlleval.
+    """
+    spans: list[Labelled] = []
+    at, open_label = 0, ""
+    for token, tag in zip(tokens, tags, strict=True):
+        place, label = (tag[0], tag[2:]) if tag != "O" else ("O", "")
+        if place in "IELM" and label == open_label:
+            spans[-1] = spans[-1]._replace(end=at + len(token))
+        elif place != "O":
+            spans.append(Labelled(at, at + len(token), label))
+        open_label = "" if place in "OESLU" else label
+        at += len(token) + 1
+    return spans
+
+
+# Spans -----------------------------------------------------------------------------------------
+
+
+def is_tagged(text: Any, gold: Any) -> bool:
+    """Is it a list of tokens beside a list of their tags?"""
+    return isinstance(text, list) and isinstance(gold, list) and len(text) == len(gold)
+
+
+def are_spans(gold: Any) -> bool:
+    """Is it a list of spans with labels, as [start, end, label] or as objects?"""
+    return (
+        isinstance(gold, list)
+        and bool(gold)
+        and all(
+            (isinstance(item, list) and len(item) == 3)
+            or (isinstance(item, dict) and any(key in item for key in STARTS))
+            for item in gold
+        )
+    )
+
+
+def spans_of(table: Table, row: Row, column: str, gold: list[Any], text: str) -> list[Labelled]:
+    """The spans with labels that this value lists. Raises DatasetError."""
+    spans = []
+    for number, item in enumerate(gold, 1):
+        start, end, label, covered = _parts(item)
+        if type(start) is not int or type(end) is not int or not isinstance(label, str):
+            raise table.error(
+                row, column, f"span {number}: expected [start, end, label] or start, end and label"
+            )
+        span = Labelled(start, end, label)
+        if covered is not None and text[start:end] != covered:
+            span = _of_utf16(span, text)
+            if text[span.start : span.end] != covered:
+                raise table.error(
+                    row, column,
+                    f"span {number}: the text from {start} to {end} is not {covered[:60]!r}",
+                )  # fmt: skip
+        if not 0 <= span.start < span.end <= len(text) or not label:
+            raise table.error(
+                row, column,
+                f"span {number}: {start} to {end} lies outside the text, which has {len(text):,}"
+                " characters",
+            )  # fmt: skip
+        spans.append(span)
+    return spans
+
+
+def _parts(item: Any) -> tuple[Any, Any, Any, Any]:
+    if isinstance(item, list):
+        return item[0], item[1], item[2], None
+    start, end, label = (
+        next((item[key] for key in keys if key in item), None) for keys in (STARTS, ENDS, LABELS)
+    )
+    if isinstance(label, list) and len(label) == 1:
+        label = label[0]
+    text = item.get("text")
+    return start, end, label, text if isinstance(text, str) else None
+
+
+def _of_utf16(span: Labelled, text: str) -> Labelled:
+    """Browsers count the halves of characters beyond U+FFFF."""
+    data = text.encode("utf-16-le", "surrogatepass")
+    start, end = (
+        len(data[: 2 * place].decode("utf-16-le", "ignore")) for place in (span.start, span.end)
+    )
+    return Labelled(start, end, span.label)

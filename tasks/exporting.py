@@ -1,0 +1,89 @@
+"""Export: a version of a task as the files of the published layout, to train a model on them.
+
+What is written is what people see: reading it again gives the same content hash. Attention checks
+are no part of a task and are not written.
+"""
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from tasks.datasets import layout
+from tasks.formats import Record, SplitFile, content_hash
+from tasks.models import Example, Split, Task
+
+
+class ExportError(Exception):
+    """Why nothing was written: a sentence."""
+
+
+def files_of(task: Task) -> list[SplitFile]:
+    """The files of a task as they were imported, attention checks left out."""
+    return [
+        SplitFile(
+            split.kind,
+            split.shots,
+            split.number,
+            split.filename,
+            [record_of(example) for example in split.examples.order_by("position")],
+        )
+        for split in task.splits.exclude(kind=Split.Kind.CHECK)
+    ]
+
+
+def record_of(example: Example) -> Record:
+    """A stored example as the record that it was imported from."""
+    starts = example.gold_starts
+    return Record(
+        example.source_id,
+        tuple(example.context),
+        example.question,
+        tuple(example.gold),
+        None if starts is None else tuple(starts),
+        example.explanation,
+    )
+
+
+def export(task: Task, folder: Path) -> list[SplitFile]:
+    """Write the task into that folder, which is made: whole or not at all.
+
+    Raises ExportError where it is there already, and OSError.
+    """
+    if folder.exists():
+        raise ExportError(f"{folder} is there already; name a folder that is not")
+    if not folder.parent.is_dir():
+        raise ExportError(f"{folder.parent} is no folder")
+    files = files_of(task)
+    if content_hash(task.card, files) != task.content_hash:
+        raise ExportError(f"{task} is not stored as it was imported; nothing was written")
+    part = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        layout.write_folder(part, task.card, files)
+        (part / "README.md").write_text(_readme(task, files), encoding="utf-8")
+        part.chmod(0o755)
+        part.rename(folder)
+    except BaseException:
+        shutil.rmtree(part, ignore_errors=True)
+        raise
+    return files
+
+
+def _readme(task: Task, files: list[SplitFile]) -> str:
+    rechain = " --rechain" if task.rechained else ""
+    lines = [
+        f"# {task}", "",
+        f"Content hash {task.content_hash}. `python manage.py import_task DIR{rechain}` gives the"
+        " same task again.", "",
+        "| file | shots | training split in studies | examples |", "|---|---|---|---|",
+    ]  # fmt: skip
+    lines += [
+        f"| `{file.filename}` | {file.shots or '–'} | {file.number or '–'} | {len(file.records)} |"
+        for file in files
+    ]
+    made_from = task.report.get("made_from")
+    if made_from:
+        lines += [
+            "", f"Drawn from {made_from['file']} (SHA-256 {made_from['sha256']}) with seed"
+            f" {made_from['seed']}.",
+        ]  # fmt: skip
+    return "\n".join(lines) + "\n"

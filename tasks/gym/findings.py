@@ -1,0 +1,180 @@
+"""The data report of a task of the Gym: what is odd in its files, by file and line."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+
+from tasks.gym.catalogue import Partition
+from tasks.gym.kinds import Kind
+from tasks.gym.reader import SEPARATOR, GymTask, Line
+from tasks.gym.shapes import Shape
+
+SHOWN = 5  # places named in one sentence
+
+
+def findings(task: GymTask, shape: Shape, kind: Kind) -> list[str]:
+    """One sentence for each thing that a researcher should know before anybody answers."""
+    return [
+        *_lost(task),
+        *_golds(task),
+        *_labels(task, kind),
+        *_options(task, shape, kind),
+        *_outside(task, kind),
+        *_repeated(task),
+        *_tests(task),
+    ]
+
+
+def _places(lines: Iterable[Line]) -> str:
+    """Where they stand: file and line, the first few of many; each place once."""
+    places = list(dict.fromkeys(f"{line.file}:{line.number}" for line in lines))
+    more = f" and {len(places) - SHOWN} more" if len(places) > SHOWN else ""
+    return ", ".join(places[:SHOWN]) + more
+
+
+def _once(task: GymTask) -> list[Line]:
+    """All lines of training and development, and those of one test file where all are equal."""
+    tests = [task.lines[seed, "test"] for seed in task.seeds]
+    same = len({tuple((line.input, line.golds) for line in test) for test in tests}) == 1
+    return [*task.all_lines("train", "dev"), *(tests[0] if same else task.all_lines("test"))]
+
+
+def _lost(task: GymTask) -> Iterator[str]:
+    by_problem = defaultdict(list)
+    for line in _once(task):
+        if line.problem:
+            by_problem[line.problem].append(line)
+    for problem, lines in by_problem.items():
+        yield f"{len(lines)} lines, each of which {problem}: {_places(lines)}"
+
+
+def _golds(task: GymTask) -> Iterator[str]:
+    lines = _once(task)
+    several = [line for line in lines if len(line.golds) > 1]
+    if several:
+        most = max(len(line.golds) for line in several)
+        yield f"{len(several)} lines with several golds (at most {most}): {_places(several)}"
+    edged = [line for line in lines if any(gold != gold.strip() for gold in line.golds)]
+    if edged:
+        yield f"{len(edged)} lines with a blank at the edge of a gold: {_places(edged)}"
+
+
+def _labels(task: GymTask, kind: Kind) -> Iterator[str]:
+    if kind.name != "label":
+        return
+    for seed in task.seeds:
+        known = Counter(gold for line in task.lines[seed, "train"] for gold in line.golds)
+        unseen = defaultdict(list)
+        for part in ("dev", "test"):
+            for line in task.lines[seed, part]:
+                for gold in line.golds:
+                    if gold not in known:
+                        unseen[gold].append(line)
+        for label, lines in unseen.items():
+            yield f"seed {seed}: the label {label!r} is in no training line: {_places(lines)}"
+        short = [label for label, number in known.items() if number < task.k]
+        if short:
+            names = ", ".join(repr(label) for label in sorted(short)[:SHOWN])
+            more = f" and {len(short) - SHOWN} more" if len(short) > SHOWN else ""
+            yield f"seed {seed}: fewer than {task.k} training lines of {names}{more}"
+
+
+def _options(task: GymTask, shape: Shape, kind: Kind) -> Iterator[str]:
+    if kind.name not in ("option", "options"):
+        return
+    lines = _once(task)
+    twice = [
+        line
+        for line in lines
+        if len(set(shape.options(line.input))) < len(shape.options(line.input))
+    ]
+    ambiguous = [
+        line
+        for line in twice
+        if any(shape.options(line.input).count(gold.strip()) > 1 for gold in line.golds)
+    ]
+    none = [
+        line
+        for line in lines
+        for gold in line.golds
+        for text in gold.split(SEPARATOR)
+        if text.strip() not in shape.options(line.input)
+    ]
+    if twice:
+        yield f"{len(twice)} lines whose options hold a text twice: {_places(twice)}"
+    if ambiguous:
+        yield f"{len(ambiguous)} lines whose gold is such a text: {_places(ambiguous)}"
+    if none:
+        yield f"{len(none)} golds that are none of the options: {_places(none)}"
+
+
+def _outside(task: GymTask, kind: Kind) -> Iterator[str]:
+    if kind.name != "spans":
+        return
+    lines = [
+        line
+        for line in _once(task)
+        for gold in line.golds
+        for text in gold.split(SEPARATOR)
+        if text not in line.input
+    ]
+    if lines:
+        yield f"{len(lines)} golds that do not stand in the text: {_places(lines)}"
+
+
+def _repeated(task: GymTask) -> Iterator[str]:
+    for seed in task.seeds:
+        for first, other in (("train", "dev"), ("train", "test"), ("dev", "test")):
+            known = {line.input for line in task.lines[seed, first]}
+            lines = [line for line in task.lines[seed, other] if line.input in known]
+            if lines:
+                where = f"{len(lines)} inputs of {first} are in {other} too"
+                yield f"seed {seed}: {where}: {_places(lines)}"
+    seen: dict[tuple[str, str], Line] = {}
+    again, contradicting = [], []
+    for line in _once(task):
+        before = seen.setdefault((line.file, line.input), line)
+        if before is not line:
+            again.append(line)
+            if before.golds != line.golds:
+                contradicting.append(line)
+    if again:
+        yield f"{len(again)} inputs stand again in the same file: {_places(again)}"
+    if contradicting:
+        yield f"{len(contradicting)} of them with another gold: {_places(contradicting)}"
+
+
+def _tests(task: GymTask) -> Iterator[str]:
+    first, *others = task.seeds
+    wanted = [(line.input, line.golds) for line in task.lines[first, "test"]]
+    different = [
+        seed
+        for seed in others
+        if [(line.input, line.golds) for line in task.lines[seed, "test"]] != wanted
+    ]
+    if different:
+        seeds = ", ".join(map(str, different))
+        yield f"the test file of seed {first} differs from that of seeds {seeds}"
+
+
+def shared_inputs(tasks: list[GymTask]) -> list[str]:
+    """One sentence for each pair of tasks that have texts in common."""
+    inputs = {task.name: {_text(line) for line in task.all_lines()} for task in tasks}
+    names = sorted(inputs)
+    return [
+        f"{one} and {other} have {shared} texts in common: give one person only one of them"
+        for place, one in enumerate(names)
+        for other in names[place + 1 :]
+        if (shared := len(inputs[one] & inputs[other]))
+    ]
+
+
+def _text(line: Line) -> str:
+    """What two tasks may share: the question before its context, or the whole input."""
+    return line.input.partition(" context: ")[0].strip()
+
+
+def leaks(partition: Partition) -> list[str]:
+    return [
+        f"{partition.name}: {name} is in the upstream tasks and in the held-out ones, as published"
+        for name in partition.leaked
+    ]

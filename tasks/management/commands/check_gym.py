@@ -1,0 +1,80 @@
+"""Say what a folder in the format of the NLP Few-shot Gym holds; store nothing."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from tasks.formats import FormatError
+from tasks.gym import catalogue, findings, kinds, reader, shapes
+
+
+class Command(BaseCommand):
+    help = (
+        "Report on each task in DIR (NAME/NAME_K_SEED_{train,dev,test}.tsv): how it is answered,"
+        " how it is scored, and what is odd in its files, by line. Nothing is stored."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("folder", type=Path)
+        chosen = parser.add_mutually_exclusive_group()
+        chosen.add_argument("--tasks", nargs="+", metavar="NAME", help="only these")
+        chosen.add_argument(
+            "--partition", choices=sorted(catalogue.partitions()), help="only the tasks of this one"
+        )
+
+    def handle(
+        self,
+        *args: Any,
+        folder: Path,
+        tasks: list[str] | None,
+        partition: str | None,
+        **options: Any,
+    ) -> None:
+        if not folder.is_dir():
+            raise CommandError(f"{folder} is no folder.")
+        here = {path.name for path in folder.iterdir() if path.is_dir()}
+        names = sorted(tasks or here)
+        if partition:
+            names = self.of_partition(catalogue.partitions()[partition], here)
+        try:
+            read = [self.tell(folder, name) for name in names]
+        except FormatError as error:
+            raise CommandError(str(error)) from None
+        for sentence in findings.shared_inputs(read):
+            self.stdout.write(sentence)
+        self.stdout.write(f"{len(read)} tasks read.")
+
+    def of_partition(self, partition: catalogue.Partition, here: set[str]) -> list[str]:
+        """Say which of its tasks are here; their names."""
+        for sentence in findings.leaks(partition):
+            self.stdout.write(sentence)
+        wanted = dict.fromkeys([*partition.upstream, *partition.dev, *partition.held_out])
+        present = [name for name in wanted if name in here]
+        missing = len(wanted) - len(present)
+        self.stdout.write(f"{partition.name}: {len(present)} tasks are here, {missing} are not.")
+        return present
+
+    def tell(self, folder: Path, name: str) -> reader.GymTask:
+        """Read one task and report on it."""
+        published = catalogue.tasks().get(name)
+        if published is None:
+            raise CommandError(f"{name} is none of the Gym's 160 tasks.")
+        if not (folder / name).is_dir():
+            raise CommandError(f"{name}: no such folder in {folder.name}.")
+        task = reader.read_task(folder / name)
+        shape = shapes.shape_of([line.input for line in task.all_lines()])
+        kind = kinds.infer(task, shape, published)
+        sizes = " / ".join(str(len(task.lines[task.seeds[0], part])) for part in reader.PARTS)
+        self.stdout.write(
+            f"{name}: {published.ontology}, {published.metric}; K = {task.k}, {len(task.seeds)}"
+            f" seeds, {sizes} lines to train, develop and test"
+        )
+        typed = ", or typed" if kind.typed else ""
+        self.stdout.write(f"  answered by {kind.name}{typed} ({kind.why})")
+        if any(shape.names):
+            self.stdout.write("  texts: " + ", ".join(name or "text" for name in shape.names))
+        for sentence in findings.findings(task, shape, kind):
+            self.stdout.write(f"  - {sentence}")
+        return task

@@ -1,0 +1,38 @@
+"""Export a task as files, so that a model can be trained on exactly what people saw."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from tasks.exporting import ExportError, export
+from tasks.models import Task
+
+
+class Command(BaseCommand):
+    help = "Write the task NAME (newest version) as files of the published layout into DIR."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("name")
+        parser.add_argument("folder", type=Path, help="is made; must not be there")
+        parser.add_argument("--task-version", type=int, help="instead of the newest")
+
+    def handle(self, *args: Any, name: str, folder: Path, **options: Any) -> None:
+        versions = Task.objects.filter(name=name)
+        if options["task_version"]:
+            versions = versions.filter(version=options["task_version"])
+        task = versions.order_by("-version").first()
+        if task is None:
+            known = ", ".join(task.name for task in Task.objects.latest_versions()) or "none yet"
+            raise CommandError(f"There is no such task {name}; imported: {known}.")
+        try:
+            files = export(task, folder)
+        except (ExportError, OSError) as error:
+            raise CommandError(str(error)) from None
+        examples = sum(len(file.records) for file in files)
+        self.stdout.write(
+            self.style.SUCCESS(f"{task}: {len(files)} files, {examples:,} examples in {folder}")
+        )
+        if task.rechained:
+            self.stdout.write("Its files have their published numbers; README.md has the others.")

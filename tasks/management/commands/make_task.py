@@ -1,0 +1,205 @@
+"""Make a task from any labelled dataset: columns are named, training and test sets are drawn."""
+
+import json
+import secrets
+from argparse import ArgumentParser
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
+
+from tasks.cards import FAMILIES, GOLD_RULES, CardError, load_card
+from tasks.datasets import harness, layout
+from tasks.datasets.kinds import Columns, check_kind
+from tasks.datasets.making import Made, Wanted, make
+from tasks.datasets.reading import READERS, Reading
+from tasks.datasets.sampler import Plan
+from tasks.formats import FormatError
+from tasks.importing import import_task
+from tasks.management.commands.import_clues import account, add_owner, tell
+from tasks.models import PredictionFile
+from tasks.predictions.store import PredictionsError, PredictionUpload, add
+from tasks.tokens import GRANULARITIES
+
+TEXTS = ("title", "description", "instructions", "submit_hint", "language", "source", "licence")
+
+
+def pairs(values: list[str], option: str) -> dict[str, str]:
+    """VALUE=NAME, each value once. Raises CommandError."""
+    found: dict[str, str] = {}
+    for text in values:
+        value, sign, name = text.partition("=")
+        if not sign or not value or value in found:
+            raise CommandError(f"{option} {text}: expected VALUE=TEXT, each value once")
+        found[value] = name
+    return found
+
+
+def prediction_lines(made: Made) -> bytes:
+    """What the model predicted for each test example, as a file of predictions."""
+    lines = (
+        json.dumps({"id": identity, "predicted": [text] if text else []})
+        for identity, text in made.predicted.items()
+    )
+    return ("\n".join(lines) + "\n").encode()
+
+
+def _sentences(error: PredictionsError | ValidationError) -> list[str]:
+    return error.problems if isinstance(error, PredictionsError) else error.messages
+
+
+class Command(BaseCommand):
+    help = "Make a task from FILE: CSV, TSV, XLSX, JSON, JSON Lines, Parquet, a folder of Hugging"
+    help += " Face datasets, CoNLL, doccano, Label Studio or samples of lm-evaluation-harness."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--name", required=True, help="of the task")
+        parser.add_argument("--as", dest="kind", required=True, help="choice or spans")
+        parser.add_argument("--text", nargs="+", default=[], help="column(s) that are read")
+        parser.add_argument("--gold", nargs="+", default=[], help="column(s) with the answer")
+        parser.add_argument("--question", default="", help="column with the question of each row")
+        parser.add_argument("--ask", default="", help="the question of all rows")
+        parser.add_argument("--id", default="", help="column with ids; else numbers of rows")
+        parser.add_argument("--separator", default="", help="between several golds in a cell")
+        parser.add_argument("--labels", nargs="+", default=[], help="values, in their order")
+        parser.add_argument("--label", nargs="+", default=[], metavar="VALUE=NAME")
+        parser.add_argument("--define", nargs="+", default=[], metavar="NAME=DEFINITION")
+        parser.add_argument("--skip-unlabelled", action="store_true", help="pass such rows by")
+        parser.add_argument("--model", default="", help="store what it predicted in these samples")
+        parser.add_argument("--zero-shot", action="store_true", help="its prompts held no example")
+        self._add_drawing(parser)
+        self._add_card(parser)
+        self._add_reading(parser)
+        add_owner(parser)
+
+    def _add_drawing(self, parser: ArgumentParser) -> None:
+        group = parser.add_argument_group("what is drawn")
+        group.add_argument("--shots", type=int, nargs="+", default=[10, 20, 30])
+        group.add_argument("--splits", type=int, default=5)
+        group.add_argument("--test", type=int, default=200, help="examples of the test")
+        group.add_argument("--seed", type=int, help="drawn and printed where it is left out")
+        group.add_argument("--dry-run", action="store_true", help="say all and store nothing")
+
+    def _add_card(self, parser: ArgumentParser) -> None:
+        group = parser.add_argument_group("the card")
+        group.add_argument("--card", type=Path, help="a task.toml instead of the options below")
+        for key in TEXTS:
+            group.add_argument(f"--{key.replace('_', '-')}")
+        group.add_argument("--segments", nargs="+", help="names of the texts")
+        group.add_argument("--family", choices=FAMILIES)
+        group.add_argument("--gold-rule", choices=GOLD_RULES)
+        group.add_argument("--granularity", choices=GRANULARITIES)
+        group.add_argument("--max-spans", type=int)
+        group.add_argument("--no-answer", action="store_true", help="“no answer” is possible")
+
+    def _add_reading(self, parser: ArgumentParser) -> None:
+        group = parser.add_argument_group("how the file is read")
+        group.add_argument("--format", default="", help=f"one of {', '.join(READERS)}")
+        group.add_argument("--encoding", default="", help="such as windows-1252; else UTF-8")
+        group.add_argument("--delimiter", default="", help="tab, comma, semicolon, bar or a sign")
+        group.add_argument("--quoted", action="store_true", help="a TSV with quotation marks")
+        group.add_argument("--no-header", action="store_true", help="columns are called 1, 2, 3")
+        group.add_argument("--sheet", default="", help="of a spreadsheet")
+        group.add_argument("--records", default="", help="field of a JSON file with the examples")
+        group.add_argument("--part", default="", help="of a folder with several, such as train")
+        group.add_argument("--filter", default="", help="of samples of lm-evaluation-harness")
+
+    def handle(self, *args: Any, file: Path, **options: Any) -> None:
+        try:
+            check_kind(options["kind"])
+            made = make(file, self._wanted(file, options))
+        except (FormatError, CardError) as error:
+            raise CommandError(f"Nothing was imported: {error}") from None
+        self._say(made)
+        if options["dry_run"]:
+            self._preview(made)
+            return
+        self._store(made, options)
+
+    def _preview(self, made: Made) -> None:
+        for record in made.files[0].records[:10]:
+            self.stdout.write(json.dumps(layout.line(record), ensure_ascii=False))
+        self.stdout.write("Nothing was stored (--dry-run).")
+
+    def _wanted(self, file: Path, options: dict[str, Any]) -> Wanted:
+        reading = Reading(**{key: options[key] for key in Reading.__dataclass_fields__})
+        given = {key: options[key] for key in ("question", "ask", "id", "separator", "no_answer")}
+        columns = Columns(
+            kind=options["kind"],
+            text=tuple(options["text"]),
+            gold=tuple(options["gold"] or self._usual_gold(file, reading)),
+            labels=tuple(options["labels"]),
+            names=pairs(options["label"], "--label"),
+            skip_unlabelled=options["skip_unlabelled"],
+            **given,
+        )
+        seed = options["seed"] if options["seed"] is not None else secrets.randbelow(2**31)
+        plan = Plan(tuple(options["shots"]), options["splits"], options["test"], seed)
+        keys = (*TEXTS, "segments", "family", "gold_rule", "granularity", "max_spans")
+        said = {key: options[key] for key in keys if options[key] is not None}
+        card = load_card(options["card"]) if options["card"] else None
+        if card and (said or options["define"] or card.name != options["name"]):
+            raise CardError(
+                f"--card: {options['card'].name} is the whole card of {card.name}; leave the other"
+                " options of the card out, and give its name with --name"
+            )
+        definitions = pairs(options["define"], "--define")
+        return Wanted(options["name"], columns, plan, reading, said, definitions, card)
+
+    def _usual_gold(self, file: Path, reading: Reading) -> list[str]:
+        is_logged = file.name.startswith("samples_") or reading.format == "lm-eval"
+        return [harness.TARGET] if is_logged else []
+
+    def _say(self, made: Made) -> None:
+        source = made.made_from
+        self.stdout.write(
+            f"{source['file']} ({source['format']}): {source['different_texts']:,} different texts;"
+            f" seed {source['seed']}"
+        )
+        for note in made.notes:
+            self.stdout.write(self.style.WARNING(f"  {note}"))
+        if made.defaults:
+            self.stdout.write(
+                self.style.WARNING(f"  defaults on the card: {', '.join(made.defaults)}")
+            )
+            self.stdout.write("  (change them with the options of these names, or with --card)")
+
+    def _check_model(self, made: Made, model: str, is_zero_shot: bool) -> None:
+        """Raise CommandError where its predictions are not those of a model without training."""
+        if not model:
+            return
+        if not made.predicted:
+            raise CommandError("--model: only samples of lm-evaluation-harness hold predictions.")
+        if made.shots or (made.shots is None and not is_zero_shot):
+            raise CommandError(
+                f"Nothing was imported: the prompts held {made.shots} examples that are in no"
+                " training set of this task; log samples with --num_fewshot 0, or leave --model out"
+                if made.shots
+                else "Nothing was imported: no results_*.json beside says how many examples the"
+                " prompts held; add --zero-shot if they held none, or leave --model out"
+            )
+
+    def _store(self, made: Made, options: dict[str, Any]) -> None:
+        """The task, and with it the predictions of the model where one is named: all or nothing."""
+        model, owner = options["model"], account(options["owner"])
+        self._check_model(made, model, options["zero_shot"])
+        if model and owner is None:
+            raise CommandError("--model: name the researcher it belongs to with --owner.")
+        try:
+            with transaction.atomic() if model else nullcontext():
+                result = import_task(made.card, made.files, owner=owner, made_from=made.made_from)
+                if model and owner is not None:
+                    upload = PredictionUpload(
+                        f"{result.task.name}_0.jsonl", prediction_lines(made), result.task, 0, None
+                    )
+                    (stored,) = add(model, [upload], owner)
+        except (PredictionsError, ValidationError) as error:
+            raise CommandError(f"Nothing was imported: {'; '.join(_sentences(error))}") from None
+        tell(self, result)
+        if model:
+            file: Any = PredictionFile.objects.with_scores().get(pk=stored.pk)
+            self.stdout.write(f"{file}: S1 {100 * file.mean_s1:.2f} over {file.examples} examples")

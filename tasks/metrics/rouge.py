@@ -1,0 +1,63 @@
+"""Rouge-L of one text, at the level of the summary, as CrossFit computes it (package rouge 1.0).
+
+Both texts are cut into sentences at full stops and into words at blanks. The words of a longest
+common subsequence of each pair of sentences are put together as one set; its size over the number
+of different words of the gold is the recall, over that of the prediction the precision. So
+sentences in another order still score 1. Time grows with the product of both lengths in words.
+"""
+
+import string
+from collections.abc import Sequence
+
+_PUNCTUATION = str.maketrans("", "", string.punctuation)
+_TINY = 1e-8  # in the denominator, so that nothing is divided by 0
+
+
+def rouge_l(prediction: str, golds: Sequence[str]) -> float:
+    """F of Rouge-L against the best of the golds, in [0, 1); 0 for no gold or nothing said.
+
+    Nothing but punctuation counts as nothing. A gold without any sentence ("", ".") is left out.
+    """
+    said = prediction.strip()
+    if not said.translate(_PUNCTUATION):
+        return 0.0
+    sentences = _sentences(said)
+    return max((_f(sentences, _sentences(gold)) for gold in golds if _sentences(gold)), default=0.0)
+
+
+def _sentences(text: str) -> list[list[str]]:
+    """The words of each sentence; a sentence of blanks is one empty word, as in the package."""
+    return [" ".join(part.split()).split(" ") for part in text.split(".") if part]
+
+
+def _f(said: list[list[str]], gold: list[list[str]]) -> float:
+    shared = {
+        word for right in gold for sentence in said for word in _common_words(right, sentence)
+    }
+    recall = len(shared) / len({word for sentence in gold for word in sentence})
+    precision = len(shared) / len({word for sentence in said for word in sentence})
+    return 2 * precision * recall / (precision + recall + _TINY)
+
+
+def _common_words(first: list[str], second: list[str]) -> list[str]:
+    """The words of one longest common subsequence.
+
+    Of several the one that the package chooses: walking back from the ends, a step back in
+    `second` goes before one in `first`.
+    """
+    lengths = [[0] * (len(second) + 1)]
+    for word in first:
+        above, row = lengths[-1], [0]
+        for column, other in enumerate(second):
+            row.append(above[column] + 1 if word == other else max(above[column + 1], row[column]))
+        lengths.append(row)
+    words, i, j = [], len(first), len(second)
+    while i and j:
+        if first[i - 1] == second[j - 1]:
+            i, j = i - 1, j - 1
+            words.append(first[i])
+        elif lengths[i - 1][j] > lengths[i][j - 1]:
+            i -= 1
+        else:
+            j -= 1
+    return words

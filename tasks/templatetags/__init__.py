@@ -1,0 +1,1 @@
+"""How the texts of a task stand on a page whose sentences are in another language."""

@@ -1,0 +1,118 @@
+"""Tasks whose golds are alternatives, also scored with all golds as one set, as SQuADv2 is."""
+
+import csv
+import re
+import statistics
+import subprocess
+import sys
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from analysis.tables import performance, published
+from tasks.formats import Record
+from tasks.importing import import_task, read_clues
+from tasks.metrics import s1
+from tests import factories
+
+pytestmark = pytest.mark.engines
+
+GOLDS = [("Oslo", "Oslo fjord"), ("Oslo",), (), ("Oslo", "Oslo fjord", "fjord", "Oslo")]
+
+
+def records(prefix: str) -> list[Record]:
+    return [
+        Record(f"{prefix}-{n}", (f"{prefix} {n}: by the Oslo fjord.",), "Where?", gold, None)
+        for n, gold in enumerate(GOLDS)
+    ]
+
+
+@pytest.fixture
+def study(researcher, db):
+    """Two people: one always takes the first gold, one answers "Oslo" wherever there is one."""
+    task = factories.make_task(
+        train={2: records("train")[:2]}, test=records("test"), shots=[2], gold_rule="any_of",
+        max_spans=1, family="reading_comprehension",
+    )  # fmt: skip
+    other = factories.make_task(name="toy-set")
+    study = factories.make_study(researcher, task, other, shots=[0], annotators=2)
+    scenario = study.scenarios.get(task=task)
+    factories.work_through(factories.seat(scenario), lambda turn: list(turn.example.gold)[:1])
+    factories.work_through(factories.seat(scenario), lambda turn: ["fjord"])
+    return study
+
+
+def by_hand(answers: list[list[str]]) -> float:
+    return 100 * statistics.fmean(s1(a, g) for a, g in zip(answers, GOLDS, strict=True))
+
+
+def test_the_second_scale_is_the_same_answers_against_all_golds_together(ada, study, tmp_path):
+    first = by_hand([["Oslo"], ["Oslo"], [], ["Oslo"]])
+    second = by_hand([["fjord"]] * 4)
+    assert first == pytest.approx(100 * (2 / 3 + 1 + 1 + 1 / 2) / 4)
+    cell = performance.performance(study).cells["toy-places", 0]
+    assert cell.mean == pytest.approx((100 + 25) / 2)
+    assert cell.set_mean == pytest.approx(statistics.fmean([first, second]))
+    assert cell.set_sd_ddof1 == pytest.approx(statistics.stdev([first, second]))
+    told = f"as one set {cell.set_mean:.1f} ± {cell.set_sd_ddof1:.1f}"
+    assert cell.set_text == told
+    assert performance.performance(study).cells["toy-set", 0].set_text == ""
+    page = ada.get(reverse("human_performance", args=[study.name])).content.decode()
+    note = "the golds of an example are alternatives"
+    assert told in page
+    assert note in page
+    ceiling = f"the best possible answers reach {first:.1f}"
+    for ext, name in (("md", "| 0 shots, as one set |"), ("tex", "0 shots, as one set &")):
+        text = ada.get(reverse("human_performance_file", args=[study.name, ext])).content.decode()
+        assert all(part in text for part in (name, note, ceiling)), ext
+
+    folder = tmp_path / "export"
+    call_command("export_study", study.name, str(folder), verbosity=0)
+    ran = subprocess.run(
+        [sys.executable, "-I", str(folder / "verify.py")],
+        capture_output=True, text=True, timeout=60, env={}, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stdout
+    with (folder / "human_performance.csv").open(encoding="utf-8", newline="") as file:
+        rows = {row["task"]: row for row in csv.DictReader(file)}
+    row = rows["toy-places"]
+    assert float(row["set_mean"]) == pytest.approx(cell.set_mean)
+    assert float(row["set_ceiling"]) == pytest.approx(first)
+    assert "gold:any_of" in row["recipe"]
+    assert "gold:set" in row["set_recipe"]
+    assert note in row["note"]
+    for column in ("set_mean", "set_sd_ddof1", "set_ceiling", "set_recipe", "note"):
+        assert rows["toy-set"][column] == "", column
+
+
+def test_verify_names_a_set_mean_that_was_altered(study, tmp_path):
+    folder = tmp_path / "export"
+    call_command("export_study", study.name, str(folder), verbosity=0)
+    path = folder / "human_performance.csv"
+    mean = performance.performance(study).cells["toy-places", 0].set_mean
+    whole = path.read_text(encoding="utf-8")
+    assert repr(mean) in whole
+    path.write_text(whole.replace(repr(mean), repr(mean + 1)), encoding="utf-8", newline="")
+    ran = subprocess.run(
+        [sys.executable, "-I", str(folder / "verify.py")],
+        capture_output=True, text=True, timeout=60, env={}, check=False,
+    )  # fmt: skip
+    assert re.search(r"human_performance\.csv, row \d, set_mean: found", ran.stdout)
+
+
+@pytest.mark.real_data
+def test_on_squad_a_perfect_annotator_reaches_88_8_as_one_set_and_the_paper_is_quoted_with_a_note(
+    ada, researcher, clues, db
+):
+    """And no mean of 3 x 200 scores of 0 or 1 is what the paper prints at 0, 10 and 20 shots."""
+    task = import_task(*read_clues(clues, "SQuADv2")).task
+    study = factories.make_study(researcher, task, shots=[0, 10], annotators=1)
+    (limits,) = performance.performance(study).bounds
+    assert (limits.ceiling, round(limits.set_ceiling, 2)) == (100, 88.80)
+    page = ada.get(reverse("human_performance", args=[study.name])).content.decode()
+    assert "published 70.6 ± 1.0" in page
+    assert "The published figures may be on that scale" in page
+    reachable = {round(100 * k / 600, 1) for k in range(601)}
+    figures = {shots: published.human_table4()["SQuADv2", shots].mean for shots in (0, 10, 20, 30)}
+    assert [shots for shots, mean in figures.items() if mean not in reachable] == [0, 10, 20]

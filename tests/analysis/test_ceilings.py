@@ -1,0 +1,138 @@
+"""What people could reach: each against the majority of the others; golds that all deny."""
+
+import csv
+import io
+import math
+from collections import Counter
+
+import pandas as pd
+import pytest
+from django.urls import reverse
+
+from analysis.documents.blocks import Grid
+from analysis.tables import findings, gold_audit
+from analysis.tables.ceilings import ceilings
+from annotation.models import Kind
+from tasks.importing import read_clues
+from tasks.metrics import s1
+from tests import factories
+from tests.analysis import reports
+from tests.analysis.test_examples import one_example, say
+
+TEXT = "We went to Oslo, Lima and Cairo."
+
+
+def rows_of(*answers: str, labels: bool = False) -> pd.DataFrame:
+    """Answers of one example per string, one letter or "-" (no answer) for each annotator."""
+    records = [
+        ("toy", 0, f"a{place}", example, "", 0.5, frozenset(letter) - {"-"}, labels, [], "set")
+        for example, unit in enumerate(answers)
+        for place, letter in enumerate(unit)
+    ]
+    columns = ["task", "shots", "annotator", "example", "context", "s1", "texts", "is_label"]
+    return pd.DataFrame(records, columns=[*columns, "gold", "gold_rule"])
+
+
+def test_each_is_held_against_the_majority_of_the_others():
+    # By hand, sets: AAB: A against {} = 0, A against {} = 0, B against {A} = 0; AAA: 1, 1, 1;
+    # A--: A against {} = 0, - against {} (A and - share nothing) = 1, again 1.
+    (row,) = ceilings(rows_of("AAB", "AAA", "A--"))
+    assert row.leave_one_out == pytest.approx(100 * (0 + 3 + 2) / 9)
+    assert (row.compared, row.answers, row.n) == (9, 9, 3)
+
+
+def test_labels_on_which_the_others_tie_are_compared_with_nothing():
+    # AAB: the two A have others who tie; B is against A. AAA: all are right.
+    (row,) = ceilings(rows_of("AAB", "AAA", labels=True))
+    assert (row.compared, row.answers) == (4, 6)
+    assert row.leave_one_out == pytest.approx(100 * (1 + 1 + 1 / 2) / 3)
+
+
+def test_one_annotator_has_no_others():
+    (row,) = ceilings(rows_of("A", "B"))
+    assert math.isnan(row.leave_one_out)
+    assert (row.compared, row.best, row.worst) == (0, 50, 50)
+
+
+def test_the_page_the_csv_and_the_api_say_who_was_best_and_worst(ada, researcher):
+    study = factories.make_study(researcher, factories.make_task(test_size=6), annotators=2)
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+        factories.work_through(factories.seat(scenario), lambda turn: [])
+    right, empty = study.participations.filter(scenario__shots=0).order_by("pk")
+    reply = ada.get(reverse("analysis_file", args=[study.name, "ceiling"]))
+    row = next(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))
+    assert (row["best_annotator"], row["worst_annotator"]) == (right.pseudonym, empty.pseudonym)
+    assert float(row["best"]) == 100
+    # Two of the six examples have no answer.
+    assert float(row["worst"]) == pytest.approx(100 / 3)
+    assert float(row["leave_one_out"]) == pytest.approx(100 / 3)
+    (api,) = ada.get(reverse("api_analysis", args=[study.name])).json()
+    assert api["ceiling"][0]["worst"] == float(row["worst"])
+    assert "Human ceiling" in ada.get(reverse("analysis", args=[study.name])).content.decode()
+    grid = reports.block(study, "Ceilings and doubtful golds", Grid, "Human ceiling")
+    assert grid.rows[0] == ["toy-places", "0", "2", "33.3", "12 of 12", "100.0", "33.3"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "doubtful", "unanimous"),
+    [
+        ([["Lima"], ["Lima"]], 1, 1),
+        ([["Lima"], ["Cairo"]], 0, 0),  # all are wrong, but not of one mind
+        ([["Oslo"], ["Oslo"]], 0, 1),
+        ([["Lima"]], 0, 0),  # one alone agrees with nobody
+    ],
+)
+def test_a_gold_is_doubtful_if_all_agree_against_it(researcher, answers, doubtful, unanimous):
+    study, example = one_example(researcher, TEXT, ["Oslo"])
+    say(study, 0, answers[0])
+    say(study, 2, *answers[1:])
+    tallies, rows = gold_audit.doubts(study, Kind.PERSON)
+    assert [(row.example, row.n) for row in rows] == [(example.pk, 2)] * doubtful
+    counts = [(tally.doubtful, tally.unanimous) for tally in tallies]
+    assert counts == ([(doubtful, unanimous)] if len(answers) > 1 else [])
+
+
+def test_the_audit_is_a_page_and_a_file(ada, researcher):
+    study, example = one_example(researcher, TEXT, ["Oslo"])
+    page = reverse("gold_audit", args=[study.name])
+    assert "Nobody has completed" in ada.get(page).content.decode()
+    say(study, 0, ["Lima", "Oslo"], ["Oslo", "Lima"])
+    shown = ada.get(page).content.decode()
+    assert reverse("example", args=[study.name, example.pk]) in shown
+    assert "Lima, Oslo" in shown
+    reply = ada.get(reverse("gold_audit_file", args=[study.name]))
+    (row,) = csv.DictReader(io.StringIO(reply.content.decode(), newline=""))
+    assert (row["kind"], row["source_id"], row["n"]) == ("person", example.source_id, "2")
+    assert (row["answer"], row["gold"]) == ('["Lima","Oslo"]', '["Oslo"]')
+    assert float(row["s1"]) == pytest.approx(100 * 2 / 3)
+    caption = "All annotators agree against the gold"
+    grid = reports.block(study, "Ceilings and doubtful golds", Grid, caption)
+    assert grid.rows == [["toy-places", "1", "1", "1"]]
+
+
+@pytest.mark.real_data
+def test_golds_that_nobody_can_highlight_are_found_in_the_published_file(researcher, clues):
+    """Annotators who answer all that can be highlighted agree against nine golds of WikiANN."""
+    card, files = read_clues(clues, "WikiANN")
+    tested = next(file.records for file in files if file.kind == "test")
+    out_of_reach = [r for r in tested if any(text not in r.context[0] for text in r.gold)]
+    others = [record for record in tested if record not in out_of_reach][:20]
+    assert len(out_of_reach) == 9
+    task = factories.make_task(test=[*out_of_reach, *others], **card.as_dict())
+    study = factories.make_study(researcher, task, shots=[0], annotators=2)
+
+    def all_that_is_there(turn):
+        there = turn.example.context[0]
+        return list(dict.fromkeys(text for text in turn.example.gold if text in there))
+
+    for _ in range(2):
+        factories.work_through(factories.seat(study.scenarios.get()), all_that_is_there)
+    _tallies, rows = gold_audit.doubts(study, Kind.PERSON)
+    assert Counter(row.source_id for row in rows) == Counter(r.id for r in out_of_reach)
+    (row,) = ceilings(findings.answered(study, Kind.PERSON))
+    assert row.leave_one_out == 100
+    assert row.best == row.worst == pytest.approx(
+        100 * sum(s1(frozenset(t for t in r.gold if t in r.context[0]), frozenset(r.gold))
+                  for r in [*out_of_reach, *others]) / 29
+    )  # fmt: skip

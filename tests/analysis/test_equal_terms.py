@@ -1,0 +1,162 @@
+"""Models and people on equal terms: what a run states, equal training splits, covariance."""
+
+import csv
+import io
+import math
+import statistics
+from datetime import date
+
+import numpy as np
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import call_command
+from django.db import IntegrityError, transaction
+from django.urls import reverse
+
+from analysis.tables import models as model_tables
+from annotation.models import Kind
+from annotation.recruitment import consent, seats
+from annotation.recruitment.identities import worker_key
+from annotation.steps import training_step
+from tasks.models import PredictionFile
+from tests import factories
+
+pytestmark = pytest.mark.engines
+
+STATED = {
+    "numbering": "published", "seen_test": "maybe", "predicted_on": "2026-05-31",
+    "revision": "v1.2-abc",
+}  # fmt: skip
+
+
+def upload(client, task, **fields):
+    file = SimpleUploadedFile(f"{task.name}_2_1.jsonl", factories.prediction_lines(task))
+    return client.post(reverse("models"), {"name": "toy", "files": file, **fields})
+
+
+def test_a_run_says_its_numbering_what_it_may_have_seen_its_date_and_revision(
+    ada, researcher, db, tmp_path
+):
+    task = factories.make_task()
+    study = factories.make_study(researcher, task, shots=[2], annotators=1)
+    factories.work_through(factories.seat(study.scenarios.get()))
+    assert upload(ada, task, **STATED).status_code == 302
+    file = PredictionFile.objects.get()
+    assert (file.numbering, file.seen_test, file.revision) == ("published", "maybe", "v1.2-abc")
+    assert file.predicted_on == date(2026, 5, 31)
+    told = "may have seen the test set: not known"
+    for page in (reverse("model", args=["toy"]), reverse("study_models", args=[study.name])):
+        text = ada.get(page).content.decode()
+        assert all(part in text for part in (told, "2026-05-31", "v1.2-abc", "as published")), page
+    for address in ("models_file", "study_models_file"):
+        args = [study.name, "scores"] if address == "study_models_file" else []
+        text = ada.get(reverse(address, args=args)).content.decode()
+        rows = [row for row in csv.DictReader(io.StringIO(text)) if row.get("source") != "study"]
+        assert [{name: row[name] for name in STATED} for row in rows] == [STATED]
+    (row,) = ada.get(reverse("api_models")).json()
+    assert {name: row[name] for name in STATED} == STATED
+    call_command("export_study", study.name, str(tmp_path / "out"), verbosity=0)
+    text = (tmp_path / "out" / "model_scores.csv").read_text(encoding="utf-8")
+    (row,) = csv.DictReader(io.StringIO(text))
+    assert {name: row[name] for name in STATED} == STATED
+
+
+def test_what_is_not_stated_is_said_and_what_is_no_choice_is_refused(ada, db):
+    task = factories.make_task()
+    assert upload(ada, task).status_code == 302
+    text = ada.get(reverse("model", args=["toy"])).content.decode()
+    for part in ("test set: not stated", "date not stated", "revision not stated"):
+        assert part in text
+    for field, value in (("numbering", "mine"), ("seen_test", "?"), ("predicted_on", "soon")):
+        assert upload(ada, task, **{field: value}).status_code == 422
+    with pytest.raises(IntegrityError), transaction.atomic():
+        PredictionFile.objects.update(seen_test="perhaps")
+
+
+def test_the_command_states_the_run_too(researcher, db, tmp_path):
+    task = factories.make_task()
+    (tmp_path / f"{task.name}_2_1.jsonl").write_bytes(factories.prediction_lines(task))
+    call_command(
+        "import_predictions", "toy", str(tmp_path), "--numbering", "rechained", "--seen-test",
+        "no", "--predicted-on", "2026-05-31", "--revision", "r1", verbosity=0,
+    )  # fmt: skip
+    file = PredictionFile.objects.get()
+    assert file.run_text == (
+        "numbering renumbered so that they nest (--rechain); may have seen the test set: no;"
+        " predicted on 2026-05-31; revision r1"
+    )
+
+
+def test_the_run_on_the_split_of_the_people_is_offered_as_the_equal_pairing(researcher, db):
+    task = factories.make_task(splits=3)
+    study = factories.make_study(researcher, task, shots=[0, 2], annotators=1, splits=[2])
+    wrong = {1: 0, 2: 1, 3: 2}
+    for number, errors in wrong.items():
+        examples = list(task.test_split.examples.all())
+        bad = {example.pk for example in examples[:errors]}
+        factories.predict(
+            researcher, "toy", task, 2, number,
+            lambda example, bad=bad: ["bed"] if example.pk in bad else example.gold,
+        )  # fmt: skip
+    factories.predict(researcher, "toy", task, 0)
+    factories.predict(researcher, "single", task, 2, 2)
+    tables = {table.shots: table for table in model_tables.tables(study, Kind.PERSON)}
+    rows = {row.name: row.scores[0] for row in tables[2].rows if row.source == "uploaded"}
+    assert list(rows) == ["single", "toy", "toy, split 2 as people"]
+    assert (rows["toy"].n, rows["toy"].of) == (3, 3)
+    equal = rows["toy, split 2 as people"]
+    assert (equal.mean, equal.n, equal.of) == (pytest.approx(75), 1, 1)
+    assert [row.name for row in tables[0].rows if row.source == "uploaded"] == ["toy"]
+
+
+def test_people_on_several_splits_have_the_spread_over_splits_as_models_have(researcher, db):
+    task = factories.make_task(splits=2)
+    study = factories.make_study(researcher, task, shots=[2], annotators=1, splits=[1, 2])
+    for scenario in study.scenarios.order_by("split_number"):
+        wrong = scenario.split_number - 1
+        factories.work_through(
+            factories.seat(scenario),
+            lambda turn, wrong=wrong: (
+                ["bed"]
+                if wrong and turn.step == "annotation" and not turn.example.gold
+                else list(turn.example.gold)
+            ),
+        )
+    (table,) = [t for t in model_tables.tables(study, Kind.PERSON) if t.shots == 2]
+    people, over_splits = table.rows
+    assert (people.unit, people.scores[0].n, people.scores[0].of) == ("annotators", 2, 2)
+    assert (over_splits.unit, over_splits.scores[0].n) == ("splits", 2)
+    assert over_splits.scores[0].sd_ddof1 == pytest.approx(statistics.stdev([100, 50]))
+
+
+def test_the_aggregate_has_the_covariance_of_people_who_did_both_tasks(researcher, db):
+    """Against a sum over tasks of each person: where all did both, its SD is exactly that."""
+    tasks = [factories.make_task(name=name, test_size=6) for name in ("one", "two")]
+    study = factories.make_study(
+        researcher, *tasks, shots=[0], annotators=3, tasks_per_worker=2, exit_questionnaire=False
+    )
+    for number in range(3):
+        key = worker_key("link", f"w-{number}")
+        for _task in tasks:
+            person = seats.join(study.pk, key, "link", Kind.PERSON)
+            consent.record(person, agree=True)
+            training_step.begin(person.token)
+            factories.work_through(
+                person,
+                lambda turn, number=number: (
+                    ["home"] if turn.position < 2 * number else list(turn.example.gold)
+                ),
+            )
+    sums, spreads = {}, {}
+    for row in study.participations.select_related("scenario__task"):
+        mean = 100 * statistics.fmean(turn.answer.s1 for turn in row.turns.all())
+        sums[row.worker_id] = sums.get(row.worker_id, 0) + mean
+        spreads.setdefault(row.scenario.task.name, []).append(mean)
+    (table,) = [t for t in model_tables.tables(study, Kind.PERSON) if t.shots == 0]
+    average = table.rows[0].aggregate
+    assert len(sums) == 3
+    assert average.sd_of_sum == pytest.approx(statistics.stdev(sums.values()))
+    assert average.sd_of_average == pytest.approx(statistics.stdev(sums.values()) / 2)
+    independent = math.hypot(*(np.std(values, ddof=1) for values in spreads.values()))
+    assert average.sd_of_sum > 1.2 * independent
+    assert "is the covariance between tasks" in table.rows[0].aggregate_explanation

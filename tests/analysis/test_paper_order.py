@@ -1,0 +1,114 @@
+"""Tables stand side by side with the paper's: its order of tasks, its names of families."""
+
+import csv
+import io
+import re
+
+import pytest
+from django.urls import reverse
+
+from analysis.figures import data as figure_data
+from analysis.tables import findings, frames, sensitivity, training
+from analysis.tables import models as model_tables
+from analysis.tables.differences import differences
+from annotation.models import Kind, Study
+from tasks.importing import CLUES
+from tasks.paper import TASKS
+from tests import factories
+
+pytestmark = pytest.mark.engines
+
+GROUPED = ["SST-2", "MNLI", "CoNLL03", "animals", "ReCoRD"]  # own tasks last in their family
+FLAT = ["SST-2", "MNLI", "CoNLL03", "ReCoRD", "animals"]
+FAMILIES = ["Sentence Classification", "Named Entity Recognition", "Machine Reading Comprehension"]
+
+
+@pytest.fixture(scope="module")
+def stored(module_researcher):
+    """Imported and designed in another order than the paper's."""
+    families = {"ReCoRD": "reading_comprehension"}
+    tasks = [
+        factories.make_task(
+            name=name,
+            **({"labels": factories.LABELS} if name in ("SST-2", "MNLI") else {}),
+            **({"family": families[name]} if name in families else {}),
+        )
+        for name in ("animals", "ReCoRD", "CoNLL03", "MNLI", "SST-2")
+    ]
+    study = factories.make_study(module_researcher, *tasks, shots=[0, 2], annotators=1)
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+    for task in tasks:
+        factories.predict(module_researcher, "toy", task, 0)
+    return study.pk
+
+
+@pytest.fixture
+def study(db, stored):
+    return Study.objects.get(pk=stored)
+
+
+def in_order(text: str) -> list[str]:
+    """The tasks by their first mention."""
+    places = {name: text.find(name) for name in FLAT}
+    return sorted((name for name in FLAT if places[name] >= 0), key=places.__getitem__)
+
+
+def test_the_order_is_that_of_the_cards_that_come_along():
+    assert tuple(CLUES) == TASKS
+
+
+@pytest.mark.parametrize("ext", ["md", "tex"])
+def test_the_human_table_has_the_papers_columns(ada, study, ext):
+    text = ada.get(reverse("human_performance_file", args=[study.name, ext])).content.decode()
+    names = next(line for line in text.splitlines() if "animals" in line)
+    assert in_order(names) == GROUPED
+    page = ada.get(reverse("human_performance", args=[study.name])).content.decode()
+    head = page.split("<thead>")[1].split("</thead>")[0]
+    assert re.findall(r'scope="colgroup"[^>]*>([^<]+)<', head) == FAMILIES
+    assert re.findall(r'scope="col">([^<]+)<', head) == ["Shots", *GROUPED]
+    if ext == "tex":
+        assert [text.index(name) for name in FAMILIES] == sorted(map(text.index, FAMILIES))
+
+
+def test_every_table_of_the_analysis_has_the_papers_order(ada, study):
+    frame = findings.answered(study, Kind.PERSON)
+    orders = {
+        name: [row.task for row in make(frame, study.seed)]
+        for name, make in findings.TABLES.items()
+    }
+    answers = sensitivity.table(study, Kind.PERSON)
+    orders |= {
+        "training": [row.task for row in training.training(study)],
+        "sensitivity": [table.task for table in sensitivity.task_tables(answers)],
+        "differences": [row.task for row in differences(study, Kind.PERSON)],
+        "models": [row.task.name for row in model_tables.model_rows(resampling_files(study))],
+        **{
+            name: [row.task for row in figure_data.figure(study, Kind.PERSON, name).numbers]
+            for name in figure_data.NAMES
+        },
+    }
+    assert {name: list(dict.fromkeys(tasks)) for name, tasks in orders.items()} == dict.fromkeys(
+        orders, FLAT
+    )
+
+
+def resampling_files(study):
+    return model_tables.PredictionFile.objects.filter(task__in=study.tasks.all())
+
+
+def test_documents_have_the_papers_order(ada, study):
+    report = ada.get(reverse("report", args=[study.name])).content.decode()
+    assert in_order(report.split("Means with 95 % intervals", 1)[1]) == FLAT
+    preregistration = ada.get(reverse("preregistration", args=[study.name])).content.decode()
+    tables = [part.split("</tbody>")[0] for part in preregistration.split("<tbody>")[1:]]
+    assert [in_order(table) for table in tables if in_order(table)] == [FLAT, FLAT]
+    examples = ada.get(reverse("examples", args=[study.name]))
+    assert examples.context["task"].name == "SST-2"
+
+
+def test_the_csv_of_the_table_has_the_order_of_its_columns(ada, study):
+    text = ada.get(reverse("human_performance_file", args=[study.name, "csv"])).content.decode()
+    rows = csv.DictReader(io.StringIO(text))
+    assert list(dict.fromkeys(row["task"] for row in rows)) == GROUPED
+    assert frames.annotators(study)["task"].is_monotonic_increasing  # files of rows: by name

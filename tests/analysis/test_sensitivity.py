@@ -1,0 +1,171 @@
+"""The table under other rules of who counts."""
+
+import csv
+import io
+import math
+
+import pytest
+from django.urls import reverse
+
+from analysis.stats import two_way
+from analysis.tables import findings, performance, sensitivity
+from annotation.models import Kind, Step
+from annotation.steps import attention_checks, exit_questionnaire
+from tests import factories
+from tests.annotation.test_comprehension import check_file
+
+
+@pytest.fixture
+def study(researcher):
+    """At each of 0 and 2 shots two annotators who are always right and one who never is."""
+    task = factories.make_task(test_size=6)
+    pilot = factories.make_study(
+        researcher, task, shots=[0, 2], annotators=3, exit_questionnaire=True
+    )
+    for scenario in pilot.scenarios.all():
+        for answer in (None, None, lambda turn: [turn.example.context[0].split()[0]]):
+            factories.work_through(factories.seat(scenario), answer)
+    return pilot
+
+
+def cells(study) -> dict[tuple[str, int], tuple[float, int]]:
+    """(rule, shots) -> mean and n."""
+    rows = sensitivity.table(study, "person")
+    return {(row.rule, row.shots): (row.mean, row.n) for row in rows}
+
+
+def test_the_first_line_is_the_table(study):
+    shown = cells(study)
+    for (_task, shots), cell in performance.performance(study).cells.items():
+        assert shown["reported", shots] == pytest.approx((cell.mean, cell.n))
+
+
+def test_a_minimum_in_training_leaves_out_those_who_failed_it(study):
+    shown = cells(study)
+    assert shown["reported", 2] == pytest.approx((200 / 3, 3))
+    assert shown["training_s1>=50", 2] == (100, 2)
+
+
+def test_who_had_no_training_cannot_fail_it(study):
+    assert cells(study)["training_s1>=90", 0][1] == 3
+
+
+def test_an_exclusion_by_hand_can_be_taken_back(study):
+    out = study.participations.filter(scenario__shots=2).last()
+    out.in_analysis, out.seat_number = False, None
+    out.save()
+    shown = cells(study)
+    assert shown["reported", 2] == (100, 2)
+    assert shown["with_excluded", 2] == pytest.approx((200 / 3, 3))
+    # The other rules stand on the analysis, not on everybody.
+    assert shown["training_s1>=50", 2] == (100, 2)
+
+
+def test_a_minimum_of_seconds_is_about_the_median(study):
+    people = sensitivity.people(study, Kind.PERSON)
+    scores = sensitivity.scores(study, people)
+    people.loc[people["shots"] == 0, "median_seconds"] = [1.5, 5.0, 0.5]
+    rows = {row.rule: row for row in sensitivity.rows(people, scores) if row.shots == 0}
+    assert [rows[f"median_seconds>={least}"].n for least in (1, 2, 5, 10)] == [2, 1, 1, 0]
+    assert math.isnan(rows["median_seconds>=10"].mean)
+    assert rows["median_seconds>=10"].why_not == "no annotator"
+
+
+def test_each_cell_has_the_interval_of_the_tables(study):
+    """Of those whom the rule leaves: the estimator of docs/statistics.md on their answers."""
+    first, second, third = study.participations.filter(scenario__shots=2).order_by("pk")
+    exit_questionnaire.answer(first.token, {"ai_used": "yes"})
+    rows = {row.rule: row for row in sensitivity.table(study, Kind.PERSON) if row.shots == 2}
+    answered = findings.answered(study, Kind.PERSON)
+    for rule, people in {
+        "reported": [first, second, third],
+        "ai_used!=yes": [second, third],
+    }.items():
+        part = answered[answered["annotator"].isin([person.pseudonym for person in people])]
+        matrix = part.pivot(index="annotator", columns="example", values="s1")
+        contexts = part.drop_duplicates("example").set_index("example")["context"]
+        estimate = two_way.of_mean(matrix.to_numpy(), list(contexts.loc[matrix.columns]))
+        low, high = estimate.interval()
+        assert (rows[rule].low, rows[rule].high) == pytest.approx(
+            (100 * max(low, 0), 100 * min(high, 1))
+        )
+    # The two who are always right tie.
+    assert rows["training_s1>=50"].why_not == "annotators tie"
+    assert math.isnan(rows["training_s1>=50"].low)
+
+
+@pytest.mark.parametrize(
+    ("told", "left"),
+    [
+        ({"seen_before": "yes"}, {"seen_before!=yes": 2, "seen_before=no": 0, "none_of_these": 2}),
+        ({"seen_before": "unsure"}, {"seen_before!=yes": 3, "seen_before=no": 0}),
+        ({"seen_before": "no"}, {"seen_before=no": 1, "none_of_these": 3}),
+        ({"ai_used": "yes"}, {"ai_used!=yes": 2, "seen_before!=yes": 3, "none_of_these": 2}),
+        ({"ai_used": "no"}, {"ai_used!=yes": 3, "ai_used=no": 1}),
+    ],
+)
+def test_what_people_told_at_the_end_is_a_rule(study, told, left):
+    person = study.participations.filter(scenario__shots=2).first()
+    exit_questionnaire.answer(person.token, told)
+    study.participations.update(signs=None)  # no sign but what was told
+    people = sensitivity.people(study, Kind.PERSON)
+    people["flagged"] = False  # everybody in a test is too fast
+    rows = sensitivity.rows(people, sensitivity.scores(study, people))
+    shown = {row.rule: row.n for row in rows if row.shots == 2}
+    assert {rule: shown[rule] for rule in left} == left
+
+
+def test_where_nobody_told_anything_there_is_no_such_rule(study):
+    assert not [rule for rule, _shots in cells(study) if "seen" in rule or "ai" in rule.split("_")]
+
+
+def test_failed_checks_and_flags_are_rules(ada, researcher, tmp_path):
+    """One fails the attention check; everybody in a test is too fast, and so has a flag."""
+    task = factories.make_task(test_size=6)
+    attention_checks.import_checks(task, check_file(tmp_path))
+    study = factories.make_study(researcher, task, shots=[0], annotators=2, attention_checks=1)
+    scenario = study.scenarios.get()
+    factories.work_through(factories.seat(scenario))
+    factories.work_through(
+        factories.seat(scenario),
+        lambda turn: [] if turn.step == Step.CHECK else turn.example.gold,
+    )
+    shown = cells(study)
+    assert shown["reported", 0][1] == 2
+    assert shown["passed_checks", 0] == (100, 1)
+    assert shown["not_flagged", 0][1] == shown["none_of_these", 0][1] == 0
+    page = ada.get(reverse("sensitivity", args=[study.name])).content.decode()
+    assert "without failed attention checks" in page
+    assert two_way.BOTH in page
+
+
+def test_the_page_of_it_marks_what_moved(ada, study):
+    page = ada.get(reverse("sensitivity", args=[study.name])).content.decode()
+    assert "<td>66.7 ± 57.7 (n=3), 0.0 to 100.0</td>" in page
+    assert "<td><strong>100.0 ± 0.0 (n=2), – (annotators tie)</strong></td>" in page
+    # Nobody in a test takes a second.
+    assert "<td><strong>– (n=0)</strong></td>" in page
+
+
+def test_it_can_be_had_as_csv_with_all_digits(ada, study):
+    reply = ada.get(reverse("sensitivity_file", args=[study.name]))
+    rows = list(csv.DictReader(io.StringIO(reply.content.decode(), newline="")))
+    told = [rule for rule in sensitivity.RULES if rule.is_told]
+    assert len(told) == 4
+    assert len(rows) == 2 * (len(sensitivity.RULES) - len(told))
+    assert rows[0]["rule"] == "reported"
+    assert rows[0]["kind"] == "person"
+    assert float(rows[0]["mean"]) == pytest.approx(200 / 3, abs=1e-12)
+
+
+def test_an_empty_study_says_what_to_do(ada, researcher):
+    study = factories.make_study(researcher, factories.make_task())
+    page = ada.get(reverse("sensitivity", args=[study.name])).content.decode()
+    assert "Give out its link" in page
+    assert ada.get(reverse("sensitivity_file", args=[study.name])).status_code == 200
+
+
+def test_somebody_elses_sensitivity_is_not_found(client, other_researcher, study):
+    client.force_login(other_researcher)
+    for name in ("sensitivity", "sensitivity_file"):
+        assert client.get(reverse(name, args=[study.name])).status_code == 404

@@ -1,0 +1,47 @@
+"""The margin of equivalence: optional, some points, frozen with the design."""
+
+import json
+
+import pytest
+from django.core.exceptions import ValidationError
+from django.core.management import CommandError, call_command
+from django.db import IntegrityError
+from django.urls import reverse
+
+from annotation.models import Study
+from tests import factories
+
+
+@pytest.mark.parametrize("margin", [0, -3, 101, float("nan"), float("inf")])
+def test_a_margin_that_is_no_number_of_points_is_refused_at_its_field(researcher, margin):
+    with pytest.raises(ValidationError) as refused:
+        factories.make_study(researcher, factories.make_task(), equivalence_margin=margin)
+    assert list(refused.value.message_dict) == ["equivalence_margin"]
+
+
+@pytest.mark.engines
+def test_the_database_refuses_it_too(researcher):
+    study = factories.make_study(researcher, factories.make_task())
+    with pytest.raises(IntegrityError):
+        Study.objects.filter(pk=study.pk).update(equivalence_margin=0)
+
+
+def test_it_comes_from_the_command_line_and_from_a_file(researcher, tmp_path):
+    task = factories.make_task()
+    call_command(
+        "create_study", "one", tasks=[task.name], shots=[0], equivalence_margin=2.5, open=True
+    )
+    assert json.loads(Study.objects.get(name="one").manifest)["equivalence_margin"] == 2.5
+    design = 'name = "two"\ntasks = ["toy-places"]\nshots = [0]\nequivalence_margin = '
+    (tmp_path / "two.toml").write_text(f"{design}3\n")
+    call_command("create_study", design=tmp_path / "two.toml")
+    assert Study.objects.get(name="two").equivalence_margin == 3
+    (tmp_path / "three.toml").write_text(f"{design}nan\n".replace("two", "three"))
+    with pytest.raises(CommandError, match="equivalence_margin"):
+        call_command("create_study", design=tmp_path / "three.toml")
+
+
+def test_the_form_of_a_draft_asks_for_it(ada, researcher):
+    study = factories.make_study(researcher, factories.make_task(), status="draft")
+    page = ada.get(reverse("study_edit", args=[study.name])).content.decode()
+    assert 'name="equivalence_margin"' in page

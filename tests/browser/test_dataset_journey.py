@@ -1,0 +1,78 @@
+"""From a file of labelled texts to an open study, counted in clicks and page loads."""
+
+import pytest
+from playwright.sync_api import expect
+
+from annotation.models import Study
+from tasks.models import Task
+from tests.browser.test_accessibility import violations
+from tests.tasks.datasets import files
+
+ROWS = [
+    {"text": f"Film {n} was {'fine' if n % 3 else 'dull'}.", "mood": "good" if n % 3 else "bad"}
+    for n in range(400)
+]
+CLICKS, LOADS = 12, 6
+COUNT = "addEventListener('pointerdown', (event) => event.isTrusted && window.pressed(), true)"
+
+
+@pytest.fixture(autouse=True)
+def _var(settings, tmp_path):
+    settings.VAR_DIR = tmp_path / "var"
+
+
+@pytest.fixture
+def ada(page, researcher):
+    page.goto("/sign-in/")
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password").fill("right horse")
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/studies/")
+    return page
+
+
+@pytest.mark.journey
+def test_a_file_is_an_open_study_within_twelve_clicks_and_six_page_loads(ada, tmp_path):
+    path = files.write_csv(tmp_path / "moods.csv", ROWS)
+    pressed, loaded = [], []
+    ada.expose_function("pressed", lambda: pressed.append(1))
+    ada.add_init_script(COUNT)
+    ada.on("load", lambda page: loaded.append(page.url))
+
+    ada.goto("/tasks/dataset/")
+    assert violations(ada) == []
+    ada.get_by_label("File", exact=True).set_input_files(path)
+    pressed.append(1)  # the button that opens the dialog of files, which has no place in a test
+    ada.get_by_role("button", name="Upload and read").click()
+
+    expect(ada.get_by_role("heading", name="The columns of moods.csv")).to_be_visible()
+    assert violations(ada) == []
+    expect(ada.get_by_label("text", exact=True)).to_be_checked()
+    ada.get_by_label("Column with the right answer").select_option("mood")
+    pressed.extend([1, 1])  # the list, and the choice in it
+    ada.get_by_role("button", name="Draw the task").click()
+
+    expect(ada.get_by_role("heading", name="Data report")).to_be_visible(timeout=60_000)
+    expect(ada.locator(".upload-previews a")).to_have_count(10)
+    ada.get_by_role("button", name="Import it and design a study").click()
+
+    ada.wait_for_url("**/new-study/?task=moods", timeout=60_000)
+    expect(ada.get_by_label("moods v1")).to_be_checked()
+    for label, value in (
+        ("Name", "pilot"), ("Title", "Moods"), ("Shots", "0 10"), ("Hourly rate", "0"),
+    ):  # fmt: skip
+        ada.get_by_label(label, exact=True).click()
+        ada.keyboard.press("Control+A")
+        ada.keyboard.type(value)
+    ada.get_by_role("button", name="Save the draft").click()
+
+    ada.wait_for_url("**/studies/pilot/")
+    ada.get_by_role("button", name="Open", exact=True).click()
+    expect(ada.get_by_text("The study is open now.")).to_be_visible()
+
+    study = Study.objects.get()
+    assert study.status == "open"
+    assert list(study.tasks.all()) == [Task.objects.get()]
+    assert len(pressed) <= CLICKS, len(pressed)
+    assert len(loaded) <= LOADS, loaded
+    print(f"{len(pressed)} clicks, {len(loaded)} page loads")

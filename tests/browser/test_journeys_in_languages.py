@@ -1,0 +1,168 @@
+"""From the landing page to the completion code in Arabic, right to left, and in Chinese.
+
+Whatever the page shows on the way is in that language: not one word in Latin letters but names.
+"""
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation.models import Participation, Status, Study
+from tasks.formats import Record
+from tests import factories
+from tests.browser.conftest import Desk
+
+# What stays as it is in every language: names, a currency, units, keys.
+KEPT = re.compile(r"Handful|USD|UTC|Enter|Tab|Shift|Ctrl|\bZ\b|Delete|Esc|Space|Ltd")
+
+ARABIC = {
+    "card": {
+        "name": "amakin",
+        "title": "الأماكن",
+        "description": "ابحث عن الأماكن في جملة.",
+        "instructions": "اقرأ الجملة.\n\nحدد كل مكان.",
+        "submit_hint": "حدد الأماكن ثم أرسل.",
+        "segments": ["الجملة"],
+        "language": "ar",
+        "direction": "rtl",
+    },
+    "study": {
+        "interface_language": "ar",
+        "title": "أماكن في الأخبار",
+        "consent_text": "ندعوك إلى المشاركة في دراسة.",
+    },
+    "texts": ("سافرت ليلى من القاهرة إلى بيروت.", "عاد سامي من تونس أمس.", "نام الجميع باكرًا."),
+    "question": "ما الأماكن المذكورة؟",
+    "gold": (("القاهرة", "بيروت"), ("تونس",), ()),
+    "wrong": "ليلى",
+}
+CHINESE = {
+    "card": {
+        "name": "difang",
+        "title": "地点",
+        "description": "在句子中找出地点。",
+        "instructions": "请阅读句子。\n\n标记每一个地点。",
+        "submit_hint": "标记地点，然后提交。",
+        "segments": ["句子"],
+        "language": "zh-hans",
+        "granularity": "char",
+    },
+    "study": {
+        "interface_language": "zh-hans",
+        "title": "新闻中的地点",
+        "consent_text": "邀请您参加一项研究。",
+    },
+    "texts": ("王芳星期天从上海去了南京。", "李明昨天从苏州回来。", "大家都睡得很早。"),
+    "question": "提到了哪些地点？",
+    "gold": (("上海", "南京"), ("苏州",), ()),
+    "wrong": "王芳",
+}
+
+
+def open_study(researcher, told: dict) -> Study:
+    """Two examples to train with, and one to be tested with, in that language."""
+    train, test = (
+        [
+            Record(
+                f"e{place}", (told["texts"][place],), told["question"], told["gold"][place], None
+            )
+            for place in places
+        ]
+        for places in ((0, 1), (2,))
+    )
+    task = factories.make_task(train={2: train}, shots=[], test=test, **told["card"])
+    return factories.make_study(
+        researcher,
+        task,
+        shots=[2],
+        annotators=1,
+        training_order="file_order",
+        try_the_tool=True,
+        hourly_rate=12,
+        **told["study"],
+    )
+
+
+def foreign(page: Page) -> list[str]:
+    """Lines of the page with Latin letters that are no name: what was not translated."""
+    spoken = page.evaluate(
+        """() => [document.title, ...[...document.querySelectorAll("[aria-label]")]
+            .filter((e) => e.checkVisibility()).map((e) => e.ariaLabel)]"""
+    )
+    code = page.locator("output, code").all_inner_texts()
+    shown = page.locator("body").inner_text()
+    for text in code:
+        shown = shown.replace(text, "")
+    shown = re.sub(r"https?://\S+", "", shown)  # the personal link
+    lines = [*spoken, *shown.split("\n")]
+    return [line for line in lines if re.search("[A-Za-z]", KEPT.sub("", line))]
+
+
+def go_on(page: Page) -> None:
+    """Press the main button of the page, and wait until what follows is ready."""
+    page.locator("main button.main-action").first.click()
+    page.wait_for_load_state()
+
+
+def mark(desk: Desk, words: str) -> None:
+    """Highlight these words or signs by their first and their last."""
+    signs = list(words) if desk.page.locator("html").get_attribute("lang") == "zh-hans" else [words]
+    desk.word(signs[0]).click()
+    desk.word(signs[-1]).click()
+
+
+@pytest.mark.parametrize(
+    ("told", "direction"), [(ARABIC, "rtl"), (CHINESE, "ltr")], ids=["arabic", "chinese"]
+)
+def test_from_the_link_to_the_completion_code(open_browser, researcher, told, direction):
+    page = open_browser(viewport={"width": 1366, "height": 657})
+    page.goto(f"/join/{open_study(researcher, told).link_code}/")
+    expect(page.locator("html")).to_have_css("direction", direction)
+    assert foreign(page) == []
+    go_on(page)  # start
+    assert foreign(page) == []
+    page.locator("button[value=yes]").click()
+    page.wait_for_load_state()
+    assert foreign(page) == []  # instructions, and what comes next
+    seat = Participation.objects.get()
+    page.locator("main a.main-action, main a[href*='/try/']").first.click()
+    for _sentence in range(3):
+        page.wait_for_selector("span-answer[data-ready]")
+        assert foreign(page) == []
+        page.locator("[data-text] [data-t]").first.dblclick()
+        page.locator("[data-submit]").click()
+        page.wait_for_selector("[data-state=reveal]")
+        assert foreign(page) == []
+        page.locator("[data-submit]").click()
+    page.wait_for_url(f"**/work/{seat.token}/")
+    go_on(page)  # begin the training step
+    desk = Desk(page, seat)
+    assert foreign(page) == []
+    mark(desk, told["wrong"])
+    mark(desk, told["gold"][0][0])
+    assert foreign(page) == []
+    desk.reveal()
+    assert foreign(page) == []
+    page.locator("#help summary").first.click()
+    assert foreign(page) == []
+    page.locator("#help summary").first.click()
+    desk.submit()
+    page.wait_for_selector("span-answer[data-ready]")
+    desk.submit()  # without an answer: says what is missing
+    assert foreign(page) == []
+    mark(desk, told["gold"][1][0])
+    desk.reveal()
+    desk.submit()
+    page.wait_for_selector("[data-state=review]")
+    assert foreign(page) == []
+    desk.submit()
+    page.wait_for_selector("span-answer[data-ready]")
+    assert foreign(page) == []
+    page.locator("[name=no_answer]").check()
+    desk.submit()
+    page.wait_for_selector("[data-copy-text]")
+    assert foreign(page) == []
+    seat.refresh_from_db()
+    assert seat.status == Status.COMPLETED
+    expect(page.locator("body")).to_contain_text(seat.completion_code)

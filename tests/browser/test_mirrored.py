@@ -1,0 +1,89 @@
+"""A page that is written from right to left, around texts of either direction."""
+
+import pytest
+from django.urls import reverse
+
+from tasks.formats import Record
+from tests import factories
+from tests.browser.conftest import Desk, seat_before
+from tests.browser.test_panel import GO
+
+TEXTS = {
+    "ltr": ("en", "Anna Berg of Northwind told reporters in Oslo.", "Anna", "Berg"),
+    "rtl": ("ar", "سافرت ليلى حداد من القاهرة إلى بيروت.", "سافرت", "ليلى"),
+}
+DESKTOP = {"viewport": {"width": 1366, "height": 657}}
+PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
+OVERFLOW = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+@pytest.fixture
+def mirrored(open_browser, researcher, settings):
+    """A desk with an Arabic page before a text of that direction."""
+    settings.LANGUAGES = [("en", "English"), ("ar", "العربية")]
+
+    def make(direction: str, **options) -> Desk:
+        language, text, first, second = TEXTS[direction]
+        card = {"language": language, "direction": direction}
+        records = [Record("r0", (text,), "؟", (f"{first} {second}",))]
+        seat = seat_before(researcher, card, records, True, interface_language="ar")
+        return Desk(open_browser(**(options or DESKTOP)), seat)
+
+    return make
+
+
+def place(desk: Desk, selector: str) -> dict[str, float]:
+    return desk.page.locator(selector).first.bounding_box()
+
+
+def mark(desk: Desk, direction: str) -> None:
+    _language, _text, first, second = TEXTS[direction]
+    desk.word(first).click()
+    desk.word(second).click()
+    assert desk.chips == [f"{first} {second}"]
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("direction", TEXTS)
+def test_submit_stays_in_its_place_and_nothing_leaves_the_window(mirrored, direction, size):
+    desk = mirrored(direction, **size)
+    assert desk.page.evaluate("document.documentElement.dir") == "rtl"
+    go = desk.page.evaluate(GO)
+    assert desk.page.evaluate(OVERFLOW) == 0
+    if size is DESKTOP:
+        panel, text = place(desk, ".turn-panel"), place(desk, ".turn-sheet")
+        assert panel["x"] + panel["width"] < text["x"]
+    mark(desk, direction)
+    assert desk.page.evaluate(GO) == go
+    assert desk.page.evaluate(OVERFLOW) == 0
+    desk.reveal()
+    assert desk.page.evaluate(GO) == go
+    assert desk.page.evaluate(OVERFLOW) == 0
+
+
+@pytest.mark.parametrize("direction", TEXTS)
+def test_keys_and_chips_follow_the_text_and_not_the_page(mirrored, direction):
+    desk = mirrored(direction)
+    desk.page.locator("[data-passage] [tabindex='0']").focus()
+    desk.page.keyboard.press("Shift+ArrowRight" if direction == "ltr" else "Shift+ArrowLeft")
+    desk.page.keyboard.press("Enter")
+    _language, _text, first, second = TEXTS[direction]
+    assert desk.chips == [f"{first} {second}"]
+    desk.page.locator("[data-chip]").click()
+    earlier, later = (
+        place(desk, "[data-adjust=start-earlier]"),
+        place(desk, "[data-adjust=end-later]"),
+    )
+    assert (earlier["x"] < later["x"]) == (direction == "ltr")
+
+
+def test_the_first_pages_fit_into_a_phone(open_browser, researcher, settings):
+    settings.LANGUAGES = [("en", "English"), ("ar", "العربية")]
+    study = factories.make_study(researcher, factories.make_task(), interface_language="ar")
+    page = open_browser(**PHONE)
+    page.goto(reverse("landing", args=[study.link_code]))
+    assert page.evaluate(OVERFLOW) == 0
+    page.locator("button.main-action").click()
+    page.locator("[name=agree][value=yes]").click()
+    page.wait_for_selector("#resume-link")
+    assert page.evaluate(OVERFLOW) == 0

@@ -1,0 +1,58 @@
+"""Catalogues made for a test: every sentence of the scripts in brackets, form by form."""
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import polib
+
+from annotation.pages.worker.sentences import MODULES, Sentence
+
+ARABIC = (
+    "nplurals=6; plural=n==0 ? 0 : n==1 ? 1 : n==2 ? 2 : n%100>=3 && n%100<=10 ? 3"
+    " : n%100>=11 && n%100<=99 ? 4 : 5;"
+)
+FORMS = {
+    "de": "nplurals=2; plural=n != 1;",
+    "es": "nplurals=2; plural=n != 1;",
+    "zh-hans": "nplurals=1; plural=0;",
+    "ar": ARABIC,
+}
+LOCALES = {"zh-hans": "zh_Hans"}
+
+
+def bracket(text: str, form: str = "") -> str:
+    return f"⟦{form}{text}⟧"
+
+
+def install(settings, folder: Path, language: str) -> None:
+    """Let the scripts speak `language` with each sentence as ⟦sentence⟧; ⟦0⟧, ⟦1⟧ name a form."""
+    sentences = {sentence for module in MODULES.values() for sentence in module}
+    write(settings, folder, language, (entry(sentence) for sentence in sentences))
+
+
+def entry(sentence: Sentence) -> polib.POEntry:
+    if isinstance(sentence, str):
+        return polib.POEntry(msgid=sentence)
+    return polib.POEntry(msgid=sentence[0], msgid_plural=sentence[1])
+
+
+def write(settings, folder: Path, language: str, entries: Iterable[polib.POEntry]) -> None:
+    """Let these sentences be translated so, and no others."""
+    catalogue = polib.POFile()
+    catalogue.metadata = {
+        "Content-Type": "text/plain; charset=utf-8",
+        "Plural-Forms": FORMS[language],
+    }
+    number = int(FORMS[language].removeprefix("nplurals=")[0])
+    for said in entries:
+        if said.msgid_plural:
+            forms = {form: bracket(said.msgid_plural, f"{form}: ") for form in range(number)}
+            translated = {"msgid_plural": said.msgid_plural, "msgstr_plural": forms}
+        else:
+            translated = {"msgstr": bracket(said.msgid)}
+        catalogue.append(polib.POEntry(msgid=said.msgid, msgctxt=said.msgctxt, **translated))
+    path = folder / LOCALES.get(language, language) / "LC_MESSAGES"
+    path.mkdir(parents=True)
+    catalogue.save_as_mofile(str(path / "django.mo"))
+    settings.LANGUAGES = [("en", "English"), (language, language)]
+    settings.LOCALE_PATHS = [folder]

@@ -1,0 +1,189 @@
+"""A language in which every sentence stands in ⟦brackets⟧, and the letters of a page without them.
+
+Texts of a task, of a study and of its researcher are written in Greek letters (`greek`), so that a
+Latin letter outside the brackets belongs to a sentence that nobody has marked for translation.
+"""
+
+import importlib.util
+import re
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import lxml.html
+import polib
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Participation, Status, Study
+from tasks.formats import Record
+from tests import catalogues, factories
+
+CLUES = Path(__file__).parents[1] / "tasks" / "clues"
+TOOL = Path(__file__).parents[1] / ".ci" / "catalogues.py"
+LANGUAGE = "de"
+LATIN, GREEK = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "ΑΒΨΔΕΦΓΗΙΞΚΛΜΝΟΠΘΡΣΤΥΩϢΧϞΖ"
+LETTERS = str.maketrans(LATIN + LATIN.lower(), GREEK + GREEK.lower())
+# What is read or heard besides the text of an element.
+SPOKEN = ("title", "aria-label", "alt", "placeholder", "aria-description", "data-where")
+# What is no sentence: a name, a currency; codes and names of keys.
+NAMES = re.compile(r"\b(?:Handful|USD)\b")
+NO_SENTENCES = ("script", "style", "output", "kbd", "code")
+
+
+def greek(text: str) -> str:
+    return text.translate(LETTERS)
+
+
+@cache
+def marked() -> tuple[polib.POEntry, ...]:
+    """Every marked sentence, as the tool of `make lint` finds them."""
+    spec = importlib.util.spec_from_file_location("catalogues", TOOL)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return tuple(module.marked().values())
+
+
+def install(settings, folder: Path) -> None:
+    """Let LANGUAGE say every sentence in brackets."""
+    catalogues.write(settings, folder, LANGUAGE, marked())
+
+
+def unmarked(page: str) -> list[str]:
+    """The stretches of a page, text and spoken attributes, that have a Latin letter unbracketed."""
+    root = lxml.html.fromstring(page)
+    texts = ["\n".join(_texts(root))]
+    texts += [value for name in SPOKEN for value in root.xpath(f"//@{name}")]
+    found = [line.strip() for text in texts for line in _outside(text).split("\n")]
+    return [line for line in found if re.search("[A-Za-z]", NAMES.sub("", line))]
+
+
+def _texts(element: lxml.html.HtmlElement) -> Iterator[str]:
+    if isinstance(element.tag, str) and element.tag not in NO_SENTENCES:
+        yield element.text or ""
+        for child in element:
+            yield from _texts(child)
+            yield child.tail or ""
+
+
+def _outside(text: str) -> str:
+    """The text without everything in brackets, at any depth."""
+    depth, kept = 0, []
+    for character in text:
+        depth += (character == "⟦") - (character == "⟧")
+        if depth == 0 and character != "⟧":
+            kept.append(character)
+    return "".join(kept)
+
+
+def localised_attributes(page: str) -> list[str]:
+    """Attributes that are no sentence and hold a decimal comma."""
+    root = lxml.html.fromstring(page)
+    return [
+        f"{name}={value}"
+        for element in root.iter()
+        if isinstance(element.tag, str)
+        for name, value in element.items()
+        if name not in (*SPOKEN, "content", "d") and re.search(r"\d,\d", value)
+    ]
+
+
+# A made-up study in Greek letters, and who walks through it.
+
+
+class Reader:
+    """An annotator whose every page is read for what was not marked."""
+
+    def __init__(self):
+        self.client = Client()
+        self.forgotten: dict[str, list[str]] = {}
+
+    def read(self, reply, name: str):
+        for line in unmarked(reply.content.decode()):
+            self.forgotten.setdefault(line, []).append(name)
+        return reply
+
+    def get(self, address: str, name: str, **more):
+        return self.read(self.client.get(address, **more), name)
+
+    def post(self, address: str, fields: dict, name: str, **more):
+        return self.read(self.client.post(address, fields, follow=True, **more), name)
+
+
+def in_greek(value):
+    """The texts of a card, but for what programs read."""
+    if isinstance(value, dict):
+        plain = ("name", "family", "gold_rule", "language", "direction", "granularity")
+        return {
+            key: part if key in plain and "title" in value else in_greek(part)
+            for key, part in value.items()
+        }
+    if isinstance(value, list):
+        return [in_greek(part) for part in value]
+    return greek(value) if isinstance(value, str) else value
+
+
+def card_of(name: str) -> dict:
+    return in_greek(tomllib.loads((CLUES / f"{name}.toml").read_text()))
+
+
+def records(card: dict, prefix: str, number: int) -> list[Record]:
+    """So many contexts, each with its questions; the first has an answer."""
+    made = []
+    for index in range(number):
+        text = greek(f"{prefix} {index}: Ada Lund met Kim Weir of Acme in Porto and Rome today .")
+        context = tuple(text for _segment in card["segments"])
+        asked = [kind["match"] for kind in card.get("question_types", ())] or [greek("Who?")]
+        for place, question in enumerate(asked):
+            gold = [greek("Ada Lund")] if place == 0 else [greek("Acme")] if place == 1 else []
+            if not gold and not card["no_answer"]:
+                gold = [greek("Kim Weir")]
+            if card.get("labels"):
+                gold = [card["labels"][index % len(card["labels"])]["name"]]
+            made.append(Record(f"{prefix}-{index}-{place}", context, question, tuple(gold), None))
+    return made
+
+
+def study_of(researcher, *tasks, **fields) -> Study:
+    defaults = {
+        "title": greek("A study"),
+        "consent_text": greek("You take part."),
+        "interface_language": LANGUAGE,
+        "shots": [0, 2],
+        "tasks_per_worker": len(tasks),
+    }
+    return factories.make_study(researcher, *tasks, **(defaults | fields))
+
+
+def made_task(card: dict, shots: int = 2):
+    train = {shots: records(card, "train", shots)}
+    return factories.make_task(train=train, test=records(card, "test", 2), **card)
+
+
+def arrive(reader, study) -> Participation:
+    """Landing, Start, consent."""
+    code = study.link_code
+    reader.get(reverse("landing", args=[code]), "landing")
+    reader.post(reverse("start", args=[code]), {}, "consent")
+    seat = study.participations.latest("pk")
+    reader.post(reverse("consent", args=[seat.token]), {"agree": "?"}, "consent, refused")
+    reader.post(reverse("consent", args=[seat.token]), {"agree": "yes"}, "instructions")
+    return seat
+
+
+def answer(reader, seat, fields: dict, name: str):
+    turn = seat.latest_turn()
+    address = reverse("answer", args=[seat.token])
+    return reader.post(address, {"turn": turn.pk, **fields}, f"{name}, {turn.step}")
+
+
+def go_on(reader, seat, name: str):
+    seat.refresh_from_db()
+    turn = seat.latest_turn()
+    if seat.status == Status.WORKING and turn.given is not None:
+        address = reverse("continue", args=[seat.token])
+        reader.post(address, {"leaving": "reveal"}, f"{name}, after a reveal")
+        turn = seat.latest_turn()
+        if turn.given is not None:
+            reader.post(address, {"leaving": "review"}, f"{name}, after the review")

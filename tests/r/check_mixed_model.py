@@ -1,0 +1,141 @@
+"""analysis.R of a release bundle, run by R as anybody would, beside our own estimator."""
+
+import csv
+import random
+import shutil
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from analysis.export.release import write_data
+from analysis.stats import two_way
+from analysis.tables import findings
+from annotation.models import Kind, Study
+from tasks.importing import read_clues
+from tests import factories
+
+SKILLS = {0: [0.55, 0.7, 0.8], 2: [0.75, 0.8, 0.95]}  # chance of a right answer, by shots
+
+
+def answer_all(study: Study) -> None:
+    """Three annotators at each number of shots, right as often as their skill says."""
+    for scenario in study.scenarios.all():
+        for skill in SKILLS[scenario.shots]:
+            wrong = {"positive": ["negative"], "negative": ["positive"]}
+            seed = f"{scenario.shots}:{skill}"
+
+            def answer(turn, seed=seed, skill=skill, wrong=wrong):
+                gold = list(dict.fromkeys(turn.example.gold))
+                # By the example: pseudonyms, and so orders, are others in each run.
+                if random.Random(f"{seed}:{turn.example.source_id}").random() < skill:
+                    return gold
+                return wrong.get(gold[0], []) if gold else [turn.example.context[0].split()[0]]
+
+            factories.work_through(factories.seat(scenario), answer)
+
+
+def run(folder: Path, *words: str) -> subprocess.CompletedProcess:
+    program = shutil.which("Rscript")
+    if program is None:
+        pytest.fail(
+            "Install R: apt-get install r-base-core r-cran-lme4 r-cran-lmertest", pytrace=False
+        )
+    return subprocess.run(
+        [program, "analysis.R", *words], cwd=folder, capture_output=True, encoding="utf-8",
+        check=False,
+    )  # fmt: skip
+
+
+def table(study: Study, folder: Path) -> dict[str, dict[str, float]]:
+    """What analysis.R writes: row by its name, numbers as numbers."""
+    folder.mkdir()
+    write_data(study, folder)
+    done = run(folder)
+    assert done.returncode == 0, done.stderr
+    with (folder / "mixed_model.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {
+        row["what"]: {
+            name: float(value) if value not in ("", "TRUE", "FALSE") else value
+            for name, value in row.items()
+            if name not in ("task", "what")
+        }
+        for row in rows
+    }
+
+
+def matrices(study: Study) -> tuple[dict[int, np.ndarray], list[str]]:
+    """Shots -> annotators x examples, and the context of each example."""
+    frame = findings.answered(study, Kind.PERSON)
+    contexts = frame.drop_duplicates("example").set_index("example")["context"]
+    found = {
+        shots: part.pivot(index="annotator", columns="example", values="s1").to_numpy()
+        for shots, part in frame.groupby("shots")
+    }
+    return found, list(contexts.sort_index())
+
+
+@pytest.fixture
+def labels(researcher) -> Study:
+    task = factories.make_task(labels=factories.LABELS, test_size=60)
+    study = factories.make_study(researcher, task, shots=[0, 2], annotators=3)
+    answer_all(study)
+    return study
+
+
+def test_the_model_gives_the_means_and_the_standard_error_of_the_difference(labels, tmp_path):
+    """In a balanced layout whose variances are not negative both estimators are the same."""
+    rows = table(labels, tmp_path / "bundle")
+    found, contexts = matrices(labels)
+    assert set(rows) == {"0 shots", "2 shots", "2 - 0 shots"}
+    for shots, matrix in found.items():
+        assert rows[f"{shots} shots"]["estimate"] == pytest.approx(100 * matrix.mean(), abs=1e-6)
+    ours = two_way.of_difference(found[0], found[2], contexts)
+    theirs = rows["2 - 0 shots"]
+    assert theirs["estimate"] == pytest.approx(100 * ours.value, abs=1e-6)
+    assert theirs["sd_annotator"] > 0
+    assert theirs["se"] == pytest.approx(100 * ours.people_se, rel=1e-3)
+    assert theirs["df"] == pytest.approx(4, abs=1e-2)
+    assert 0 < theirs["p"] < 1
+
+
+@pytest.mark.real_data
+def test_questions_on_one_text_are_nested_in_it(researcher, clues, tmp_path):
+    """Fifteen published sentences with three questions each."""
+    card, files = read_clues(clues, "CoNLL03")
+    tested = next(file.records for file in files if file.kind == "test")[:45]
+    task = factories.make_task(test=tested, **card.as_dict())
+    study = factories.make_study(researcher, task, shots=[0, 2], annotators=3)
+    answer_all(study)
+    rows = table(study, tmp_path / "bundle")
+    found, contexts = matrices(study)
+    assert len(set(contexts)) == 15
+    assert rows["0 shots"]["sd_context"] != ""
+    assert rows["0 shots"]["sd_example_context"] != ""
+    for shots, matrix in found.items():
+        assert rows[f"{shots} shots"]["estimate"] == pytest.approx(100 * matrix.mean(), abs=1e-4)
+
+
+def test_a_study_without_results_says_so(researcher, tmp_path):
+    study = factories.make_study(researcher, factories.make_task())
+    write_data(study, tmp_path)
+    done = run(tmp_path)
+    assert done.returncode != 0
+    assert "no annotator of this kind has completed" in done.stderr
+
+
+def test_one_number_of_shots_and_another_kind(researcher, tmp_path):
+    task = factories.make_task(labels=factories.LABELS, test_size=12)
+    study = factories.make_study(researcher, task, shots=[0], annotators=2)
+    draw = random.Random(3)
+    for _ in range(2):
+        factories.work_through(
+            factories.seat(study.scenarios.get(), Kind.SIMULATED),
+            lambda turn: draw.choice([["positive"], ["negative"]]),
+        )
+    write_data(study, tmp_path)
+    done = run(tmp_path, "simulated")
+    assert done.returncode == 0, done.stderr
+    assert "0 shots" in done.stdout

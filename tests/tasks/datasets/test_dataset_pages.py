@@ -1,0 +1,203 @@
+"""A dataset becomes a task in the browser: file, columns, report and examples, confirm."""
+
+import io
+import json
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.urls import reverse
+
+from tasks import checking, dataset_uploads, uploads
+from tasks.models import Job, Task, TaskUpload
+from tests.tasks.browser_import import act, settle, stored_folders, text
+from tests.tasks.datasets import files
+from tests.tasks.datasets.test_make_task import MOODS, PLACES, make
+
+DRAW = {"shots": "2 4", "splits": "1", "test": "20", "seed": "7", "name": "moods"}
+CHOICE = {**DRAW, "kind": "choice", "text": ["text"], "gold": "mood"}
+
+
+@pytest.fixture(autouse=True)
+def var(settings, tmp_path):
+    settings.VAR_DIR = tmp_path / "var"
+    return settings.VAR_DIR
+
+
+def send(client, path, **how):
+    with path.open("rb") as file:
+        sent = SimpleUploadedFile(path.name, file.read())
+    return client.post(reverse("dataset_import"), {"dataset": sent, **how}, follow=True)
+
+
+def draw(client, page, **fields):
+    address = reverse("dataset_columns", args=[page.context["upload"].pk])
+    return settle(client, client.post(address, fields, follow=True))
+
+
+@pytest.mark.parametrize("case", ["csv", "xlsx", "parquet", "jsonl"])
+def test_a_dataset_is_mapped_shown_and_confirmed(ada, tmp_path, case):
+    page = send(ada, files.write_all(tmp_path / "f", MOODS)[case])
+    assert page.context["seen"]["rows"] == 60
+    assert "Film 0 was dull." in text(page)
+    page = draw(ada, page, **{**CHOICE, "labels": "bad | negative | It is dull.\ngood"})
+    assert len(page.context["shown"]) == 10
+    assert "Nobody said these, so they have defaults: title, description" in text(page)
+    assert "moods_test.jsonl: 20 examples" in text(page)
+    preview = ada.get(reverse("task_upload_preview", args=[page.context["upload"].pk, 1]))
+    assert "negative" in text(preview)
+    assert not Task.objects.exists()
+    page = act(ada, page, "confirm")
+    task = Task.objects.get()
+    assert page.redirect_chain[-1][0] == "/tasks/moods/1/"
+    first = task.card.labels[0]
+    assert (first.name, first.definition) == ("negative", "It is dull.")
+    made_from = task.report["made_from"]
+    assert (made_from["seed"], made_from["columns"]["gold"]) == (7, ["mood"])
+    assert "drawn with seed 7" in text(page)
+    assert not TaskUpload.objects.exists()
+
+
+def test_the_page_makes_the_same_task_as_the_command(ada, tmp_path):
+
+    path = files.write_csv(tmp_path / "moods.csv", MOODS)
+    page = draw(ada, send(ada, path), **{**CHOICE, "splits": "3"})
+    act(ada, page, "confirm")
+    assert make(path) == Task.objects.get()
+
+
+def test_columns_are_proposed_by_their_names_alone(ada, tmp_path):
+    rows = [{"Review": "a", "x": "b", "label": "c"}]
+    form = send(ada, files.write_csv(tmp_path / "my data.v2.csv", rows)).context["form"]
+    assert form.initial["text"] == ["Review"]
+    assert form.initial["gold"] == "label"
+    assert form.initial["name"] == "my-data"
+
+
+def test_columns_can_be_changed_until_it_is_confirmed(ada, tmp_path):
+    path = files.write_jsonl(tmp_path / "admin.jsonl", PLACES)
+    page = send(ada, path, format="doccano")
+    page = draw(ada, page, **{**DRAW, "kind": "spans", "text": ["text"], "gold": "label"})
+    assert page.context["card"].question_types
+    page = draw(
+        ada, page,
+        **{**DRAW, "kind": "spans", "text": ["text"], "gold": "place", "question": "question"},
+    )  # fmt: skip
+    assert not page.context["card"].question_types
+    assert len(page.context["files"]) == 4
+    page = act(ada, page, "files", remove="moods_train_2_1.jsonl")
+    act(ada, settle(ada, page), "confirm")
+    # Not what was drawn any more: the report does not say that it is.
+    assert "made_from" not in Task.objects.get().report
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "how", "sentence"),
+    [
+        ("x.dat", b"a", {}, "name it with --format"),
+        ("x.csv", b"a;b\n1;2\n", {}, "--delimiter semicolon"),
+        ("x.csv", b"a,b\n1\n", {}, "x.csv, line 2: has 1 fields"),
+        ("x.xlsx", b"PK\3\4", {}, "cannot be read as XLSX"),
+        ("x.parquet", b"PAR1" * 9, {}, "x.parquet: cannot be read"),
+        ("x.csv", b"", {}, "The submitted file is empty."),
+        ("x.csv", b"a\n1\n", {"sheet": "A"}, "--sheet is not for the format csv"),
+        ("x.csv", b"a\n1\n", {"format": "datasets"}, "Select a valid choice"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_where_it_was_chosen(
+    ada, var, tmp_path, name, content, how, sentence
+):
+    (tmp_path / name).write_bytes(content)
+    page = send(ada, tmp_path / name, **how)
+    assert page.status_code == 422
+    assert sentence in " ".join(
+        error for errors in page.context["form"].errors.values() for error in errors
+    )
+    assert not TaskUpload.objects.exists()
+    assert not (var / "uploads").exists() or stored_folders(var) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"gold": "text"}, "row 2"), ({"gold": ""}, "This field is required."),
+        ({"kind": "options"}, "Select a valid choice"), ({"text": ["x"]}, "Select a valid choice"),
+        ({"test": "60"}, "60 different examples, and 64 are needed"),
+        ({"shots": "ten"}, "Enter numbers with blanks"), ({"shots": "4 4"}, "different sizes"),
+        ({"name": "a b"}, "expected 1 to 40 letters"), ({"seed": "-1"}, "greater than or equal"),
+        ({"labels": "|x"}, "Write each line as"), ({"labels": "good"}, "'bad' is none of the lab"),
+        ({"id": "mood"}, "is the id of line"), ({"title": "a\0b"}, "Null characters"),
+    ],
+)  # fmt: skip
+def test_columns_that_make_no_task_are_refused_and_what_was_drawn_before_stays(
+    ada, tmp_path, changes, sentence
+):
+    more = (
+        [{"text": f"x{n}", "mood": "bad"} for n in range(120)]
+        if "text" in changes.get("gold", "")
+        else []
+    )
+    page = send(ada, files.write_csv(tmp_path / "moods.csv", [*MOODS, *more]))
+    upload = page.context["upload"]
+    assert draw(ada, page, **CHOICE).context["shown"]
+    page = ada.post(reverse("dataset_columns", args=[upload.pk]), {**CHOICE, **changes})
+    assert page.status_code == 422
+    said = " ".join(e for errors in page.context["form"].errors.values() for e in errors)
+    if changes.get("gold") == "text":
+        sentence = "different values, at most 100 can be labels"
+    assert sentence in said
+    assert settle(ada, ada.get(reverse("task_upload", args=[upload.pk]))).context["shown"]
+
+
+def test_nothing_is_changed_while_it_is_being_imported(ada, tmp_path):
+    page = draw(ada, send(ada, files.write_csv(tmp_path / "moods.csv", MOODS)), **CHOICE)
+    upload = page.context["upload"]
+    Job.objects.filter(pk=upload.job_id).update(kind=uploads.IMPORT, state="waiting", done=0)
+    reply = ada.post(reverse("dataset_columns", args=[upload.pk]), CHOICE)
+    assert reply.status_code == 422
+    assert "It is being imported: it can no longer be changed." in text(reply)
+
+
+def test_a_dataset_is_its_owners_alone_and_gone_when_it_is_discarded(ada, var, tmp_path):
+    page = send(ada, files.write_csv(tmp_path / "moods.csv", MOODS))
+    upload = page.context["upload"]
+    address = reverse("dataset_columns", args=[upload.pk])
+    other = get_user_model().objects.create_user("other")
+    stranger = Client()
+    assert stranger.get(address).status_code == 302
+    stranger.force_login(other)
+    assert stranger.get(address).status_code == 404
+    assert ada.get(reverse("task_upload", args=[upload.pk])).url == address
+    act(ada, page, "discard")
+    assert stored_folders(var) == []
+    assert ada.get(address).status_code == 404
+
+
+def test_a_file_that_takes_too_long_is_refused_and_others_are_read(ada, tmp_path, monkeypatch):
+    monkeypatch.setattr(checking, "SECONDS", 1)
+    rows = [{"text": f"a{n}", "label": "x"} for n in range(400_000)]
+    page = send(ada, files.write_jsonl(tmp_path / "x.jsonl", rows))
+    assert page.status_code == 422
+    assert "too complex" in page.context["form"].errors["dataset"][0]
+    assert not TaskUpload.objects.exists()
+    monkeypatch.undo()
+
+
+def test_a_name_that_leads_elsewhere_is_only_a_name(ada, var):
+    file = io.BytesIO(b"text,mood\na,b\n")
+    file.name = "../../evil.csv"
+    reply = ada.post(reverse("dataset_import"), {"dataset": file}, follow=True)
+    upload = reply.context["upload"]
+    path = dataset_uploads.path_of(upload)
+    assert path is not None
+    assert path.parent.parent == uploads.folder_of(upload)
+    assert json.loads((uploads.folder_of(upload) / ".columns.json").read_text())["rows"] == 1
+
+
+def test_the_new_study_has_the_task_chosen_that_was_imported_for_it(ada, tmp_path):
+    page = draw(ada, send(ada, files.write_csv(tmp_path / "m.csv", MOODS)), **CHOICE)
+    page = act(ada, page, "confirm", design="1")
+    assert page.redirect_chain[-1][0] == "/new-study/?task=moods"
+    assert page.context["form"].initial["tasks"] == [Task.objects.get()]
+    assert not ada.get("/new-study/?task=nothing").context["form"].initial.get("tasks")

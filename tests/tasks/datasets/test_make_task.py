@@ -1,0 +1,444 @@
+"""From a file to a task and out again, by the commands."""
+
+import json
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.core.management import CommandError, call_command
+
+from tasks.cards import load_card
+from tasks.data_report import lines, rechained
+from tasks.datasets.mapping import question_of
+from tasks.formats import content_hash, read_folder
+from tasks.models import Example, LanguageModel, PredictionFile, Task
+from tests import factories
+from tests.tasks.datasets import files
+
+MOODS = [
+    {"text": f"Film {n} was {'fine' if n % 3 else 'dull'}.", "mood": "good" if n % 3 else "bad"}
+    for n in range(60)
+]
+SMALL = {"shots": [2, 4], "splits": 3, "test": 20, "seed": 7}
+
+
+def make(path, capsys=None, *, kind="choice", name="moods", **options):
+    given = {"text": ["text"], "gold": ["mood"], **SMALL, **options}
+    call_command("make_task", str(path), kind=kind, name=name, verbosity=0, **given)
+    return Task.objects.filter(name=name).order_by("-version").first()
+
+
+def refusal(path, **options) -> str:
+    with pytest.raises(CommandError) as caught:
+        make(path, **options)
+    assert not Task.with_unfinished.exists()
+    assert not LanguageModel.objects.exists()
+    return str(caught.value)
+
+
+def content(task):
+    return {
+        split.filename: [(e.source_id, e.context, e.question, e.gold) for e in split.examples.all()]
+        for split in task.splits.all()
+    }
+
+
+@pytest.fixture
+def moods(tmp_path):
+    return files.write_csv(tmp_path / "moods.csv", MOODS)
+
+
+def test_a_csv_becomes_a_task_with_a_card_and_a_report(moods, db, capsys):
+    task = make(moods, title="Moods", label=["bad=negative"], define=["good=It praises."])
+    card = task.card
+    assert (card.title, card.family, card.segments) == ("Moods", "classification", ("Text",))
+    assert [label.name for label in card.labels] == ["negative", "good"]
+    assert card.labels[1].definition == "It praises."
+    assert card.source.startswith("moods.csv (SHA-256 ")
+    in_files = {example.context[0] for example in Example.objects.all()}
+    for label in card.labels:  # an example that is in no file
+        assert label.example.strip("“”") in {row["text"] for row in MOODS} - in_files
+    assert task.training_sizes == [2, 4]
+    assert task.split_numbers(4) == [1, 2, 3]
+    assert task.test_split.examples.count() == 20
+    for number in (1, 2, 3):
+        two, four = (
+            set(task.train_split(size, number).examples.values_list("content_hash", flat=True))
+            for size in (2, 4)
+        )
+        assert two < four
+    assert task.report["labels_not_in_question"] == []
+    out = capsys.readouterr().out
+    assert "60 different texts; seed 7" in out
+    assert "defaults on the card: description, instructions" in out
+    assert "definition of negative" in out
+
+
+def test_the_same_file_and_seed_give_the_same_task_and_all_of_it_is_stored(moods, db, tmp_path):
+    task = make(moods)
+    assert make(moods) == task
+    made_from = task.report["made_from"]
+    assert (made_from["seed"], made_from["shots"], made_from["splits"]) == (7, [2, 4], 3)
+    assert made_from["file"] == "moods.csv"
+    assert any("drawn with seed 7" in line for line in lines(task.report))
+    reversed_rows = files.write_csv(tmp_path / "moods2.csv", MOODS[::-1])
+    again = make(reversed_rows, source=task.card.source)
+    drawn = [sorted(c for _i, c, _q, _g in rows) for rows in content(again).values()]
+    assert drawn == [sorted(c for _i, c, _q, _g in rows) for rows in content(task).values()]
+    assert make(moods, seed=8).version == 3
+
+
+@pytest.mark.parametrize("case", ["csv", "jsonl", "xlsx", "parquet", "datasets"])
+def test_every_format_makes_the_same_task(tmp_path, db, case):
+    path = files.write_all(tmp_path / "f", MOODS)[case]
+    task = make(path, source="the same")
+    first = make(files.write_csv(tmp_path / "first.csv", MOODS), name="other", source="the same")
+    contents = {
+        name.replace("moods", "other"): [row[1:] for row in rows]
+        for name, rows in content(task).items()
+    }
+    assert contents == {name: [r[1:] for r in rows] for name, rows in content(first).items()}
+
+
+def test_the_order_of_labels_says_nothing_about_how_common_they_are(tmp_path, db):
+    """The same task with the labels the other way round asks the same question."""
+    other = {"good": "bad", "bad": "good"}
+    turned = [{**row, "mood": other[row["mood"]]} for row in MOODS]
+    for name, rows in (("a", MOODS), ("b", turned)):
+        task = make(files.write_csv(tmp_path / f"{name}.csv", rows), name=name)
+        assert [label.name for label in task.card.labels] == ["bad", "good"]
+        assert {e.question for e in Example.objects.filter(split__task=task)} == {"bad or good?"}
+
+
+def test_nothing_is_stored_in_a_dry_run(moods, db, capsys):
+    assert make(moods, dry_run=True) is None
+    out = capsys.readouterr().out
+    assert "Nothing was stored" in out
+    assert '"question": "bad or good?"' in out
+
+
+def test_a_card_of_ones_own_is_taken_whole(moods, db, tmp_path):
+    labels = [{"name": name, "definition": "d", "example": "e"} for name in ("bad", "good")]
+    data = factories.card_data(name="moods", labels=labels, segments=["Film"])
+    card = "\n".join(f"{k} = {json.dumps(v)}" for k, v in data.items() if k != "labels") + "".join(
+        "\n[[labels]]\n" + "\n".join(f"{k} = {json.dumps(v)}" for k, v in label.items())
+        for label in labels
+    )
+    (tmp_path / "own.toml").write_text(card)
+    task = make(moods, card=tmp_path / "own.toml")
+    assert [label.name for label in task.card.labels] == ["bad", "good"]
+    assert task.card.segments == ("Film",)
+    with pytest.raises(CommandError, match="--card: own.toml is the whole card of moods"):
+        make(moods, card=tmp_path / "own.toml", title="Other")
+
+
+# Spans ------------------------------------------------------------------------------------------
+
+PLACES = [
+    {
+        "text": f"{n}: Ada went to {place} today.",
+        "label": [[len(f"{n}: "), len(f"{n}: Ada"), "PER"]]
+        + [[len(f"{n}: Ada went to "), len(f"{n}: Ada went to {place}"), "LOC"]] * (n % 2),
+        "answer": {"text": [place], "answer_start": [len(f"{n}: Ada went to ")]},
+        "place": place,
+        "question": f"Where did Ada go on day {n}?",
+    }
+    for n in range(40)
+    for place in [["Oslo", "Rome"][n % 2]]
+]
+
+
+def test_spans_with_labels_ask_for_each_label_on_each_text(tmp_path, db):
+    path = files.write_jsonl(tmp_path / "admin.jsonl", PLACES)
+    task = make(
+        path, kind="spans", gold=["label"], format="doccano", label=["PER=people", "LOC=places"]
+    )
+    assert [kind.name for kind in task.card.question_types] == ["places", "people"]
+    assert task.card.no_answer
+    assert task.test_split.examples.count() == 40
+    assert task.train_split(4, 1).examples.count() == 8
+    by_context: dict[str, list[Example]] = {}
+    for example in Example.objects.all():
+        by_context.setdefault(example.context[0], []).append(example)
+    for context, examples in by_context.items():
+        row = next(row for row in PLACES if row["text"] == context)
+        golds = {example.question: example.gold for example in examples}
+        assert golds[question_of("people")] == ["Ada"]
+        assert golds[question_of("places")] == ([row["place"]] if len(row["label"]) > 1 else [])
+    only = make(path, name="loc", kind="spans", gold=["label"], labels=["LOC"])
+    assert only.test_split.examples.count() == 20
+    assert "spans of other labels were passed by: PER" in only.report["made_from"]["notes"]
+
+
+def test_tokens_with_tags_of_a_class_label_and_a_conll_file_make_the_same_questions(tmp_path, db):
+    sentences = [([f"S{n}", "Ada", "Lund", "in", "Oslo"], [0, 1, 2, 0, 3]) for n in range(40)]
+    names = ["O", "B-PER", "I-PER", "B-LOC"]
+    tags = {"feature": {"names": names, "_type": "ClassLabel"}, "_type": "Sequence"}
+    rows = [{"tokens": tokens, "ner_tags": ids} for tokens, ids in sentences]
+    folder = files.write_datasets(
+        tmp_path / "ner", rows, {"tokens": {"_type": "Sequence"}, "ner_tags": tags}
+    )
+    conll = tmp_path / "ner.conll"
+    conll.write_text(
+        "\n".join(
+            "".join(f"{t} {names[i]}\n" for t, i in zip(tokens, ids, strict=True))
+            for tokens, ids in sentences
+        )
+    )
+    first = make(folder, kind="spans", text=["tokens"], gold=["ner_tags"], name="a")
+    second = make(conll, kind="spans", gold=["entities"], name="b")
+    golds = [
+        sorted((e.context[0], e.question, e.gold) for e in task.test_split.examples.all())
+        for task in (first, second)
+    ]
+    assert golds[0] == golds[1]
+    assert [kind.name for kind in first.card.question_types] == ["LOC", "PER"]
+    assert ["Ada Lund"] in [gold for _c, _q, gold in golds[0]]
+
+
+def test_answers_to_a_question_keep_their_offsets_and_several_golds(tmp_path, db):
+    path = files.write_jsonl(tmp_path / "qa.jsonl", PLACES)
+    task = make(path, kind="spans", gold=["answer"], question="question", gold_rule="any_of")
+    example = task.test_split.examples.first()
+    assert example.gold_starts == [example.context[0].index(example.gold[0])]
+    assert example.question.startswith("Where did Ada go on day ")
+    assert (task.card.gold_rule, task.card.no_answer) == ("any_of", False)
+    rows = [{"t": row["text"], "g": "Ada|" + row["place"]} for row in PLACES]
+    path = files.write_csv(tmp_path / "two.csv", rows)
+    task = make(
+        path, name="two", kind="spans", text=["t"], gold=["g"], separator="|", ask="Which names?"
+    )
+    example = task.test_split.examples.first()
+    assert example.gold[0] == "Ada"
+    assert len(example.gold) == 2
+    assert example.question == "Which names?"
+
+
+def test_no_answer_is_possible_where_that_is_said_alone(tmp_path, db):
+    rows = [{"text": row["text"], "mood": "" if n == 7 else "Ada"} for n, row in enumerate(PLACES)]
+    path = files.write_csv(tmp_path / "x.csv", rows)
+    assert "x.csv, line 9, column mood: is empty: pass --no-answer" in refusal(path, kind="spans")
+    assert make(path, kind="spans", no_answer=True).card.no_answer
+
+
+# Refusals ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["option", "options", "number", "short-text", "long-text"])
+def test_a_kind_of_answer_that_tasks_do_not_have_is_refused_by_its_name(moods, db, kind):
+    assert f"answers of the kind {kind} cannot be given yet; there are: choice, spans" in refusal(
+        moods, kind=kind
+    )
+
+
+REFUSED = {
+    "unknown kind": ({"kind": "buttons"}, [], "unknown kind of answer 'buttons'"),
+    "no column": ({"gold": ["label"]}, [], "column label: there is no such column; the columns"),
+    "no gold": ({"gold": []}, [], "name the columns of the text (--text) and the gold (--gold)"),
+    "too few": ({"test": 50}, [], "60 different examples, and 62 are needed"),
+    "empty text": ({}, [{"text": " ", "mood": "bad"}], "moods.csv, line 62, column text: is empty"),
+    "no label": ({}, [{"text": "x", "mood": ""}], "line 62, column mood: has no label; fill it in"),
+    "alike": ({}, [{"text": "x", "mood": "Bad "}], "the labels 'Bad ' and 'bad' differ in case"),
+    "other label": ({"labels": ["good"]}, [], "'bad' is none of the labels good"),
+    "id twice": ({"id": "mood"}, [], "line 4, column mood: 'good' is the id of line 3 too"),
+    "texts as labels": ({"gold": ["text"]}, [{"text": f"x{n}", "mood": "bad"} for n in range(60)],
+                        "120 different values, at most 100 can be labels"),
+    "unknown name": ({"label": ["x=y"]}, [], "--label x=…: no row has this value"),
+    "unknown definition": ({"define": ["x=y"]}, [], "--define x: there is no such label"),
+    "no pair": ({"label": ["good"]}, [], "--label good: expected VALUE=TEXT"),
+    "bad name": ({"name": "a b"}, [], "--name 'a b': expected 1 to 40 letters"),
+    "without spaces": ({"kind": "spans", "granularity": "word"},
+                       [{"text": "东京都渋谷区东京都渋谷区", "mood": "东京"}] * 1, "has no spaces"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_a_task_is_refused_with_its_place_and_nothing_is_stored(tmp_path, db, case):
+    options, more, sentence = REFUSED[case]
+    rows = MOODS
+    if case == "without spaces":  # it has to be drawn to be checked
+        options = {**options, "shots": [1], "splits": 1, "test": 60}
+    path = files.write_csv(tmp_path / "moods.csv", [*rows, *more])
+    assert sentence in refusal(path, **options)
+
+
+def test_rows_without_a_label_are_passed_by_where_that_is_said(tmp_path, db):
+    path = files.write_csv(tmp_path / "x.csv", [*MOODS, {"text": "x", "mood": ""}])
+    task = make(path, skip_unlabelled=True)
+    assert "1 rows have no label and were passed by" in task.report["made_from"]["notes"]
+
+
+def test_a_text_stands_in_one_file_and_one_with_different_golds_in_none(tmp_path, db):
+    copies = [{**row, "text": row["text"].upper() + "  "} for row in MOODS[:6]]
+    other = [{"text": MOODS[10]["text"], "mood": "bad"}]
+    path = files.write_csv(tmp_path / "x.csv", [*MOODS, *copies, *other])
+    task = make(path, test=40, shots=[6], splits=3)
+    texts = [" ".join(e.context[0].casefold().split()) for e in Example.objects.all()]
+    assert len(set(texts)) == len(texts) == 58
+    assert MOODS[10]["text"].casefold() not in texts
+    assert task.report["made_from"]["notes"] == [
+        "texts that stand in an earlier row too are not drawn: line 62, 63, 64, 65, 66, 67",
+        "texts that stand there several times with different gold are left out: line 12, 68",
+    ]
+
+
+# Out again --------------------------------------------------------------------------------------
+
+
+def test_a_task_is_exported_as_files_that_import_as_the_same_task(moods, db, tmp_path, capsys):
+    task = make(moods, title="A “title”\\ with\tsigns\x7f", instructions="One.\n\nTwo.")
+    call_command("export_task", "moods", str(tmp_path / "out"))
+    card = load_card(tmp_path / "out" / "task.toml")
+    assert card == task.card
+    assert content_hash(card, read_folder(tmp_path / "out", card)) == task.content_hash
+    call_command("import_task", str(tmp_path / "out"))
+    assert "moods v1: unchanged" in capsys.readouterr().out
+    assert task.content_hash in (tmp_path / "out" / "README.md").read_text()
+    for folder, sentence in (("out", "is there already"), ("no/where", "is no folder")):
+        with pytest.raises(CommandError, match=sentence):
+            call_command("export_task", "moods", str(tmp_path / folder))
+    with pytest.raises(CommandError, match="There is no such task toys; imported: moods."):
+        call_command("export_task", "toys", str(tmp_path / "toys"))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["moods.csv", "out"]
+
+
+@pytest.mark.real_data
+def test_all_six_tasks_of_clues_are_exported_with_their_content_hashes(db, clues, tmp_path):
+    call_command("import_clues", str(clues), "--rechain", verbosity=0)
+    for task in Task.objects.all():
+        call_command("export_task", task.name, str(tmp_path / task.name), verbosity=0)
+        card = load_card(tmp_path / task.name / "task.toml")
+        read = read_folder(tmp_path / task.name, card)
+        assert content_hash(card, rechained(read)) == task.content_hash
+    assert Task.objects.count() == 6
+
+
+@pytest.mark.real_data
+def test_a_task_is_drawn_from_the_examples_of_sst2(db, clues, tmp_path):
+    rows = []
+    for name in ["sst_test", *(f"sst_train_30_{n}" for n in range(1, 6))]:
+        for line in (clues / "SST-2" / f"{name}.jsonl").read_text("utf-8").splitlines():
+            row = json.loads(line)
+            rows.append({"phrase": row["context"], "mood": row["answer"][0]})
+    path = files.write_parquet(tmp_path / "sst.parquet", rows)
+    task = make(path, text=["phrase"], shots=[10, 20, 30], splits=5, test=200)
+    assert task.splits.count() == 16
+    assert task.report["baseline"] == pytest.approx(57.0)  # 206 of 360 are positive
+    assert task.report["duplicates"] == task.report["overlap_with_test"] == []
+    assert task.report["not_nested"] == []
+
+
+# Samples of lm-evaluation-harness ---------------------------------------------------------------
+
+
+def sample(n, *, best=0, target=0, **changes):
+    scores = [["-1.5", "True"], ["-2.5", "False"]]
+    return {
+        "doc_id": n,
+        "doc": {"sentence": f"Film {n}", "label": target},
+        "target": str(target),
+        "arguments": {
+            f"gen_args_{place}": {"arg_0": f"Film {n}: good?", "arg_1": f" {word}"}
+            for place, word in enumerate(("no", "yes"))
+        },
+        "resps": [[score] for score in scores],
+        "filtered_resps": scores if best == 0 else scores[::-1],
+        "filter": "none",
+        "acc": float(best == target),
+        **changes,
+    }
+
+
+@pytest.fixture
+def ada_owner(db):
+    return get_user_model().objects.create_user("owner")
+
+
+def logged(tmp_path, samples, shots=0):
+    if shots is not None:
+        (tmp_path / "results_2026-01-02T03.json").write_text(
+            json.dumps({"n-shot": {"sst2": shots}})
+        )
+    return files.write_jsonl(tmp_path / "samples_sst2_2026-01-02T03.jsonl", samples)
+
+
+SAMPLES = [sample(n, best=n % 3 == 0, target=n % 2) for n in range(60)]
+LOGGED = {"text": ["doc.sentence"], "gold": [], "name": "sst"}
+
+
+def test_samples_become_a_task_and_the_predictions_of_that_model(tmp_path, ada_owner, capsys):
+    path = logged(tmp_path, SAMPLES)
+    task = make(path, model="pythia", owner="owner", id="doc_id", **LOGGED)
+    assert {label.name for label in task.card.labels} == {"no", "yes"}
+    (file,) = PredictionFile.objects.all()
+    assert (file.model.name, file.task, file.shots) == ("pythia", task, 0)
+    predictions = list(file.predictions.select_related("example"))
+    assert len(predictions) == 20
+    for prediction in predictions:
+        n = int(prediction.example.source_id)
+        assert prediction.example.gold == [["no", "yes"][n % 2]]
+        assert prediction.predicted == [["no", "yes"][n % 3 == 0]]
+        assert prediction.s1 == float((n % 3 == 0) == n % 2)
+    assert "over 20 examples" in capsys.readouterr().out
+
+
+def test_predictions_of_a_prompted_model_are_refused_and_nothing_is_stored(tmp_path, ada_owner):
+    path = logged(tmp_path, SAMPLES, shots=5)
+    said = refusal(path, model="pythia", owner="owner", **LOGGED)
+    assert "the prompts held 5 examples that are in no training set of this task" in said
+    (tmp_path / "results_2026-01-02T03.json").unlink()
+    assert "add --zero-shot" in refusal(path, model="pythia", owner="owner", **LOGGED)
+    assert "--owner" in refusal(path, model="pythia", zero_shot=True, **LOGGED)
+    assert "letters, digits" in refusal(
+        path, model="my model", owner="owner", zero_shot=True, **LOGGED
+    )
+    make(path, model="pythia", owner="owner", zero_shot=True, **LOGGED)
+    assert PredictionFile.objects.count() == 1
+
+
+def test_generated_texts_are_predictions_too_and_each_must_be_a_label(tmp_path, ada_owner):
+    generated = {"arguments": {"gen_args_0": {"arg_0": "q", "arg_1": {"until": []}}}}
+    samples = [
+        sample(n, target=word, filtered_resps=said, **generated)
+        for n in range(60)
+        for word, said in [("yes", [["yes "]]) if n % 2 else ("no", ["no"])]
+    ]
+    path = logged(tmp_path, samples)
+    make(path, model="m", owner="owner", **LOGGED)
+    assert {p.s1 for p in PredictionFile.objects.get().predictions.all()} == {1.0}
+    for one in samples:
+        one["filtered_resps"] = ["maybe"]
+    path = logged(tmp_path, samples)
+    with pytest.raises(CommandError, match="are not labels of this task: 'maybe'"):
+        make(path, model="m2", owner="owner", **{**LOGGED, "name": "other"})
+    assert not Task.with_unfinished.filter(name="other").exists()
+
+
+BAD_SAMPLES = {
+    "field": ([{"doc": {}}], "column doc_id: is missing: expected samples_*.jsonl"),
+    "doc": ([sample(1, doc="text")], "line 1, column doc: expected an object"),
+    "target": ([sample(1, target=7)], "column target: '7' is neither the number of a choice"),
+    "answers": ([sample(1, filtered_resps=[["x", ""]] * 2)], "expected the log-likelihood"),
+    "nan": ([sample(1, filtered_resps=[["nan", ""]] * 2)], "expected the log-likelihood"),
+    "choices": ([sample(1, arguments={})], "expected a choice for each of the 2 answers"),
+    "prompts": ([sample(1, arguments=[["a", " x"], ["b", " x"]])], "the choices are the same text"),
+    "filters": ([sample(1), sample(1, filter="strict")], "say which with --filter: none, strict"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD_SAMPLES)
+def test_samples_that_cannot_be_read_are_refused(tmp_path, db, case):
+    samples, sentence = BAD_SAMPLES[case]
+    assert sentence in refusal(logged(tmp_path, samples), **LOGGED)
+
+
+def test_the_answers_of_one_filter_are_taken(tmp_path, db):
+    strict = [sample(n, filter="strict", target=n % 2) for n in range(60)]
+    path = logged(tmp_path, [*SAMPLES, *strict])
+    assert make(path, filter="strict", **LOGGED).report["made_from"]["different_texts"] == 60
+    assert "there is no 'loose'" in _said(path)
+
+
+def _said(path) -> str:
+    with pytest.raises(CommandError) as caught:
+        make(path, filter="loose", **{**LOGGED, "name": "other"})
+    return str(caught.value)

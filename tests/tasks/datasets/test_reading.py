@@ -1,0 +1,431 @@
+"""Every format gives the same rows; every bad file is refused with its place and what to do."""
+
+import io
+import json
+import sys
+import zipfile
+
+import openpyxl
+import pyarrow
+import pytest
+from pyarrow import ipc, parquet
+
+from tasks.cards import load_card
+from tasks.datasets import table, tagged
+from tasks.datasets.reading import READERS, Reading, format_of, read
+from tasks.formats import FormatError, read_records
+from tasks.importing import CARDS
+from tests.tasks.datasets import files
+
+CASES = [
+    "csv", "excel's csv", "utf-16", "tsv", "json", "jsonl", "crlf", "xlsx", "parquet", "datasets",
+    "a part of datasets",
+]  # fmt: skip
+
+
+def texts(read_table, *columns):
+    return [tuple(read_table.text(row, column) for column in columns) for row in read_table.rows]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_format_gives_the_same_texts(tmp_path, case):
+    path = files.write_all(tmp_path / "f", files.ROWS)[case]
+    read_table = read(path, Reading(**files.OPTIONS.get(case, {})))
+    assert texts(read_table, "text", "label", "n") == [
+        (row["text"], row["label"], str(row["n"])) for row in files.ROWS
+    ]
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("name", ["SST-2/sst_test", "CoNLL2003/conll_test"])
+def test_published_examples_come_through_every_format_unchanged(tmp_path, clues, name, case):
+    lines = (clues / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line) for line in lines]
+    rows = [{**row, "answer": " | ".join(row["answer"]), "id": str(row["id"])} for row in rows]
+    path = files.write_all(tmp_path / "f", rows)[case]
+    read_table = read(path, Reading(**files.OPTIONS.get(case, {})))
+    columns = ("id", "context", "question", "answer")
+    # An empty cell of a spreadsheet is no text; elsewhere it is the empty one.
+    given = [tuple(row.values[c] or "" for c in columns) for row in read_table.rows]
+    assert given == [tuple(row[c] for c in columns) for row in rows]
+
+
+def refusal(path, **how) -> str:
+    with pytest.raises(FormatError) as caught:
+        read(path, Reading(**how))
+    return str(caught.value)
+
+
+BAD = {
+    "empty": ("x.csv", b"", "the file is empty"),
+    "names alone": ("x.csv", b"a,b\n", "no rows below"),
+    "too few fields": ("x.csv", b"a,b\n1,2\n3\n", "x.csv, line 3: has 1 fields, and the first"),
+    "too many fields": ("x.csv", b"a,b\n1,2,3\n", "x.csv, line 2: has 3 fields"),
+    "open quotation": ("x.csv", b'a,b\n1,2\n3,"4\n', "x.csv, line 3: cannot be read"),
+    "text behind a quotation": ("x.csv", b'a,b\n1,"2"3\n', "x.csv, line 2: cannot be read"),
+    "same name twice": ("x.csv", b"a,b,a\n1,2,3\n", "column 3: is called 'a' as column 1 is"),
+    "no name": ("x.csv", b",b\n1,2\n", "line 1, column 1: has no name"),
+    "other separator": ("x.csv", b"a;b\n1;2\n", "--delimiter semicolon"),
+    "not utf-8": ("x.csv", b"a,b\n1,2\n\xe4,4\n", "x.csv, line 3: not valid UTF-8"),
+    "nul": ("x.csv", b"a,b\n1,\0\n", "x.csv, line 2: contains U+0000"),
+    "half of utf-16": ("x.csv", b"\xff\xfea\0,", "not valid UTF-16"),
+    "columns": ("x.csv", ",".join(map(str, range(501))).encode() + b"\n1\n", "501 columns"),
+    "long field": ("x.csv", b"a\n" + b"x" * 140_000 + b"\n", "line 2: cannot be read (field"),
+    "no json": ("x.json", b"[{]", "not valid JSON"),
+    "nan": ("x.jsonl", b'{"a": NaN}\n', "x.jsonl, line 1: NaN is not valid JSON"),
+    "huge": ("x.jsonl", b'{"a": 1e999}\n', "x.jsonl, line 1, column a: a number that is too large"),
+    "many digits": ("x.jsonl", b'{"a": ' + b"9" * 5000 + b"}\n", "x.jsonl, line 1: not valid JSON"),
+    "deep": ("x.jsonl", b'{"a": ' + b"[" * 25 + b"]" * 25 + b"}\n", "nested more than 20 levels"),
+    "very deep": ("x.jsonl", b'{"a": ' + b"[" * 99_999 + b"]" * 99_999 + b"}\n", "nested too deep"),
+    "twice": ("x.jsonl", b'{"a": 1}\n{"a": 1, "a": 2}\n', "x.jsonl, line 2, field a: the field"),
+    "no object": ("x.jsonl", b"[1]\n", "x.jsonl, line 1: expected an object, found list"),
+    "columns of pandas": ("x.json", b'{"a": {"0": 1}}', "name its field that holds them"),
+    "inner list": ("x.json", b'{"data": [{"a": 1}]}', "--records data"),
+    "empty list": ("x.json", b"[]", "there are no rows"),
+    "unknown ending": ("x.dat", b"a", "name it with --format"),
+    "no xlsx": ("x.xlsx", b"PK", "cannot be read as XLSX"),
+    "no parquet": ("x.parquet", b"PAR1", "x.parquet: cannot be read"),
+    "no tag": ("x.conll", b"Oslo B-LOC\nis it\n", "x.conll, line 2, column 2: 'it' is no tag"),
+    "lost column": ("x.conll", b"Oslo NNP B-LOC\nis O\n", "x.conll, line 2: has 2 columns"),
+    "no doccano": ("x.jsonl", b'{"data": "a"}\n', "expected fields text and label"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_a_bad_file_is_refused_with_its_place_and_what_to_do(tmp_path, case):
+    name, content, sentence = BAD[case]
+    (tmp_path / name).write_bytes(content)
+    how = {"format": "doccano"} if case == "no doccano" else {}
+    assert sentence in refusal(tmp_path / name, **how)
+
+
+def test_rows_columns_and_bytes_have_limits(tmp_path, monkeypatch):
+    (tmp_path / "x.csv").write_text("a\n" * 12)
+    (tmp_path / "x.jsonl").write_text('{"a": 1}\n' * 12)
+    for module in ("delimited", "table"):
+        monkeypatch.setattr(f"tasks.datasets.{module}.MAX_ROWS", 10)
+    for name in ("x.csv", "x.jsonl"):
+        assert "more than 10 rows" in refusal(tmp_path / name)
+    monkeypatch.setattr("tasks.datasets.reading.MAX_BYTES", 10)
+    assert "the limit" in refusal(tmp_path / "x.csv")
+
+
+def test_an_encoding_a_separator_and_missing_names_are_read_as_declared(tmp_path):
+    path = tmp_path / "x.csv"
+    path.write_bytes("Käse|gut\r\nMüll|schlecht\r\n".encode("cp1252"))
+    how = Reading(encoding="windows-1252", delimiter="bar", no_header=True)
+    assert texts(read(path, how), "1", "2") == [("Käse", "gut"), ("Müll", "schlecht")]
+    assert "no encoding called 'klingon'" in refusal(path, encoding="klingon")
+    assert "--sheet is not for the format csv" in refusal(path, sheet="A")
+
+
+def test_quotation_marks_of_a_tsv_are_text_and_it_is_said(tmp_path):
+    path = tmp_path / "x.tsv"
+    path.write_text('text\tlabel\n"whole"\tgood\n"half\tbad\n', encoding="utf-8")
+    read_table = read(path, Reading())
+    assert texts(read_table, "text") == [('"whole"',), ('"half',)]
+    assert "1 values begin and end with a quotation mark" in read_table.notes[0]
+
+
+def test_a_column_that_is_not_there_and_a_cell_that_is_no_text_are_named(tmp_path):
+    path = files.write_jsonl(
+        tmp_path / "x.jsonl",
+        [{"doc": {"text": "a"}, "n": True, "list": []}, {"doc": {}, "n": None}],
+    )
+    read_table = read(path, Reading())
+    first, second = read_table.rows
+    assert read_table.text(first, "doc.text") == "a"
+    assert read_table.text(first, "n") == "true"
+    with pytest.raises(table.DatasetError, match="there is no such column; the columns are: doc,"):
+        read_table.check("text")
+    for row, column, sentence in (
+        (first, "doc", "line 1, column doc: expected a text, found an object: name a field"),
+        (first, "list", "found a list"),
+        (second, "n", "line 2, column n: expected a text, found nothing"),
+        (second, "doc.text", "line 2, column doc.text: is missing in this row"),
+    ):
+        with pytest.raises(table.DatasetError, match=sentence):
+            read_table.text(row, column)
+    for value, sentence in (
+        (float("nan"), "NaN"), ("a\0", "U\\+0000"), ("\ud800", "half of a character"),
+        ("x" * 100_001, "at most 100,000"),
+    ):  # fmt: skip
+        with pytest.raises(table.DatasetError, match=sentence):
+            read_table.text(first, "n", value)
+
+
+# Spreadsheets -----------------------------------------------------------------------------------
+
+
+def test_formulas_errors_and_several_sheets_are_refused(tmp_path):
+    book = openpyxl.Workbook()
+    book.active.append(["text", "label"])
+    book.active.append(["a", '=IF(A2="a","x","y")'])
+    book.save(tmp_path / "formula.xlsx")
+    assert "row 2, column B: holds a formula: copy the column" in refusal(tmp_path / "formula.xlsx")
+    book.active["B2"] = "#REF!"
+    book.active["B2"].data_type = "e"
+    book.save(tmp_path / "error.xlsx")
+    assert "holds the error #REF!" in refusal(tmp_path / "error.xlsx")
+    several = files.write_xlsx(tmp_path / "several.xlsx", files.ROWS, ("Notes",))
+    assert "has 2 sheets: say which with --sheet NAME (Sheet, Notes)" in refusal(several)
+    assert len(read(several, Reading(sheet="Sheet")).rows) == 3
+    assert "the sheets are: Sheet, Notes" in refusal(several, sheet="Other")
+    assert "is empty" in refusal(several, sheet="Notes")
+
+
+def test_a_spreadsheet_that_unpacks_to_too_much_or_to_entities_is_refused(tmp_path, monkeypatch):
+    path = files.write_xlsx(tmp_path / "x.xlsx", files.ROWS)
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(bomb, "w") as new:
+        for member in old.infolist():
+            data = old.read(member)
+            if member.filename == "xl/worksheets/sheet1.xml":
+                entities = "".join(
+                    f'<!ENTITY e{n} "{f"&e{n - 1};" * 10 if n else "x" * 10}">' for n in range(10)
+                )
+                head = f"<!DOCTYPE x [{entities}]>".encode()
+                data = head + data.replace(b"<sheetData>", b"<sheetData>&e9;")
+            new.writestr(member.filename, data)
+    (tmp_path / "bomb.xlsx").write_bytes(bomb.getvalue())
+    assert "cannot be read as XLSX" in refusal(tmp_path / "bomb.xlsx")
+    monkeypatch.setattr("tasks.datasets.spreadsheet.MAX_BYTES", 1000)
+    assert "unpacked, the limit" in refusal(path)
+
+
+# Parquet and datasets ---------------------------------------------------------------------------
+
+NAMES = {"names": ["bad", "good"], "_type": "ClassLabel"}
+
+
+@pytest.mark.parametrize("write", [files.write_parquet, files.write_datasets])
+def test_the_integers_of_a_class_label_become_its_names(tmp_path, write):
+    features = {
+        "text": {"dtype": "string", "_type": "Value"},
+        "label": NAMES,
+        "tags": {"feature": NAMES, "_type": "Sequence"},
+        "inner": {"feature": {"tag": NAMES}, "_type": "List"},
+    }
+    rows = [
+        {"text": "a", "label": 1, "tags": [0, 1], "inner": [{"tag": 0}]},
+        {"text": "b", "label": -1, "tags": [], "inner": []},
+    ]
+    path = write(tmp_path / "x.parquet", rows, features)
+    how = Reading(format="datasets") if write is files.write_datasets else Reading()
+    first, second = read(path, how).rows
+    assert first.values == {
+        "text": "a", "label": "good", "tags": ["bad", "good"], "inner": [{"tag": "bad"}],
+    }  # fmt: skip
+    assert second.values["label"] is None
+    wrong = write(tmp_path / "y.parquet", [{**rows[0], "label": 2}] * 2, features)
+    assert "row 1, column label: 2 is the number of no label" in refusal(wrong, format=how.format)
+
+
+def test_columns_of_bytes_are_passed_by_and_named_when_asked_for(tmp_path):
+    path = tmp_path / "x.parquet"
+    parquet.write_table(pyarrow.table({"text": ["a"], "image": [b"\x89PNG"]}), path)
+    read_table = read(path, Reading())
+    assert read_table.columns == ["text"]
+    with pytest.raises(table.DatasetError, match="its values are of the type binary"):
+        read_table.check("image")
+
+
+def test_texts_that_are_no_utf_8_are_refused_and_every_moment_is_a_text(tmp_path):
+    offsets, data = (pyarrow.py_buffer(b) for b in (b"\0\0\0\0\1\0\0\0", b"\x80"))
+    broken = pyarrow.StringArray.from_buffers(1, offsets, data)
+    path = tmp_path / "x.parquet"
+    parquet.write_table(pyarrow.table({"text": broken}), path)
+    assert "x.parquet: cannot be read (" in refusal(path)
+    later = pyarrow.array([1_700_000_000_000_000_001], pyarrow.timestamp("ns"))
+    parquet.write_table(pyarrow.table({"text": ["a"], "at": later}), path)
+    (row,) = read(path, Reading()).rows
+    assert row.values["at"].startswith("2023-11-14 22:13:20")
+
+
+def test_a_folder_leads_nowhere_else_and_says_what_is_missing(tmp_path):
+    path = files.write_datasets(tmp_path / "d", files.ROWS)
+    state = json.loads((path / "state.json").read_text())
+    for name in ("../secret", "/etc/passwd", "..", 3):
+        state["_data_files"] = [{"filename": name}]
+        (path / "state.json").write_text(json.dumps(state))
+        assert "expected the names of files beside it" in refusal(path)
+    (path / "state.json").unlink()
+    assert "no state.json in it" in refusal(path)
+    (tmp_path / "x.csv").write_text("a\n1\n")
+    assert "expected a folder" in refusal(tmp_path / "x.csv", format="datasets")
+    assert "expected a file" in refusal(path, format="csv")
+
+
+def test_each_part_is_named_where_a_folder_has_several(tmp_path):
+    path = files.write_all(tmp_path / "f", files.ROWS)["a part of datasets"]
+    assert "has several parts: --part is one of train, test" in refusal(path)
+    assert "has no part 'dev'" in refusal(path, part="dev")
+
+
+def test_a_broken_arrow_file_is_refused(tmp_path):
+    path = files.write_datasets(tmp_path / "d", files.ROWS)
+    (path / "data-00001-of-00002.arrow").write_bytes(b"\xff" * 64)
+    assert "d/data-00001-of-00002.arrow: cannot be read" in refusal(path)
+    other = pyarrow.table({"other": [1]})
+    with ipc.new_stream(path / "data-00001-of-00002.arrow", other.schema) as stream:
+        stream.write_table(other)
+    assert "d: cannot be read (" in refusal(path)
+
+
+@pytest.mark.parametrize(("name", "module"), [("xlsx", "openpyxl"), ("parquet", "pyarrow")])
+def test_a_missing_extra_is_named(tmp_path, monkeypatch, name, module):
+    path = files.write_all(tmp_path / "f", files.ROWS)[name]
+    monkeypatch.setitem(sys.modules, module, None)
+    assert f"pip install {module}" in refusal(path)
+
+
+def test_no_extra_is_needed_for_the_other_formats(tmp_path, monkeypatch):
+    paths = files.write_all(tmp_path / "f", files.ROWS)
+    for module in ("openpyxl", "pyarrow"):
+        monkeypatch.setitem(sys.modules, module, None)
+    for case in ("csv", "json", "jsonl"):
+        assert len(read(paths[case], Reading()).rows) == 3
+
+
+# Tagged texts -----------------------------------------------------------------------------------
+
+CONLL = """-DOCSTART- -X- O O
+
+# id = 1
+Maria NNP I-NP B-PER
+Lopez NNP I-NP I-PER
+of IN I-PP O
+Acme NNP I-NP B-ORG
+Acme NNP I-NP B-ORG
+# SYM X O
+
+Oslo NNP I-NP I-LOC
+"""
+
+
+def entities(row):
+    return [(row.values["text"][e["start"] : e["end"]], e["label"]) for e in row.values["entities"]]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_sentences_of_a_conll_file_keep_their_names(tmp_path, end):
+    (tmp_path / "x.conll").write_bytes(CONLL.replace("\n", end).encode())
+    first, second = read(tmp_path / "x.conll", Reading()).rows
+    assert (first.number, second.number) == (4, 11)
+    assert first.values["text"] == "Maria Lopez of Acme Acme #"
+    assert entities(first) == [("Maria Lopez", "PER"), ("Acme", "ORG"), ("Acme", "ORG")]
+    assert entities(second) == [("Oslo", "LOC")]
+
+
+@pytest.mark.parametrize(
+    ("tags", "spans"),
+    [
+        ("B-A I-A O", ["a b"]), ("I-A I-A I-B", ["a b", "c"]), ("I-A B-A I-A", ["a", "b c"]),
+        ("B-A E-A S-A", ["a b", "c"]), ("U-A B-A L-A", ["a", "b c"]), ("O I-A B-B", ["b", "c"]),
+        ("S-A I-A O", ["a", "b"]), ("B-A E-A I-A", ["a b", "c"]),
+    ],
+)  # fmt: skip
+def test_tags_are_read_as_iob1_bio_and_bioes(tags, spans):
+    assert ["a b c"[s.start : s.end] for s in tagged.of_tags(list("abc"), tags.split())] == spans
+
+
+@pytest.mark.real_data
+def test_the_names_of_conll03_come_through_tags(tmp_path, clues):
+    """Tags that are made from the published gold, where it stands once, give it back."""
+    card = load_card(CARDS / "conll03.toml")
+    from_file = read_records(clues / "CoNLL2003" / "conll_test.jsonl", card)
+    sentences: dict[str, dict[str, tuple[str, ...]]] = {}
+    for record in from_file:
+        sentences.setdefault(record.context[0], {})[record.question.split()[3]] = record.gold
+    expected, lines = [], []
+    for text, golds in sentences.items():
+        tokens, tags = text.split(" "), {}
+        for kind, gold in golds.items():
+            for name in gold:
+                words = name.split(" ")
+                for at in range(len(tokens)):
+                    if tokens[at : at + len(words)] == words and not any(
+                        place in tags for place in range(at, at + len(words))
+                    ):
+                        tags |= {at + n: f"{'I' if n else 'B'}-{kind}" for n in range(len(words))}
+                        break
+        lines += [f"{token} {tags.get(n, 'O')}" for n, token in enumerate(tokens)] + [""]
+        expected.append({kind: set(gold) for kind, gold in golds.items()})
+    (tmp_path / "x.bio").write_text("\n".join(lines), encoding="utf-8")
+    rows = read(tmp_path / "x.bio", Reading()).rows
+    given = [
+        {kind: {t for t, label in entities(row) if label == kind} for kind in golds}
+        for row, golds in zip(rows, expected, strict=True)
+    ]
+    same = sum(a == b for a, b in zip(given, expected, strict=True))
+    assert same >= 195  # of 199: two golds of one sentence may overlap, which tags cannot say
+
+
+def test_spans_are_read_in_every_spelling_and_checked_against_the_text():
+    one = table.Table("x", "line", ["label"], [table.Row(7, {})])
+    text = "🎉 Oslo and Rome"
+    spellings = [
+        [[2, 6, "LOC"]],
+        [{"start": 2, "end": 6, "label": "LOC"}],
+        [{"start_offset": 2, "end_offset": 6, "label": "LOC", "id": 4}],
+        [{"start": 2, "end": 6, "labels": ["LOC"], "text": "Oslo"}],
+        [{"start": 3, "end": 7, "labels": ["LOC"], "text": "Oslo"}],  # halves are counted
+    ]
+    for gold in spellings:
+        assert tagged.are_spans(gold)
+        assert tagged.spans_of(one, one.rows[0], "label", gold, text) == [(2, 6, "LOC")]
+    for gold, sentence in (
+        ([[2, 99, "LOC"]], "span 1: 2 to 99 lies outside the text"),
+        ([[6, 2, "LOC"]], "lies outside"),
+        ([["2", 6, "LOC"]], "expected \\[start, end, label\\]"),
+        ([{"start": 2, "end": 6, "label": "LOC", "text": "Rome"}], "is not 'Rome'"),
+    ):
+        with pytest.raises(table.DatasetError, match=f"x, line 7, column label: .*{sentence}"):
+            tagged.spans_of(one, one.rows[0], "label", gold, text)
+
+
+# Annotation tools -------------------------------------------------------------------------------
+
+
+def test_doccano_and_label_studio_become_texts_with_labels(tmp_path):
+    path = files.write_jsonl(
+        tmp_path / "admin.jsonl", [{"id": 1, "text": "We saw Oslo", "entities": [[7, 11, "LOC"]]}]
+    )
+    (row,) = read(path, Reading(format="doccano")).rows
+    assert row.values["label"] == [[7, 11, "LOC"]]
+    region = {
+        "from_name": "ner", "type": "labels",
+        "value": {"start": 7, "end": 11, "text": "Oslo", "labels": ["LOC"]},
+    }  # fmt: skip
+    choice = {"from_name": "mood", "type": "choices", "value": {"choices": ["good"]}}
+    right = {"result": [region, choice], "ground_truth": True}
+    task = {"id": 5, "data": {"text": "We saw Oslo"}, "annotations": [right]}
+    (tmp_path / "ls.json").write_text(json.dumps([task]))
+    (row,) = read(tmp_path / "ls.json", Reading(format="label-studio")).rows
+    assert row.values["mood"] == "good"
+    assert row.values["ner"] == [{"start": 7, "end": 11, "label": ["LOC"], "text": "Oslo"}]
+    skipped = {"result": [], "was_cancelled": True}
+    for listed, expected in (
+        ([right, skipped], None), ([right, {"result": []}], None),
+        ([{"result": []}] * 2, "2 annotations"), ([skipped], "0 annotations"),
+        ([{"result": [{"type": "brush", "value": {}}]}], "type brush cannot be read"),
+    ):  # fmt: skip
+        (tmp_path / "ls.json").write_text(json.dumps([{**task, "annotations": listed}]))
+        if expected:
+            assert expected in refusal(tmp_path / "ls.json", format="label-studio")
+        else:
+            assert read(tmp_path / "ls.json", Reading(format="label-studio")).rows
+
+
+def test_a_format_is_known_by_its_name_alone(tmp_path):
+    for name, known in (
+        ("a.CSV", "csv"), ("samples_sst2_2026-01-01.jsonl", "lm-eval"), ("x.iob2", "conll"),
+        ("a.jsonl", "jsonl"),
+    ):  # fmt: skip
+        assert format_of(tmp_path / name) == known
+    assert "unknown format 'doc'" in refusal(tmp_path / "a", format="doc")
+    assert set(READERS) == {
+        "csv", "tsv", "xlsx", "json", "jsonl", "parquet", "datasets", "conll", "doccano",
+        "label-studio", "lm-eval",
+    }  # fmt: skip

@@ -1,0 +1,110 @@
+"""What is drawn: nested, disjoint, stratified, and the same for the same texts and seed."""
+
+import itertools
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tasks.datasets.sampler import Plan, draw
+from tasks.datasets.table import DatasetError
+
+SIZES = st.lists(st.integers(1, 12), min_size=1, max_size=4, unique=True)
+
+
+@st.composite
+def drawings(draw_from):
+    """Items of up to five labels, and a plan that they suffice for."""
+    sizes = draw_from(SIZES)
+    splits, test = draw_from(st.integers(1, 4)), draw_from(st.integers(1, 30))
+    number = splits * max(sizes) + test + draw_from(st.integers(0, 20))
+    labels = draw_from(st.lists(st.sampled_from("abcde"), min_size=number, max_size=number))
+    items = [(f"key {place}", label) for place, label in enumerate(labels)]
+    return items, Plan(tuple(sizes), splits, test, draw_from(st.integers(0, 2**63 - 1)))
+
+
+@given(drawings())
+def test_sets_have_their_sizes_are_nested_and_share_nothing_else(drawing):
+    items, plan = drawing
+    drawn = draw(items, plan)
+    assert len(set(drawn.test)) == len(drawn.test) == plan.test
+    sizes = sorted(plan.shots)
+    largest = []
+    for number in range(1, plan.splits + 1):
+        sets = [drawn.trains[size, number] for size in sizes]
+        assert [len(set(places)) for places in sets] == [len(p) for p in sets] == sizes
+        assert all(set(a) < set(b) for a, b in itertools.pairwise(sets))
+        largest.append(set(sets[-1]))
+    together = [set(drawn.test), *largest, set(drawn.rest)]
+    assert sum(map(len, together)) == len(items) == len(set().union(*together))
+
+
+@given(drawings(), st.randoms(use_true_random=False))
+def test_the_same_texts_and_seed_give_the_same_sets_in_whatever_order_they_stand(drawing, random):
+    items, plan = drawing
+    places = list(range(len(items)))
+    random.shuffle(places)
+    shuffled = [items[place] for place in places]
+
+    def keys(of, drawn):
+        return [[of[p][0] for p in places] for places in (drawn.test, *drawn.trains.values())]
+
+    assert keys(items, draw(items, plan)) == keys(shuffled, draw(shuffled, plan))
+
+
+@given(drawings())
+def test_every_set_is_stratified_as_closely_as_whole_numbers_allow(drawing):
+    """Where no label is used up, each count is within one of its share and a rounding."""
+    items, plan = drawing
+    population = Counter(label for _key, label in items)
+    drawn = draw(items, plan)
+    left = Counter(population)
+    for places in (drawn.test, *(drawn.trains[max(plan.shots), n + 1] for n in range(plan.splits))):
+        counts = Counter(items[place][1] for place in places)
+        if any(left[label] - counts[label] == 0 for label in population):
+            return
+        left -= counts
+        for label in population:
+            share = len(places) * population[label] / len(items)
+            assert abs(counts[label] - share) <= 1 + len(population) / 2
+
+
+def test_two_labels_are_drawn_exactly_in_proportion_at_every_size():
+    items = [(f"{n}", "ab"[n % 4 == 0]) for n in range(400)]
+    drawn = draw(items, Plan((4, 8, 20), 5, 100, 1))
+    assert Counter(items[p][1] for p in drawn.test) == {"a": 75, "b": 25}
+    for (size, _number), places in drawn.trains.items():
+        assert Counter(items[p][1] for p in places) == {"a": size * 3 // 4, "b": size // 4}
+
+
+def test_another_seed_draws_another_task_and_the_draw_never_changes():
+    items = [(f"{n}", "") for n in range(100)]
+    plans = [Plan((2, 4), 2, 5, seed) for seed in (1, 2)]
+    assert draw(items, plans[0]).test != draw(items, plans[1]).test
+    # What was drawn once must be drawn by every later version (or METHOD gets another name).
+    assert draw(items, plans[0]).test == [60, 94, 31, 57, 36]
+    code = (
+        "from tasks.datasets.sampler import Plan, draw;"
+        "print(draw([(str(n), '') for n in range(100)], Plan((2, 4), 2, 5, 1)).trains)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == str(draw(items, plans[0]).trains)
+
+
+@pytest.mark.parametrize(
+    ("plan", "sentence"),
+    [
+        (((), 1, 1, 0), "--shots: expected different sizes"),
+        (((10, 10), 1, 1, 0), "--shots: expected different sizes"),
+        (((0,), 1, 1, 0), "--shots: expected 1 to"), (((10,), 0, 1, 0), "--splits"),
+        (((10,), 1, 0, 0), "--test"), (((10,), 1, 1, -1), "--seed"),
+        (((10, 30), 5, 200, 0), "100 different examples, and 350 are needed: 200 for the test and"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_drawn_is_refused_with_the_numbers(plan, sentence):
+    with pytest.raises(DatasetError) as caught:
+        draw([(str(n), "") for n in range(100)], Plan(*plan))
+    assert sentence in str(caught.value)

@@ -1,0 +1,184 @@
+"""Files of the NLP Few-shot Gym are read as the Gym reads them, and their quirks are told."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tasks.formats import FormatError
+from tasks.gym import catalogue, findings, kinds, reader, shapes
+from tasks.metrics import METRICS
+from tests.conftest import SHARED
+
+GYM = SHARED / "data" / "gym"
+# How the manifest of the real files calls each kind of answer.
+KINDS = {
+    "choice": "label",
+    "sentence": "label",
+    "option": "option",
+    "multi": "options",
+    "short": "short text",
+    "span": "spans",
+    "long": "long text",
+}
+
+
+def report(*arguments: str) -> str:
+    out = io.StringIO()
+    call_command("check_gym", *arguments, stdout=out)
+    return out.getvalue()
+
+
+def write(folder: Path, name: str, files: dict[str, str | bytes]) -> Path:
+    """A task of K = 2 with two seeds, where `files` says otherwise than "a<TAB>yes", "b<TAB>no"."""
+    (folder / name).mkdir()
+    for seed in (13, 21):
+        for part in reader.PARTS:
+            content = files.get(f"{seed}_{part}", "a\tyes\nb\tno\n")
+            path = folder / name / f"{name}_2_{seed}_{part}.tsv"
+            path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return folder / name
+
+
+def inspect(task: reader.GymTask) -> tuple[kinds.Kind, list[str]]:
+    shape = shapes.shape_of([line.input for line in task.all_lines()])
+    kind = kinds.infer(task, shape, catalogue.tasks()[task.name])
+    return kind, findings.findings(task, shape, kind)
+
+
+@pytest.mark.real_data
+def test_the_kind_of_answer_of_all_33_real_tasks_is_inferred():
+    with (GYM / "manifest.tsv").open() as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert len(rows) == 33
+    for row in rows:
+        task = reader.read_task(GYM / row["task"])
+        assert [len(task.lines[13, part]) for part in reader.PARTS] == [
+            int(row[f"{part}_lines"]) for part in reader.PARTS
+        ]
+        kind, _told = inspect(task)
+        assert kind.name == KINDS[row["kind"].split("-")[0]], row
+        published = catalogue.tasks()[task.name]
+        assert (published.ontology, published.metric) == (row["ontology"], row["metric"])
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("limit", "1 golds that do not stand in the text: limit_32_13_test.tsv:26"),
+        ("commonsense_qa", "2 lines whose gold is such a text"),
+        ("e2e_nlg_cleaned", "seed 100: 3 inputs of train are in dev too"),
+        ("sick", "seed 100: 1 inputs of train are in test too"),
+        ("superglue-cb", "seed 13: fewer than 16 training lines of 'neutral'"),
+        ("web_questions", "151 lines with several golds (at most 10)"),
+        ("trec-finegrained", "47 different outputs in training"),
+    ],
+)
+def test_the_quirks_of_real_tasks_are_told(name, said):
+    assert said in report(str(GYM), "--tasks", name)
+
+
+@pytest.mark.real_data
+def test_tasks_with_the_same_texts_and_a_leak_of_a_partition_are_told():
+    told = report(str(GYM))
+    assert "33 tasks read." in told
+    assert "squad-no_context and squad-with_context have 128 texts in common" in told
+    assert "trec and trec-finegrained have 906 texts in common" in told
+    told = report(str(GYM), "--partition", "train_non_nli_test_nli")
+    assert "sick is in the upstream tasks and in the held-out ones, as published" in told
+    assert "17 tasks are here, 47 are not." in told
+
+
+@pytest.mark.real_data
+def test_texts_and_options_are_told_apart():
+    task = reader.read_task(GYM / "superglue-multirc")
+    shape = shapes.shape_of([line.input for line in task.all_lines()])
+    assert shape.names == ("question", "context")
+    for line in task.all_lines():
+        options = shape.options(line.input)
+        question, context = shape.texts(line.input)
+        assert len(options) >= 2
+        assert "(A)" not in question
+        assert line.input.endswith(context)
+        assert {text.strip() for text in line.golds[0].split(reader.SEPARATOR)} <= set(options)
+
+
+def test_what_crossfit_publishes_is_whole():
+    assert len(catalogue.tasks()) == 160
+    assert {task.metric for task in catalogue.tasks().values()} == set(METRICS) - {"S1"}
+    partitions = catalogue.partitions()
+    assert len(partitions) == 8
+    for partition in partitions.values():
+        assert {*partition.upstream, *partition.dev, *partition.held_out} <= set(catalogue.tasks())
+        assert partition.held_out
+    assert {p.name: p.leaked for p in partitions.values() if p.leaked} == {
+        "train_non_nli_test_nli": ("sick",)
+    }
+
+
+def test_what_the_rule_of_reading_loses_is_told_and_never_repaired(tmp_path):
+    content = "a\tyes\nvanished\t\n shifted\tno\nb\tno\n"
+    task = reader.read_task(write(tmp_path, "glue-rte", {"21_train": content}))
+    lines = task.lines[21, "train"]
+    assert [line.golds for line in lines] == [("yes",), (), ("no",), ("no",)]
+    told = inspect(task)[1]
+    assert any("no output" in each and "_21_train.tsv:2" in each for each in told)
+    assert any("begins with a blank" in each and "_21_train.tsv:3" in each for each in told)
+
+
+def test_tests_that_differ_between_seeds_and_unseen_labels_are_told(tmp_path):
+    folder = write(tmp_path, "glue-rte", {"21_test": "a\tyes\nc\tmaybe\n"})
+    told = inspect(reader.read_task(folder))[1]
+    assert "the test file of seed 13 differs from that of seeds 21" in told
+    assert any("seed 21: the label 'maybe' is in no training line" in each for each in told)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "glue-rte_2_13_train.tsv: the file is empty"),
+        (b"a\tyes\n\nb\tno\n", "train.tsv, line 2, field column 1: the line is blank"),
+        (b"a\tyes\nb\t \tno\n", "line 2, field column 2: is blank"),
+        (b"a\tyes\n\xff\tno\n", "line 2: not UTF-8"),
+        (b"\xef\xbb\xbfa\tyes\n", "line 1: a byte order mark"),
+        (b"a\0\tyes\n", r"line 1: the character U\+0000"),
+        (b"a" + b"\ty" * 201, "line 1: 201 outputs; at most 200"),
+    ],
+)
+def test_a_malformed_file_names_file_line_and_column(tmp_path, content, said):
+    with pytest.raises(FormatError, match=said):
+        reader.read_task(write(tmp_path, "glue-rte", {"13_train": content}))
+
+
+def test_a_folder_that_is_no_task_of_the_gym_is_refused(tmp_path):
+    folder = write(tmp_path, "glue-rte", {})
+    with pytest.raises(CommandError, match="glue-xyz is none of the Gym's 160 tasks"):
+        report(str(tmp_path), "--tasks", "glue-xyz")
+    (folder / "glue-rte_2_13_dev.tsv").unlink()
+    with pytest.raises(CommandError, match="no dev file of seed 13"):
+        report(str(tmp_path))
+    (folder / "glue-rte_4_13_dev.tsv").write_text("a\tyes\n")
+    with pytest.raises(CommandError, match="the files of one K, found 2, 4"):
+        report(str(tmp_path))
+    (folder / "other_2_13_dev.tsv").write_text("a\tyes\n")
+    with pytest.raises(CommandError, match="other_2_13_dev.tsv: expected glue-rte_K_SEED"):
+        report(str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Where? (A) at home (B) abroad", ("Where?", ("at home", "abroad"))),
+        (
+            "Vitamin (A) or none? (A) yes (B) no (C) (B)",
+            ("Vitamin (A) or none?", ("yes", "no", "(B)")),
+        ),
+        ("Nothing to choose (A) here", ("Nothing to choose (A) here", ())),
+        ("(B) (A)", ("(B) (A)", ())),
+    ],
+)
+def test_options_are_cut_in_the_order_of_their_letters(text, expected):
+    assert shapes.split_options(text) == expected
