@@ -13,12 +13,14 @@ from typing import Any
 
 from tasks.tokens import GRANULARITIES, WORD
 
-FAMILIES = ("classification", "sequence_labelling", "reading_comprehension")
+FAMILIES = ("classification", "sequence_labelling", "reading_comprehension", "generation")
 GOLD_RULES = ("set", "any_of")
 DIRECTIONS = ("ltr", "rtl")
 LONGEST_LABEL = 100  # characters
 MAX_BYTES = 100_000  # of a task.toml; the longest that ships has 2,231
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,39}")
+# The longest name of the Few-shot Gym has 52 characters.
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,59}")
+MAX_SEED = 2**63 - 1
 
 
 class CardError(ValueError):
@@ -97,6 +99,16 @@ class Card:
     labels: tuple[Label, ...] = ()
     question_types: tuple[QuestionType, ...] = ()
     help: tuple[Help, ...] = ()
+    # Of a task of the Few-shot Gym: its category, such as cls/nli.
+    ontology: str | None = None
+    # Are k shots k examples of each right answer, as in the Gym's classification, or k in all?
+    shots_per_label: bool = False
+    # The corpus's own seed of training split 1, 2, ...
+    training_seeds: tuple[int, ...] = ()
+    # How many test examples the corpus has, where the test file holds fewer; and the seed by which
+    # they were drawn.
+    test_of: int | None = None
+    test_seed: int | None = None
 
     @property
     def answered_by(self) -> str:
@@ -154,10 +166,11 @@ class Card:
             else value
             for key, value in asdict(self).items()
             # What a card does not say is left out; so the hashes of cards from before it stay.
-            if value is not None and value != () and (key, value) != ("granularity", WORD)
+            if value is not None and value != () and UNSAID.get(key) != value
         }
 
 
+UNSAID = {"granularity": WORD, "shots_per_label": False}  # what a card need not say
 PARTS = {"labels": Label, "question_types": QuestionType, "help": Help}
 CHOICES = {
     "family": FAMILIES,
@@ -170,7 +183,10 @@ REQUIRED = (
     "name", "title", "family", "description", "instructions", "submit_hint", "segments",
     "no_answer", "gold_rule", "language", "direction", "source", "licence",
 )  # fmt: skip
-OPTIONAL = ("question", "max_spans", "question_selectable", "granularity", *PARTS)
+OPTIONAL = (
+    "question", "max_spans", "question_selectable", "granularity", "ontology", "shots_per_label",
+    "training_seeds", "test_of", "test_seed", *PARTS,
+)  # fmt: skip
 
 
 def load_card(path: Path) -> Card:
@@ -197,6 +213,7 @@ def parse_card(data: dict[str, Any], source: str) -> Card:
     _only(data, REQUIRED, OPTIONAL, source)
     _check_texts(data, source)
     _check_choices(data, source)
+    _check_corpus(data, source)
     segments = data["segments"]
     if not isinstance(segments, list) or not segments:
         raise CardError(f"{source}: key segments: expected a list of one or more names")
@@ -215,15 +232,16 @@ def parse_card(data: dict[str, Any], source: str) -> Card:
             )
     if parts["labels"] and data["no_answer"]:
         raise CardError(f"{source}: key no_answer: expected false where there are labels")
-    return Card(**{**data, "segments": tuple(segments), **parts})
+    seeds = tuple(data.get("training_seeds", ()))
+    return Card(**{**data, "segments": tuple(segments), "training_seeds": seeds, **parts})
 
 
 def _check_texts(data: dict[str, Any], source: str) -> None:
-    for key in (*TEXTS, *(["question"] if "question" in data else [])):
+    for key in (*TEXTS, *(key for key in ("question", "ontology") if key in data)):
         _text(data[key], f"{source}: key {key}")
     if not isinstance(data["name"], str) or not NAME.fullmatch(data["name"]):
         raise CardError(
-            f"{source}: key name: expected 1 to 40 letters, digits, dots, hyphens or underscores"
+            f"{source}: key name: expected 1 to 60 letters, digits, dots, hyphens or underscores"
         )
 
 
@@ -231,12 +249,29 @@ def _check_choices(data: dict[str, Any], source: str) -> None:
     for key, allowed in CHOICES.items():
         if data.get(key, WORD) not in allowed:
             raise CardError(f"{source}: key {key}: expected one of {', '.join(allowed)}")
-    for key in ("no_answer", "question_selectable"):
+    for key in ("no_answer", "question_selectable", "shots_per_label"):
         if not isinstance(data.get(key, False), bool):
             raise CardError(f"{source}: key {key}: expected true or false")
     limit = data.get("max_spans")
     if limit is not None and (type(limit) is not int or limit < 1):
         raise CardError(f"{source}: key max_spans: expected a whole number of at least 1")
+
+
+def _check_corpus(data: dict[str, Any], source: str) -> None:
+    """The keys that say how training and test were drawn from a corpus."""
+
+    def is_seed(value: Any) -> bool:
+        return type(value) is int and 0 <= value <= MAX_SEED
+
+    seeds = data.get("training_seeds", [])
+    if not isinstance(seeds, list | tuple) or not all(map(is_seed, seeds)):
+        raise CardError(f"{source}: key training_seeds: expected a list of whole numbers from 0")
+    if "test_seed" in data and "test_of" not in data:
+        raise CardError(f"{source}: key test_seed: expected test_of beside it")
+    if "test_of" in data and not (type(data["test_of"]) is int and data["test_of"] > 0):
+        raise CardError(f"{source}: key test_of: expected a whole number of at least 1")
+    if "test_seed" in data and not is_seed(data["test_seed"]):
+        raise CardError(f"{source}: key test_seed: expected a whole number from 0")
 
 
 def _only(

@@ -220,7 +220,7 @@ def _floors(card: Card, test: SplitFile) -> list[dict[str, Any]]:
 
 def lines(report: dict[str, Any]) -> list[str]:
     """The report in sentences, for the command line and the researcher's page."""
-    sentences = [_origin(report["made_from"])] if "made_from" in report else []
+    sentences = [origin(report["made_from"])] if "made_from" in report else []
     sentences += report.get("made_from", {}).get("notes", [])
     sentences += [
         f"{split['file']}: {split['examples']} examples, {split['empty_share']:.1f} % empty"
@@ -256,7 +256,18 @@ def lines(report: dict[str, Any]) -> list[str]:
     return sentences
 
 
-def _origin(made_from: dict[str, Any]) -> str:
+def origin(made_from: dict[str, Any]) -> str:
+    """Where a task comes from, in a sentence: a dataset, or a task of the Few-shot Gym."""
+    if made_from["format"] == "gym":
+        seeds = ", ".join(map(str, made_from["seeds"]))
+        drawn = f", drawn with seed {made_from['seed']}" if made_from["seed"] is not None else ""
+        return (
+            f"Made from {made_from['file']} of the NLP Few-shot Gym (SHA-256"
+            f" {made_from['sha256'][:16]}…): K = {made_from['k']}, training splits 1 to"
+            f" {len(made_from['seeds'])} are the seeds {seeds}; answered by {made_from['answer']}"
+            f" ({made_from['why']}); the test holds {made_from['test']:,} of"
+            f" {made_from['test_of']:,} examples{drawn}"
+        )
     return (
         f"Made from {made_from['file']} (SHA-256 {made_from['sha256'][:16]}…):"
         f" {made_from['different_texts']:,} different texts, drawn with seed {made_from['seed']}"

@@ -8,6 +8,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from tasks import data_report
 from tasks.datasets import layout
 from tasks.formats import Record, SplitFile, content_hash
 from tasks.models import Example, Split, Task
@@ -82,8 +83,5 @@ def _readme(task: Task, files: list[SplitFile]) -> str:
     ]
     made_from = task.report.get("made_from")
     if made_from:
-        lines += [
-            "", f"Drawn from {made_from['file']} (SHA-256 {made_from['sha256']}) with seed"
-            f" {made_from['seed']}.",
-        ]  # fmt: skip
+        lines += ["", f"{data_report.origin(made_from)}.", "", f"SHA-256 {made_from['sha256']}"]
     return "\n".join(lines) + "\n"

@@ -7,6 +7,7 @@ it. Errors name the file, the line and the field, and say what was expected.
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -60,7 +61,10 @@ class Record:
 
 @dataclass(frozen=True)
 class SplitFile:
-    """One file: a training split (shots, number) or the test split (neither)."""
+    """One file: a training split (shots, number) or the test split (neither).
+
+    k shots are k examples, or k of each label where the card says `shots_per_label`.
+    """
 
     kind: str
     shots: int | None
@@ -146,15 +150,29 @@ def read_split(path: Path, card: Card) -> SplitFile:
     if matched["shots"] is None:
         return SplitFile("test", None, None, path.name, records)
     shots = int(matched["shots"])
+    _check_shots(path.name, shots, records, card)
+    return SplitFile("train", shots, int(matched["number"]), path.name, records)
+
+
+def _check_shots(file: str, shots: int, records: list[Record], card: Card) -> None:
+    """k shots are k examples in all, or at most k of each label (a rare label has fewer)."""
+    if card.shots_per_label:
+        counts = Counter(gold for record in records for gold in record.gold[:1])
+        for label, number in counts.items():
+            if number > shots:
+                raise FormatError(
+                    file, None, None,
+                    f"expected at most {shots} examples of each label, found {number} of {label!r}",
+                )  # fmt: skip
+        return
     expected = shots * card.examples_per_shot
     if len(records) != expected:
         raise FormatError(
-            path.name,
+            file,
             None,
             None,
             f"expected {expected} examples for {shots} shots, found {len(records)}",
         )
-    return SplitFile("train", shots, int(matched["number"]), path.name, records)
 
 
 def read_records(path: Path, card: Card, *, explained: bool = False) -> list[Record]:

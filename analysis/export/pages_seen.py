@@ -106,7 +106,7 @@ def _turn(scenario: Scenario, example: Example, step: str) -> str:
         answer_url="#",
         continue_url="#",
         shows_examples=scenario.shows_help_examples,
-        training_total=scenario.shots,
+        training_total=scenario.training_examples,
         hourly_rate=study.hourly_rate,
         currency=study.currency,
         reveal=_reveal(task, example) if step == Step.TRAINING else None,

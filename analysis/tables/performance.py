@@ -29,6 +29,7 @@ FAMILY_NAMES = {
     "classification": "Sentence Classification",
     "sequence_labelling": "Named Entity Recognition",
     "reading_comprehension": "Machine Reading Comprehension",
+    "generation": "Text Generation",
 }
 
 

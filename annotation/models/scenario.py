@@ -50,6 +50,13 @@ class Scenario(models.Model):
         return f"{self.task.name}, {self.shots} shots{split}"
 
     @cached_property
+    def training_examples(self) -> int:
+        """How many examples the training step has; k shots may be k of each label."""
+        if not self.shots:
+            return 0
+        return self.task.train_split(self.shots, self.split_number).examples.count()
+
+    @cached_property
     def shows_help_examples(self) -> bool:
         return self.shots > 0 or self.study.help_examples_at_zero_shots
 

@@ -63,7 +63,7 @@ class Exposure(models.Model):
     """
 
     worker_key = models.CharField(max_length=64)
-    task_name = models.CharField(max_length=40)
+    task_name = models.CharField(max_length=60)
     since = models.DateTimeField(auto_now_add=True)
 
     class Meta:

@@ -24,6 +24,11 @@ def findings(task: GymTask, shape: Shape, kind: Kind) -> list[str]:
     ]
 
 
+def _counted(number: int, one: str, many: str) -> str:
+    """ "1 line has", "2 lines have"."""
+    return f"{number} {one if number == 1 else many}"
+
+
 def _places(lines: Iterable[Line]) -> str:
     """Where they stand: file and line, the first few of many; each place once."""
     places = list(dict.fromkeys(f"{line.file}:{line.number}" for line in lines))
@@ -44,7 +49,8 @@ def _lost(task: GymTask) -> Iterator[str]:
         if line.problem:
             by_problem[line.problem].append(line)
     for problem, lines in by_problem.items():
-        yield f"{len(lines)} lines, each of which {problem}: {_places(lines)}"
+        which = _counted(len(lines), "line, which", "lines, each of which")
+        yield f"{which} {problem}: {_places(lines)}"
 
 
 def _golds(task: GymTask) -> Iterator[str]:
@@ -52,10 +58,12 @@ def _golds(task: GymTask) -> Iterator[str]:
     several = [line for line in lines if len(line.golds) > 1]
     if several:
         most = max(len(line.golds) for line in several)
-        yield f"{len(several)} lines with several golds (at most {most}): {_places(several)}"
+        lines_with = _counted(len(several), "line with", "lines with")
+        yield f"{lines_with} several golds (at most {most}): {_places(several)}"
     edged = [line for line in lines if any(gold != gold.strip() for gold in line.golds)]
     if edged:
-        yield f"{len(edged)} lines with a blank at the edge of a gold: {_places(edged)}"
+        lines_with = _counted(len(edged), "line with", "lines with")
+        yield f"{lines_with} a blank at the edge of a gold: {_places(edged)}"
 
 
 def _labels(task: GymTask, kind: Kind) -> Iterator[str]:
@@ -100,11 +108,14 @@ def _options(task: GymTask, shape: Shape, kind: Kind) -> Iterator[str]:
         if text.strip() not in shape.options(line.input)
     ]
     if twice:
-        yield f"{len(twice)} lines whose options hold a text twice: {_places(twice)}"
+        lines_whose = _counted(len(twice), "line whose", "lines whose")
+        yield f"{lines_whose} options hold a text twice: {_places(twice)}"
     if ambiguous:
-        yield f"{len(ambiguous)} lines whose gold is such a text: {_places(ambiguous)}"
+        lines_whose = _counted(len(ambiguous), "line whose", "lines whose")
+        yield f"{lines_whose} gold is such a text: {_places(ambiguous)}"
     if none:
-        yield f"{len(none)} golds that are none of the options: {_places(none)}"
+        golds = _counted(len(none), "gold that is", "golds that are")
+        yield f"{golds} none of the options: {_places(none)}"
 
 
 def _outside(task: GymTask, kind: Kind) -> Iterator[str]:
@@ -118,7 +129,8 @@ def _outside(task: GymTask, kind: Kind) -> Iterator[str]:
         if text not in line.input
     ]
     if lines:
-        yield f"{len(lines)} golds that do not stand in the text: {_places(lines)}"
+        golds = _counted(len(lines), "gold that does", "golds that do")
+        yield f"{golds} not stand in the text: {_places(lines)}"
 
 
 def _repeated(task: GymTask) -> Iterator[str]:
@@ -127,7 +139,8 @@ def _repeated(task: GymTask) -> Iterator[str]:
             known = {line.input for line in task.lines[seed, first]}
             lines = [line for line in task.lines[seed, other] if line.input in known]
             if lines:
-                where = f"{len(lines)} inputs of {first} are in {other} too"
+                inputs = _counted(len(lines), f"input of {first} is", f"inputs of {first} are")
+                where = f"{inputs} in {other} too"
                 yield f"seed {seed}: {where}: {_places(lines)}"
     seen: dict[tuple[str, str], Line] = {}
     again, contradicting = [], []
@@ -138,7 +151,8 @@ def _repeated(task: GymTask) -> Iterator[str]:
             if before.golds != line.golds:
                 contradicting.append(line)
     if again:
-        yield f"{len(again)} inputs stand again in the same file: {_places(again)}"
+        inputs = _counted(len(again), "input stands", "inputs stand")
+        yield f"{inputs} again in the same file: {_places(again)}"
     if contradicting:
         yield f"{len(contradicting)} of them with another gold: {_places(contradicting)}"
 
@@ -153,7 +167,8 @@ def _tests(task: GymTask) -> Iterator[str]:
     ]
     if different:
         seeds = ", ".join(map(str, different))
-        yield f"the test file of seed {first} differs from that of seeds {seeds}"
+        which = _counted(len(different), "other seed", "other seeds")
+        yield f"the test file of seed {first} differs from that of {which}: {seeds}"
 
 
 def shared_inputs(tasks: list[GymTask]) -> list[str]:
@@ -161,7 +176,8 @@ def shared_inputs(tasks: list[GymTask]) -> list[str]:
     inputs = {task.name: {_text(line) for line in task.all_lines()} for task in tasks}
     names = sorted(inputs)
     return [
-        f"{one} and {other} have {shared} texts in common: give one person only one of them"
+        f"{one} and {other} have {_counted(shared, 'text', 'texts')} in common: give one person"
+        " only one of them"
         for place, one in enumerate(names)
         for other in names[place + 1 :]
         if (shared := len(inputs[one] & inputs[other]))

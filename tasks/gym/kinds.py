@@ -4,13 +4,17 @@ The kinds are those of a task card (docs: researchers/tasks.md). What is inferre
 reason and can be changed before anything is imported.
 """
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tasks.cards import LONGEST_LABEL
 from tasks.gym.catalogue import Published
-from tasks.gym.reader import SEPARATOR, GymTask
+from tasks.gym.reader import SEPARATOR, GymTask, Line
 from tasks.gym.shapes import Shape
 
-MOST_LABELS = 200  # discovery, the longest of the Gym, has 174
+MAX_LABELS = 200  # discovery, the longest of the Gym, has 174
+NAMES = ("label", "option", "options", "spans", "number", "short text", "long text")
 LONG_TEXT = ("qa/long-form qa", "cg/summarization", "cg/dialogue", "other/generate explanation")
 
 
@@ -56,3 +60,39 @@ def _from_texts(task: GymTask, category: str) -> Kind:
     if category == "qa/closed-book qa" or golds == 0 or inside / golds < 0.9:
         return Kind("short text", f"{category}: {inside} of {golds} outputs stand in the input")
     return Kind("spans", f"{inside} of {golds} outputs stand in the input", typed=inside < golds)
+
+
+def problem(name: str, lines: Sequence[Line], shape: Shape) -> str:
+    """Why these lines cannot be answered in that way; "" where they can."""
+    golds = [gold for line in lines for gold in line.golds]
+    if name not in NAMES:
+        return f"unknown kind of answer {name!r}; one of {', '.join(NAMES)}"
+    if name == "label":
+        if any(len(line.golds) > 1 for line in lines):
+            return "has several golds on a line; a label is one"
+        if len(set(golds)) > MAX_LABELS:
+            return f"has {len(set(golds))} different outputs; at most {MAX_LABELS} can be labels"
+        if any(len(gold) > LONGEST_LABEL for gold in golds):
+            return f"has an output longer than {LONGEST_LABEL} characters, the limit of a label"
+    if name in ("option", "options") and not shape.has_options:
+        return "has inputs without options (A) ... (B) ..."
+    if name == "number" and not all(map(_is_number, golds)):
+        return "has outputs that are no numbers"
+    return ""
+
+
+def is_typed(name: str, lines: Sequence[Line]) -> bool:
+    """Does some gold of a span task stand in no text, so that it must be typed?"""
+    return name == "spans" and any(
+        text not in line.input
+        for line in lines
+        for gold in line.golds
+        for text in gold.split(SEPARATOR)
+    )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        return math.isfinite(float(text))
+    except ValueError:
+        return False

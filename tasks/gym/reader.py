@@ -17,7 +17,8 @@ FILE_NAME = re.compile(
 PARTS = ("train", "dev", "test")
 SEPARATOR = " [SEP] "  # between the texts of an input, and between the golds of a set
 OUTPUT_VANISHED = "has no output after the Gym's own rule of reading"
-SHIFTED = "begins with a blank or a tab, so that the Gym's rule of reading takes it away"
+INPUT_VANISHED = "begins with a tab: the Gym's rule of reading takes its first output as the input"
+BLANK_TAKEN = "begins with a blank, which the Gym's rule of reading takes away"
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,11 @@ class Line:
     input: str
     golds: tuple[str, ...]
     problem: str = ""
+
+    @property
+    def is_lost(self) -> bool:
+        """Is it no example any more, as its input or its output vanished?"""
+        return self.problem in (INPUT_VANISHED, OUTPUT_VANISHED)
 
 
 @dataclass(frozen=True)
@@ -116,8 +122,10 @@ def _line(raw: bytes, file: str, number: int) -> Line:
         if not gold.strip():
             raise FormatError(file, number, f"column {place}", "is blank; expected an output")
     problem = ""
-    if text[0].isspace():
-        problem = SHIFTED
+    if not text.split("\t")[0].strip():
+        problem = INPUT_VANISHED
     elif not golds:
         problem = OUTPUT_VANISHED
+    elif text[0].isspace():
+        problem = BLANK_TAKEN
     return Line(file, number, read, tuple(golds), problem)

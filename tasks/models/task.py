@@ -41,7 +41,7 @@ class TaskManager(models.Manager.from_queryset(TaskQuerySet)):  # type: ignore[m
 class Task(models.Model):
     """One version of a task: its card and the splits that were imported with it."""
 
-    name = models.CharField(max_length=40)
+    name = models.CharField(max_length=60)
     version = models.PositiveIntegerField()
     content_hash = models.CharField(max_length=64)
     card_data = models.JSONField()
@@ -129,7 +129,7 @@ class UnfinishedImport(models.Model):
 class TaskMember(models.Model):
     """A member of a task's team, beside the importer of its first version (tasks/teams.py)."""
 
-    task_name = models.CharField(max_length=40)
+    task_name = models.CharField(max_length=60)
     user = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="task_memberships"
     )

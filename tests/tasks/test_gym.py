@@ -68,10 +68,10 @@ def test_the_kind_of_answer_of_all_33_real_tasks_is_inferred():
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("limit", "1 golds that do not stand in the text: limit_32_13_test.tsv:26"),
+        ("limit", "1 gold that does not stand in the text: limit_32_13_test.tsv:26"),
         ("commonsense_qa", "2 lines whose gold is such a text"),
         ("e2e_nlg_cleaned", "seed 100: 3 inputs of train are in dev too"),
-        ("sick", "seed 100: 1 inputs of train are in test too"),
+        ("sick", "seed 100: 1 input of train is in test too"),
         ("superglue-cb", "seed 13: fewer than 16 training lines of 'neutral'"),
         ("web_questions", "151 lines with several golds (at most 10)"),
         ("trec-finegrained", "47 different outputs in training"),
@@ -132,7 +132,7 @@ def test_what_the_rule_of_reading_loses_is_told_and_never_repaired(tmp_path):
 def test_tests_that_differ_between_seeds_and_unseen_labels_are_told(tmp_path):
     folder = write(tmp_path, "glue-rte", {"21_test": "a\tyes\nc\tmaybe\n"})
     told = inspect(reader.read_task(folder))[1]
-    assert "the test file of seed 13 differs from that of seeds 21" in told
+    assert "the test file of seed 13 differs from that of 1 other seed: 21" in told
     assert any("seed 21: the label 'maybe' is in no training line" in each for each in told)
 
 
@@ -155,7 +155,7 @@ def test_a_malformed_file_names_file_line_and_column(tmp_path, content, said):
 
 def test_a_folder_that_is_no_task_of_the_gym_is_refused(tmp_path):
     folder = write(tmp_path, "glue-rte", {})
-    with pytest.raises(CommandError, match="glue-xyz is none of the Gym's 160 tasks"):
+    with pytest.raises(CommandError, match="glue-xyz: is none of the Gym's 160 tasks"):
         report(str(tmp_path), "--tasks", "glue-xyz")
     (folder / "glue-rte_2_13_dev.tsv").unlink()
     with pytest.raises(CommandError, match="no dev file of seed 13"):

@@ -45,7 +45,7 @@ def scenario_preview(
         answer_url=_address(chosen, step, position),
         continue_url=_following(chosen, step, position, total),
         shows_examples=chosen.shows_help_examples,
-        training_total=chosen.shots,
+        training_total=chosen.training_examples,
         preview=True,
     )
     with in_study_language(study.interface_language):

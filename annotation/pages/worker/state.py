@@ -137,15 +137,13 @@ def _instructions(participation: Participation) -> dict:
 
 def instructions_of(scenario: Scenario) -> dict:
     """What worker/_instructions.html shows to everybody of a scenario."""
-    card, training = scenario.task.card, 0
-    if scenario.shots:
-        training = scenario.task.train_split(scenario.shots, scenario.split_number).examples.count()
+    card = scenario.task.card
     return {
         "instructions": paragraphs(card.instructions),
         "help_windows": card.help_windows,
         "show_examples": scenario.shows_help_examples,
         "shots": scenario.shots,
-        "training_total": training,
+        "training_total": scenario.training_examples,
         "test_total": scenario.task.test_split.examples.count(),
     }
 

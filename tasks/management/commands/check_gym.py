@@ -7,7 +7,8 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from tasks.formats import FormatError
-from tasks.gym import catalogue, findings, kinds, reader, shapes
+from tasks.gym import catalogue, findings, making, reader
+from tasks.gym.making import Seen
 
 
 class Command(BaseCommand):
@@ -24,14 +25,18 @@ class Command(BaseCommand):
             "--partition", choices=sorted(catalogue.partitions()), help="only the tasks of this one"
         )
 
-    def handle(
-        self,
-        *args: Any,
-        folder: Path,
-        tasks: list[str] | None,
-        partition: str | None,
-        **options: Any,
-    ) -> None:
+    def handle(self, *args: Any, folder: Path, **options: Any) -> None:
+        seen = self.read(folder, options["tasks"], options["partition"])
+        for task in seen:
+            self.describe(task)
+            for sentence in task.told:
+                self.stdout.write(f"  - {sentence}")
+        for sentence in findings.shared_inputs([each.task for each in seen]):
+            self.stdout.write(sentence)
+        self.stdout.write(f"{len(seen)} tasks read.")
+
+    def read(self, folder: Path, tasks: list[str] | None, partition: str | None) -> list[Seen]:
+        """All chosen tasks of the folder. Raises CommandError."""
         if not folder.is_dir():
             raise CommandError(f"{folder} is no folder.")
         here = {path.name for path in folder.iterdir() if path.is_dir()}
@@ -39,12 +44,9 @@ class Command(BaseCommand):
         if partition:
             names = self.of_partition(catalogue.partitions()[partition], here)
         try:
-            read = [self.tell(folder, name) for name in names]
+            return [self.see(folder, name) for name in names]
         except FormatError as error:
             raise CommandError(str(error)) from None
-        for sentence in findings.shared_inputs(read):
-            self.stdout.write(sentence)
-        self.stdout.write(f"{len(read)} tasks read.")
 
     def of_partition(self, partition: catalogue.Partition, here: set[str]) -> list[str]:
         """Say which of its tasks are here; their names."""
@@ -56,25 +58,22 @@ class Command(BaseCommand):
         self.stdout.write(f"{partition.name}: {len(present)} tasks are here, {missing} are not.")
         return present
 
-    def tell(self, folder: Path, name: str) -> reader.GymTask:
-        """Read one task and report on it."""
-        published = catalogue.tasks().get(name)
-        if published is None:
-            raise CommandError(f"{name} is none of the Gym's 160 tasks.")
-        if not (folder / name).is_dir():
+    def see(self, folder: Path, name: str) -> Seen:
+        """Read one task; raises FormatError."""
+        if name in catalogue.tasks() and not (folder / name).is_dir():
             raise CommandError(f"{name}: no such folder in {folder.name}.")
-        task = reader.read_task(folder / name)
-        shape = shapes.shape_of([line.input for line in task.all_lines()])
-        kind = kinds.infer(task, shape, published)
+        return making.see(folder / name)
+
+    def describe(self, seen: Seen) -> None:
+        """What it is, in a few lines."""
+        task, published, kind = seen.task, seen.published, seen.kind
         sizes = " / ".join(str(len(task.lines[task.seeds[0], part])) for part in reader.PARTS)
         self.stdout.write(
-            f"{name}: {published.ontology}, {published.metric}; K = {task.k}, {len(task.seeds)}"
-            f" seeds, {sizes} lines to train, develop and test"
+            f"{task.name}: {published.ontology}, {published.metric}; K = {task.k},"
+            f" {len(task.seeds)} seeds, {sizes} lines to train, develop and test"
         )
         typed = ", or typed" if kind.typed else ""
         self.stdout.write(f"  answered by {kind.name}{typed} ({kind.why})")
-        if any(shape.names):
-            self.stdout.write("  texts: " + ", ".join(name or "text" for name in shape.names))
-        for sentence in findings.findings(task, shape, kind):
-            self.stdout.write(f"  - {sentence}")
-        return task
+        if any(seen.shape.names):
+            names = (name or "text" for name in seen.shape.names)
+            self.stdout.write("  texts: " + ", ".join(names))

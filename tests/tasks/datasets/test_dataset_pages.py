@@ -125,7 +125,7 @@ def test_a_file_that_cannot_be_read_is_refused_where_it_was_chosen(
         ({"kind": "options"}, "Select a valid choice"), ({"text": ["x"]}, "Select a valid choice"),
         ({"test": "60"}, "60 different examples, and 64 are needed"),
         ({"shots": "ten"}, "Enter numbers with blanks"), ({"shots": "4 4"}, "different sizes"),
-        ({"name": "a b"}, "expected 1 to 40 letters"), ({"seed": "-1"}, "greater than or equal"),
+        ({"name": "a b"}, "expected 1 to 60 letters"), ({"seed": "-1"}, "greater than or equal"),
         ({"labels": "|x"}, "Write each line as"), ({"labels": "good"}, "'bad' is none of the lab"),
         ({"id": "mood"}, "is the id of line"), ({"title": "a\0b"}, "Null characters"),
     ],

@@ -245,7 +245,7 @@ REFUSED = {
     "unknown name": ({"label": ["x=y"]}, [], "--label x=…: no row has this value"),
     "unknown definition": ({"define": ["x=y"]}, [], "--define x: there is no such label"),
     "no pair": ({"label": ["good"]}, [], "--label good: expected VALUE=TEXT"),
-    "bad name": ({"name": "a b"}, [], "--name 'a b': expected 1 to 40 letters"),
+    "bad name": ({"name": "a b"}, [], "--name 'a b': expected 1 to 60 letters"),
     "without spaces": ({"kind": "spans", "granularity": "word"},
                        [{"text": "东京都渋谷区东京都渋谷区", "mood": "东京"}] * 1, "has no spaces"),
 }  # fmt: skip

@@ -61,7 +61,7 @@ class ColumnsForm(PageForm):
     """What the columns are for, what is drawn, and the card; `wanted` is all of it."""
 
     key = "columns"
-    name = forms.CharField(label="Name of the task", max_length=40)
+    name = forms.CharField(label="Name of the task", max_length=60)
     kind = forms.ChoiceField(label="How it is answered", widget=forms.RadioSelect)
     text = forms.MultipleChoiceField(
         label="Columns that annotators read", widget=forms.CheckboxSelectMultiple
@@ -116,7 +116,7 @@ class ColumnsForm(PageForm):
             "gold": next((name for name in columns if name.lower() in GOLDS), ""),
             "shots": "10 20 30", "splits": 5, "test": 200, "seed": secrets.randbelow(2**31),
         }  # fmt: skip
-        proposed["name"] = str(proposed["name"]).lstrip("-._")[:40]
+        proposed["name"] = str(proposed["name"]).lstrip("-._")[:60]
         super().__init__(*args, initial=proposed, **kwargs)
         named = [(name, name) for name in columns]
         self._choices("kind", [(kind, KIND_NAMES[kind]) for kind in KINDS])

@@ -1,0 +1,181 @@
+"""A task of the Gym becomes a task here: seen, with its kind of answer confirmed, then its files.
+
+The seeds are its training splits 1 to n, K is its number of shots. Development files are left out:
+people have no hyper-parameters. What cannot be an example any more is left out and told.
+"""
+
+import hashlib
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tasks.cards import Card
+from tasks.datasets import layout
+from tasks.formats import FormatError, Record, SplitFile, read_folder
+from tasks.gym import catalogue, kinds, shapes
+from tasks.gym.card import card_of, record_of
+from tasks.gym.catalogue import Published
+from tasks.gym.findings import findings
+from tasks.gym.kinds import Kind
+from tasks.gym.reader import GymTask, Line, read_task
+from tasks.gym.shapes import Shape
+
+METHOD = "gym-sha256-1"  # how `drawn` draws; another way of drawing gets another name
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A task as it was read: what is published of it, its shape, and how it is answered."""
+
+    task: GymTask
+    published: Published
+    shape: Shape
+    kind: Kind
+    digest: str
+
+    @property
+    def told(self) -> list[str]:
+        """What a researcher should know before it is imported, in sentences."""
+        told = findings(self.task, self.shape, self.kind)
+        lost = sum(line.is_lost for line in wanted_lines(self.task))
+        if lost:
+            told.append(f"{lost} of these lines hold no example any more and are not imported")
+        return told
+
+    def answered_by(self, name: str) -> "Seen":
+        """The same, answered in another way. Raises FormatError where the files cannot be so."""
+        if name == self.kind.name:
+            return self
+        lines = [line for line in wanted_lines(self.task) if not line.is_lost]
+        if problem := kinds.problem(name, lines, self.shape):
+            raise FormatError(self.task.name, None, None, problem)
+        return replace(self, kind=Kind(name, "as you chose", kinds.is_typed(name, lines)))
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A random part of the test: so many examples, by that seed."""
+
+    size: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Made:
+    """A task that is not stored yet; `made_from` repeats it from its files."""
+
+    card: Card
+    files: list[SplitFile]
+    made_from: dict[str, Any]
+
+
+def see(folder: Path) -> Seen:
+    """Read that folder. Raises FormatError, also for a name that is none of the Gym's."""
+    published = catalogue.tasks().get(folder.name)
+    if published is None:
+        raise FormatError(folder.name, None, None, "is none of the Gym's 160 tasks")
+    task = read_task(folder)
+    shape = shapes.shape_of([line.input for line in task.all_lines() if not line.is_lost])
+    return Seen(task, published, shape, kinds.infer(task, shape, published), _digest(folder))
+
+
+def wanted_lines(task: GymTask) -> list[Line]:
+    """The lines that become examples: all training files and the test of the first seed."""
+    return [*task.all_lines("train"), *task.lines[task.seeds[0], "test"]]
+
+
+def make(seen: Seen, sample: Sample | None = None) -> Made:
+    """The card and the files, checked as those that somebody wrote. Raises FormatError, CardError.
+
+    An error names file and line of the Gym's own files.
+    """
+    task = seen.task
+    tests = task.lines[task.seeds[0], "test"]
+    kept = drawn([line for line in tests if not line.is_lost], sample)
+    lines = {
+        (task.k, number): [line for line in task.lines[seed, "train"] if not line.is_lost]
+        for number, seed in enumerate(task.seeds, 1)
+    }
+    files = [
+        SplitFile("train", k, number, f"{task.name}_train_{k}_{number}.jsonl", _records(seen, part))
+        for (k, number), part in lines.items()
+    ]
+    files.append(SplitFile("test", None, None, f"{task.name}_test.jsonl", _records(seen, kept)))
+    card = card_of(
+        seen.published,
+        seen.shape,
+        seen.kind,
+        task,
+        [line for part in lines.values() for line in part] + kept,
+    )
+    if len(kept) < len(tests):
+        is_drawn = sample is not None and sample.size == len(kept)
+        seed = sample.seed if sample is not None and is_drawn else None
+        card = replace(card, test_of=len(tests), test_seed=seed)
+    places = {
+        file.filename: part for file, part in zip(files, [*lines.values(), kept], strict=True)
+    }
+    return Made(card, _checked(card, files, places), _made_from(seen, len(kept), len(tests), card))
+
+
+def drawn(lines: Sequence[Line], sample: Sample | None) -> list[Line]:
+    """A simple random sample in the order of the file; all where there is none, or too few.
+
+    The order of drawing is that of SHA-256 over seed, input and number, the same on every machine.
+    """
+    if sample is None or sample.size >= len(lines):
+        return list(lines)
+
+    def order(line: Line) -> bytes:
+        return hashlib.sha256(f"{sample.seed}/{line.number}/{line.input}".encode()).digest()
+
+    chosen = {line.number for line in sorted(lines, key=order)[: sample.size]}
+    return [line for line in lines if line.number in chosen]
+
+
+def _records(seen: Seen, lines: Iterable[Line]) -> list[Record]:
+    return [record_of(line, seen.shape, seen.kind) for line in lines]
+
+
+def _checked(card: Card, files: list[SplitFile], places: dict[str, list[Line]]) -> list[SplitFile]:
+    """The files as they are read when somebody imports them. Raises FormatError."""
+    with tempfile.TemporaryDirectory(prefix="handful-") as folder:
+        layout.write_folder(Path(folder), card, files)
+        try:
+            return read_folder(Path(folder), card)
+        except FormatError as error:
+            if error.line is None or error.file not in places:
+                raise
+            line = places[error.file][error.line - 1]
+            raise FormatError(line.file, line.number, error.field, error.expected) from None
+
+
+def _made_from(seen: Seen, kept: int, tests: int, card: Card) -> dict[str, Any]:
+    """What it takes to make the same task again from the same files."""
+    return {
+        "format": "gym",
+        "file": seen.task.name,
+        "sha256": seen.digest,
+        "k": seen.task.k,
+        "seeds": seen.task.seeds,
+        "answer": seen.kind.name,
+        "why": seen.kind.why,
+        "test": kept,
+        "test_of": tests,
+        "seed": card.test_seed,
+        "method": METHOD,
+        "notes": [
+            *seen.told,
+            "The development files are not imported: people have no use for them",
+        ],
+    }
+
+
+def _digest(folder: Path) -> str:
+    """SHA-256 of the names and contents of its files."""
+    total = hashlib.sha256()
+    for path in sorted(folder.glob("*.tsv")):
+        total.update(f"{path.name}\0{hashlib.sha256(path.read_bytes()).hexdigest()}\n".encode())
+    return total.hexdigest()

@@ -1,0 +1,134 @@
+"""Tasks of the NLP Few-shot Gym are imported as they are published, and nothing silently."""
+
+import io
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from tasks.formats import FormatError
+from tasks.gym import making, reader
+from tasks.models import Split, Task
+from tests.tasks.test_gym import GYM, write
+
+pytestmark = pytest.mark.django_db
+
+
+def run(*arguments: str) -> str:
+    out = io.StringIO()
+    call_command("import_gym", *arguments, stdout=out)
+    return out.getvalue()
+
+
+@pytest.mark.real_data
+def test_k_shots_of_a_classification_are_k_of_each_label_and_seeds_are_splits():
+    run(str(GYM), "--tasks", "superglue-cb", "sick")
+    task = Task.objects.get(name="sick")
+    card = task.card
+    assert (card.ontology, card.segments) == ("cls/nli", ("Sentence 1", "Sentence 2"))
+    assert [label.name for label in card.labels] == ["contradiction", "entailment", "neutral"]
+    assert card.shots_per_label
+    assert card.training_seeds == (13, 21, 42, 87, 100)
+    assert task.split_numbers(16) == [1, 2, 3, 4, 5]
+    third = task.train_split(16, 3).examples.order_by("position")
+    assert third.count() == 48
+    assert third[4].source_id == "sick_16_42_train:5"
+    line = (GYM / "sick" / "sick_16_42_train.tsv").read_text().splitlines()[4]
+    assert (
+        line
+        == f"sentence 1: {third[4].context[0]} [SEP] sentence 2: {third[4].context[1]}\t"
+        + (third[4].gold[0])
+    )
+    # A label of which the corpus has fewer than K.
+    assert Task.objects.get(name="superglue-cb").train_split(16, 1).examples.count() == 37
+
+
+@pytest.mark.real_data
+def test_spans_are_asked_with_their_question_and_sets_are_cut():
+    out = run(str(GYM), "--tasks", "squad-with_context", "limit")
+    squad, limit = Task.objects.get(name="squad-with_context"), Task.objects.get(name="limit")
+    example = squad.test_split.examples.order_by("position")[0]
+    line = (GYM / squad.name / f"{squad.name}_32_13_test.tsv").read_text().splitlines()[0]
+    assert line.split("\t")[0] == f"question: {example.question} context: {example.context[0]}"
+    assert (squad.card.gold_rule, squad.card.max_spans) == ("any_of", 1)
+    assert (limit.card.gold_rule, limit.card.max_spans) == ("set", None)
+    assert not limit.card.shots_per_label
+    assert any(len(example.gold) > 1 for example in limit.train_split(32, 1).examples.all())
+    assert "1 gold that does not stand in the text: limit_32_13_test.tsv:26" in out
+
+
+@pytest.mark.real_data
+def test_a_drawn_test_is_the_same_for_the_same_seed_and_says_of_how_many():
+    def drawn(seed: int) -> list[str]:
+        made = making.make(making.see(GYM / "glue-rte"), making.Sample(20, seed))
+        assert (made.card.test_of, made.card.test_seed) == (60, seed)
+        test = next(file for file in made.files if file.kind == "test")
+        return [record.id for record in test.records]
+
+    assert drawn(5) == drawn(5) != drawn(6)
+    assert "the test holds 20 of 60 examples, drawn with seed 5" in run(
+        str(GYM), "--tasks", "glue-rte", "--test", "20", "--seed", "5"
+    )
+    assert Task.objects.get().test_split.examples.count() == 20
+    # Fewer than asked for: all of them, and no sample.
+    made = making.make(making.see(GYM / "glue-rte"), making.Sample(61, 5))
+    assert made.card.test_of is None
+
+
+@pytest.mark.real_data
+def test_an_exported_task_comes_back_as_the_same(tmp_path):
+    run(str(GYM), "--tasks", "anli", "--test", "30", "--seed", "1")
+    call_command("export_task", "anli", str(tmp_path / "anli"), stdout=io.StringIO())
+    out = io.StringIO()
+    call_command("import_task", str(tmp_path / "anli"), stdout=out)
+    assert "anli v1: unchanged" in out.getvalue()
+    assert Task.objects.count() == 1
+
+
+def test_a_line_that_lost_its_input_or_output_is_left_out_and_told(tmp_path):
+    lost = "a\tyes\nvanished\t\n\tno\tyes\nb\tno\n"
+    write(tmp_path, "glue-rte", {"21_train": lost, "13_test": "a\tyes\nc\t\nb\tno\n"})
+    out = run(str(tmp_path))
+    task = Task.objects.get()
+    ids = task.train_split(2, 2).examples.order_by("position").values_list("source_id", flat=True)
+    assert list(ids) == ["glue-rte_2_21_train:1", "glue-rte_2_21_train:4"]
+    assert (task.test_split.examples.count(), task.card.test_of) == (2, 3)
+    assert "3 of these lines hold no example any more and are not imported" in out
+    assert "glue-rte_2_21_train.tsv:3" in out
+
+
+def test_how_a_task_is_answered_can_be_said(tmp_path):
+    write(tmp_path, "web_questions", {})
+    out = run(str(tmp_path), "--kind", "web_questions=label")
+    assert "answered by label (as you chose)" in out
+    assert [label.name for label in Task.objects.get().card.labels] == ["no", "yes"]
+
+
+@pytest.mark.parametrize(
+    ("files", "arguments", "said"),
+    [
+        ({"13_train": "a\tyes\tno\n"}, [], "line 1, field answer: expected exactly one of the lab"),
+        ({"13_train": "a\tyes\nb\tyes\nc\tyes\n"}, [], "at most 2 examples of each label, found 3"),
+        ({"13_test": "a\tyes\n\tno\n"}, ["--kind", "glue-rte=option"], "without options"),
+        ({"13_test": "a\t" + "x" * 101}, [], "limit of a label|at most 100 characters"),
+        ({}, ["--kind", "glue-rte=essay"], "unknown kind of answer 'essay'"),
+        ({}, ["--kind", "sick=label"], "sick: is none of the tasks that are imported"),
+        ({}, ["--kind", "label"], "expected VALUE=TEXT"),
+        ({}, ["--seed", "3"], "give that too"),
+        ({}, ["--test", "0"], "expected at least 1"),
+    ],
+)
+def test_what_cannot_be_imported_stores_nothing_and_says_where(tmp_path, files, arguments, said):
+    write(tmp_path, "glue-rte", files)
+    write(tmp_path, "glue-qnli", {})
+    with pytest.raises(CommandError, match=said):
+        run(str(tmp_path), *arguments)
+    assert not Task.objects.exists()
+    assert not Split.objects.exists()
+
+
+def test_a_text_that_is_blank_names_the_line_of_the_gyms_file(tmp_path):
+    lines = "premise: x [SEP] hypothesis: y\tyes\npremise: x [SEP] hypothesis:  \tno\n"
+    parts = (f"{seed}_{part}" for seed in (13, 21) for part in reader.PARTS)
+    folder = write(tmp_path, "glue-rte", dict.fromkeys(parts, lines))
+    with pytest.raises(FormatError, match="glue-rte_2_13_test.tsv, line 2, field context"):
+        making.make(making.see(folder))
