@@ -5,7 +5,8 @@ and prints the tables there, in Markdown, with a mark at what misses. People and
 samples: each study draws its own. Answers are right or wrong, with probability 1 / (1 + exp(-x)),
 x a mean + the annotator + the example; the mean is .80, examples have an SD of 1.5 in x, annotators
 the SD in points of S1 x 100 that the design names. Intervals and tests are those of
-analysis/stats, on arrays of many studies; bootstraps draw 1,000 resamples.
+analysis/stats, on arrays of many studies; bootstraps draw 1,000 resamples. coverage_arg.py has
+cross-task studies (`--arg 200`: those alone, so many of each design).
 """
 
 import argparse
@@ -24,6 +25,7 @@ from scipy import stats
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from analysis.stats import two_way
+from benchmarks import coverage_arg
 
 MEAN, EXAMPLES_SD = 0.8, 1.5  # of scores; of x
 CONTEXT_SD = 1.0  # of x, the part of EXAMPLES_SD that the examples of a context share
@@ -319,18 +321,30 @@ def printed(
     title: str, nominal: str, columns: dict[str, Shares], is_right: Callable[[float], bool]
 ) -> str:
     """A Markdown table with a mark at what misses."""
-    rows = list(next(iter(columns.values())))
+    rows = list(max(columns.values(), key=len))
     first = ["interval or test", "question"][: len(rows[0])]
     heading = [*first, "nominal", *columns]
     lines = [f"**{title}**", "", f"| {' | '.join(heading)} |", "|---" * len(heading) + "|"]
     for row in rows:
-        values = [held[row] for held in columns.values()]
+        values = [held.get(row, math.nan) for held in columns.values()]
         cells = [
             f"{share:.3f}".removeprefix("0") + ("" if is_right(share) else " misses")
+            if not math.isnan(share)
+            else "–"
             for share in values
         ]
         lines.append(f"| {' | '.join([*row, nominal, *cells])} |")
     return "\n".join([*lines, ""])
+
+
+def gains(studies: int, seed: int) -> str:
+    """The table of the average relative gain: how often its intervals hold the known gain."""
+    columns = {
+        str(design): shares(coverage_arg.intervals(design, studies, seed, RESAMPLES), studies)
+        for design in coverage_arg.DESIGNS
+    }
+    title = f"Coverage, average relative gain, {studies:,} studies a design"
+    return printed(title, ".95", columns, is_covered)
 
 
 def complement(held: Shares) -> Shares:
@@ -342,7 +356,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--studies", type=int, default=STUDIES)
     parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--arg", type=int, help="average relative gain alone, so many studies")
     options = parser.parse_args()
+    if options.arg:
+        print(gains(options.arg, options.seed))
+        return
     drawn = (options.studies, options.seed)
     print(
         f"{options.studies:,} studies a design, seed {options.seed}, numpy {np.__version__}; the"
@@ -360,6 +378,7 @@ def main() -> None:
         print(printed(f"Size, {title}", ".05", held, is_kept))
     odd = {f"{a} against {b}": false_alarms(a, b, *drawn) for a, b in UNEQUAL}
     print(printed("Size, two numbers of shots whose SDs differ", ".05", odd, is_kept))
+    print(gains(*drawn))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,259 @@
+"""ARG, the average relative gain of people on unseen tasks after upstream tasks (pure).
+
+CrossFit (Ye, Lin, Ren 2021) defines ARG as the mean over tasks of (new - base) / base and does not
+say in which order people or seeds are averaged. Here: the mean over the people of an arm first,
+then the ratio of each task, then the mean over tasks. Two groups of other people answer, so both
+means of a ratio are noisy. Tasks and their test examples are fixed: the intervals answer "other
+people, these tasks". Scores are of people, in the unit of the task's metric; a gain of 1 is 100 %.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import stats
+
+from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES, sd
+
+LOWEST_BASE = 0.01  # of a metric whose best is 1
+MIN_BASE_IN_SE = 4.0  # a base nearer to zero than so many of its standard errors is no divisor
+NONE = (math.nan, math.nan)
+
+
+@dataclass(frozen=True)
+class TaskGain:
+    """One unseen task: the means of both arms, and why its base is no divisor ("" where it is).
+
+    `relative` is NaN where `refused`; `difference` is there in any case.
+    """
+
+    task: str
+    base: float
+    new: float
+    base_sd: float
+    new_sd: float
+    base_people: int
+    new_people: int
+    refused: str = ""
+
+    @property
+    def difference(self) -> float:
+        return self.new - self.base
+
+    @property
+    def relative(self) -> float:
+        return math.nan if self.refused else self.difference / self.base
+
+    def parts(self) -> tuple[tuple[float, int], tuple[float, int]]:
+        """(variance, degrees of freedom) that each arm, new and base, gives to `relative`."""
+        new = (self.new_sd / self.base) ** 2 / self.new_people
+        base = (self.new * self.base_sd / self.base**2) ** 2 / self.base_people
+        return (new, self.new_people - 1), (base, self.base_people - 1)
+
+    def parts_of_difference(self) -> tuple[tuple[float, int], tuple[float, int]]:
+        """The same for `difference`."""
+        new, base = self.new_sd**2 / self.new_people, self.base_sd**2 / self.base_people
+        return (new, self.new_people - 1), (base, self.base_people - 1)
+
+
+@dataclass(frozen=True)
+class Arg:
+    """The ARG over the tasks that have a base to divide by, and the difference over all of them.
+
+    Intervals are (low, high), NaN where `why_no_interval` says why. `method` is how that of `arg`
+    was made; `bootstrap` is there from ten people in each arm of each task on.
+    """
+
+    gains: tuple[TaskGain, ...]
+    arg: float
+    interval: tuple[float, float]
+    method: str
+    why_no_interval: str
+    bootstrap: tuple[float, float]
+    difference: float
+    difference_interval: tuple[float, float]
+
+    @property
+    def refused(self) -> list[TaskGain]:
+        return [gain for gain in self.gains if gain.refused]
+
+
+def task_gain(task: str, base: Sequence[float], new: Sequence[float]) -> TaskGain:
+    """The gain of one task from the scores of its people, arm by arm.
+
+    Raises ValueError where an arm has nobody.
+    """
+    if not len(base) or not len(new):
+        raise ValueError(f"{task}: an arm without people has no mean")
+    mean, spread = float(np.mean(base)), sd(base)
+    numbers = (mean, float(np.mean(new)), spread, sd(new), len(base), len(new))
+    return TaskGain(task, *numbers, refused=why_no_divisor(mean, spread, len(base)))
+
+
+def why_no_divisor(base: float, base_sd: float = 0.0, people: int = 1) -> str:
+    """Why nothing is divided by this mean of the base arm; "" where it is a divisor."""
+    if math.isnan(base):
+        return "the base is undefined"
+    if base <= 0:
+        return "the base is at or below zero"
+    if base < LOWEST_BASE:
+        return f"the base is below {LOWEST_BASE:g}"
+    if base_sd > 0 and base < MIN_BASE_IN_SE * base_sd / math.sqrt(people):
+        return f"the base is less than {MIN_BASE_IN_SE:g} standard errors from zero"
+    return ""
+
+
+def average_relative_gain(
+    tasks: Sequence[tuple[str, Sequence[float], Sequence[float]]],
+    level: float = 0.95,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> Arg:
+    """The ARG of (task, scores in the base arm, scores in the new arm) of each unseen task.
+
+    Raises ValueError where there is no task, or an arm of one has nobody.
+    """
+    if not tasks:
+        raise ValueError("no unseen task")
+    gains = tuple(task_gain(*task) for task in tasks)
+    kept = [gain for gain in gains if not gain.refused]
+    why = _why_no_interval(kept)
+    differences = [gain.difference for gain in gains]
+    difference = float(np.mean(differences))
+    around: tuple[float, float] = NONE
+    if not _why_no_interval(gains):
+        around = _t_interval(difference, [p for g in gains for p in g.parts_of_difference()], level)
+    value = float(np.mean([gain.relative for gain in kept])) if kept else math.nan
+    method, interval, resampled = "", NONE, NONE
+    if not why:
+        method, interval, why = _interval(value, kept, level)
+        names = {gain.task for gain in kept}
+        used = [task for task in tasks if task[0] in names]
+        if min(min(len(base), len(new)) for _task, base, new in used) >= FEWEST_FOR_BOOTSTRAP:
+            resampled = bootstrap(used, level, seed, resamples)
+    return Arg(gains, value, interval, method, why, resampled, difference, around)
+
+
+def _why_no_interval(gains: Sequence[TaskGain]) -> str:
+    if not gains:
+        return "no task has a base to divide by"
+    if any(min(gain.base_people, gain.new_people) < 2 for gain in gains):
+        return "an arm has one annotator"
+    if not any(gain.base_sd > 0 or gain.new_sd > 0 for gain in gains):
+        return "annotators tie"
+    return ""
+
+
+def _interval(
+    value: float, gains: Sequence[TaskGain], level: float
+) -> tuple[str, tuple[float, float], str]:
+    """(method, interval, why there is none): Fieller's of one task, the delta method's of more."""
+    if len(gains) > 1:
+        parts = [part for gain in gains for part in gain.parts()]
+        return "delta method", _t_interval(value, parts, level, len(gains)), ""
+    interval = fieller(gains[0], level)
+    why = "the base is not distinct from zero" if math.isnan(interval[0]) else ""
+    return "Fieller", interval, why
+
+
+def _t_interval(
+    value: float, parts: Sequence[tuple[float, int]], level: float, tasks: int = 0
+) -> tuple[float, float]:
+    """value ± t · √Σ variances / tasks, with Satterthwaite's degrees of freedom.
+
+    `parts` are (variance, degrees of freedom) of both arms of each task.
+    """
+    error = math.sqrt(sum(v for v, _df in parts)) / (tasks or len(parts) / 2)
+    reach = float(stats.t.ppf((1 + level) / 2, satterthwaite(parts))) * error
+    return value - reach, value + reach
+
+
+def satterthwaite(parts: Sequence[tuple[float, int]]) -> float:
+    """Degrees of freedom of a sum of independent variances (Satterthwaite 1946)."""
+    return sum(v for v, _df in parts) ** 2 / sum(v * v / df for v, df in parts if v)
+
+
+def fieller(gain: TaskGain, level: float = 0.95) -> tuple[float, float]:
+    """Fieller's interval of the relative gain of one task; NaN where it is unbounded.
+
+    The ratios r of the two means for which (new - r · base)² <= t² (var new + r² var base), minus
+    1; t with Satterthwaite's degrees of freedom at the estimate (Fieller 1954).
+    """
+    t = float(stats.t.ppf((1 + level) / 2, satterthwaite(gain.parts())))
+    (new_var, _), (base_var, _) = gain.parts_of_difference()
+    leading = gain.base**2 - t * t * base_var
+    if leading <= 0:
+        return NONE
+    middle = gain.new * gain.base
+    root = math.sqrt(max(0.0, middle**2 - leading * (gain.new**2 - t * t * new_var)))
+    return (middle - root) / leading - 1, (middle + root) / leading - 1
+
+
+def bootstrap(
+    tasks: Sequence[tuple[str, Sequence[float], Sequence[float]]],
+    level: float = 0.95,
+    seed: int = 0,
+    resamples: int = RESAMPLES,
+) -> tuple[float, float]:
+    """The percentile interval of the ARG: people drawn with replacement in each arm and task."""
+    draw = np.random.default_rng(seed)
+    totals = np.zeros(resamples)
+    for _task, base, new in tasks:
+        totals += _resampled(draw, new, resamples) / _resampled(draw, base, resamples) - 1
+    low, high = np.quantile(totals / len(tasks), [(1 - level) / 2, (1 + level) / 2])
+    return float(low), float(high)
+
+
+def _resampled(draw: np.random.Generator, values: Sequence[float], resamples: int) -> np.ndarray:
+    """The means of so many resamples of these people."""
+    scores = np.asarray(values, dtype=float)
+    times = draw.multinomial(len(scores), np.full(len(scores), 1 / len(scores)), resamples)
+    means: np.ndarray = times @ scores / len(scores)
+    return means
+
+
+# Plans --------------------------------------------------------------------------------------------
+
+
+def half_width(plans: Sequence[TaskGain], people: int, level: float = 0.95, *, t: bool) -> float:
+    """Half the interval of an ARG over these tasks with so many people in each arm of each.
+
+    `plans` are what is expected, with the SDs between people; their own numbers of people do not
+    count. `t`: with the t quantile, as the interval has it; else with the normal one.
+    """
+    parts = _planned_parts(plans, people)
+    tail = (1 + level) / 2
+    quantile = stats.t.ppf(tail, satterthwaite(parts)) if t else stats.norm.ppf(tail)
+    return float(quantile) * math.sqrt(sum(v for v, _df in parts)) / len(plans)
+
+
+def _planned_parts(plans: Sequence[TaskGain], people: int) -> list[tuple[float, int]]:
+    return [
+        (variance * own / people, people - 1)
+        for plan in plans
+        for (variance, _df), own in zip(
+            plan.parts(), (plan.new_people, plan.base_people), strict=True
+        )
+    ]
+
+
+def people_needed(
+    width: float, plans: Sequence[TaskGain], level: float = 0.95, *, t: bool = True
+) -> int:
+    """The fewest people in each arm of each task for an ARG known to ± `width` (0.05: ± 5 %).
+
+    Raises ValueError for a width of 0 or less, without a task, for a base that is no divisor, and
+    where no SD is above 0.
+    """
+    if width <= 0 or not plans or any(plan.refused for plan in plans):
+        raise ValueError("the width must be above 0, and each task needs a base to divide by")
+    if not any(plan.base_sd > 0 or plan.new_sd > 0 for plan in plans):
+        raise ValueError("without an SD between people nothing can be planned")
+    unit = math.sqrt(sum(v for v, _df in _planned_parts(plans, 1))) / len(plans)
+    normal = float(stats.norm.ppf((1 + level) / 2)) * unit
+    people = max(2, math.ceil((normal / width) ** 2 - 1e-9))
+    # No t interval is narrower than the normal one: nothing below its number can do.
+    while t and half_width(plans, people, level, t=True) > width:
+        people += 1
+    return people

@@ -1,0 +1,113 @@
+"""The average relative gain of people: the paper's example, the order of averages, intervals."""
+
+import math
+
+import numpy as np
+import pytest
+
+from analysis.stats import arg
+
+NAMES = ("glue-sst2", "glue-cola")
+
+
+def test_the_papers_example_is_seven_and_a_half_percent():
+    result = arg.average_relative_gain([("a", [50], [70]), ("b", [40], [30])])
+    assert result.arg == pytest.approx(0.075)
+    assert result.difference == pytest.approx(5)
+    assert math.isnan(result.interval[0])
+    assert result.why_no_interval == "an arm has one annotator"
+
+
+def test_people_are_averaged_before_anything_is_divided():
+    result = arg.average_relative_gain([("a", [0.50, 0.60], [0.70, 0.60])])
+    assert result.arg == pytest.approx(0.1818, abs=1e-4)  # the mean of ratios would be .20
+
+
+@pytest.mark.parametrize(
+    ("base", "reason"),
+    [
+        ([0.0, 0.0], "at or below zero"),
+        ([-0.1, -0.1], "at or below zero"),
+        ([0.005, 0.005], "below 0.01"),
+        ([0.3, 0.0, 0.0], "standard errors from zero"),
+        ([math.nan, 0.5], "undefined"),
+    ],
+)
+def test_a_base_at_or_near_zero_is_refused_by_name_and_keeps_its_difference(base, reason):
+    tasks = [("good", [0.5, 0.6, 0.55], [0.7, 0.66, 0.6]), ("bad", base, [0.4, 0.5, 0.4])]
+    result = arg.average_relative_gain(tasks)
+    (refused,) = result.refused
+    assert refused.task == "bad"
+    assert reason in refused.refused
+    assert math.isnan(refused.relative)
+    alone = arg.average_relative_gain(tasks[:1])
+    assert (result.arg, result.interval) == (alone.arg, alone.interval)
+    assert math.isnan(result.difference) or result.difference != alone.difference
+
+
+def test_where_no_base_can_be_divided_by_there_is_no_arg():
+    result = arg.average_relative_gain([("bad", [0.0, 0.0], [0.4, 0.5])])
+    assert math.isnan(result.arg)
+    assert result.why_no_interval == "no task has a base to divide by"
+    assert result.difference == pytest.approx(0.45)
+
+
+def test_fieller_holds_just_the_ratios_that_a_t_test_does_not_refuse():
+    draw = np.random.default_rng(3)
+    base, new = draw.normal(0.5, 0.1, 8), draw.normal(0.6, 0.1, 8)
+    result = arg.average_relative_gain([("a", base, new)])
+    assert result.method == "Fieller"
+    (gain,) = result.gains
+    t = arg.stats.t.ppf(0.975, arg.satterthwaite(gain.parts()))
+    for end in result.interval:
+        ratio = 1 + end
+        error = math.sqrt(new.var(ddof=1) / 8 + ratio**2 * base.var(ddof=1) / 8)
+        assert abs(new.mean() - ratio * base.mean()) == pytest.approx(t * error)
+    low, high = result.interval
+    assert result.arg - low < high - result.arg  # a ratio is skewed; the delta method is not
+
+
+def test_the_delta_method_agrees_with_the_bootstrap_on_many_people():
+    draw = np.random.default_rng(5)
+    tasks = [(name, draw.normal(0.6, 0.08, 80), draw.normal(0.7, 0.08, 80)) for name in NAMES]
+    result = arg.average_relative_gain(tasks, seed=1)
+    assert result.method == "delta method"
+    assert result.bootstrap == pytest.approx(result.interval, abs=0.006)
+    assert result == arg.average_relative_gain(tasks, seed=1)
+
+
+def test_the_bootstrap_begins_at_ten_people_in_each_arm_of_each_task():
+    draw = np.random.default_rng(5)
+    tasks = [(name, draw.normal(0.6, 0.08, 10), draw.normal(0.7, 0.08, 10)) for name in NAMES]
+    assert not math.isnan(arg.average_relative_gain(tasks).bootstrap[0])
+    tasks[1] = (NAMES[1], tasks[1][1][:9], tasks[1][2])
+    assert math.isnan(arg.average_relative_gain(tasks).bootstrap[0])
+
+
+def test_an_arm_without_people_and_a_study_without_tasks_are_refused():
+    with pytest.raises(ValueError, match="a: an arm without people"):
+        arg.average_relative_gain([("a", [], [0.5])])
+    with pytest.raises(ValueError, match="no unseen task"):
+        arg.average_relative_gain([])
+
+
+def test_the_plan_of_ten_and_of_twenty_three_people():
+    """Base 70, SD 6 between people: ± 7.5 % with ten in an arm, ± 5 % takes 23 (normal)."""
+    plan = [arg.TaskGain("a", 70, 70, 6, 6, 1, 1)]
+    assert arg.half_width(plan, 10, t=False) == pytest.approx(0.0751, abs=1e-4)
+    assert arg.people_needed(0.05, plan, t=False) == 23
+    people = arg.people_needed(0.05, plan)
+    assert people == 24
+    assert arg.half_width(plan, people, t=True) <= 0.05 < arg.half_width(plan, people - 1, t=True)
+    # Four tasks like it: half the width, with as many people in each.
+    assert arg.half_width(plan * 4, 10, t=False) == pytest.approx(0.0751 / 2, abs=1e-4)
+
+
+def test_a_plan_needs_a_width_a_base_and_an_sd():
+    plan = arg.TaskGain("a", 70, 70, 6, 6, 1, 1)
+    with pytest.raises(ValueError, match="above 0"):
+        arg.people_needed(0, [plan])
+    with pytest.raises(ValueError, match="base to divide by"):
+        arg.people_needed(0.05, [arg.TaskGain("a", 0, 70, 6, 6, 1, 1, refused="zero")])
+    with pytest.raises(ValueError, match="without an SD"):
+        arg.people_needed(0.05, [arg.TaskGain("a", 70, 70, 0, 0, 1, 1)])
