@@ -61,7 +61,7 @@ class LabelAnswer extends HTMLElement {
     event.stopImmediatePropagation();
     this.querySelector("[data-error]").textContent = gettext("Choose one of the labels.");
     this.radios.forEach((radio) => radio.setAttribute("aria-invalid", "true"));
-    this.radios[0].focus();
+    this.radios.find((radio) => !radio.closest("[hidden]"))?.focus();
   }
 }
 

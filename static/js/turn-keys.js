@@ -15,7 +15,7 @@ export const MOST_DIGITS = 9; // labels with one digit each
  */
 
 /**
- * "go" (submit or continue), "help", "none" (no answer), "word" (on to a word that begins so), the
+ * "go" (submit or continue), "help", "none" (no answer), "word" (on to a word that begins so, or to labels), the
  * number of a label, or null.
  * @param {Key} event
  * @param {Situation} situation

@@ -123,7 +123,7 @@ document.addEventListener("keydown", (event) => {
   const submit = shown.querySelector("[data-submit]");
   const tick = shown.querySelector("[name=no_answer]");
   const labels = shown.querySelectorAll("[name=label]");
-  const words = shown.querySelector("span-answer[data-ready]");
+  const words = shown.querySelector(":is(span-answer, label-search)[data-ready]");
   const meaning = meaningOf(event, {
     place: placeOf(event.target),
     isReveal: shown.dataset.state === "reveal",

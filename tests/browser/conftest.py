@@ -228,7 +228,9 @@ class Desk:
         self.ready()
 
     def ready(self) -> None:
-        self.page.wait_for_selector("span-answer[data-ready], [data-state=reveal], label-answer")
+        self.page.wait_for_selector(
+            "span-answer[data-ready], [data-state=reveal], label-answer[data-ready]"
+        )
 
     def word(self, text: str, nth: int = 0) -> Locator:
         exact = re.compile(f"^{re.escape(text)}$")

@@ -58,6 +58,7 @@ MODULES: dict[str, tuple[Sentence, ...]] = {
         _("This is where you are now."),
     ),
     "label-answer": (_("Your unfinished answer was restored."), _("Choose one of the labels.")),
+    "label-search": (ngettext("%(count)s label", "%(count)s labels"),),
     "spans": (
         _("The highlight starts at the first word already."),
         _("The highlight ends at the last word already."),
@@ -105,6 +106,7 @@ MODULES: dict[str, tuple[Sentence, ...]] = {
 SCRIPTS = {
     "work": ("work", "sending", "sentences"),
     "label-answer": ("label-answer", "sentences"),
+    "label-search": ("label-search", "sentences"),
     "span-answer": ("span-answer", "span-page", "spans", "sentences"),
 }
 

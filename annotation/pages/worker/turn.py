@@ -25,6 +25,8 @@ from tasks.models import Example
 from tasks.spans import QUESTION, GivenAnswer
 from tasks.tokens import CHAR, tokens
 
+MAX_DIGITS = 9  # labels with one digit each; a longer list is searched
+
 # Before the place in the title of the window.
 VERDICTS = {
     "right": gettext_lazy("Right: %(where)s"),
@@ -197,7 +199,9 @@ class TurnPage:
     @property
     def sentences(self) -> dict[str, str | Forms]:
         """What the scripts of this page say, where it is not English."""
-        return sentences_of("work", "label-answer" if self.card.labels else "span-answer")
+        if not self.card.labels:
+            return sentences_of("work", "span-answer")
+        return sentences_of("work", "label-answer", *["label-search"] * self.is_searched)
 
     @property
     def template(self) -> str:
@@ -334,7 +338,12 @@ class TurnPage:
     @property
     def has_digits(self) -> bool:
         """Does a digit choose a label? Not where two would be needed."""
-        return 0 < len(self.card.labels) <= 9
+        return 0 < len(self.card.labels) <= MAX_DIGITS
+
+    @property
+    def is_searched(self) -> bool:
+        """Are there so many labels that the list is searched?"""
+        return len(self.card.labels) > MAX_DIGITS
 
 
 def paragraphs(text: str) -> list[str]:
@@ -364,13 +373,21 @@ def reveal_page(
             RevealedSegment(index, card.segments[index], comparison.pieces(index, text))
             for index, text in enumerate(example.context)
         ],
-        labels=[
-            RevealedLabel(number, label.name, label.name == answer.label, label.name in is_gold)
-            for number, label in enumerate(card.labels, start=1)
-        ],
+        labels=_revealed_labels(card, answer, is_gold),
         findings=said,
         gold_is_empty=not example.gold,
         label_gold=example.gold[0] if card.labels and example.gold else "",
         explanation=example.explanation,
         rule=None if comparison.s1 == 1 else card.rule_for(example.question, example.gold),
     )
+
+
+def _revealed_labels(card: Card, answer: GivenAnswer, gold: set[str]) -> list[RevealedLabel]:
+    """All labels; of a list so long that it is searched only what was chosen and what is right."""
+    labels = [
+        RevealedLabel(number, label.name, label.name == answer.label, label.name in gold)
+        for number, label in enumerate(card.labels, start=1)
+    ]
+    if len(labels) <= MAX_DIGITS:
+        return labels
+    return [label for label in labels if label.chosen or label.gold]

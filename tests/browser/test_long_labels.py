@@ -1,0 +1,178 @@
+"""More labels than digits: a list that is searched, by keys, mouse, touch, and without scripts."""
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from annotation.models import Answer, Study
+from tests.browser.conftest import Desk
+from tests.browser.test_accessibility import is_accessible
+from tests.browser.test_panel import GO, WORDS, after_the_guard, moved
+from tests.browser.test_visit import MOST, weigh
+
+VERBS = ("activate", "cancel", "change", "explain", "find", "lose", "order", "pay", "renew", "stop")
+THINGS = (
+    "account", "address", "card", "cheque", "credit", "currency", "direct debit", "exchange rate",
+    "fee", "gift voucher", "identity check", "interest", "limit", "mortgage", "overdraft",
+    "passcode", "pension", "refund", "savings", "transfer",
+)  # fmt: skip
+NAMES = [f"{verb}_{thing.replace(' ', '_')}" for verb in VERBS for thing in THINGS]
+LABELS = [
+    {
+        "name": name,
+        "definition": f"Somebody wants to {name.replace('_', ' ')}.",
+        "example": f"How can I {name.replace('_', ' ')}?",
+    }
+    for name in NAMES
+]
+TEXTS = ("I never want to see that overdraft again.", "My card is gone.")
+LABEL = {"labels": LABELS, "gold": ["stop_overdraft"]}
+
+
+@pytest.fixture
+def listed(desk) -> Desk:
+    return desk(*TEXTS, **LABEL)
+
+
+def shown(page) -> list[str]:
+    return page.locator(".turn-choice:visible").all_inner_texts()
+
+
+def choice(page, name: str) -> Locator:
+    return page.locator("label.turn-choice").filter(has_text=name)
+
+
+def label(desk: Desk) -> str:
+    return Answer.objects.get(turn__participation=desk.seat).label
+
+
+@pytest.mark.journey
+def test_letters_enter_enter_answer_with_one_of_two_hundred_labels(listed):
+    page = listed.page
+    assert len(shown(page)) == 200
+    page.keyboard.type("stop overd")
+    assert shown(page) == ["stop_overdraft"]
+    expect(page.locator("[data-found]")).to_have_text("1 label")
+    page.keyboard.press("Enter")
+    assert page.get_by_label("stop_overdraft").is_checked()
+    assert listed.nothing_is_stored()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-state=reveal]")
+    assert label(listed) == "stop_overdraft"
+    expect(page.locator("li.turn-choice")).to_have_count(1)
+    expect(page.locator("[data-findings]")).to_contain_text("stop_overdraft is right.")
+
+
+def test_arrows_go_from_the_field_through_the_labels_that_are_left(listed):
+    page = listed.page
+    page.get_by_role("searchbox").fill("LIMIT")
+    for _press in range(3):
+        page.keyboard.press("ArrowDown")
+    assert page.get_by_label("change_limit").is_checked()
+    page.keyboard.press("ArrowUp")
+    assert page.get_by_label("cancel_limit").is_checked()
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-state=reveal]")
+    assert label(listed) == "cancel_limit"
+
+
+def test_the_nearest_is_framed_and_escape_shows_all_again(listed):
+    page = listed.page
+    field = page.get_by_role("searchbox")
+    field.fill("card")
+    assert page.locator("[data-nearest]").inner_text() == "activate_card"
+    field.fill("pay cr")
+    assert page.locator("[data-nearest]").inner_text() == "pay_credit"
+    field.fill("there is no such label")
+    expect(page.locator("[data-found]")).to_have_text("0 labels")
+    field.press("Enter")
+    assert page.locator("[name=label]:checked").count() == 0
+    field.press("Escape")
+    assert len(shown(page)) == 200
+
+
+def test_what_is_chosen_stays_in_sight_whatever_is_searched(listed):
+    page = listed.page
+    choice(page, "find_fee").click()
+    page.get_by_role("searchbox").fill("passcode")
+    assert len(shown(page)) == 11
+    assert "find_fee" in shown(page)
+    choice(page, "renew_passcode").click()
+    assert "find_fee" not in shown(page)
+
+
+def test_a_draft_comes_back_chosen_and_in_sight(listed):
+    page = listed.page
+    page.keyboard.type("transfer")
+    choice(page, "renew_transfer").click()
+    listed.reload()
+    assert page.get_by_label("renew_transfer").is_checked()
+    expect(choice(page, "renew_transfer")).to_be_in_viewport()
+    assert len(shown(page)) == 200
+
+
+def test_the_reveal_shows_what_was_chosen_and_what_is_right_and_nothing_moves(listed):
+    page = listed.page
+    go, words = page.evaluate(GO), page.evaluate(WORDS)
+    choice(page, "find_fee").click()
+    assert (page.evaluate(GO), moved(words, page.evaluate(WORDS))) == (go, [])
+    listed.reveal()
+    assert (page.evaluate(GO), moved(words, page.evaluate(WORDS))) == (go, [])
+    names = page.locator("li.turn-choice span[translate=no]").all_inner_texts()
+    assert names == ["find_fee", "stop_overdraft"]
+    assert "explain_cheque" not in page.locator("form").inner_text()
+    after_the_guard(page)
+    listed.go_on()
+    assert page.get_by_role("searchbox").input_value() == ""
+    assert len(shown(page)) == 200
+
+
+def test_a_press_is_the_answer_where_the_study_says_so(page, put):
+    seat = put(*TEXTS, train=False, **LABEL)
+    Study.objects.update(auto_advance=True)
+    one = Desk(page, seat)
+    page.keyboard.type("stop over")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#turn >> text=My card is gone.")
+    assert label(one) == "stop_overdraft"
+
+
+@pytest.mark.journey
+def test_by_touch_on_a_phone_submit_stays_in_sight(phone, put):
+    one = Desk(phone, put(*TEXTS, **LABEL))
+    go = phone.evaluate(GO)
+    assert go[1] + go[3] <= 844
+    phone.get_by_role("searchbox").tap()
+    phone.keyboard.type("overdraft")
+    assert phone.evaluate(GO) == go
+    choice(phone, "stop_overdraft").tap()
+    phone.locator("[data-submit]").tap()
+    phone.wait_for_selector("[data-state=reveal]")
+    assert phone.evaluate(GO) == go
+    assert label(one) == "stop_overdraft"
+
+
+@pytest.mark.journey
+def test_without_scripts_it_is_the_whole_list(open_browser, put):
+    seat = put(*TEXTS, **LABEL)
+    page = open_browser(java_script_enabled=False)
+    page.goto(f"/work/{seat.token}/")
+    expect(page.get_by_role("searchbox")).to_be_hidden()
+    choice(page, "stop_overdraft").click()
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("heading", name="Right")).to_be_visible()
+    assert Answer.objects.get(turn__participation=seat).label == "stop_overdraft"
+
+
+def test_axe_finds_nothing_and_nothing_overflows(listed):
+    page = listed.page
+    is_accessible(page, "the list")
+    page.get_by_role("searchbox").fill("card")
+    is_accessible(page, "a search")
+    choice(page, "lose_card").click()
+    listed.reveal()
+    is_accessible(page, "the reveal")
+
+
+def test_a_first_visit_weighs_less_than_60_kB(open_browser, put):
+    seat = put("I never want to see that overdraft again. " * 60, train=False, **LABEL)
+    assert weigh(open_browser(), f"/work/{seat.token}/") <= MOST
