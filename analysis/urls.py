@@ -3,7 +3,7 @@
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView
 
-from analysis.pages import api, examples, figures, models, planning, report, tables
+from analysis.pages import api, examples, figures, leaderboard, models, planning, report, tables
 
 urlpatterns = [
     path(
@@ -67,6 +67,8 @@ urlpatterns = [
         models.study_models_file,
         name="study_models_file",
     ),
+    path("studies/<str:name>/leaderboard/", leaderboard.page, name="leaderboard"),
+    path("studies/<str:name>/leaderboard.csv", leaderboard.file, name="leaderboard_file"),
     path("models/", models.models, name="models"),
     path("models.csv", models.models_file, name="models_file"),
     path("models/uploads/<int:pk>/", models.model_upload, name="model_upload"),
@@ -92,6 +94,7 @@ urlpatterns = [
         "api/studies/<str:name>/figures/<str:figure>/", api.FigureData.as_view(), name="api_figure"
     ),
     path("api/studies/<str:name>/models/", api.HumansAndModels.as_view(), name="api_study_models"),
+    path("api/studies/<str:name>/leaderboard/", api.Leaderboard.as_view(), name="api_leaderboard"),
     path("api/models/", api.ModelScores.as_view(), name="api_models"),
     path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
     path("api/docs/", api.Docs.as_view(url_name="schema"), name="api_docs"),

@@ -24,6 +24,8 @@ from analysis.figures import data as figure_data
 from analysis.tables import (
     differences,
     findings_columns,
+    leaderboard,
+    leaderboard_columns,
     models_columns,
     performance,
     rendering,
@@ -240,6 +242,28 @@ class HumansAndModels(APIView):
                     "differences": [{"kind": kind} | pairing for pairing in pairings],
                 }
             )
+        return Response(replies)
+
+
+class Leaderboard(APIView):
+    class BoardsOfKind(serializers.Serializer):
+        """Rows as in the CSV; means and SDs are S1 x 100."""
+
+        kind = serializers.ChoiceField(Kind.choices)
+        entries = serializers.ListField(child=serializers.DictField())
+        left_out = serializers.ListField(
+            child=serializers.CharField(), help_text="models that lack splits, and which"
+        )
+
+    @extend_schema(responses=BoardsOfKind(many=True), summary="The leaderboard, all kinds")
+    def get(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, "read")
+        replies = []
+        for kind in performance.kinds(study):
+            boards = leaderboard.boards(study, kind)
+            rows = as_records(leaderboard_columns.FILE, leaderboard.cells(boards))
+            left_out = [f"{b.heading}: {words}" for b in boards for words in b.left_out]
+            replies.append({"kind": kind, "entries": rows, "left_out": left_out})
         return Response(replies)
 
 

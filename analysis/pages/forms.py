@@ -12,7 +12,7 @@ from analysis.documents import checklist
 from annotation.pages.fields import TextField, WholeNumberField, row_field
 from tasks.formats import FormatError
 from tasks.models import Task
-from tasks.models.predictions import Numbering, Seen
+from tasks.models.predictions import ExternalData, Numbering, Seen, SizeClass
 from tasks.predictions.format import LARGEST_FILE, NAMED
 from tasks.predictions.store import PredictionUpload
 
@@ -55,6 +55,24 @@ class UploadForm(forms.Form):
         max_value=2**62,
         required=False,
         help_text="Optional, such as 770000000.",
+    )
+    size_class = forms.ChoiceField(
+        label="Size class",
+        choices=SizeClass,
+        required=False,
+        help_text="Leaderboards rank base and large models apart.",
+    )
+    external_labelled = forms.ChoiceField(
+        label="Labelled data from outside",
+        choices=ExternalData,
+        required=False,
+        help_text="Beside the training split, for this task or another.",
+    )
+    external_unlabelled = forms.ChoiceField(
+        label="Unlabelled data from outside",
+        choices=ExternalData,
+        required=False,
+        help_text="Of the task's domain, beside what the model was pretrained on.",
     )
     numbering = forms.ChoiceField(
         label="Numbers of its training splits",

@@ -9,6 +9,22 @@ from tasks.models.choices import one_of
 from tasks.models.task import Example, Task
 
 
+class ExternalData(models.TextChoices):
+    """Did the model learn from data beside the training split?"""
+
+    NOT_STATED = "", "not stated"
+    NO = "no", "no"
+    YES = "yes", "yes"
+
+
+class SizeClass(models.TextChoices):
+    """In which class a leaderboard ranks the model."""
+
+    NOT_STATED = "", "other, or not stated"
+    BASE = "base", "base"
+    LARGE = "large", "large"
+
+
 class LanguageModel(models.Model):
     """A model whose predictions were uploaded, and what it is."""
 
@@ -29,6 +45,11 @@ class LanguageModel(models.Model):
     parameters = models.PositiveBigIntegerField(
         null=True, blank=True, validators=[MinValueValidator(1)]
     )
+    size_class = models.CharField(max_length=10, choices=SizeClass, blank=True, default="")
+    external_labelled = models.CharField(max_length=3, choices=ExternalData, blank=True, default="")
+    external_unlabelled = models.CharField(
+        max_length=3, choices=ExternalData, blank=True, default=""
+    )
     uploaded_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="uploaded_models"
     )
@@ -36,6 +57,11 @@ class LanguageModel(models.Model):
 
     class Meta:
         ordering = ["name"]
+        constraints = [
+            one_of("size_class", SizeClass, "a_model_is_of_a_known_size_class"),
+            one_of("external_labelled", ExternalData, "a_model_says_if_it_had_labelled_data"),
+            one_of("external_unlabelled", ExternalData, "a_model_says_if_it_had_unlabelled_data"),
+        ]
 
     def __str__(self) -> str:
         return self.name

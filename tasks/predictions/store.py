@@ -15,7 +15,10 @@ from tasks.formats import FormatError
 from tasks.models import Example, LanguageModel, Prediction, PredictionFile, Task
 from tasks.predictions.format import place_of
 
-DETAILS = ("title", "link", "parameters")  # of the model
+# Of the model.
+DETAILS = (
+    "title", "link", "parameters", "size_class", "external_labelled", "external_unlabelled",
+)  # fmt: skip
 RUN = ("numbering", "seen_test", "predicted_on", "revision")  # of its files
 PART = 200_000  # bytes that are read together, or one file where it is larger
 

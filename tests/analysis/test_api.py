@@ -192,7 +192,7 @@ def test_a_figure_that_there_is_not_is_not_found(client, study, basic):
 
 NAMES = [
     ("api_study",), ("api_human_performance",), ("api_analysis",), ("api_training",),
-    ("api_figure", "learning"), ("api_study_models",),
+    ("api_figure", "learning"), ("api_study_models",), ("api_leaderboard",),
 ]  # fmt: skip
 
 

@@ -109,6 +109,8 @@ ALLOWED = [
     ("example", ("example",), None, READERS),
     ("study_models", (), None, READERS),
     ("study_models_file", ("scores",), None, READERS),
+    ("leaderboard", (), None, READERS),
+    ("leaderboard_file", (), None, READERS),
     ("export_zip", (), None, READERS),
     ("preregistration", (), None, READERS),
     ("preregistration_file", (), None, READERS),
@@ -124,6 +126,7 @@ ALLOWED = [
     ("api_training", (), None, READERS),
     ("api_figure", ("learning",), None, READERS),
     ("api_study_models", (), None, READERS),
+    ("api_leaderboard", (), None, READERS),
 ]
 # The study on Prolific is asked for after the right to it: to an owner it is not there.
 NOT_THERE = [("prolific_study", (1,), {"action": "publish"}, OWNERS)]

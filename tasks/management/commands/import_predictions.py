@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 
 from tasks.formats import FormatError
 from tasks.models import PredictionFile
-from tasks.models.predictions import Numbering, Seen
+from tasks.models.predictions import ExternalData, Numbering, Seen, SizeClass
 from tasks.predictions.format import NAMED
 from tasks.predictions.store import DETAILS, RUN, PredictionsError, PredictionUpload, add
 
@@ -26,6 +26,16 @@ class Command(BaseCommand):
         parser.add_argument("--title", default="", help="description")
         parser.add_argument("--link", default="", help="URL of its paper or code")
         parser.add_argument("--parameters", type=int, help="how many it has")
+        parser.add_argument(
+            "--size-class", choices=[value for value in SizeClass.values if value], default="",
+            help="leaderboards rank base and large models apart",
+        )  # fmt: skip
+        for kind in ("labelled", "unlabelled"):
+            parser.add_argument(
+                f"--external-{kind}", default="",
+                choices=[value for value in ExternalData.values if value],
+                help=f"did it learn from {kind} data beside the training split?",
+            )  # fmt: skip
         parser.add_argument(
             "--numbering", choices=[value for value in Numbering.values if value], default="",
             help="what the numbers of its training splits mean",

@@ -1,0 +1,270 @@
+"""The leaderboard of a study's tasks by the rules of the CLUES repository.
+
+An entry is a model with predictions on every training split of every size of a task (CLUES: five
+splits of 10, 20 and 30); the mean over splits at the largest size ranks it, among models of its
+size. People of the study stand first, without a rank; published rows are marked as such.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from analysis.tables import findings, frames, means
+from analysis.tables.columns import between
+from analysis.tables.model_runs import Place
+from analysis.tables.models import WHO, splits, training_files
+from analysis.tables.performance import performance
+from analysis.tables.published import human_table4, machine_tables5_6, name_of
+from analysis.tables.scores import Score, aggregate, over
+from annotation.models import Kind, Study
+from tasks.models import LanguageModel, PredictionFile, Task
+from tasks.models.predictions import ExternalData, SizeClass
+
+PEOPLE = "people"
+GROUPS = {  # in the order of the page
+    PEOPLE: "People",
+    SizeClass.BASE: "Base models",
+    SizeClass.LARGE: "Large models",
+    SizeClass.NOT_STATED: "Models of other or unstated size",
+}
+SUFFIXES = {"-Base": SizeClass.BASE, "-Large": SizeClass.LARGE}  # of names in the paper
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One row: who, and a score at each size of training set; the interval is at the largest.
+
+    `rank` is None for people and where there is no score at the largest size.
+    """
+
+    group: str
+    name: str
+    source: str  # study, uploaded or published
+    unit: str  # what the SDs are over: annotators or splits
+    scores: tuple[Score, ...]
+    external_labelled: str = ""
+    external_unlabelled: str = ""
+    url: str = ""
+    rank: int | None = None
+    low: float = math.nan
+    high: float = math.nan
+    no_interval: str = ""
+
+    @property
+    def at_largest(self) -> Score:
+        return self.scores[-1]
+
+    @property
+    def is_published(self) -> bool:
+        return self.source == "published"
+
+    @property
+    def interval_text(self) -> str:
+        return between((self.low, self.high, self.no_interval)) if self.source == "study" else "–"
+
+
+@dataclass(frozen=True)
+class Board:
+    """The entries of one task, or of all tasks together (`task` None), group by group.
+
+    `left_out` says of each uploaded model that is no entry what it lacks.
+    """
+
+    task: Task | None
+    sizes: tuple[int, ...]
+    entries: list[Entry]
+    left_out: list[str]
+
+    @property
+    def heading(self) -> str:
+        return "All tasks" if self.task is None else self.task.name
+
+    @property
+    def test_text(self) -> str:
+        """How many test examples are scored, and of how many."""
+        return "" if self.task is None else test_size(self.task)
+
+    @property
+    def groups(self) -> list[tuple[str, list[Entry]]]:
+        """(heading, entries) of each group that has any."""
+        grouped = [
+            (words, [entry for entry in self.entries if entry.group == group])
+            for group, words in GROUPS.items()
+        ]
+        return [(words, entries) for words, entries in grouped if entries]
+
+
+def test_size(task: Task) -> str:
+    """How many test examples a task has; of how many where they are a part of a corpus's test."""
+    number = next(
+        split["examples"]
+        for split in task.report["splits"]
+        if split["file"].endswith("_test.jsonl")
+    )
+    of = task.card.test_of
+    return f"{number} of {of} test examples" if of else f"{number} test examples"
+
+
+def boards(study: Study, kind: str) -> list[Board]:
+    """A board for each task of the study, before them one over all tasks where there are several.
+
+    `kind` is whose answers the study's own row holds.
+    """
+    people = performance(study, kind, frames.annotators(study))
+    files = PredictionFile.objects.filter(task__in=people.tasks)
+    uploaded, of = splits(files), training_files(people.tasks)
+    models = {model.name: model for model in LanguageModel.objects.filter(files__in=files)}
+    each = []
+    for task in people.tasks:
+        sizes = tuple(task.training_sizes)
+        if not sizes:
+            continue
+        own = _own(study, kind, task, [people.cells.get((task.name, size)) for size in sizes])
+        entries, left_out = _uploaded(task, sizes, uploaded, of, models)
+        published = _published(task, sizes)
+        each.append(Board(task, sizes, _ranked([*own, *entries, *published]), left_out))
+    return [*_over_all(each), *each]
+
+
+def _own(study: Study, kind: str, task: Task, cells: Sequence) -> Iterator[Entry]:
+    """The study's annotators, where any has completed the task at one of these sizes."""
+    if not any(cell is not None and cell.n for cell in cells):
+        return
+    seats = study.annotators * len(study.splits)
+    scores = tuple(
+        Score(of=seats)
+        if cell is None
+        else Score(cell.mean, cell.sd_ddof1, cell.sd_ddof0, n=cell.n, of=seats)
+        for cell in cells
+    )
+    entry = Entry(PEOPLE, f"{WHO[Kind(kind)]}, this study", "study", "annotators", scores)
+    largest = max(task.training_sizes)
+    for mean in means.means(findings.answered(study, kind, task)):
+        if mean.shots == largest:
+            entry = replace(entry, low=mean.low, high=mean.high, no_interval=mean.no_interval)
+    yield entry
+
+
+def _uploaded(
+    task: Task,
+    sizes: Sequence[int],
+    uploaded: dict[Place, list[float]],
+    of: dict[tuple[int, int], int],
+    models: dict[str, LanguageModel],
+) -> tuple[list[Entry], list[str]]:
+    """The models that have every split of every size, and what the others lack."""
+    entries, left_out = [], []
+    names = sorted({name for name, pk, size in uploaded if pk == task.pk and size in sizes})
+    for name in names:
+        scores = tuple(
+            over(uploaded.get((name, task.pk, size), []), of[task.pk, size]) for size in sizes
+        )
+        lacks = [
+            f"{score.n} of {score.of} splits at {size} shots"
+            for size, score in zip(sizes, scores, strict=True)
+            if score.n < score.of
+        ]
+        if lacks:
+            left_out.append(f"{name}: {', '.join(lacks)}")
+            continue
+        model = models[name]
+        entries.append(
+            Entry(
+                model.size_class, name, "uploaded", "splits", scores,
+                model.external_labelled, model.external_unlabelled, model.link,
+            )
+        )  # fmt: skip
+    return entries, left_out
+
+
+def _published(task: Task, sizes: Sequence[int]) -> Iterator[Entry]:
+    """The rows that the paper prints for this very test file."""
+    name = name_of(task)
+    people = [human_table4().get((name, size)) for size in sizes]
+    if all(people):
+        scores = tuple(Score(q.mean, printed=q.spread, n=3, of=3) for q in people if q)
+        yield Entry(PEOPLE, WHO[Kind.PERSON], "published", "annotators", scores)
+    figures = machine_tables5_6()
+    for model, method in dict.fromkeys((model, method) for model, method, *_place in figures):
+        quoted = [figures.get((model, method, name, str(size))) for size in sizes]
+        if all(quoted):
+            scores = tuple(Score(q.mean, printed=q.spread, n=5, of=5) for q in quoted if q)
+            group = next(
+                (group for suffix, group in SUFFIXES.items() if model.endswith(suffix)),
+                SizeClass.NOT_STATED,
+            )
+            yield Entry(group, f"{model} {method}", "published", "splits", scores)
+
+
+def _ranked(entries: Iterable[Entry]) -> list[Entry]:
+    """By score at the largest size, with ranks inside each group of models; ties share one."""
+
+    def order(entry: Entry) -> tuple[bool, float, str]:
+        mean = entry.at_largest.mean
+        return (math.isnan(mean), 0.0 if math.isnan(mean) else -mean, entry.name)
+
+    placed: list[Entry] = []
+    for entry in sorted(entries, key=order):
+        mean = entry.at_largest.mean
+        if entry.group != PEOPLE and not math.isnan(mean):
+            better = [e for e in placed if e.group == entry.group and e.at_largest.mean > mean]
+            entry = replace(entry, rank=1 + len(better))
+        placed.append(entry)
+    return placed
+
+
+def _over_all(each: Sequence[Board]) -> Iterator[Board]:
+    """The mean over all tasks, of whoever is on the board of each; SDs as of independent tasks."""
+    if len(each) < 2 or len({board.sizes for board in each}) > 1:
+        return
+    by_who: dict[tuple[str, str], list[Entry]] = {}
+    for board in each:
+        for entry in board.entries:
+            by_who.setdefault((entry.source, entry.name), []).append(entry)
+    entries = []
+    for same in by_who.values():
+        if len(same) == len(each):
+            columns = zip(*(entry.scores for entry in same), strict=True)
+            scores = tuple(_mean(column) for column in columns)
+            entries.append(replace(same[0], scores=scores, low=math.nan, high=math.nan,
+                                   no_interval="see each task", rank=None))  # fmt: skip
+    yield Board(None, each[0].sizes, _ranked(entries), [])
+
+
+def _mean(scores: Sequence[Score]) -> Score:
+    """The mean over tasks, its SD in place of that of a task; n is the fewest of a task."""
+    if any(math.isnan(score.mean) for score in scores):
+        return Score(of=min(score.of for score in scores))
+    whole = aggregate([s.mean for s in scores], [s.spread for s in scores])
+    fewest = min(scores, key=lambda score: score.n)
+    return Score(whole.mean, printed=whole.sd_of_average, n=fewest.n, of=fewest.of)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One score of an entry, for files and programs."""
+
+    board: Board
+    entry: Entry
+    shots: int
+    score: Score
+
+    @property
+    def is_largest(self) -> bool:
+        return self.shots == self.board.sizes[-1]
+
+
+def cells(shown: Sequence[Board]) -> list[Cell]:
+    """One row per board, entry and size."""
+    return [
+        Cell(board, entry, size, score)
+        for board in shown
+        for _words, entries in board.groups
+        for entry in entries
+        for size, score in zip(board.sizes, entry.scores, strict=True)
+    ]
+
+
+def external_text(entry: Entry, value: str) -> str:
+    """Whether data from outside were used, in words; people and papers state nothing here."""
+    return str(ExternalData(value).label) if entry.source == "uploaded" else "–"
