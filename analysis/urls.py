@@ -4,6 +4,7 @@ from django.urls import path
 from drf_spectacular.views import SpectacularAPIView
 
 from analysis.pages import api, examples, figures, leaderboard, models, planning, report, tables
+from annotation.api.views import Unknown
 
 urlpatterns = [
     path(
@@ -81,22 +82,31 @@ urlpatterns = [
         models.delete_file,
         name="prediction_file_delete",
     ),
-    path("api/studies/", api.Studies.as_view(), name="api_studies"),
-    path("api/studies/<str:name>/", api.OneStudy.as_view(), name="api_study"),
+    path("api/v1/studies/", api.Studies.as_view(), name="api_studies"),
+    path("api/v1/studies/<str:name>/", api.OneStudy.as_view(), name="api_study"),
     path(
-        "api/studies/<str:name>/human-performance/",
+        "api/v1/studies/<str:name>/human-performance/",
         api.HumanPerformance.as_view(),
         name="api_human_performance",
     ),
-    path("api/studies/<str:name>/analysis/", api.Findings.as_view(), name="api_analysis"),
-    path("api/studies/<str:name>/training/", api.TrainingTable.as_view(), name="api_training"),
+    path("api/v1/studies/<str:name>/analysis/", api.Findings.as_view(), name="api_analysis"),
+    path("api/v1/studies/<str:name>/training/", api.TrainingTable.as_view(), name="api_training"),
     path(
-        "api/studies/<str:name>/figures/<str:figure>/", api.FigureData.as_view(), name="api_figure"
+        "api/v1/studies/<str:name>/figures/<str:figure>/",
+        api.FigureData.as_view(),
+        name="api_figure",
     ),
-    path("api/studies/<str:name>/models/", api.HumansAndModels.as_view(), name="api_study_models"),
-    path("api/studies/<str:name>/leaderboard/", api.Leaderboard.as_view(), name="api_leaderboard"),
-    path("api/models/", api.ModelScores.as_view(), name="api_models"),
-    path("api/schema/", SpectacularAPIView.as_view(), name="schema"),
-    path("api/docs/", api.Docs.as_view(url_name="schema"), name="api_docs"),
+    path(
+        "api/v1/studies/<str:name>/models/", api.HumansAndModels.as_view(), name="api_study_models"
+    ),
+    path(
+        "api/v1/studies/<str:name>/leaderboard/",
+        api.Leaderboard.as_view(),
+        name="api_leaderboard",
+    ),
+    path("api/v1/models/", api.ModelScores.as_view(), name="api_models"),
+    path("api/v1/schema/", SpectacularAPIView.as_view(), name="schema"),
+    path("api/v1/docs/", api.Docs.as_view(url_name="schema"), name="api_docs"),
+    path("api/<path:path>", Unknown.as_view(), name="api_unknown"),
     path("studies/<str:name>/export.zip", tables.export_zip, name="export_zip"),
 ]

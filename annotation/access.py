@@ -20,7 +20,9 @@ from django.shortcuts import get_object_or_404
 from django.utils import translation
 from django_htmx.middleware import HtmxDetails
 
-from annotation.models import Kind, Participation, Status, Study
+from annotation.models import ApiToken, Kind, Participation, Status, Study
+from annotation.models.api_token import SCOPE_OF_RIGHT
+from annotation.models.study import StudyQuerySet
 from annotation.platforms import registry
 from annotation.platforms.links import COOKIE, COOKIE_AGE, COOKIE_SALT, browser
 from annotation.recruitment import arrivals, doors, refusals
@@ -227,16 +229,34 @@ REFUSALS = {
 }
 
 
+def studies_of(request: HttpRequest) -> StudyQuerySet:
+    """The studies that the researcher who asks can see; by a token of one study, that one."""
+    if not isinstance(request.user, User):
+        return Study.objects.none()
+    visible = Study.objects.visible_to(request.user)
+    token = token_of(request)
+    return visible.filter(pk=token.study_id) if token and token.study_id else visible
+
+
+def token_of(request: HttpRequest) -> ApiToken | None:
+    """The token by which a program asks (annotation/api); None for a page."""
+    token = getattr(request, "auth", None)
+    return token if isinstance(token, ApiToken) else None
+
+
 def study_of(request: HttpRequest, name: str, right: str = "own") -> Study:
     """The study of that name, if the researcher who asks has that right in it (models.RIGHTS).
 
-    A researcher outside its team gets 404; a member without that right, 403 with a sentence.
+    A researcher outside its team gets 404; a member without that right, 403 with a sentence. A
+    program needs the right twice: by its owner's role, and by the scope of its token.
     """
-    if not request.user.is_authenticated:
-        raise Http404
-    study = get_object_or_404(Study.objects.visible_to(request.user), name=name)
+    study = get_object_or_404(studies_of(request), name=name)
     if right not in study.rights:
         raise PermissionDenied(f"Your role in this study is {study.role}. {REFUSALS[right]}")
+    token = token_of(request)
+    if token and not token.allows(right):
+        scopes = " and ".join(token.scopes)
+        raise PermissionDenied(f"This token may {scopes} only: this needs {SCOPE_OF_RIGHT[right]}.")
     return study
 
 

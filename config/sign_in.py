@@ -1,4 +1,4 @@
-"""Limits on signing in, the same for the pages, the admin and the API.
+"""Limits on signing in, the same for the pages and the admin.
 
 django-axes keeps the failed attempts (15 minutes); here stands what follows from them. A refused
 attempt is not recorded, so it prolongs nothing:
@@ -22,7 +22,7 @@ from django.conf import settings
 from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.core.exceptions import PermissionDenied
 from django.db.models import Max, Q, Sum
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from config.kept_forms import sign_in_page
@@ -120,7 +120,7 @@ def _wait(name: str, address: str | None) -> timedelta:
 
 
 class RefusedSignIns:
-    """Turns TooManyAttempts into 429: the page to sign in on, or JSON for programs."""
+    """Turns TooManyAttempts into 429: the page to sign in on."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]):
         self.get_response = get_response
@@ -131,11 +131,7 @@ class RefusedSignIns:
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         if not isinstance(error, TooManyAttempts):
             return None
-        if request.path_info.startswith("/api/"):
-            detail = f"{error} Try again in {error.seconds} seconds."
-            response: HttpResponse = JsonResponse({"detail": detail}, status=429)
-        else:
-            minutes = -(-error.seconds // 60)
-            response = sign_in_page(request, 429, seconds=error.seconds, minutes=minutes)
+        minutes = -(-error.seconds // 60)
+        response = sign_in_page(request, 429, seconds=error.seconds, minutes=minutes)
         response["Retry-After"] = str(error.seconds)
         return response

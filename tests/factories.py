@@ -4,11 +4,13 @@ import itertools
 import json
 import secrets
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 from django.contrib.auth.models import Permission
+from django.utils import timezone
 
-from annotation.models import Kind, Participation, Scenario, Status, Study, Turn, Worker
+from annotation.models import ApiToken, Kind, Participation, Scenario, Status, Study, Turn, Worker
 from annotation.recruitment import consent, identities, seats
 from annotation.steps import answering, training_step
 from annotation.study import design, lifecycle
@@ -209,3 +211,14 @@ def predict(owner, model: str, task: Task, shots: int, number: int | None = None
     upload = PredictionUpload(name, prediction_lines(task, predict), task, shots, number)
     (file,) = add(model, [upload], owner)
     return PredictionFile.objects.with_scores().get(pk=file.pk)
+
+
+def bearer(owner, *scopes: str, study=None, days: float = 1) -> dict[str, str]:
+    """The header of a request by a new token; scope "read" unless others are given."""
+    token, row = ApiToken.draw()
+    row.owner, row.name, row.study = owner, "script", study
+    for scope in ("read", "run", "pay"):
+        setattr(row, f"may_{scope}", scope in (scopes or ("read",)))
+    row.expires_at = timezone.now() + timedelta(days=days)
+    row.save()
+    return {"Authorization": f"Bearer {token}"}

@@ -1,9 +1,9 @@
-"""The same figures for programs: read-only JSON, documented by OpenAPI at /api/docs/.
+"""The same figures for programs: read-only JSON, documented by OpenAPI at /api/v1/docs/.
 
-Signed in as in the browser, or by HTTP Basic with a researcher's name and password; a study of
-somebody else is not found. Every view calls the functions that the pages call, and gives the rows
-of their CSVs with the same digits. Nothing is resampled here: what waits for the job of the
-analysis page is null, and `pending` says how far the job is.
+By a token (annotation/api), or signed in as in the browser; a study of somebody else is not found.
+Every view calls the functions that the pages call, and gives the rows of their CSVs with the same
+digits. Nothing is resampled here: what waits for the job of the analysis page is null, and
+`pending` says how far the job is.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,6 @@ from drf_spectacular.views import SpectacularSwaggerSplitView
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.views import APIView
 
 from analysis.export.dictionary import type_of
 from analysis.figures import data as figure_data
@@ -35,7 +34,8 @@ from analysis.tables import (
 )
 from analysis.tables import models as model_tables
 from analysis.tables.columns import as_records, plain
-from annotation.access import study_of
+from annotation.access import studies_of, study_of
+from annotation.api.views import ApiView
 from annotation.models import Kind, Study
 from tasks.columns import Column, in_files
 from tasks.models import Job, PredictionFile
@@ -63,20 +63,20 @@ class StudyShape(serializers.ModelSerializer):
         fields = ["name", "title", "status", "tasks", "shots", "annotators", "manifest_hash"]
 
 
-class Studies(APIView):
+class Studies(ApiView):
     @extend_schema(responses=StudyShape(many=True), summary="The researcher's studies")
     def get(self, request: Request) -> Response:
-        mine = Study.objects.visible_to(request.user).prefetch_related("tasks")
+        mine = studies_of(request).prefetch_related("tasks")
         return Response(StudyShape(mine, many=True).data)
 
 
-class OneStudy(APIView):
+class OneStudy(ApiView):
     @extend_schema(responses=StudyShape, summary="One study")
     def get(self, request: Request, name: str) -> Response:
         return Response(StudyShape(study_of(request, name, "see")).data)
 
 
-class HumanPerformance(APIView):
+class HumanPerformance(ApiView):
     @extend_schema(
         responses=shape("HumanPerformance", rendering.PERFORMANCE_FILE),
         summary="The human-performance table, all kinds",
@@ -86,7 +86,7 @@ class HumanPerformance(APIView):
         return Response(as_records(rendering.PERFORMANCE_FILE, performance.all_rows(study)))
 
 
-class Findings(APIView):
+class Findings(ApiView):
     class Tables(serializers.Serializer):
         """Rows as in the CSV of the same table; the columns are explained on the page.
 
@@ -149,7 +149,7 @@ def _pending(job: Job) -> dict[str, Any]:
     }
 
 
-class TrainingTable(APIView):
+class TrainingTable(ApiView):
     @extend_schema(
         responses=shape("TrainingTable", training.BLOCK_SCORES),
         summary="The training table, all kinds",
@@ -159,7 +159,7 @@ class TrainingTable(APIView):
         return Response(as_records(training.BLOCK_SCORES, training.block_scores(study)))
 
 
-class FigureData(APIView):
+class FigureData(ApiView):
     class DataOfFigure(serializers.Serializer):
         """`data` are the rows behind the figure, `numbers` those of the table beside it.
 
@@ -197,7 +197,7 @@ class FigureData(APIView):
         return Response(replies)
 
 
-class ModelScores(APIView):
+class ModelScores(ApiView):
     @extend_schema(
         responses=shape("ModelScore", models_columns.MODEL),
         summary="Scores of every uploaded model",
@@ -207,7 +207,7 @@ class ModelScores(APIView):
         return Response(as_records(models_columns.MODEL, rows))
 
 
-class HumansAndModels(APIView):
+class HumansAndModels(ApiView):
     class Comparison(serializers.Serializer):
         """Rows as in the CSVs of the page; means, SDs and differences are S1 x 100."""
 
@@ -245,7 +245,7 @@ class HumansAndModels(APIView):
         return Response(replies)
 
 
-class Leaderboard(APIView):
+class Leaderboard(ApiView):
     class BoardsOfKind(serializers.Serializer):
         """Rows as in the CSV; means and SDs are S1 x 100."""
 

@@ -14,6 +14,7 @@ from annotation.models.answers import (
     Reading,
     Turn,
 )
+from annotation.models.api_token import ApiToken
 from annotation.models.decision import Decision, ExitAnswers, ScoreShown
 from annotation.models.eligibility import AccessRule, ListedWorker
 from annotation.models.kept import ConsentText, StudyEvent, StudyManifest
@@ -58,6 +59,7 @@ __all__ = [
     "Allocation",
     "Answer",
     "AnswerSpan",
+    "ApiToken",
     "ConsentText",
     "Decision",
     "DeclinedOffer",

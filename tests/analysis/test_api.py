@@ -1,6 +1,5 @@
 """The API: what the pages show, for programs; somebody else's study is not found."""
 
-import base64
 import csv
 import io
 
@@ -23,13 +22,13 @@ def study(researcher):
 
 
 @pytest.fixture
-def basic():
-    return {"Authorization": "Basic " + base64.b64encode(b"ada:right horse").decode()}
+def by_token(researcher):
+    return factories.bearer(researcher)
 
 
-def test_a_program_reads_the_table_with_name_and_password(client, study, basic):
+def test_a_program_reads_the_table_with_a_token(client, study, by_token):
     address = reverse("api_human_performance", args=[study.name])
-    rows = client.get(address, headers=basic).json()
+    rows = client.get(address, headers=by_token).json()
     assert [(row["kind"], row["shots"], row["mean"], row["n"]) for row in rows] == [
         ("person", 0, 100.0, 1),
         ("person", 2, 100.0, 1),
@@ -37,28 +36,28 @@ def test_a_program_reads_the_table_with_name_and_password(client, study, basic):
     assert rows[0]["sd_ddof1"] is None
 
 
-def test_my_studies_and_one_of_them(client, study, basic, other_researcher):
+def test_my_studies_and_one_of_them(client, study, by_token, other_researcher):
     factories.make_study(other_researcher, factories.make_task())
-    listed = client.get(reverse("api_studies"), headers=basic).json()
+    listed = client.get(reverse("api_studies"), headers=by_token).json()
     assert [entry["name"] for entry in listed] == [study.name]
-    entry = client.get(reverse("api_study", args=[study.name]), headers=basic).json()
+    entry = client.get(reverse("api_study", args=[study.name]), headers=by_token).json()
     assert entry == listed[0]
     assert entry["manifest_hash"] == study.manifest_hash
 
 
-def test_what_is_resampled_is_pending_until_the_job_is_done(client, study, basic, researcher):
+def test_what_is_resampled_is_pending_until_the_job_is_done(client, study, by_token, researcher):
     address = reverse("api_analysis", args=[study.name])
-    (reply,) = client.get(address, headers=basic).json()
+    (reply,) = client.get(address, headers=by_token).json()
     assert (reply["intervals"], reply["contrasts"]) == (None, None)
     assert reply["pending"]["state"] == "not begun"
     assert [row["shots"] for row in reply["agreement"]] == [0, 2]
     assert not Job.objects.exists()
     job = resampling.job_of(study, Kind.PERSON, owner=researcher)
-    (reply,) = client.get(address, headers=basic).json()
+    (reply,) = client.get(address, headers=by_token).json()
     assert (reply["pending"]["state"], reply["pending"]["done"]) == ("waiting", 0)
     assert reply["pending"]["total"] == job.total == 3
     call_command("run_jobs", verbosity=0)
-    (reply,) = client.get(address, headers=basic).json()
+    (reply,) = client.get(address, headers=by_token).json()
     assert reply["pending"] is None
     tables = {"intervals", "agreement", "aggregates", "ceiling", "contrasts", "admission"}
     assert set(reply) == {"kind", "pending", *tables}
@@ -66,9 +65,9 @@ def test_what_is_resampled_is_pending_until_the_job_is_done(client, study, basic
     assert len(reply["contrasts"]) == 1
 
 
-def test_a_study_without_answers_waits_for_nothing(client, researcher, basic):
+def test_a_study_without_answers_waits_for_nothing(client, researcher, by_token):
     empty = factories.make_study(researcher, factories.make_task())
-    (reply,) = client.get(reverse("api_analysis", args=[empty.name]), headers=basic).json()
+    (reply,) = client.get(reverse("api_analysis", args=[empty.name]), headers=by_token).json()
     assert reply == {
         "kind": "person", "pending": None, "intervals": [], "agreement": [], "aggregates": [],
         "ceiling": [], "contrasts": [], "admission": [],
@@ -173,18 +172,20 @@ def test_the_tables_have_the_digits_of_their_csvs(client, full):
     ]  # fmt: skip
 
 
-def test_a_figure_that_would_mislead_says_so(client, researcher, basic):
+def test_a_figure_that_would_mislead_says_so(client, researcher, by_token):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[0], annotation_order="file_order"
     )
     factories.work_through(factories.seat(study.scenarios.get()))
-    (figure,) = client.get(reverse("api_figure", args=[study.name, "drift"]), headers=basic).json()
+    (figure,) = client.get(
+        reverse("api_figure", args=[study.name, "drift"]), headers=by_token
+    ).json()
     assert "in file order" in figure["why_not"]
     assert (figure["numbers"], figure["data"]) == ([], [])
 
 
-def test_a_figure_that_there_is_not_is_not_found(client, study, basic):
-    reply = client.get(reverse("api_figure", args=[study.name, "nonsense"]), headers=basic)
+def test_a_figure_that_there_is_not_is_not_found(client, study, by_token):
+    reply = client.get(reverse("api_figure", args=[study.name, "nonsense"]), headers=by_token)
     assert reply.status_code == 404
 
 
@@ -211,9 +212,9 @@ def test_the_schema_is_valid_and_names_every_address(client, researcher, tmp_pat
     file = tmp_path / "schema.yml"
     call_command("spectacular", "--validate", "--fail-on-warn", "--file", str(file))
     text = file.read_text()
-    assert "/api/studies/{name}/human-performance/" in text
-    assert "/api/studies/{name}/analysis/" in text
-    assert "/api/studies/{name}/figures/{figure}/" in text
+    assert "/api/v1/studies/{name}/human-performance/" in text
+    assert "/api/v1/studies/{name}/analysis/" in text
+    assert "/api/v1/studies/{name}/figures/{figure}/" in text
     assert "S1 x 100" in text
     assert client.get(reverse("schema")).status_code == 401
     client.force_login(researcher)

@@ -107,7 +107,7 @@ def test_the_owner_comes_in(client, study, researcher):
 @pytest.mark.parametrize(
     "path",
     ["studies/a%00/", "join/a%00/", "work/a%00/", "tasks/a%00/1/", "models/a%00/",
-     "api/studies/a%00/"],
+     "api/v1/studies/a%00/"],
 )  # fmt: skip
 def test_a_sign_that_no_name_has_is_not_found(client, researcher, path):
     client.force_login(researcher)

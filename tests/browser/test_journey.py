@@ -341,6 +341,6 @@ def test_the_documentation_of_the_api_loads_from_here_alone(page, researcher):
     page.get_by_label("Name").fill("ada")
     page.get_by_label("Password").fill("right horse")
     page.get_by_role("button", name="Sign in").click()
-    page.goto("/api/docs/")
+    page.goto("/api/v1/docs/")
     expect(page.locator(".swagger-ui .opblock").first).to_be_visible()
     assert page.locator(".opblock").count() == 9

@@ -1,6 +1,5 @@
 """A session that ends or restarts while somebody types: nothing lost, nothing done unasked."""
 
-import base64
 from datetime import timedelta
 
 import lxml.html
@@ -325,9 +324,8 @@ def test_a_page_that_lies_open_and_a_page_of_annotators_do_not_renew_it(ada, stu
     assert hours_left() < 2
 
 
-def test_a_program_that_signs_in_by_basic_gets_no_session(researcher):
-    secret = base64.b64encode(b"ada:right horse").decode()
-    reply = Client().get(reverse("api_studies"), headers={"Authorization": f"Basic {secret}"})
+def test_a_program_with_a_token_gets_no_session(researcher):
+    reply = Client().get(reverse("api_studies"), headers=factories.bearer(researcher))
     assert reply.status_code == 200
     assert not Session.objects.exists()
     assert "sessionid" not in reply.cookies

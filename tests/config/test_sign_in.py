@@ -1,6 +1,5 @@
 """Signing in: limits that lock nobody else out, few hashes at once, what is kept of researchers."""
 
-import base64
 import threading
 from datetime import timedelta
 
@@ -29,12 +28,6 @@ def sign_in(name="ada", password=WRONG, address=HERE, times=1, **headers):
     return reply
 
 
-def by_basic(name="ada", password=WRONG, address=HERE):
-    secret = base64.b64encode(f"{name}:{password}".encode()).decode()
-    headers = {"Authorization": f"Basic {secret}"}
-    return Client().get(reverse("api_studies"), REMOTE_ADDR=address, headers=headers)
-
-
 def let_pass(**time) -> None:
     AccessAttempt.objects.update(attempt_time=F("attempt_time") - timedelta(**time))
 
@@ -53,25 +46,14 @@ def test_eight_wrong_passwords_refuse_the_right_one_at_that_address_and_nowhere_
     assert sign_in(password=RIGHT, address=ELSEWHERE).status_code == 302
 
 
-def test_the_api_refuses_with_429_and_json(researcher):
-    for _ in range(8):
-        assert by_basic().status_code == 401
-    refused = by_basic(password=RIGHT)
-    assert refused.status_code == 429
-    assert int(refused["Retry-After"]) > 0
-    assert "Try again in" in refused.json()["detail"]
-    assert by_basic(password=RIGHT, address=ELSEWHERE).status_code == 200
-
-
-def test_the_admin_the_pages_and_the_api_count_together(researcher):
-    for _ in range(3):
-        by_basic()
+def test_the_admin_and_the_pages_count_together(researcher):
+    for _ in range(4):
         sign_in()
         fields = {"username": "ada", "password": WRONG}
         Client().post(reverse("admin:login"), fields, REMOTE_ADDR=HERE)
     fields["password"] = RIGHT
     reply = Client().post(reverse("admin:login"), fields, REMOTE_ADDR=HERE)
-    assert reply.status_code == by_basic().status_code == sign_in().status_code == 429
+    assert reply.status_code == sign_in().status_code == 429
 
 
 def test_attempts_while_refused_do_not_prolong_it(researcher):
@@ -160,7 +142,6 @@ def test_a_server_behind_an_uncounted_proxy_is_warned_of(settings):
 @pytest.mark.parametrize("name", ["a\0b", "x" * 400])
 def test_a_name_that_nobody_can_have_is_a_wrong_name(db, name):
     assert sign_in(name=name).status_code == 200
-    assert by_basic(name=name).status_code == 401
 
 
 # Hashes -------------------------------------------------------------------------------------------
@@ -216,8 +197,6 @@ def test_whoever_comes_then_is_told_to_come_again(busy):
         reply = sign_in(name=name, password=RIGHT)
         assert (reply.status_code, reply["Retry-After"]) == (429, "1")
         assert "Try again in 1 second" in " ".join(reply.content.decode().split())
-        reply = by_basic(name=name, password=RIGHT)
-        assert (reply.status_code, reply["Retry-After"]) == (429, "1")
     assert not AccessAttempt.objects.exists()
 
 

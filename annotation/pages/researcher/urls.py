@@ -14,12 +14,15 @@ from annotation.pages.researcher import (
     studies,
     task_import,
     team,
+    tokens,
 )
 from annotation.pages.researcher import tasks as task_pages
 
 urlpatterns = [
     path("", studies.home, name="home"),
     path("studies/", studies.studies, name="studies"),
+    path("tokens/", tokens.tokens, name="tokens"),
+    path("tokens/<int:pk>/revoke/", tokens.token_revoke, name="token_revoke"),
     path("new-study/", studies.study_new, name="study_new"),
     path("studies/<str:name>/", studies.study, name="study"),
     path("studies/<str:name>/edit/", studies.study_edit, name="study_edit"),

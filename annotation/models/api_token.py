@@ -1,0 +1,105 @@
+"""Tokens by which programs act for a researcher (docs/researchers/api.md)."""
+
+import hashlib
+import secrets
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from annotation.models.study import Study
+from tasks.clock import database_now
+
+PREFIX = "handful_"  # by which scanners of secrets can know one
+NOTED_AT_MOST_EVERY = timedelta(hours=1)
+
+# What each right of a role (study.RIGHTS) asks of a token: "see" is given with any scope.
+SCOPE_OF_RIGHT = {"read": "read", "own": "run", "pay": "pay"}
+
+
+def digest(token: str) -> str:
+    """SHA-256 of a token. It is drawn from 256 bits, so nothing slower is needed."""
+    return hashlib.sha256(token.encode()).hexdigest()
+
+
+class ApiTokenQuerySet(models.QuerySet["ApiToken"]):
+    def valid(self) -> "ApiTokenQuerySet":
+        """Neither revoked nor run out, of an account that may sign in."""
+        return self.filter(
+            revoked_at=None, expires_at__gt=database_now(), owner__is_active=True
+        ).select_related("owner")
+
+    def of(self, token: str) -> "ApiToken":
+        """The valid row of that token; ApiToken.DoesNotExist."""
+        return self.valid().get(digest=digest(token))
+
+
+class ApiToken(models.Model):
+    """One token of one researcher: what it may do, in which study (None: in all), until when.
+
+    It never allows more than its owner's role: each request passes through the same doors as a page
+    (annotation/access.py).
+    """
+
+    owner = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="api_tokens"
+    )
+    name = models.CharField(max_length=60)
+    study = models.ForeignKey(
+        Study, null=True, blank=True, on_delete=models.CASCADE, related_name="api_tokens"
+    )
+    may_read = models.BooleanField(default=True)
+    may_run = models.BooleanField(default=False)
+    may_pay = models.BooleanField(default=False)
+    digest = models.CharField(max_length=64, unique=True)
+    last_characters = models.CharField(max_length=4)  # to tell tokens apart on the page
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True)
+    last_used_at = models.DateTimeField(null=True)
+
+    objects = ApiTokenQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(may_read=True) | Q(may_run=True) | Q(may_pay=True),
+                name="a_token_has_a_scope",
+            ),
+            models.CheckConstraint(
+                condition=Q(expires_at__gt=models.F("created_at")),
+                name="a_token_expires_after_it_was_made",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.name} (…{self.last_characters})"
+
+    @classmethod
+    def draw(cls) -> tuple[str, "ApiToken"]:
+        """A new token, and an unsaved row that knows its hash: the token itself is kept nowhere."""
+        token = PREFIX + secrets.token_urlsafe(32)
+        return token, cls(digest=digest(token), last_characters=token[-4:])
+
+    @property
+    def scopes(self) -> list[str]:
+        return [scope for scope in ("read", "run", "pay") if getattr(self, f"may_{scope}")]
+
+    def allows(self, right: str) -> bool:
+        """Does its scope cover that right (study.RIGHTS)?"""
+        return right not in SCOPE_OF_RIGHT or SCOPE_OF_RIGHT[right] in self.scopes
+
+    def is_over(self, now: datetime) -> bool:
+        return self.revoked_at is not None or self.expires_at <= now
+
+    def note_use(self) -> None:
+        """Write when it was used last, at most once an hour."""
+        now = database_now()
+        if self.last_used_at is None or now - self.last_used_at >= NOTED_AT_MOST_EVERY:
+            ApiToken.objects.filter(pk=self.pk).update(last_used_at=now)
+
+    def revoke(self) -> None:
+        """From now on it opens nothing; the row stays, so that its use can be looked up."""
+        ApiToken.objects.filter(pk=self.pk, revoked_at=None).update(revoked_at=database_now())
