@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from tasks.answer_keys import LABEL, LONG_TEXT, LONGEST_TEXTS, OF_KINDS, SPANS, problems
 from tasks.tokens import GRANULARITIES, WORD
 
 FAMILIES = ("classification", "sequence_labelling", "reading_comprehension", "generation")
@@ -96,6 +97,20 @@ class Card:
     max_spans: int | None = None
     question_selectable: bool = False
     granularity: str = WORD
+    # How it is answered, where that is neither by labels nor by spans in the text.
+    answer: str | None = None
+    # Spans: may an answer be typed that does not stand in the text?
+    typed: bool = False
+    # Several options: may all of them be right?
+    all_options: bool = False
+    # A number: its range, its step and what it counts.
+    lowest: float | None = None
+    highest: float | None = None
+    step: float | None = None
+    unit: str | None = None
+    # A text: characters at most; of a long one the fewest and most words asked for, a guide only.
+    longest: int | None = None
+    words: tuple[int, ...] = ()
     labels: tuple[Label, ...] = ()
     question_types: tuple[QuestionType, ...] = ()
     help: tuple[Help, ...] = ()
@@ -112,8 +127,24 @@ class Card:
 
     @property
     def answered_by(self) -> str:
-        """label or spans."""
-        return "label" if self.labels else "spans"
+        """One of tasks.answer_keys.ANSWERS."""
+        return self.answer or (LABEL if self.labels else SPANS)
+
+    @property
+    def is_highlighted(self) -> bool:
+        """Are answers highlighted in the text? All others are chosen or typed beside it."""
+        return self.answered_by == SPANS
+
+    @property
+    def is_judged(self) -> bool:
+        """Is an answer right or not? A long text is never the gold's very words."""
+        return self.answered_by != LONG_TEXT
+
+    @property
+    def longest_text(self) -> int:
+        """Characters that a typed text has at most; 0 where the whole answer is not one."""
+        usual, _most = LONGEST_TEXTS.get(self.answered_by, (0, 0))
+        return usual if self.longest is None else self.longest
 
     @property
     def is_rtl(self) -> bool:
@@ -165,12 +196,12 @@ class Card:
             if isinstance(value, (list, tuple))
             else value
             for key, value in asdict(self).items()
-            # What a card does not say is left out; so the hashes of cards from before it stay.
             if value is not None and value != () and UNSAID.get(key) != value
         }
 
 
-UNSAID = {"granularity": WORD, "shots_per_label": False}  # what a card need not say
+# What a card need not say is left out; so the hashes of cards from before such a key stay.
+UNSAID = {"granularity": WORD, "shots_per_label": False, "typed": False, "all_options": False}
 PARTS = {"labels": Label, "question_types": QuestionType, "help": Help}
 CHOICES = {
     "family": FAMILIES,
@@ -184,8 +215,8 @@ REQUIRED = (
     "no_answer", "gold_rule", "language", "direction", "source", "licence",
 )  # fmt: skip
 OPTIONAL = (
-    "question", "max_spans", "question_selectable", "granularity", "ontology", "shots_per_label",
-    "training_seeds", "test_of", "test_seed", *PARTS,
+    "question", "granularity", "answer", *OF_KINDS, "question_types", "help", "ontology",
+    "shots_per_label", "training_seeds", "test_of", "test_seed",
 )  # fmt: skip
 
 
@@ -232,8 +263,14 @@ def parse_card(data: dict[str, Any], source: str) -> Card:
             )
     if parts["labels"] and data["no_answer"]:
         raise CardError(f"{source}: key no_answer: expected false where there are labels")
-    seeds = tuple(data.get("training_seeds", ()))
-    return Card(**{**data, "segments": tuple(segments), "training_seeds": seeds, **parts})
+    usual = LABEL if parts["labels"] else SPANS
+    answer = data.get("answer", usual)
+    for key, expected in problems(data, answer):
+        raise CardError(f"{source}: key {key}: {expected}")
+    unsaid = {"answer": None if answer == usual else answer}  # said or not, it is the same card
+    lists = {"segments": tuple(segments)}
+    lists |= {key: tuple(data.get(key, ())) for key in ("words", "training_seeds")}
+    return Card(**{**data, **unsaid, **lists, **parts})
 
 
 def _check_texts(data: dict[str, Any], source: str) -> None:
@@ -249,7 +286,7 @@ def _check_choices(data: dict[str, Any], source: str) -> None:
     for key, allowed in CHOICES.items():
         if data.get(key, WORD) not in allowed:
             raise CardError(f"{source}: key {key}: expected one of {', '.join(allowed)}")
-    for key in ("no_answer", "question_selectable", "shots_per_label"):
+    for key in ("no_answer", "question_selectable", "shots_per_label", "typed", "all_options"):
         if not isinstance(data.get(key, False), bool):
             raise CardError(f"{source}: key {key}: expected true or false")
     limit = data.get("max_spans")

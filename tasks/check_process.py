@@ -84,12 +84,14 @@ def task(folder: str, card: dict[str, Any]) -> dict[str, Any]:
 
 
 def records(path: str, card: dict[str, Any]) -> dict[str, Any]:
-    """{records}: each as [id, context, question, gold, gold_starts]; or {error}, in its parts."""
+    """{records}, each [id, context, question, gold, gold_starts, options]; or {error}, in parts."""
     try:
         read = read_records(Path(path), _card(card))
     except FormatError as error:
         return {"error": [error.file, error.line, error.field, error.expected]}
-    return {"records": [[r.id, r.context, r.question, r.gold, r.gold_starts] for r in read]}
+    return {
+        "records": [[r.id, r.context, r.question, r.gold, r.gold_starts, r.options] for r in read]
+    }
 
 
 def predictions(files: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> dict[str, Any]:
@@ -140,6 +142,7 @@ def _shown(files: list[SplitFile]) -> list[dict[str, Any]]:
             "question": record.question,
             "gold": list(record.gold),
             "explanation": record.explanation,
+            "options": list(record.options),
         }
         for step, file, chosen in (("training", train, first), ("annotation", test, rest))
         for record in chosen

@@ -8,10 +8,12 @@ the others are listed as also accepted. A gold text that cannot be highlighted i
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
+from tasks.answers import Asked
+from tasks.cards import Card
 from tasks.metrics import score
 from tasks.spans import GivenAnswer, Span, anywhere, is_reachable, occurrences
 from tasks.tokens import WORD
@@ -83,20 +85,22 @@ def compare(
     segments: Sequence[str],
     question: str | None = None,
     granularity: str = WORD,
+    *,
+    in_text: bool = True,
 ) -> Comparison:
     """Compare an answer with the gold.
 
     A missed gold text is marked once: at the first place that overlaps one of the answer's spans,
     else at its first place. With `any_of` and nothing right, the alternative that a span overlaps
     is the one compared with, else the first that can be highlighted, else the first. A gold text
-    that stands inside a word only counts as standing there. Labels give no marks. `question` is the
-    question's text where the task lets it be highlighted, else None.
+    that stands inside a word only counts as standing there. `question` is the question's text where
+    the task lets it be highlighted, else None. Without `in_text` answers are chosen or typed beside
+    the text: they may well be words of it, and still stand nowhere.
     """
     s1, alternative = score(answer.texts, gold, gold_rule)
     accepted = wanted = list(dict.fromkeys(gold))
     chosen, where = answer.texts, (segments, question, granularity)
-    # Labels may well be words of the text, and still stand nowhere in it.
-    places = {text: [] if answer.label else places_of(text, *where) for text in accepted}
+    places = {text: places_of(text, *where) if in_text else [] for text in accepted}
     if alternative is not None:
         wanted = [gold[alternative] if s1 else _nearest(places, answer.spans)]
     marks = [_mark(span, wanted, places) for span in answer.spans]
@@ -112,10 +116,25 @@ def compare(
         extra=[text for text in chosen if text not in wanted and text not in partial],
         partial=partial,
         also_accepted=[text for text in accepted if text not in wanted],
-        unreachable=[
-            text for text in wanted if not answer.label and not is_reachable(text, *where)
-        ],
+        unreachable=[text for text in wanted if in_text and not is_reachable(text, *where)],
     )
+
+
+def compare_answer(
+    card: Card, asked: Asked, answer: GivenAnswer, gold: Sequence[str]
+) -> Comparison:
+    """The same, as the card says how that example is answered."""
+    comparison = compare(
+        answer,
+        gold,
+        card.gold_rule,
+        asked.context,
+        card.selectable_question(asked.question),
+        card.granularity,
+        in_text=card.is_highlighted,
+    )
+    # What can be typed can be reached.
+    return replace(comparison, unreachable=[]) if card.typed else comparison
 
 
 def _in_order(places: dict[str, list[Mark]]) -> list[str]:

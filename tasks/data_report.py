@@ -9,10 +9,12 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
+from tasks.answer_keys import LABEL, OPTION
+from tasks.answers import highest_s1
 from tasks.cards import Card
 from tasks.formats import Record, SplitFile
 from tasks.metrics import s1, score
-from tasks.spans import ceiling, is_reachable
+from tasks.spans import is_reachable
 
 NO_BASELINE = "none: every example has an answer"
 
@@ -45,6 +47,7 @@ def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
         "duplicates": _duplicates(files),
         "overlap_with_test": _overlap(trains, test),
         "reused_ids": _reused_ids(trains, test),
+        "same_options": _ids(files, lambda record: len(set(record.options)) < len(record.options)),
         **_bounds(card, test),
     }
 
@@ -60,7 +63,7 @@ def _ids(files: list[SplitFile], is_odd: Any) -> list[dict[str, Any]]:
 def _is_unreachable(card: Card, record: Record) -> bool:
     """Is there a gold text that cannot be highlighted?"""
     question = card.selectable_question(record.question)
-    return card.answered_by == "spans" and not all(
+    return card.is_highlighted and not all(
         is_reachable(text, record.context, question, card.granularity) for text in record.gold
     )
 
@@ -168,7 +171,7 @@ def _reused_ids(trains: list[SplitFile], test: SplitFile) -> list[dict[str, Any]
 def _bounds(card: Card, test: SplitFile) -> dict[str, Any]:
     """The trivial baseline and the reachable ceiling on the test file, x 100."""
     golds = [record.gold for record in test.records]
-    if card.answered_by == "label":
+    if card.answered_by == LABEL:
         label, count = Counter(gold[0] for gold in golds).most_common(1)[0]
         return {
             "baseline_name": f"always “{label}”",
@@ -176,16 +179,7 @@ def _bounds(card: Card, test: SplitFile) -> dict[str, Any]:
             "ceiling": 100.0,
             "floors": [],
         }
-    best = math.fsum(
-        ceiling(
-            record.gold,
-            record.context,
-            card.gold_rule,
-            card.selectable_question(record.question),
-            card.granularity,
-        )
-        for record in test.records
-    )
+    best = math.fsum(highest_s1(card, record, record.gold) for record in test.records)
     always_empty = 100 * math.fsum(s1([], gold) for gold in golds) / len(golds)
     return {
         "baseline_name": "always “no answer”" if card.no_answer else NO_BASELINE,
@@ -201,6 +195,9 @@ def _floors(card: Card, test: SplitFile) -> list[dict[str, Any]]:
     A random one: the mean over the different candidates of each example. The most frequent one: the
     candidate that is listed most often, the first on ties.
     """
+    if card.answered_by == OPTION and not card.no_answer:
+        shares = [_share_of_right(card, record) for record in test.records]
+        return [{"name": "a random option", "s1": 100 * math.fsum(shares) / len(shares)}]
     if card.no_answer or not all(record.candidates for record in test.records):
         return []
     randomly, frequently = [], []
@@ -218,6 +215,12 @@ def _floors(card: Card, test: SplitFile) -> list[dict[str, Any]]:
     ]
 
 
+def _share_of_right(card: Card, record: Record) -> float:
+    """The mean S1 of choosing any option of the example, each as likely."""
+    scores = [score([text], record.gold, card.gold_rule).s1 for text in record.options]
+    return math.fsum(scores) / len(scores)
+
+
 def lines(report: dict[str, Any]) -> list[str]:
     """The report in sentences, for the command line and the researcher's page."""
     sentences = [origin(report["made_from"])] if "made_from" in report else []
@@ -231,8 +234,12 @@ def lines(report: dict[str, Any]) -> list[str]:
         ("duplicates", "the same content as an earlier example of the file"),
         ("overlap_with_test", "in the test file too"),
         ("reused_ids", "ids that the test file uses for another text"),
+        ("same_options", "two options with the same text (the answer is the text)"),
     ):
-        sentences += [f"{entry['file']}: {words}: {_list(entry['ids'])}" for entry in report[key]]
+        # Reports of earlier versions do not know every key.
+        sentences += [
+            f"{entry['file']}: {words}: {_list(entry['ids'])}" for entry in report.get(key, ())
+        ]
     if report["labels_not_in_question"]:
         names = ", ".join(report["labels_not_in_question"])
         sentences.append(f"The data's question does not spell these labels so: {names}")

@@ -42,6 +42,7 @@ def record_of(example: Example) -> Record:
         tuple(example.gold),
         None if starts is None else tuple(starts),
         example.explanation,
+        options=tuple(example.options),
     )
 
 

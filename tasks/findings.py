@@ -5,11 +5,14 @@ that an answer touches is named beside that answer ("'Los' is too short: the ans
 Angeles"), so it is not listed as missed once more. Pages choose the words, this module the facts.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
 
+from tasks.answer_keys import LABEL, OPTIONS
+from tasks.answers import Asked
+from tasks.cards import Card
 from tasks.comparison import Comparison, places_of
 from tasks.spans import GivenAnswer, Span
 
@@ -26,9 +29,12 @@ Kind = Literal[
     "unreachable",  # gold that cannot be highlighted in the text
     "right_label",
     "other_label",
+    "instead",  # another option, number or short text than the right one
+    "beside",  # a long text, to be held against the gold by who reads it
 ]
 MISTAKES: tuple[Kind, ...] = (
     "too_short", "too_long", "shifted", "joined", "extra", "other_kind", "missed", "other_label",
+    "instead",
 )  # fmt: skip
 
 
@@ -68,8 +74,6 @@ def findings(
     `other_kinds` are gold texts of the other questions on the same text, each with the name of its
     kind: only what may be shown, so none before all of these questions were answered.
     """
-    if answer.label:
-        return (_label(answer.label, gold),)
     wanted = {
         text: places_of(text, segments, question)
         for text in [*comparison.right, *comparison.missed]
@@ -78,7 +82,50 @@ def findings(
     coupled = {text for finding in given for text in finding.gold}
     in_text = [*given, *_missed(comparison, coupled)]
     in_text.sort(key=lambda finding: (finding.segment, finding.start))
-    return (*in_text, *(Finding("unreachable", gold=(text,)) for text in comparison.unreachable))
+    # Where answers can be typed that do not stand in the text, gold need not either.
+    nowhere = [text for text in comparison.missed if not wanted[text]]
+    return (
+        *in_text,
+        *_of_texts(answer.values, comparison),
+        *_missed_texts(text for text in nowhere if text not in comparison.unreachable),
+        *(Finding("unreachable", gold=(text,)) for text in comparison.unreachable),
+    )
+
+
+def findings_on(
+    card: Card,
+    asked: Asked,
+    answer: GivenAnswer,
+    comparison: Comparison,
+    gold: Sequence[str],
+    other_kinds: Mapping[str, str] | None = None,
+) -> tuple[Finding, ...]:
+    """What to say about an answer, as the card says how that example is answered."""
+    if card.is_highlighted:
+        question = card.selectable_question(asked.question)
+        return findings(answer, comparison, gold, asked.context, question, other_kinds)
+    if card.answered_by == LABEL:
+        return (_label(answer.label, gold),)
+    if card.answered_by == OPTIONS or answer.no_answer:
+        return (*_of_texts(answer.texts, comparison), *_missed_texts(comparison.missed))
+    if not card.is_judged and comparison.s1 < 1:
+        return (Finding("beside", answer.texts[0], tuple(gold)),)
+    if comparison.missed:
+        return (Finding("instead", answer.texts[0], tuple(comparison.missed)),)
+    return tuple(_of_texts(answer.texts, comparison))
+
+
+def _of_texts(texts: Sequence[str], comparison: Comparison) -> Iterator[Finding]:
+    """Right or too much, for answers that stand nowhere in the text."""
+    for text in texts:
+        if text in comparison.right:
+            yield Finding("right", text, (text,))
+        else:
+            yield Finding("spare" if text in comparison.also_accepted else "extra", text)
+
+
+def _missed_texts(texts: Iterable[str]) -> Iterator[Finding]:
+    return (Finding("missed", gold=(text,)) for text in texts)
 
 
 def _label(label: str, gold: Sequence[str]) -> Finding:

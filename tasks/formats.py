@@ -14,6 +14,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn
 
+from tasks.answer_keys import OPTION, OPTIONS
+from tasks.answers import GoldError, check_gold
+from tasks.answers.option import LONGEST_OPTION, MAX_OPTIONS
 from tasks.cards import Card
 from tasks.tokens import WORD, has_no_spaces
 
@@ -51,11 +54,14 @@ class Record:
     # The texts that the file lists as possible answers (ReCoRD's entities), as often as it does.
     # Nobody is shown them; the data report has what choosing among them blindly gives.
     candidates: tuple[str, ...] = ()
+    # What can be chosen, in the order in which it is shown; of tasks answered by options alone.
+    options: tuple[str, ...] = ()
 
     @cached_property
     def content_hash(self) -> str:
-        """SHA-256 of context, question and gold: equality of examples across files."""
-        content = [list(self.context), self.question, list(self.gold)]
+        """SHA-256 of context, question, gold and any options: equality of examples across files."""
+        content: list[Any] = [list(self.context), self.question, list(self.gold)]
+        content += [list(self.options)] if self.options else []
         return hashlib.sha256(canonical(content)).hexdigest()
 
 
@@ -88,8 +94,8 @@ def digest_of(hashes: Iterable[str]) -> str:
 def content_hash(card: Card, files: list[SplitFile]) -> str:
     """SHA-256 over the card and every record of every file.
 
-    An explanation counts where there is one: files without any keep the hash that they had before
-    there were explanations.
+    Explanations and options count where there are any: files without keep the hash that they had
+    before these could be given.
     """
     ordered = sorted(files, key=lambda file: (file.kind, file.shots or 0, file.number or 0))
     content = [
@@ -98,6 +104,7 @@ def content_hash(card: Card, files: list[SplitFile]) -> str:
             [
                 [r.id, r.context, r.question, r.gold, r.gold_starts]
                 + ([r.explanation] if r.explanation else [])
+                + ([r.options] if r.options else [])
                 for r in file.records
             ],
         ]
@@ -183,7 +190,7 @@ def read_records(path: Path, card: Card, *, explained: bool = False) -> list[Rec
     records: list[Record] = []
     lines_of: dict[str, int] = {}
     for number, text in _lines(path):
-        data = json_object(text, path.name, number, REQUIRED, (*EXTRAS, "explanation"))
+        data = json_object(text, path.name, number, REQUIRED, (*EXTRAS, "explanation", "options"))
         record = _record(data, card, path.name, number)
         if record.explanation and not explained:
             raise FormatError(
@@ -318,18 +325,32 @@ def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
     gold, starts = _gold(answer, segments, text, refuse)
     if data.get("is_impossible") is True and gold:
         refuse("is_impossible", "true, but there are answers")
-    if card.labels:
-        names = [label.name for label in card.labels]
-        if len(gold) != 1 or gold[0] not in names:
-            refuse("answer", f"expected exactly one of the labels {', '.join(names)}")
-    elif not gold and not card.no_answer:
-        refuse("answer", "empty, but the card says no_answer = false")
+    options = _options(data.get("options"), card, text, refuse)
+    try:
+        gold = check_gold(card, options, gold)
+    except GoldError as error:
+        refuse("answer", str(error))
     if card.question_types and not card.question_type(question):
         known = "; ".join(kind.match for kind in card.question_types)
         refuse("question", f"expected one of the card's question types: {known}")
     explanation = _explanation(data.get("explanation", ""), text, refuse)
     listed = _candidates(data.get("entities"), segments)
-    return Record(identity, tuple(segments), question, gold, starts, explanation, listed)
+    return Record(identity, tuple(segments), question, gold, starts, explanation, listed, options)
+
+
+def _options(listed: Any, card: Card, text: Any, refuse: Any) -> tuple[str, ...]:
+    if card.answered_by not in (OPTION, OPTIONS):
+        if listed is not None:
+            refuse("options", 'expected only where the card says answer = "option" or "options"')
+        return ()
+    if not isinstance(listed, list):
+        refuse("options", "expected a list of texts: what can be chosen for this example")
+    if len(listed) > MAX_OPTIONS:
+        refuse("options", f"expected at most {MAX_OPTIONS} options, found {len(listed):,}")
+    for option in listed:
+        if not text(option, "options").strip() or len(option) > LONGEST_OPTION:
+            refuse("options", f"expected texts of 1 to {LONGEST_OPTION:,} characters")
+    return tuple(listed)
 
 
 def _candidates(entities: Any, segments: list[str]) -> tuple[str, ...]:
@@ -354,7 +375,7 @@ def _segments(context: Any, card: Card, text: Any, refuse: Any) -> list[str]:
     for segment in segments:
         if not text(segment, "context").strip():
             refuse("context", "expected a non-empty text")
-        if card.answered_by == "spans" and card.granularity == WORD and has_no_spaces(segment):
+        if card.is_highlighted and card.granularity == WORD and has_no_spaces(segment):
             refuse(
                 "context",
                 "has no spaces between words, so that no single word could be highlighted:"

@@ -48,7 +48,7 @@ def set_ceiling(task: "Task") -> float:
     if task.content_hash not in _set_ceilings:
         golds = task.test_split.examples.values_list("gold", flat=True)
         sizes = [len(set(gold)) for gold in golds]
-        most = 1 if task.card.labels else task.card.max_spans or max(sizes)
+        most = task.card.max_spans or max(sizes) if task.card.is_highlighted else 1
         scores = [
             2 * min(most, size) / (min(most, size) + size) if size else float(task.card.no_answer)
             for size in sizes

@@ -148,7 +148,8 @@ def _pieces(task: Task, files: list[SplitFile]) -> Iterator[list[Example]]:
             if example.position in stored:
                 continue
             piece.append(example)
-            size += sum(map(len, (*example.context, example.question, *example.gold))) + 500
+            texts = (*example.context, example.question, *example.gold, *example.options)
+            size += sum(map(len, texts)) + 500
             if size > PIECE:
                 yield piece
                 piece, size = [], 0
@@ -179,6 +180,7 @@ def examples_of(split: Split, records: list[Record]) -> list[Example]:
             gold=list(record.gold),
             gold_starts=None if record.gold_starts is None else list(record.gold_starts),
             explanation=record.explanation,
+            options=list(record.options),
             content_hash=record.content_hash,
         )
         for position, record in enumerate(records)

@@ -36,18 +36,23 @@ class Span(NamedTuple):
 
 
 class GivenAnswer(NamedTuple):
-    """What somebody answered: spans in order, a label, or the explicit "no answer"."""
+    """What somebody answered: spans in order, a label, values, or the explicit "no answer".
+
+    `values` are the chosen options in the order of the example, a number, or what was typed; beside
+    spans they are answers that do not stand in the text.
+    """
 
     spans: tuple[Span, ...]
     label: str
     no_answer: bool
+    values: tuple[str, ...] = ()
 
     @property
     def texts(self) -> list[str]:
         """The answer as the set that is scored: distinct texts in order, [] for no answer."""
         if self.label:
             return [self.label]
-        return list(dict.fromkeys(span.text for span in self.spans))
+        return list(dict.fromkeys([*(span.text for span in self.spans), *self.values]))
 
 
 class AnswerError(ValueError):
@@ -111,21 +116,6 @@ def ceiling(
     return score(list(best), gold, gold_rule).s1
 
 
-# --- Labels ------------------------------------------------------------------------------------
-
-
-def read_label(label: str, labels: Sequence[str]) -> GivenAnswer:
-    """Read the answer to a label task. Raises AnswerError."""
-    _refuse_broken(label)
-    if not label:
-        raise AnswerError("nothing_chosen", sentence("Choose one of the labels."))
-    if label not in labels:
-        raise AnswerError(
-            "unknown_label", sentence("“%(label)s” is not one of the labels.", label=_cut(label))
-        )
-    return GivenAnswer((), label, False)
-
-
 # --- Payload of the highlighter ----------------------------------------------------------------
 
 
@@ -143,6 +133,14 @@ def read_spans(
     `question` is the question's text where the task lets it be highlighted, else None. Only offsets
     are read; texts are sliced from `segments`. Raises AnswerError.
     """
+    spans, no_answer = read_payload(payload, segments, question, granularity)
+    return checked(spans, no_answer, max_spans, no_answer_possible)
+
+
+def read_payload(
+    payload: str, segments: Sequence[str], question: str | None, granularity: str
+) -> tuple[list[Span], bool]:
+    """The spans of a payload in order, and whether it says "no answer". Raises AnswerError."""
     data = _json(payload)
     if not isinstance(data, dict) or set(data) != {"v", "no_answer", "spans"}:
         raise _unreadable()
@@ -157,8 +155,7 @@ def read_spans(
             "too_many_spans",
             sentence("At most %(limit)s highlights can be stored.", limit=MAX_SPANS),
         )
-    spans = sorted(_span(given, segments, question, granularity) for given in listed)
-    return _checked(spans, no_answer, max_spans, no_answer_possible)
+    return sorted(_span(given, segments, question, granularity) for given in listed), no_answer
 
 
 def _unreadable() -> AnswerError:
@@ -213,24 +210,32 @@ def _span(given: Any, segments: Sequence[str], question: str | None, granularity
     return Span(segment, start, end, text[start:end])
 
 
-def _checked(
-    spans: list[Span], no_answer: bool, max_spans: int | None, no_answer_possible: bool
+def checked(
+    spans: list[Span],
+    no_answer: bool,
+    max_spans: int | None,
+    no_answer_possible: bool,
+    values: Sequence[str] = (),
 ) -> GivenAnswer:
-    """The rules for any answer of spans (in order), however it was given."""
-    if no_answer and spans:
+    """The rules for any answer of spans (in order), however it was given. Raises AnswerError.
+
+    `values` are typed answers that do not stand in the text, where the card takes these.
+    """
+    number = len(spans) + len(values)
+    if no_answer and number:
         raise AnswerError("both", sentence("Choose either highlights or “no answer”, not both."))
     if no_answer and not no_answer_possible:
         raise AnswerError(
             "no_answer_impossible", sentence("Every example of this task has an answer.")
         )
-    if not no_answer and not spans:
+    if not no_answer and not number:
         raise AnswerError(
             "nothing_chosen",
             sentence("Highlight or type at least one answer, or choose “no answer”.")
             if no_answer_possible
             else sentence("Highlight or type at least one answer."),
         )
-    if max_spans is not None and len(spans) > max_spans:
+    if max_spans is not None and number > max_spans:
         raise AnswerError(
             "too_many_spans",
             counted(
@@ -239,12 +244,12 @@ def _checked(
                 " %(number)s.",
                 max_spans,
                 limit=max_spans,
-                number=len(spans),
+                number=number,
             ),
         )
     if any(earlier.overlaps(following) for earlier, following in itertools.pairwise(spans)):
         raise AnswerError("overlap", sentence("Two highlights overlap."))
-    return GivenAnswer(tuple(spans), "", no_answer)
+    return GivenAnswer(tuple(spans), "", no_answer, tuple(values))
 
 
 # --- Typed answers -----------------------------------------------------------------------------
@@ -267,16 +272,7 @@ def read_typed(
     fewer places choose first, so that their order does not matter. A line that is there twice
     counts once. Raises AnswerError.
     """
-    if len(typed) > LONGEST_PAYLOAD:
-        raise AnswerError("too_long", sentence("The answer is too long."))
-    _refuse_broken(typed)
-    # Not splitlines(): it also cuts at signs that no text field makes and a text may contain.
-    trimmed = map(_trimmed, re.split(r"\r\n|\r|\n", typed))
-    lines = list(dict.fromkeys(line for line in trimmed if line))
-    if len(lines) > MAX_SPANS:
-        raise AnswerError(
-            "too_many_spans", sentence("At most %(limit)s answers can be stored.", limit=MAX_SPANS)
-        )
+    lines = typed_lines(typed)
     if no_answer and lines:
         raise AnswerError(
             "both", sentence("Choose either a typed answer or “no answer”, not both.")
@@ -286,7 +282,22 @@ def read_typed(
         if not places[line]:
             texts = [*segments, *([] if question is None else [question])]
             raise _not_found(line, texts, granularity)
-    return _checked(sorted(_placed(lines, places)), no_answer, max_spans, no_answer_possible)
+    return checked(sorted(_placed(lines, places)), no_answer, max_spans, no_answer_possible)
+
+
+def typed_lines(typed: str) -> list[str]:
+    """The distinct lines without blanks around them, empty ones left out. Raises AnswerError."""
+    if len(typed) > LONGEST_PAYLOAD:
+        raise AnswerError("too_long", sentence("The answer is too long."))
+    refuse_broken(typed)
+    # Not splitlines(): it also cuts at signs that no text field makes and a text may contain.
+    stripped = map(trimmed, re.split(r"\r\n|\r|\n", typed))
+    lines = list(dict.fromkeys(line for line in stripped if line))
+    if len(lines) > MAX_SPANS:
+        raise AnswerError(
+            "too_many_spans", sentence("At most %(limit)s answers can be stored.", limit=MAX_SPANS)
+        )
+    return lines
 
 
 def _placed(lines: Sequence[str], places: dict[str, list[Span]]) -> list[Span]:
@@ -300,15 +311,16 @@ def _placed(lines: Sequence[str], places: dict[str, list[Span]]) -> list[Span]:
                 "overlap",
                 sentence(
                     "“%(text)s” and “%(other)s” overlap in the text: keep one of them.",
-                    text=_cut(line),
-                    other=_cut(other),
+                    text=cut(line),
+                    other=cut(other),
                 ),
             )
         spans.append(free[0])
     return spans
 
 
-def _trimmed(line: str) -> str:
+def trimmed(line: str) -> str:
+    """The text without blanks and invisible signs around it."""
     start, end = 0, len(line)
     while start < end and is_separator(line[start]):
         start += 1
@@ -317,13 +329,13 @@ def _trimmed(line: str) -> str:
     return line[start:end]
 
 
-def _refuse_broken(text: str) -> None:
+def refuse_broken(text: str) -> None:
     """Half a surrogate pair cannot be sent back, U+0000 not be stored: neither is in any text."""
     if "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
         raise AnswerError("bad_characters", sentence("The answer contains an invalid character."))
 
 
-def _cut(text: str) -> str:
+def cut(text: str) -> str:
     """As much of a text as a sentence repeats."""
     return text if len(text) <= LONGEST_QUOTE else text[: LONGEST_QUOTE - 1] + "…"
 
@@ -337,8 +349,8 @@ def _not_found(line: str, texts: Sequence[str], granularity: str) -> AnswerError
             sentence(
                 "“%(text)s” does not occur in the text exactly as typed. Did you mean “%(meant)s”?"
                 " Capital letters, accents, apostrophes, dashes and spaces must match.",
-                text=_cut(line),
-                meant=_cut(meant),
+                text=cut(line),
+                meant=cut(meant),
             ),
         )
     around = next((_around(line, text, granularity) for text in texts if line in text), "")
@@ -347,15 +359,15 @@ def _not_found(line: str, texts: Sequence[str], granularity: str) -> AnswerError
             "not_on_words",
             sentence(
                 "“%(text)s” is only a part of “%(words)s” in the text: type whole words.",
-                text=_cut(line),
-                words=_cut(around),
+                text=cut(line),
+                words=cut(around),
             ),
         )
     return AnswerError(
         "not_in_text",
         sentence(
             "“%(text)s” is not in the text. Copy the answer exactly as it appears there.",
-            text=_cut(line),
+            text=cut(line),
         ),
     )
 

@@ -82,6 +82,141 @@ def label_records(prefix: str, number: int) -> list[Record]:
     ]
 
 
+def _record(prefix: str, index: int, text: str, question: str, *gold: str, options=()) -> Record:
+    return Record(f"{prefix}-{index}", (text,), question, gold, options=tuple(options))
+
+
+def option_records(prefix: str, number: int) -> list[Record]:
+    """One of three places, which differ from example to example; some texts stand twice."""
+    records = []
+    for index in range(number):
+        options = [PLACES[(index + step) % len(PLACES)] for step in range(3)]
+        text = f"{prefix} {index}: the train left for {options[index % 3]}."
+        listed = [*options, options[0]] if index == 1 else options
+        question = "Where did it go?"
+        records.append(_record(prefix, index, text, question, options[index % 3], options=listed))
+    return records
+
+
+def several_records(prefix: str, number: int) -> list[Record]:
+    """One or two of four places."""
+    records = []
+    for index in range(number):
+        options = [PLACES[(index + step) % len(PLACES)] for step in range(4)]
+        gold = options[: 1 + index % 2]
+        text = f"{prefix} {index}: by way of {' and '.join(gold)}."
+        records.append(_record(prefix, index, text, "By way of?", *gold, options=options))
+    return records
+
+
+def number_records(prefix: str, number: int) -> list[Record]:
+    """Whole and half marks out of five."""
+    return [
+        _record(
+            prefix,
+            index,
+            f"{prefix} {index}: the jury gave {index % 10 / 2} marks.",
+            "How many marks?",
+            f"{index % 10 / 2:g}",
+        )
+        for index in range(number)
+    ]
+
+
+def short_records(prefix: str, number: int) -> list[Record]:
+    """A place, in either of two spellings."""
+    return [
+        _record(
+            prefix,
+            index,
+            f"{prefix} {index}: the capital is {PLACES[index % len(PLACES)]}.",
+            "What is the capital?",
+            PLACES[index % len(PLACES)],
+            PLACES[index % len(PLACES)].upper(),
+        )
+        for index in range(number)
+    ]
+
+
+def long_records(prefix: str, number: int) -> list[Record]:
+    """A sentence to be said again."""
+    return [
+        _record(
+            prefix,
+            index,
+            f"{prefix} {index}: on day {index} they stayed at home, as it rained.",
+            "Tell it in other words.",
+            f"Because of the rain nobody left the house on day {index}.",
+        )
+        for index in range(number)
+    ]
+
+
+def typed_records(prefix: str, number: int) -> list[Record]:
+    """A place of the text, and one beside it that only who knows it can name."""
+    return [
+        _record(
+            prefix,
+            index,
+            f"{prefix} {index}: the road to {PLACES[index % len(PLACES)]} leads through a village.",
+            "Which places are meant?",
+            PLACES[index % len(PLACES)],
+            f"Village {index}",
+        )
+        for index in range(number)
+    ]
+
+
+# A kind of answer -> what its card says besides the usual, and its made-up examples.
+KINDS: dict[str, tuple[dict[str, Any], Any]] = {
+    "spans": ({}, place_records),
+    "typed": ({"typed": True, "no_answer": False}, typed_records),
+    "label": ({"labels": LABELS}, label_records),
+    "option": ({"answer": "option", "no_answer": False}, option_records),
+    "options": ({"answer": "options", "no_answer": False}, several_records),
+    "number": (
+        {
+            "answer": "number", "no_answer": False, "lowest": 0, "highest": 5, "step": 0.5,
+            "unit": "marks",
+        },
+        number_records,
+    ),
+    "short text": (
+        {"answer": "short text", "no_answer": False, "gold_rule": "any_of", "longest": 40},
+        short_records,
+    ),
+    "long text": (
+        {"answer": "long text", "no_answer": False, "longest": 300, "words": [5, 20]},
+        long_records,
+    ),
+}  # fmt: skip
+
+
+def make_kind(kind: str, **changes: Any) -> Task:
+    """The small task that is answered in that way (KINDS), changed where said."""
+    said, _records = KINDS[kind]
+    return make_task(**{"name": f"toy-{kind.replace(' ', '-')}", "title": kind, **said, **changes})
+
+
+def right_texts(example: Example) -> list[str]:
+    """An answer that is right."""
+    gold = list(dict.fromkeys(example.gold))
+    card = example.split.task.card
+    return gold if card.is_highlighted or card.answered_by == "options" else gold[:1]
+
+
+def wrong_texts(example: Example) -> list[str]:
+    """An answer that fits the card of the example and is not right."""
+    card = example.split.task.card
+    if card.labels:
+        return [label.name for label in card.labels if label.name not in example.gold][:1]
+    if card.answered_by == "number":
+        return ["1" if example.gold != ["1"] else "2"]
+    if example.options:
+        return [text for text in example.options if text not in example.gold][:1]
+    return ["home"] if card.is_highlighted and not card.typed else ["Nowhere at all"]
+
+
 def make_task(
     *,
     train: dict[int, list[Record]] | None = None,
@@ -97,7 +232,8 @@ def make_task(
     `by` is who imports it; None is the command line.
     """
     data = card_data(**card)
-    make = label_records if "labels" in data else place_records
+    kind = data.get("answer", "label" if "labels" in data else "spans")
+    make = KINDS["typed" if data.get("typed") else kind][1]
     pool = make("train", max(shots, default=0))
     files = [
         SplitFile("train", size, number, f"toy_train_{size}_{number}.jsonl", records)
@@ -153,10 +289,14 @@ def seat(scenario: Scenario, kind: str = Kind.PERSON) -> Participation:
 
 
 def fields_for(example: Example, texts: Sequence[str]) -> dict[str, str]:
-    """The form fields of an answer of these texts (the first occurrence of each), or of a label."""
+    """The form fields of an answer of these texts, of spans the first occurrence of each."""
     card = example.split.task.card
     if card.answered_by == "label":
         return {"label": texts[0]}
+    if card.typed:
+        return {"typed": "\n".join(texts)} if texts else {"no_answer": "1"}
+    if not card.is_highlighted:
+        return _fields_beside(card.answered_by, example, texts)
     if not texts:
         return {"answer": json.dumps({"v": 1, "no_answer": True, "spans": []})}
     spans = []
@@ -168,6 +308,16 @@ def fields_for(example: Example, texts: Sequence[str]) -> dict[str, str]:
         )
         spans.append({"field": "context", "index": index, "start": start, "end": start + len(text)})
     return {"answer": json.dumps({"v": 1, "no_answer": False, "spans": spans})}
+
+
+def _fields_beside(kind: str, example: Example, texts: Sequence[str]) -> dict[str, str]:
+    if not texts:
+        return {"no_answer": "1"}
+    if kind == "option":
+        return {"option": str(example.options.index(texts[0]))}
+    if kind == "options":
+        return {f"option-{example.options.index(text)}": "1" for text in texts}
+    return {"number" if kind == "number" else "text": texts[0]}
 
 
 def go_on(token: str) -> tuple[Participation, Turn | None]:
@@ -183,7 +333,7 @@ def work_through(participation: Participation, answer=None, limit: int = 10_000)
 
     `answer(turn)` gives the texts of the answer (the gold, unless it is given).
     """
-    answer = answer or (lambda turn: list(dict.fromkeys(turn.example.gold)))
+    answer = answer or (lambda turn: right_texts(turn.example))
     for count in range(limit):
         turn: Turn | None = participation.latest_turn()
         participation.refresh_from_db()

@@ -118,6 +118,8 @@ def _gates(record: StudyRecord) -> str:
             "In the annotation step of label tasks, an answer was submitted as soon as a label was"
             " chosen."
         )
+    if manifest.get("refuse_pastes"):
+        sentences.append("The page refused text that was pasted into a typed answer.")
     if manifest.get("computer_only"):
         sentences.append("Participation required a desktop or laptop computer.")
     questions = gates.parse(manifest["comprehension_questions"])

@@ -199,6 +199,7 @@ OPTIONS = {
     " sentences, the same in all scenarios of a task; these are neither scored nor stored.",
     "auto_advance": "In the annotation step of label tasks, an answer is submitted as soon as a"
     " label is chosen.",
+    "refuse_pastes": "The page refuses text that is pasted into a typed answer.",
     "computer_only": "Participation requires a desktop or laptop computer.",
     "exit_questionnaire": "An exit questionnaire asks annotators whether they had seen the texts"
     " before, whether they used AI tools, and which tools or people helped them.",

@@ -75,14 +75,16 @@ COLUMNS: dict[str, dict[str, str]] = {
         "question": "the question as published",
         "question_selectable": "the question as displayed, if its text can be highlighted; else"
         " empty",
+        "options": "what can be chosen for this example as a JSON list, in the order shown; empty"
+        " if the task is not answered by options of the example",
         "gold": "gold texts as a JSON list; [] means that there is no answer",
         "gold_rule": "set: the gold texts form one answer; any_of: they are alternatives",
         "explanation": "why the gold is right, as revealed with it in the training step; empty if"
         " the file gives no reason",
-        "granularity": "word or char: by what answers are highlighted; empty for labels",
-        "hash": "SHA-256 of the JSON list [segments, question, gold]; identifies equal examples"
-        " across files",
-        "reachable": "highest S1 attainable by highlighting, 0 to 1",
+        "granularity": "word or char: by what answers are highlighted; empty if they are not",
+        "hash": "SHA-256 of the JSON list [segments, question, gold], with any options at its end;"
+        " identifies equal examples across files",
+        "reachable": "highest S1 attainable by highlighting, 0 to 1; 1 for answers of other kinds",
     },
     "answers.csv": STUDY
     | SCENARIO

@@ -13,10 +13,11 @@ from django.utils.translation import get_language, get_language_bidi
 from annotation.access import in_study_language
 from annotation.models import Scenario, Step, Study
 from annotation.pages.worker.forms import ComprehensionForm
+from annotation.pages.worker.reveal import Reveal, reveal_page
 from annotation.pages.worker.state import instructions_of
-from annotation.pages.worker.turn import Reveal, TurnPage, reveal_page
+from annotation.pages.worker.turn import TurnPage
 from annotation.study.consent_text import as_html
-from tasks.comparison import compare
+from tasks.comparison import compare_answer
 from tasks.models import Example, Task
 from tasks.spans import GivenAnswer, occurrences
 
@@ -116,18 +117,18 @@ def _turn(scenario: Scenario, example: Example, step: str) -> str:
 
 
 def _reveal(task: Task, example: Example) -> Reveal:
-    """The reveal after a made-up answer: the first gold text in its place, or the first label."""
+    """The reveal after a made-up answer: the first gold text in its place, or the first choice."""
     card = task.card
     question = card.selectable_question(example.question)
     answer = GivenAnswer((), "", True)
     if card.labels:
         answer = GivenAnswer((), card.labels[0].name, False)
-    for text in example.gold if not card.labels else ():
+    elif not card.is_highlighted:
+        answer = GivenAnswer((), "", False, tuple([*example.options, *example.gold][:1]))
+    for text in example.gold if card.is_highlighted else ():
         places = occurrences(text, example.context, question, card.granularity)
         if places:
             answer = GivenAnswer((places[0],), "", False)
             break
-    comparison = compare(
-        answer, example.gold, card.gold_rule, example.context, question, card.granularity
-    )
+    comparison = compare_answer(card, example, answer, example.gold)
     return reveal_page(card, example, answer, comparison)

@@ -8,15 +8,16 @@ from django.db.models import Q, QuerySet
 
 from analysis.export.columns import ALLOCATED, COLUMNS
 from analysis.tables import frames, performance, rendering, training
-from analysis.tables.frames import spans_in_order, texts_by_turn
+from analysis.tables.frames import spans_in_order, texts_by_turn, texts_of
 from analysis.values import cell, json_list, moment, number
 from annotation.models import Status, Study, Turn
 from annotation.money.ledger import waiting_time
 from annotation.monitoring import flags, funnel
 from annotation.steps import signs
 from annotation.study.manifest import splits_of
+from tasks.answers import highest_s1
 from tasks.models import Split
-from tasks.spans import QUESTION, ceiling
+from tasks.spans import QUESTION
 
 
 def examples_rows(study: Study) -> Iterator[list[Any]]:
@@ -29,19 +30,14 @@ def examples_rows(study: Study) -> Iterator[list[Any]]:
         for split in splits.order_by("kind", "shots", "number"):
             for example in split.examples.order_by("position").iterator(chunk_size=2000):
                 question = card.selectable_question(example.question)
-                best = (
-                    1.0
-                    if card.answered_by == "label"
-                    else ceiling(
-                        example.gold, example.context, card.gold_rule, question, card.granularity
-                    )
-                )
+                best = highest_s1(card, example, example.gold)
                 yield [
                     task.name, task.version, split.filename, split.kind, split.shots or "",
                     split.number or "", example.position, example.source_id,
                     json_list(example.context), example.question, question or "",
-                    json_list(example.gold),
-                    card.gold_rule, example.explanation, "" if card.labels else card.granularity,
+                    json_list(example.options) if example.options else "", json_list(example.gold),
+                    card.gold_rule, example.explanation,
+                    card.granularity if card.is_highlighted else "",
                     example.content_hash, number(best),
                 ]  # fmt: skip
 
@@ -64,17 +60,17 @@ def answers_rows(study: Study) -> Iterator[list[Any]]:
         "participation__scenario__split_number", "step", "position", "participation__pseudonym",
         "participation__kind", "participation__status", "analysed",
         "example__source_id", "example__content_hash", "example__gold", "shown_at",
-        "answer__submitted_at", "answer__s1", "answer__label", "answer__active_seconds",
-        "reading__seconds", "activity__blurs", "activity__away_seconds", "activity__pastes",
+        "answer__submitted_at", "answer__s1", "answer__label", "answer__values",
+        "answer__active_seconds", "reading__seconds", "activity__blurs",
+        "activity__away_seconds", "activity__pastes",
     )  # fmt: skip
     for (
         pk, task, name, version, shots, split, step, position, pseudonym, kind, status, analysed,
-        example, digest, gold, shown_at, submitted_at, s1, label, active, read, blurs,
-        away, pastes,
+        example, digest, gold, shown_at, submitted_at, s1, label, values, active, read,
+        blurs, away, pastes,
     ) in turns.iterator(chunk_size=2000):  # fmt: skip
-        given: list[str] = [label] if label else []
+        given = texts_of(label, texts if turn_of_spans == pk else (), values)
         if turn_of_spans == pk:
-            given = texts
             turn_of_spans, texts = next(spans, (None, []))
         answered = submitted_at is not None
         yield [

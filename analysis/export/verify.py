@@ -37,7 +37,7 @@ SPREAD = "mean sd_ddof1 sd_ddof0 n"
 # Every file with its columns, in any order.
 FILES = {
     "examples.csv": "task task_version file file_kind shots split position example segments"
-    " question question_selectable gold gold_rule explanation granularity hash reachable",
+    " question question_selectable options gold gold_rule explanation granularity hash reachable",
     "answers.csv": f"{OF_STUDY} {SCENARIO} step position annotator kind status in_analysis example"
     " hash answer gold gold_rule s1 shown_at submitted_at seconds active_seconds reveal_seconds"
     " blurs away_seconds pastes",
@@ -119,7 +119,7 @@ FORM = "its form alone"
 NOT_RECOMPUTED = {
     "examples.csv": {"explanation": "as it was imported"},
     "answers.csv": {
-        "answer": "of labels: another one with the same S1",
+        "answer": "of what is chosen or typed: another one with the same S1",
         "shown_at": "that seconds lie between",
         "submitted_at": "that seconds lie between",
         "active_seconds": "the sum, and that it is at most seconds",
@@ -450,6 +450,8 @@ class Example:
     reachable: float
     granularity: str
     context: str  # the cell: equal texts are one context
+    options: frozenset  # what can be chosen, of tasks answered by options of the example
+    is_number: bool  # is it answered by a number?
 
     @property
     def rule(self):
@@ -521,6 +523,7 @@ class Export:
         self.examples = {}  # (task, step, shots, split, id) -> Example
         self.files = defaultdict(list)  # (task, step, shots, split) -> its examples by position
         self.tests = {}  # task -> its test examples by position
+        self.highlighted = set()  # tasks whose answers are highlighted
         self.rules = {}  # task -> its gold rule
         self.annotators = {}
         places = {}
@@ -602,6 +605,7 @@ def judge(example, answer):
 
 
 NOTHING = hash(())
+NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?")
 
 
 def by_position(check, file, places, rows):
@@ -688,10 +692,14 @@ def check_examples(export, check):
         if segments is None or gold is None:
             check.wrong(row, "gold" if gold is None else "segments", "a JSON list of texts")
             continue
-        if row["task"] not in export.label_tasks and row["granularity"] not in TOKENS:
-            check.wrong(row, "granularity", "word or char")
+        options = texts_of(row["options"] or "[]")
+        if options is None:
+            check.wrong(row, "options", "a JSON list of texts")
             continue
-        check_content(export, check, row, segments, gold)
+        if row["granularity"] not in ("", *TOKENS):
+            check.wrong(row, "granularity", "word, char or nothing")
+            continue
+        check_content(export, check, row, segments, gold, options)
         step, place = check_file(export, check, row)
         example = Example(
             cells=(row["hash"], row["gold"], row["gold_rule"]),
@@ -702,7 +710,11 @@ def check_examples(export, check):
             reachable=real(row["reachable"]),
             granularity=row["granularity"],
             context=row["segments"],
+            options=frozenset(options),
+            is_number=export.cards.get(row["task"], {}).get("answer") == "number",
         )
+        if row["granularity"]:
+            export.highlighted.add(row["task"])
         export.examples[row["task"], step, *place, row["example"]] = example
         position = integer(row["position"])
         if position is None:
@@ -719,27 +731,33 @@ def check_examples(export, check):
     }
 
 
-def check_content(export, check, row, segments, gold):
+def check_content(export, check, row, segments, gold, options):
     """Check what is computed from the texts: hash, highlightable question, reachable S1."""
-    content = json.dumps(
-        [segments, row["question"], gold], ensure_ascii=False, separators=(",", ":")
-    )
+    texts = [segments, row["question"], gold, *([options] if options else [])]
+    content = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
     check.texts(row, hash=hashlib.sha256(content.encode()).hexdigest())
     task = row["task"]
     if task in export.cards:
         card = export.cards[task]
-        kind = "" if task in export.label_tasks else card.get("granularity", "word")
+        kind = card.get("granularity", "word") if is_highlighted(card) else ""
         shown = question_to_highlight(card, row["question"])
         check.texts(row, question_selectable=shown, granularity=kind)
     rule = export.rules.setdefault(task, row["gold_rule"])
     if row["gold_rule"] != rule or rule not in ("set", "any_of"):
         check.wrong(row, "gold_rule", rule)
-    # The labels of a task stand nowhere in its texts: they are chosen, not highlighted.
+    if options and any(text not in options for text in gold):
+        check.wrong(row, "gold", "options of the example")
+    # What is chosen or typed need not stand in the text: all of it can be answered.
     best = 1.0
-    if task not in export.label_tasks:
+    if row["granularity"] and not export.cards.get(task, {}).get("typed"):
         texts = [*segments, row["question_selectable"]]
         best = reachable(texts, gold, rule, row["granularity"])
     check.numbers(row, reachable=best)
+
+
+def is_highlighted(card):
+    """Are answers highlighted in the text? Others are chosen or typed beside it."""
+    return not card.get("labels") and not card.get("answer")
 
 
 def examples_in_order(check, file, lines):
@@ -886,6 +904,7 @@ def check_given(check, row, step, example, sets):
         right = math.nan
     else:
         check.numbers(row, s1=right)
+        check_form(check, row, example, given)
     for column in ("shown_at", "submitted_at"):
         if moment(row[column]) is None:
             check.wrong(row, column, "a time")
@@ -909,6 +928,14 @@ def check_given(check, row, step, example, sets):
     return Given(step, texts, right, shown, submitted, active)
 
 
+def check_form(check, row, example, given):
+    """What is chosen is an option of the example, and a number is spelled in the one way."""
+    if example.options and not given <= example.options:
+        check.wrong(row, "answer", "options of the example")
+    if example.is_number and not all(map(NUMBER.fullmatch, given)):
+        check.wrong(row, "answer", "a number without needless zeros")
+
+
 def check_spans(export, check):
     """Every span is the slice that its offsets say, and every answer the list of its spans."""
     whose = operator.itemgetter("task", "step", "annotator", "example")
@@ -930,12 +957,21 @@ def check_spans(export, check):
             check.out_of_order("spans.csv", rows[0].number)
             continue
         annotator.has_spans[index] = True
+        if not example.granularity:
+            check.wrong(rows[0], "task", "a task whose answers are highlighted")
+            continue
         texts = slices(check, rows, example, export.edges)
-        if hash(tuple(texts)) != annotator.texts[index]:
+        given = annotator.texts[index]
+        if export.cards.get(task, {}).get("typed"):  # others stand beside those of the text
+            is_same = set(texts) <= export.sets[given]
+        else:
+            is_same = hash(tuple(texts)) == given
+        if not is_same:
             answer = f"the answer in answers.csv, row {annotator.rows[index]}"
             check.differs("spans.csv", rows[0].number, "text", texts, answer)
     for annotator in export.annotators.values():
-        if annotator.place.task not in export.label_tasks:
+        card = export.cards.get(annotator.place.task, {})
+        if annotator.place.task in export.highlighted and not card.get("typed"):
             for index, digest in enumerate(annotator.texts):
                 if digest != NOTHING and not annotator.has_spans[index]:
                     row = annotator.rows[index]
@@ -1250,7 +1286,7 @@ def set_ceiling(export, task):
     sizes = [len(set(example.gold)) for example in export.tests.get(task, ())]
     if not sizes:
         return None
-    most = 1 if card.get("labels") else card.get("max_spans") or max(sizes)
+    most = card.get("max_spans") or max(sizes) if is_highlighted(card) else 1
     right = [min(most, size) for size in sizes]
     scores = [
         2 * reached / (reached + size) if size else float(card["no_answer"])

@@ -19,8 +19,9 @@ from analysis.tables import findings
 from analysis.tables.columns import NOTHING, points, share, two_digits
 from annotation.models import Answer, Participation, Status, Step, Study
 from annotation.steps import blinding
+from tasks.answer_keys import OPTION, OPTIONS, SPANS
 from tasks.cards import Card
-from tasks.comparison import Comparison, compare, places_of
+from tasks.comparison import Comparison, compare_answer, places_of
 from tasks.metrics import score
 from tasks.models import Example
 from tasks.spans import QUESTION, is_reachable
@@ -213,10 +214,7 @@ class ExamplePage:
 
     def _lane(self, answer: Answer) -> Lane:
         given, example = answer.as_given(), self.example
-        comparison = compare(
-            given, example.gold, self.card.gold_rule, example.context, self._selectable,
-            self.card.granularity,
-        )  # fmt: skip
+        comparison = compare_answer(self.card, example, given, example.gold)
         parts = [
             Part(mark.verdict, mark.text, self._begins[mark.segment] + mark.start, len(mark.text))
             for mark in comparison.marks
@@ -249,7 +247,7 @@ class ExamplePage:
     @cached_property
     def gold_parts(self) -> list[Part]:
         """Every place of every gold text, as the reveal finds them."""
-        if self.card.labels:
+        if not self.card.is_highlighted:
             return []
         return [
             Part("right", place.text, self._begins[place.segment] + place.start, len(place.text))
@@ -262,7 +260,7 @@ class ExamplePage:
     @property
     def unreachable(self) -> list[str]:
         """Gold texts that cannot be highlighted."""
-        if self.card.labels:
+        if not self.card.is_highlighted or self.card.typed:
             return []
         context, question = self.example.context, self._selectable
         tokens = self.card.granularity
@@ -305,16 +303,28 @@ class ExamplePage:
         }
         return layers.runs(text, highlights, gold)
 
+    @cached_property
+    def names(self) -> list[str]:
+        """The labels, or the options of the example, of which one is chosen; else none."""
+        if self.card.answered_by == OPTION:
+            return list(dict.fromkeys(self.example.options))
+        return [label.name for label in self.card.labels]
+
+    @property
+    def takes_several(self) -> bool:
+        """Is an answer a set that may hold more than one text?"""
+        return self.card.answered_by in (SPANS, OPTIONS)
+
     # --- Distinct answers ----------------------------------------------------------------------
 
     @cached_property
     def choices(self) -> list[Choice]:
-        """Distinct answers, the most frequent first; of a label task every label, in its order."""
+        """Distinct answers, the most frequent first; of one choice every choice, in its order."""
         groups = layers.groups((lane, lane.given.texts) for lane in self.lanes)
-        if self.card.labels:
-            by_label = {group.texts[0]: group for group in groups}
-            names = [label.name for label in self.card.labels]
-            groups = [by_label.get(name, layers.Group((name,), ())) for name in names]
+        if self.names:
+            by_name = {group.texts[:1]: group for group in groups}
+            listed = [by_name.pop((name,), layers.Group((name,), ())) for name in self.names]
+            groups = [*listed, *by_name.values()]
         return [
             Choice(
                 [Said(text, text in self.example.gold) for text in group.texts],
@@ -367,7 +377,7 @@ class ExamplePage:
     def _disagreements(self, unit: list[frozenset[str]], pairs: int) -> list[Fact]:
         """The part of this example in alpha; of single labels all distances are the same."""
         facts = []
-        for name in ["nominal"] if self.card.labels else agreement.DISTANCES:
+        for name in agreement.DISTANCES if self.takes_several else ["nominal"]:
             observed = agreement.observed_disagreement(unit, agreement.DISTANCES[name])
             facts.append(
                 Fact(

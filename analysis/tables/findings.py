@@ -16,7 +16,7 @@ from analysis.stats import aggregation, agreement
 from analysis.stats.learning import by_cell
 from analysis.tables.ceilings import Ceiling, ceilings
 from analysis.tables.contrasts import Contrast, contrasts
-from analysis.tables.frames import texts_by_turn
+from analysis.tables.frames import texts_by_turn, texts_of
 from analysis.tables.means import Intervals, intervals
 from annotation.models import Answer, Participation, Step, Study
 from tasks.metrics import score
@@ -91,11 +91,13 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
         ).values_list("pk", "context", "gold")
     }
     records = []
-    rows = given.values_list("turn_id", "turn__participation_id", "turn__example_id", "label", "s1")
-    for turn, person, example, label, s1 in rows.iterator(chunk_size=5000):
+    rows = given.values_list(
+        "turn_id", "turn__participation_id", "turn__example_id", "label", "values", "s1"
+    )
+    for turn, person, example, label, values, s1 in rows.iterator(chunk_size=5000):
         name, shots, pseudonym, rule = people[person]
         context, gold = examples[example]
-        answer = frozenset([label] if label else texts.get(turn, ()))
+        answer = frozenset(texts_of(label, texts.get(turn, ()), values))
         records.append(
             (name, shots, pseudonym, example, context, s1, answer, bool(label), gold, rule)
         )

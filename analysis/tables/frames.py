@@ -6,7 +6,7 @@ S1 was stored with each answer; here it is only averaged. Nothing in this packag
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
@@ -73,10 +73,10 @@ def _as_one_set(study: Study) -> dict[int, float]:
     scores: dict[int, list[float]] = defaultdict(list)
     answers = Answer.objects.filter(turn__participation__in=people, turn__step=Step.ANNOTATION)
     rows = answers.order_by("turn").values_list(
-        "turn_id", "turn__participation_id", "turn__example_id", "label", "s1"
+        "turn_id", "turn__participation_id", "turn__example_id", "label", "values", "s1"
     )
-    for turn, participation, example, label, stored in rows.iterator(chunk_size=5000):
-        given = [label] if label else texts.get(turn, [])
+    for turn, participation, example, label, values, stored in rows.iterator(chunk_size=5000):
+        given = texts_of(label, texts.get(turn, ()), values)
         is_same = example not in golds
         scores[participation].append(stored if is_same else s1(given, golds[example]))
     return {pk: math.fsum(values) / len(values) for pk, values in scores.items()}
@@ -217,6 +217,11 @@ def cells(frame: pd.DataFrame) -> pd.DataFrame:
         spread = between.std(ddof=ddof).where(between.count() > 1)
         table[f"split_sd_ddof{ddof}"] = spread.reindex(table.index)
     return table.reset_index()
+
+
+def texts_of(label: str, spans: Iterable[str], values: Sequence[str] | None) -> list[str]:
+    """The distinct texts of an answer in order, from what is stored: as GivenAnswer.texts."""
+    return [label] if label else list(dict.fromkeys([*spans, *(values or ())]))
 
 
 def texts_by_turn(

@@ -148,15 +148,17 @@ class Draft(models.Model):
 
 
 class Answer(models.Model):
-    """What was submitted for a turn: spans, a label, or the explicit "no answer". Insert-only.
+    """What was submitted for a turn: spans, a label, values, or the explicit "no answer".
 
-    S1 is stored with it: answer and gold cannot change, so it cannot go stale
+    `values` are chosen options, a number or typed texts (GivenAnswer); null where the answer has
+    none. Insert-only. S1 is stored with it: answer and gold cannot change, so it cannot go stale
     (docs/protocol.md#scoring).
     """
 
     turn = models.OneToOneField(Turn, on_delete=models.PROTECT, primary_key=True)
     no_answer = models.BooleanField()
     label = models.CharField(max_length=100, blank=True)
+    values = models.JSONField(null=True)
     s1 = models.FloatField()
     tokeniser = models.CharField(max_length=10)
     # Active time between shown and submitted (Turn.active_until), by the study's rule.
@@ -171,6 +173,10 @@ class Answer(models.Model):
             models.CheckConstraint(
                 condition=Q(no_answer=False) | Q(label=""), name="no_answer_means_no_label"
             ),
+            models.CheckConstraint(
+                condition=Q(values__isnull=True) | Q(no_answer=False, label=""),
+                name="an_answer_has_a_label_or_values_or_neither",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -181,7 +187,7 @@ class Answer(models.Model):
         spans = tuple(
             Span(span.segment, span.start, span.end, span.text) for span in self.spans.all()
         )
-        return GivenAnswer(spans, self.label, self.no_answer)
+        return GivenAnswer(spans, self.label, self.no_answer, tuple(self.values or ()))
 
 
 class AnswerSpan(models.Model):

@@ -66,6 +66,11 @@ class Scenario(models.Model):
         return self.study.auto_advance
 
     @cached_property
+    def refuses_pastes(self) -> bool:
+        """Does the page refuse text that is pasted into a typed answer?"""
+        return self.study.refuse_pastes
+
+    @cached_property
     def interface_language(self) -> str:
         return self.study.interface_language
 

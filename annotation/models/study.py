@@ -268,6 +268,12 @@ class Study(models.Model):
         default=False,
         help_text="Label tasks only. Faster, but a slip is final.",
     )
+    refuse_pastes = models.BooleanField(
+        "refuse pasted text in typed answers",
+        default=False,
+        help_text="The page refuses it; without it, and where JavaScript is off, pastes are only"
+        " counted or not known.",
+    )
     interface_language = LanguageField(
         "language of the annotators' pages",
         help_text="Of buttons, instructions of the tool and messages; the texts of a task stay as"

@@ -9,7 +9,7 @@ kind simulated, with seats of their own, and no table counts them among people.
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import urljoin, urlsplit
@@ -19,6 +19,7 @@ import requests
 from django.test import Client
 
 from annotation.models import Study
+from annotation.simulation import beside
 from annotation.study import gates
 from tasks import spans
 from tasks.cards import Card
@@ -94,6 +95,7 @@ class Known:
     segments: list[str]
     question: str | None  # as shown, where it can be highlighted
     card: Card
+    options: Sequence[str] = ()
 
     def text_of(self, span: spans.Span) -> str:
         """The text that the span stands in."""
@@ -117,24 +119,31 @@ class Knowledge:
         for task in study.tasks.all():
             card = task.card
             rows = Example.objects.filter(split__task=task)
-            for context, question, gold in rows.values_list("context", "question", "gold"):
-                key = (card.title, card.wording(question), *context)
-                self._known[key] = Known(gold, context, card.selectable_question(question), card)
-            if card.labels:
+            fields = rows.values_list("context", "question", "gold", "options")
+            for context, question, gold, options in fields:
+                key = (card.title, card.wording(question), *options, *context)
+                shown = card.selectable_question(question)
+                self._known[key] = Known(gold, context, shown, card, options)
+            if not card.is_highlighted:
                 golds = rows.filter(split__kind=Split.Kind.TEST).values_list("gold", flat=True)
-                self._majority[card.name] = Counter(g[0] for g in golds).most_common(1)[0][0]
+                common = Counter(gold[0] for gold in golds if gold).most_common(1)
+                self._majority[card.name] = common[0][0] if common else ""
 
-    def lookup(self, title: str, question: str, segments: list[str]) -> Known:
-        return self._known[(title, question, *segments)]
+    def lookup(
+        self, title: str, question: str, segments: list[str], options: Sequence[str] = ()
+    ) -> Known:
+        return self._known[(title, question, *options, *segments)]
 
-    def majority_label(self, card: Card) -> str:
+    def majority(self, card: Card) -> str:
+        """The commonest gold of a task that is not highlighted."""
         return self._majority[card.name]
 
 
 # Policies ----------------------------------------------------------------------------------------
 
-# A policy gives the spans or the label of an answer; no span and no label is "no answer".
-Choice = tuple[list[spans.Span], str]
+# A policy gives the spans of an answer, or its texts: a label, options, a number, what is typed.
+# Neither is "no answer".
+Choice = tuple[list[spans.Span], list[str]]
 Policy = Callable[[Known, random.Random], Choice]
 
 
@@ -161,52 +170,59 @@ def policy_of(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
 
 
 def gold(known: Known, rng: random.Random) -> Choice:
-    """The right answer as far as it can be highlighted."""
-    if known.card.labels:
-        return [], known.gold[0]
+    """The right answer, of spans as far as it can be highlighted or typed."""
+    if not known.card.is_highlighted:
+        return [], beside.right(known.card, known.gold)
     chosen: list[spans.Span] = []
     wanted = known.gold[:1] if known.card.gold_rule == "any_of" else known.gold
     for text in dict.fromkeys(wanted):
         places = spans.occurrences(text, known.segments, known.question, known.card.granularity)
         free = [place for place in places if not any(map(place.overlaps, chosen))]
         chosen += free[:1]
-    return _allowed(chosen, known), ""
+    if known.card.typed:
+        marked = {span.text for span in chosen}
+        typed = [text for text in wanted if text not in marked]
+        return (chosen, typed) if chosen or typed else (_allowed([], known), [])
+    return _allowed(chosen, known), []
 
 
 def empty(known: Known, knowledge: Knowledge) -> Choice:
     """The trivial baseline: always "no answer", or always the majority label.
 
-    Where there is always an answer it is the first word of the text.
+    Where there is always an answer it is the first word of the text, the first option, or the
+    commonest number or text.
     """
-    if known.card.labels:
-        return [], knowledge.majority_label(known.card)
-    return _allowed([], known), ""
+    if known.card.no_answer:
+        return [], []
+    if not known.card.is_highlighted:
+        return [], list(known.options[:1]) or [knowledge.majority(known.card)]
+    return _allowed([], known), []
 
 
 def at_random(known: Known, rng: random.Random) -> Choice:
-    """Any label; or no answer half of the time, else one to three words anywhere."""
-    if known.card.labels:
-        return [], rng.choice(known.card.labels).name
+    """Any label, option, number or words; or no answer half of the time, where there is that."""
     if known.card.no_answer and rng.random() < 0.5:
-        return [], ""
-    return [_random_span(known, rng)], ""
+        return [], []
+    if not known.card.is_highlighted:
+        return [], beside.at_random(known.card, known.options, known.segments, rng)
+    return [_random_span(known, rng)], []
 
 
 def mistaken(known: Known, rng: random.Random) -> Choice:
-    """A mistake as people make it: a slipped boundary, a missed or extra span, a wrong label."""
-    if known.card.labels:
-        wrong = [label.name for label in known.card.labels if label.name != known.gold[0]]
-        return [], rng.choice(wrong)
-    right, _label = gold(known, rng)
+    """A mistake as people make it: a slipped boundary, a missed or extra span, a wrong choice."""
+    if not known.card.is_highlighted:
+        card = known.card
+        return [], beside.mistaken(card, known.options, known.segments, known.gold, rng)
+    right, _typed = gold(known, rng)
     if not right:  # gold that cannot be highlighted leaves nothing to slip from
-        return [_random_span(known, rng)], ""
+        return [_random_span(known, rng)], []
     how = rng.choice(["slip", "miss", "extra"])
     if how == "slip" or (how == "extra" and known.card.max_spans == 1):
         index = rng.randrange(len(right))
-        return _apart([*right[:index], *right[index + 1 :], _slipped(right[index], known, rng)]), ""
+        return _apart([*right[:index], *right[index + 1 :], _slipped(right[index], known, rng)]), []
     if how == "miss":
-        return _allowed(right[1:], known), ""
-    return _apart([*right, _random_span(known, rng)]), ""
+        return _allowed(right[1:], known), []
+    return _apart([*right, _random_span(known, rng)]), []
 
 
 def _slipped(span: spans.Span, known: Known, rng: random.Random) -> spans.Span:
@@ -302,13 +318,15 @@ def _answer(page: Any, decide: Policy, knowledge: Knowledge, rng: random.Random)
     segments = [box.text_content() for box in page.xpath("descendant::*[@data-passage]")]
     question = page.xpath("descendant::*[@data-question]")[0].text_content()
     title = page.xpath("descendant-or-self::section[@id='turn']/@data-title")[0]
-    known = knowledge.lookup(title, question, segments)
-    chosen, label = decide(known, rng)
-    if known.card.labels:
-        return {"label": label}
+    boxes = page.xpath("descendant::*[@data-options]//label/span")
+    options = [box.text_content() for box in boxes]
+    known = knowledge.lookup(title, question, segments, options)
+    chosen, texts = decide(known, rng)
+    if not known.card.is_highlighted:
+        return beside.fields_for(known.card, known.options, texts)
     payload = {
         "v": 1,
-        "no_answer": not chosen,
+        "no_answer": not chosen and not texts,
         "spans": [
             (
                 {"field": "question"}
@@ -319,4 +337,4 @@ def _answer(page: Any, decide: Policy, knowledge: Knowledge, rng: random.Random)
             for s in sorted(chosen)
         ],
     }
-    return {"answer": json.dumps(payload, separators=(",", ":"))}
+    return {"answer": json.dumps(payload, separators=(",", ":")), "typed": "\n".join(texts)}

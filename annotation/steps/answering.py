@@ -7,7 +7,6 @@ was committed, so a kill between commit and reply loses nothing: a reload shows 
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext_lazy
@@ -15,11 +14,11 @@ from django.utils.translation import gettext_lazy
 from annotation.frozen import scenario_of
 from annotation.models import Answer, AnswerSpan, Participation, Status, Step, Turn
 from annotation.steps import annotation_step
-from tasks import spans
+from tasks import answers
 from tasks.cards import Card
 from tasks.clock import database_now
 from tasks.metrics import score
-from tasks.models import Example
+from tasks.spans import AnswerError, GivenAnswer
 from tasks.tokens import TOKENISER
 
 
@@ -49,31 +48,6 @@ def lock(token: str) -> Participation:
     return participation
 
 
-def read_answer(example: Example, card: Card, fields: Mapping[str, str]) -> spans.GivenAnswer:
-    """Turn the fields of the form into an answer to this example.
-
-    Three forms arrive here: a label, the element's payload of offsets, and the typed alternative
-    (which needs no JavaScript). Raises spans.AnswerError.
-    """
-    if card.answered_by == "label":
-        return spans.read_label(fields.get("label", ""), [label.name for label in card.labels])
-    question = card.selectable_question(example.question)
-    rules: dict[str, Any] = {
-        "max_spans": card.max_spans,
-        "no_answer_possible": card.no_answer,
-        "granularity": card.granularity,
-    }
-    if fields.get("answer"):
-        return spans.read_spans(fields["answer"], example.context, question, **rules)
-    return spans.read_typed(
-        fields.get("typed", ""),
-        example.context,
-        question,
-        no_answer=fields.get("no_answer") == "1",
-        **rules,
-    )
-
-
 def submit(
     token: str, turn_id: int, fields: Mapping[str, str]
 ) -> tuple[Participation, Turn | None]:
@@ -82,7 +56,7 @@ def submit(
     Returns the participation and its state: the latest turn, or None when it has just finished.
 
     Raises Participation.DoesNotExist or Turn.DoesNotExist (404), Conflict (409) and
-    spans.AnswerError (422); in each of these cases nothing is stored.
+    AnswerError (422); in each of these cases nothing is stored.
     """
     with transaction.atomic():
         participation = lock(token)
@@ -97,7 +71,7 @@ def submit(
             return participation, current
         if participation.status != Status.WORKING:
             raise Conflict(Conflict.GIVEN_UP)
-        given = read_answer(asked.example, card, fields)
+        given = answers.read(card, asked.example, fields)
         store(asked, given, card.gold_rule, participation.scenario.idle_cutoff)
         if asked.step == Step.TRAINING:
             return participation, asked
@@ -107,15 +81,15 @@ def submit(
 def _same_or_conflict(turn: Turn, card: Card, fields: Mapping[str, str]) -> None:
     """Pass if these fields repeat the answer stored for the turn; else raise Conflict."""
     try:
-        again = read_answer(turn.example, card, fields)
-    except spans.AnswerError:
+        again = answers.read(card, turn.example, fields)
+    except AnswerError:
         again = None
     if again != turn.answer.as_given():
         training = turn.step == Step.TRAINING
         raise Conflict(Conflict.ALREADY_REVEALED if training else Conflict.ALREADY_RECORDED)
 
 
-def store(turn: Turn, given: spans.GivenAnswer, gold_rule: str, idle_cutoff: timedelta) -> None:
+def store(turn: Turn, given: GivenAnswer, gold_rule: str, idle_cutoff: timedelta) -> None:
     """Insert the answer, its spans and its S1. The caller holds the lock and the transaction."""
     result = score(given.texts, turn.example.gold, gold_rule)
     # A clock may have been set back since: nothing is submitted before it was shown.
@@ -125,6 +99,7 @@ def store(turn: Turn, given: spans.GivenAnswer, gold_rule: str, idle_cutoff: tim
         turn=turn,
         no_answer=given.no_answer,
         label=given.label,
+        values=list(given.values) or None,
         s1=result.s1,
         tokeniser=TOKENISER,
         active_seconds=active.total_seconds(),

@@ -31,8 +31,15 @@ def import_checks(task: Task, path: Path) -> Split:
     if "error" in reply:
         raise FormatError(*reply["error"])
     records = [
-        Record(key, tuple(context), question, tuple(gold), None if at is None else tuple(at))
-        for key, context, question, gold, at in reply["records"]
+        Record(
+            key,
+            tuple(context),
+            question,
+            tuple(gold),
+            None if at is None else tuple(at),
+            options=tuple(options),
+        )
+        for key, context, question, gold, at, options in reply["records"]
     ]
     if task.splits.filter(kind=Split.Kind.CHECK).exists():
         raise FormatError(path.name, None, None, f"{task} has attention checks already")

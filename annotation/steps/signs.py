@@ -111,8 +111,8 @@ def answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[
         spans = _texts_by_turn(few)
         rows = turns.order_by("participation_id", "pk").values_list(
             "participation_id", "pk", "step", "shown_at", "answer__submitted_at", "example_id",
-            "answer__label", "answer__active_seconds", "answer__s1", "activity__blurs",
-            "activity__away_seconds", "activity__pastes",
+            "answer__label", "answer__values", "answer__active_seconds", "answer__s1",
+            "activity__blurs", "activity__away_seconds", "activity__pastes",
         )  # fmt: skip
         for participation, group in groupby(rows, key=lambda row: row[0]):
             yield participation, [
@@ -121,7 +121,7 @@ def answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[
                     shown_at=shown_at,
                     submitted_at=submitted_at,
                     words=words[example],
-                    answer=label or spans.get(turn, ""),
+                    answer=label or "\n".join(filter(None, [spans.get(turn, ""), *(values or [])])),
                     active_seconds=active,
                     blurs=blurs or 0,
                     away_seconds=away or 0.0,
@@ -129,8 +129,8 @@ def answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[
                     right=s1 == 1,
                 )
                 for (
-                    _pk, turn, step, shown_at, submitted_at, example, label, active, s1, blurs,
-                    away, pastes,
+                    _pk, turn, step, shown_at, submitted_at, example, label, values, active, s1,
+                    blurs, away, pastes,
                 ) in group
             ]  # fmt: skip
 

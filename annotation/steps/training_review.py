@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 
 from annotation.models import Participation, Reading, Step, Turn
 from tasks.cards import Card, Help
-from tasks.comparison import compare
-from tasks.findings import Finding, findings
+from tasks.comparison import compare_answer
+from tasks.findings import Finding, findings_on
 
 SHOWN = 3  # of the kinds of mistakes, the commonest
 EXAMPLES = 2  # of each kind, the latest
@@ -57,9 +57,8 @@ def _mistakes(turn: Turn, card: Card) -> Iterator[Finding]:
     if turn.answer.s1 == 1:
         return
     example, given = turn.example, turn.answer.as_given()
-    question = card.selectable_question(example.question)
-    comparison = compare(given, example.gold, card.gold_rule, example.context, question)
-    said = findings(given, comparison, example.gold, example.context, question)
+    comparison = compare_answer(card, example, given, example.gold)
+    said = findings_on(card, example, given, comparison, example.gold)
     yield from (finding for finding in said if finding.is_mistake)
 
 

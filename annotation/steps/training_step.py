@@ -13,7 +13,7 @@ from annotation.steps import attention_checks, comprehension, qualification, tra
 from annotation.steps.answering import Conflict, lock
 from annotation.steps.ordering import order_examples
 from tasks.clock import database_now
-from tasks.comparison import Comparison, compare
+from tasks.comparison import Comparison, compare_answer
 from tasks.models import Split
 
 TALLIED = 10
@@ -119,14 +119,7 @@ def reveal(turn: Turn) -> Comparison:
         raise ValueError("only an answered turn of the training step is revealed")
     card = turn.participation.scenario.task.card
     example = turn.example
-    return compare(
-        turn.answer.as_given(),
-        example.gold,
-        card.gold_rule,
-        example.context,
-        card.selectable_question(example.question),
-        card.granularity,
-    )
+    return compare_answer(card, example, turn.answer.as_given(), example.gold)
 
 
 def tally(participation: Participation) -> list[bool]:

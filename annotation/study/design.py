@@ -42,7 +42,7 @@ class StaleDesign(DesignError):
 FORM_FIELDS = (
     "name", "title", "tasks", "shots", "splits", "annotators", "training_order",
     "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
-    "try_the_tool", "auto_advance", "interface_language",
+    "try_the_tool", "auto_advance", "refuse_pastes", "interface_language",
     "hourly_rate", "currency", "base_reward", "minimum_pay", "max_paid_hours", "budget",
     "estimated_minutes", "idle_limit_hours", "idle_cutoff_seconds", "computer_only",
     "comprehension_questions", "comprehension_attempts", "qualification",

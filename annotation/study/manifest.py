@@ -37,6 +37,7 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "help_examples_at_zero_shots": study.help_examples_at_zero_shots,
         "try_the_tool": study.try_the_tool,
         "auto_advance": study.auto_advance,
+        "refuse_pastes": study.refuse_pastes,
         "interface_language": study.interface_language,
         "hourly_rate": str(study.hourly_rate),
         "currency": study.currency,

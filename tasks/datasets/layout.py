@@ -29,12 +29,13 @@ def line(record: Record) -> dict[str, Any]:
             {"text": text, "answer_start": start}
             for text, start in zip(record.gold, record.gold_starts, strict=True)
         ]
-    fields = {
+    fields: dict[str, Any] = {
         "id": record.id,
         "context": record.context[0] if len(record.context) == 1 else list(record.context),
         "question": record.question,
         "answer": answer,
     }
+    fields |= {"options": list(record.options)} if record.options else {}
     return fields | ({"explanation": record.explanation} if record.explanation else {})
 
 

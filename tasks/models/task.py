@@ -212,6 +212,8 @@ class Example(models.Model):
     gold_starts = models.JSONField(null=True)
     # Why the gold is right, in the researcher's words: gold itself, and shown in the reveal alone.
     explanation = models.TextField(blank=True, default="")
+    # What can be chosen, in the order in which it is shown; of tasks answered by options alone.
+    options = models.JSONField(default=list, blank=True)
     content_hash = models.CharField(max_length=64, db_index=True)
 
     class Meta:

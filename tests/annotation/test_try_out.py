@@ -21,8 +21,8 @@ def seats(researcher):
     """Two annotators at the instructions, one of each of two scenarios."""
 
     def make(**options):
-        card = {"labels": factories.LABELS} if options.pop("labels", False) else {}
-        study = factories.make_study(researcher, factories.make_task(**card), **options)
+        task = factories.make_kind(options.pop("kind", "spans"))
+        study = factories.make_study(researcher, task, **options)
         made = []
         for _scenario in study.scenarios.all():
             seat = factories.join(study)
@@ -50,13 +50,17 @@ def test_the_instructions_offer_it_unless_the_design_does_not(client, seats):
     assert client.get(address(without, 1))["Location"] == work
 
 
-@pytest.mark.parametrize("labels", [False, True])
-def test_three_sentences_lead_back_to_the_instructions_and_store_nothing(client, seats, labels):
-    seat = seats(labels=labels)[0]
+@pytest.mark.parametrize("kind", factories.KINDS)
+def test_three_sentences_lead_back_to_the_instructions_and_store_nothing(client, seats, kind):
+    seat = seats(kind=kind)[0]
     for number, sentence in enumerate(try_out.sentences(seat.scenario.task.card), start=1):
         assert 'data-state="question"' in text_of(client.get(address(seat, number)))
         fields = {"turn": f"try-{number}", "typed": "\n".join(sentence.gold)}
-        fields |= {"label": sentence.gold[0]} if labels else {}
+        fields |= {"label": sentence.gold[0]} if kind == "label" else {}
+        fields |= dict.fromkeys(("number", "text"), sentence.gold[0]) if sentence.gold else {}
+        for place, option in enumerate(sentence.options):
+            if option in sentence.gold:
+                fields |= {"option": str(place), f"option-{place}": "1"}
         fields |= {} if sentence.gold else {"no_answer": "1"}
         reveal = client.post(address(seat, number), fields, **HTMX)
         assert 'data-state="reveal"' in text_of(reveal)
@@ -84,9 +88,9 @@ def test_all_arms_see_the_same(client, seats):
     assert shown[:3] == shown[3:]
 
 
-@pytest.mark.parametrize("labels", [False, True])
-def test_nothing_of_the_task_is_in_it(seats, labels):
-    seat = seats(labels=labels)[0]
+@pytest.mark.parametrize("kind", factories.KINDS)
+def test_nothing_of_the_task_is_in_it(seats, kind):
+    seat = seats(kind=kind)[0]
     card = seat.scenario.task.card
     tried = try_out.page(seat, 1).card
     assert not {label.name for label in card.labels} & {label.name for label in tried.labels}

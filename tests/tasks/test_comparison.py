@@ -80,7 +80,7 @@ def test_a_highlight_where_there_is_no_answer_is_extra():
 
 
 def test_labels_have_no_marks():
-    result = compare(GivenAnswer((), "no", False), ["yes"], "set", [TEXT])
+    result = compare(GivenAnswer((), "no", False), ["yes"], "set", [TEXT], in_text=False)
     assert (result.marks, result.extra, result.missed, result.unreachable) == (
         (), ["no"], ["yes"], [],
     )  # fmt: skip

@@ -4,12 +4,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tasks.comparison import compare
-from tasks.findings import Finding, findings
-from tasks.formats import read_records
+from tasks.cards import parse_card
+from tasks.comparison import compare, compare_answer
+from tasks.findings import Finding, findings, findings_on
+from tasks.formats import Record, read_records
 from tasks.importing import read_clues
 from tasks.spans import GivenAnswer, occurrences, read_typed
 from tasks.tokens import tokens
+from tests import factories
 
 TEXT = "Ann Lee met Bo in Rio, and Bo left Rio for New York."
 NOTHING = GivenAnswer((), "", True)
@@ -122,7 +124,11 @@ def test_the_kind_of_a_name_is_told_only_where_it_is_given():
 @pytest.mark.parametrize(("label", "kind"), [("yes", "right_label"), ("no", "other_label")])
 def test_a_label_is_right_or_another_one(label, kind):
     answer = GivenAnswer((), label, False)
-    (finding,) = findings(answer, compare(answer, ["yes"], "set", [TEXT]), ["yes"], [TEXT])
+    names = [{"name": name, "definition": "-", "example": "-"} for name in ("yes", "no")]
+    card = parse_card(factories.card_data(labels=names), "card")
+    asked = Record("1", (TEXT,), "Is it?", ("yes",))
+    comparison = compare_answer(card, asked, answer, asked.gold)
+    (finding,) = findings_on(card, asked, answer, comparison, asked.gold)
     assert (finding.kind, finding.given, finding.gold) == (kind, label, ("yes",))
 
 

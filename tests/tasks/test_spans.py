@@ -13,7 +13,6 @@ from tasks.spans import (
     Span,
     ceiling,
     is_reachable,
-    read_label,
     read_spans,
     read_typed,
 )
@@ -159,13 +158,6 @@ def test_what_is_highlighted_can_also_be_typed(text, data):
         word = text[cut[first][0] : cut[first][1]]
         if word.strip() == word and len(word.splitlines()) == 1:
             assert read_typed(word, [text]).texts == [word]
-
-
-def test_a_label_must_be_one_of_the_tasks():
-    assert read_label("yes", ["yes", "no"]) == GivenAnswer((), "yes", False)
-    for label in ("", "maybe", "YES"):
-        with pytest.raises(AnswerError):
-            read_label(label, ["yes", "no"])
 
 
 FAMILY, FLAG, HEART = (

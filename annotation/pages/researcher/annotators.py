@@ -22,13 +22,13 @@ from annotation.pages.researcher.forms.annotators import (
     ReviewForm,
     SeatForm,
 )
-from annotation.pages.worker.turn import reveal_page
+from annotation.pages.worker.reveal import reveal_page
 from annotation.platforms.prolific import review as prolific_review
 from annotation.platforms.prolific.client import ProlificError
 from annotation.recruitment import expiry
 from annotation.steps import attention_checks, blinding, exclusion, qualification
 from annotation.wording import in_words
-from tasks.comparison import compare
+from tasks.comparison import compare_answer
 
 PER_PAGE = 50
 
@@ -203,18 +203,14 @@ def _row(annotator: Participation, turn: Turn, is_hidden: bool) -> dict:
         return {"turn": turn, "question": card.wording(example.question)}
     given = turn.given.as_given()
     if is_hidden:
-        texts = [given.label] if given.label else [span.text for span in given.spans]
         return {
             "turn": turn,
             "question": card.wording(example.question),
             "context": example.context,
-            "answer": ", ".join(dict.fromkeys(texts)) or "no answer",
+            "answer": ", ".join(given.texts) or "no answer",
             "seconds": (turn.given.submitted_at - turn.shown_at).total_seconds(),
         }
-    question = card.selectable_question(example.question)
-    comparison = compare(
-        given, example.gold, card.gold_rule, example.context, question, card.granularity
-    )
+    comparison = compare_answer(card, example, given, example.gold)
     return {
         "turn": turn,
         "reveal": reveal_page(card, example, given, comparison),

@@ -15,10 +15,11 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.access import ResearcherRequest, in_study_language, study_of
 from annotation.models import Scenario, Step
+from annotation.pages.worker.reveal import Reveal, reveal_page
 from annotation.pages.worker.translated import translated
-from annotation.pages.worker.turn import Reveal, TurnPage, reveal_page
-from annotation.steps.answering import read_answer
-from tasks.comparison import compare
+from annotation.pages.worker.turn import TurnPage
+from tasks import answers
+from tasks.comparison import compare_answer
 from tasks.models import Split
 from tasks.polling import go_to
 from tasks.spans import AnswerError
@@ -99,11 +100,8 @@ def _following(scenario: Scenario, step: str, position: int, total: int) -> str:
 def _reveal(page: TurnPage, request: ResearcherRequest) -> Reveal | None:
     """Check the answer as the real step does, and compare it in the training step."""
     card, example = page.card, page.example
-    answer = read_answer(example, card, request.POST)
+    answer = answers.read(card, example, request.POST)
     if page.step != Step.TRAINING:
         return None
-    question = card.selectable_question(example.question)
-    comparison = compare(
-        answer, example.gold, card.gold_rule, example.context, question, card.granularity
-    )
+    comparison = compare_answer(card, example, answer, example.gold)
     return reveal_page(card, example, answer, comparison)

@@ -11,6 +11,7 @@ from annotation.models import Participation, Study
 from annotation.money import ledger
 from annotation.recruitment import refusals
 from annotation.study import workload
+from tasks.answer_keys import ANSWERS
 from tasks.cards import Card
 
 
@@ -65,7 +66,7 @@ def what_it_asks(study: Study) -> dict[str, Any]:
     return {
         "what": sorted({card.description: card for card in cards}.values(), key=_description),
         "always_trains": all(load.training for load in loads),
-        "by": {card.answered_by for card in cards},
+        "by": sorted({card.answered_by for card in cards}, key=ANSWERS.index),
         **{name: in_range(numbers) for name, numbers in counts.items()},
         # The plural form goes by the larger number: "10 to 30 examples".
         "most": {name: max(numbers, default=0) for name, numbers in counts.items()},

@@ -19,7 +19,8 @@ from annotation.models import (
 )
 from annotation.money import ledger
 from annotation.pages.worker.forms import ComprehensionForm, ExitForm
-from annotation.pages.worker.turn import TurnPage, paragraphs, reveal_page
+from annotation.pages.worker.reveal import reveal_page
+from annotation.pages.worker.turn import TurnPage, paragraphs
 from annotation.pages.worker.way import Way
 from annotation.platforms.registry import exit_of
 from annotation.recruitment import refusals
@@ -173,7 +174,7 @@ def _learned(participation: Participation) -> dict[str, Any]:
     """
     answers = Answer.objects.filter(turn__participation=participation, turn__step=Step.TRAINING)
     ticks = [s1 == 1 for s1 in answers.order_by("turn").values_list("s1", flat=True)]
-    if not ticks:
+    if not ticks or not participation.scenario.task.card.is_judged:
         return {}
     half = min(len(ticks) // 2, TEN)
     learned = {"ticks": ticks, "all": _of(ticks)}
@@ -226,7 +227,8 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
         max_paid_seconds=None if max_hours is None else int(max_hours * 3600),
         reveal=revealed,
         review=review,
-        tally=training_step.tally(participation) if revealed or review else (),
+        tally=training_step.tally(participation) if (revealed or review) and card.is_judged else (),
+        refuses_pastes=scenario.refuses_pastes,
         advances=scenario.auto_advance and turn.step != Step.TRAINING and bool(card.labels),
         draft_url=reverse("draft", args=[participation.token]),
         draft=draft,

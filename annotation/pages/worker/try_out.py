@@ -14,11 +14,13 @@ from django.urls import reverse
 from django.utils.translation import get_language, get_language_bidi, gettext
 
 from annotation.models import Participation, Status, Step
-from annotation.pages.worker.turn import TurnPage, reveal_page
-from annotation.steps.answering import read_answer
+from annotation.pages.worker.reveal import reveal_page
+from annotation.pages.worker.turn import TurnPage
+from tasks import answers
+from tasks.answer_keys import LABEL, LONG_TEXT, NUMBER, OPTION, OPTIONS, SHORT_TEXT
 from tasks.cards import Card, Label
 from tasks.clock import database_now
-from tasks.comparison import compare
+from tasks.comparison import compare_answer
 from tasks.models import Example
 from tasks.tokens import CHAR, WORD, has_no_spaces
 
@@ -30,6 +32,7 @@ class MadeUp:
     text: str
     question: str
     gold: tuple[str, ...]
+    options: tuple[str, ...] = ()
 
 
 def _spans() -> tuple[MadeUp, ...]:
@@ -95,6 +98,71 @@ def _choices() -> tuple[Label, Label]:
     )
 
 
+def _several() -> tuple[MadeUp, ...]:
+    cat, table = gettext("cat"), gettext("table")
+    things = (cat, table, gettext("river"))
+    asked = gettext("Which of these are named?")
+    return (
+        MadeUp(
+            gettext("The cat slept under the table."),
+            gettext("Which of these are named? Choose “%(first)s” and “%(second)s”.")
+            % {"first": cat, "second": table},
+            (cat, table),
+            things,
+        ),
+        MadeUp(gettext("The table was set for two."), asked, (table,), things),
+        MadeUp(gettext("The cat looked at the empty table."), asked, (cat, table), things),
+    )
+
+
+def _numbers() -> tuple[MadeUp, ...]:
+    return (
+        MadeUp(
+            gettext("There are 3 cups on the table."),
+            gettext("How many cups are there? Enter “3”."),
+            ("3",),
+        ),
+        MadeUp(gettext("The walk is 2.5 miles long."), gettext("How many miles is it?"), ("2.5",)),
+        MadeUp(gettext("He waited for 10 minutes."), gettext("How many minutes was it?"), ("10",)),
+    )
+
+
+def _texts() -> tuple[MadeUp, ...]:
+    kettle = gettext("kettle")
+    return (
+        MadeUp(
+            gettext("The %(words)s was on all evening.") % {"words": kettle},
+            gettext("What was on? Type “%(words)s”.") % {"words": kettle},
+            (kettle,),
+        ),
+        MadeUp(
+            gettext("Two lorries waited at the gate."),
+            gettext("Type the word “%(words)s”.") % {"words": gettext("gate")},
+            (gettext("gate"),),
+        ),
+        MadeUp(
+            gettext("A horse drank from the river."),
+            gettext("Type the word “%(words)s”.") % {"words": gettext("river")},
+            (gettext("river"),),
+        ),
+    )
+
+
+def _options() -> tuple[MadeUp, ...]:
+    names = tuple(choice.name for choice in _choices())
+    return tuple(replace(made_up, options=names) for made_up in _labels())
+
+
+BY_KIND = {
+    LABEL: _labels,
+    OPTION: _options,
+    OPTIONS: _several,
+    NUMBER: _numbers,
+    SHORT_TEXT: _texts,
+    LONG_TEXT: _texts,
+}
+
+
 def is_offered(participation: Participation) -> bool:
     """Only before the first example, and where the design says so."""
     return (
@@ -106,8 +174,8 @@ def is_offered(participation: Participation) -> bool:
 
 def sentences(card: Card) -> tuple[MadeUp, ...]:
     """The three of that kind of answer."""
-    if card.labels:
-        return _labels()
+    if not card.is_highlighted:
+        return BY_KIND[card.answered_by]()
     return (*_spans()[:2], _nothing()) if card.no_answer else _spans()
 
 
@@ -122,7 +190,10 @@ def page(participation: Participation, number: int) -> TurnPage | None:
     return TurnPage(
         card=_card(scenario.task.card),
         example=Example(
-            context=[sentence.text], question=sentence.question, gold=list(sentence.gold)
+            context=[sentence.text],
+            question=sentence.question,
+            gold=list(sentence.gold),
+            options=list(sentence.options),
         ),
         step=Step.TRAINING,
         trying=True,
@@ -142,10 +213,8 @@ def page(participation: Participation, number: int) -> TurnPage | None:
 def answered(shown: TurnPage, fields: Mapping[str, str]) -> TurnPage:
     """The same page with its reveal. Raises spans.AnswerError. Nothing is stored."""
     card, example = shown.card, shown.example
-    given = read_answer(example, card, fields)
-    comparison = compare(
-        given, example.gold, card.gold_rule, example.context, granularity=card.granularity
-    )
+    given = answers.read(card, example, fields)
+    comparison = compare_answer(card, example, given, example.gold)
     return replace(shown, reveal=reveal_page(card, example, given, comparison))
 
 
@@ -165,7 +234,7 @@ def _card(card: Card) -> Card:
         ),
         submit_hint="",
         segments=(gettext("Sentence"),),
-        no_answer=card.no_answer,
+        no_answer=card.no_answer and card.is_highlighted,
         gold_rule="set",
         language=language,
         direction="rtl" if get_language_bidi() else "ltr",
@@ -173,5 +242,7 @@ def _card(card: Card) -> Card:
         licence="CC0",
         max_spans=card.max_spans,
         granularity=CHAR if has_no_spaces(texts) else WORD,
+        answer=card.answer,
+        typed=card.typed,
         labels=_choices() if card.labels else (),
     )

@@ -1,11 +1,11 @@
 """What a turn shows: the question as tokens, or the answer beside the gold.
 
 The one place that prepares examples for the worker's eyes, used by real turns and by the preview. A
-question page is built from context, question and card alone, never from gold
-(docs/protocol.md#invariants); gold enters by `reveal_page` only.
+question page is built from context, question, options and card alone, never from gold
+(docs/protocol.md#invariants); gold enters by reveal.py only.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_DOWN, Decimal
 from functools import lru_cache
@@ -15,24 +15,28 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, gettext_lazy
 
 from annotation.pages.worker.question import asked_kind, kind_number, question_markup
+from annotation.pages.worker.reveal import MAX_DIGITS, Reveal
 from annotation.pages.worker.sentences import Forms, sentences_of
 from annotation.pages.worker.way import Way
 from annotation.steps.training_review import Mistake
+from tasks.answer_keys import OPTIONS
+from tasks.answers.number import written
 from tasks.cards import Card, Help, QuestionType
-from tasks.comparison import Comparison, Piece
-from tasks.findings import Finding, findings
 from tasks.models import Example
-from tasks.spans import QUESTION, GivenAnswer
 from tasks.tokens import CHAR, tokens
-
-MAX_DIGITS = 9  # labels with one digit each; a longer list is searched
 
 # Before the place in the title of the window.
 VERDICTS = {
     "right": gettext_lazy("Right: %(where)s"),
     "partly": gettext_lazy("Partly right: %(where)s"),
     "wrong": gettext_lazy("Not right: %(where)s"),
+    "compare": gettext_lazy("Compare: %(where)s"),
 }
+
+
+# How an example is answered -> the fragment that asks for it, and the element that it holds.
+QUESTIONS = {"label": "worker/_label_question.html", "spans": "worker/_span_question.html"}
+ELEMENTS = {"label": "label-answer", "spans": "span-answer"}
 
 
 @lru_cache(maxsize=2048)
@@ -70,67 +74,6 @@ class Segment:
     @property
     def markup(self) -> SafeString:
         return token_markup(self.text, self.granularity)
-
-
-@dataclass(frozen=True)
-class RevealedSegment:
-    index: int
-    name: str
-    pieces: Sequence[Piece]
-
-
-@dataclass(frozen=True)
-class RevealedLabel:
-    number: int
-    name: str
-    chosen: bool
-    gold: bool
-
-
-@dataclass(frozen=True)
-class Reveal:
-    """The answer beside the gold, in the words that the page needs."""
-
-    comparison: Comparison
-    answer: GivenAnswer
-    question: Sequence[Piece]
-    segments: list[RevealedSegment]
-    labels: list[RevealedLabel]
-    findings: Sequence[Finding]
-    gold_is_empty: bool
-    label_gold: str
-    # Why the gold is right, in the researcher's words; "" where the file says nothing.
-    explanation: str = ""
-    # After an answer that is not right: what the right label, or the asked kind, means.
-    rule: Help | None = None
-
-    @property
-    def s1_percent(self) -> str:
-        return f"{100 * self.comparison.s1:.1f}"
-
-    @property
-    def score(self) -> int:
-        """S1 x 100 in whole numbers; 0 and 100 are kept for nothing and all."""
-        if self.comparison.s1 in (0, 1):
-            return int(100 * self.comparison.s1)
-        return min(99, max(1, round(100 * self.comparison.s1)))
-
-    @property
-    def verdict(self) -> str:
-        """right, partly or wrong, by the score alone: what counts 0 is not right in any part."""
-        return {0: "wrong", 100: "right"}.get(self.score, "partly")
-
-    @property
-    def also_accepted(self) -> Sequence[str]:
-        return self.comparison.also_accepted
-
-    @property
-    def label_chosen(self) -> str:
-        return self.answer.label
-
-    @property
-    def chose_no_answer(self) -> bool:
-        return self.answer.no_answer
 
 
 @dataclass(frozen=True)
@@ -172,6 +115,8 @@ class TurnPage:
     error: str = ""
     notice: str = ""
     sent: dict[str, str] = field(default_factory=dict)
+    # Does the page refuse text that is pasted into a typed answer?
+    refuses_pastes: bool = False
     preview: bool = False
     back_url: str = ""
 
@@ -199,9 +144,19 @@ class TurnPage:
     @property
     def sentences(self) -> dict[str, str | Forms]:
         """What the scripts of this page say, where it is not English."""
-        if not self.card.labels:
-            return sentences_of("work", "span-answer")
-        return sentences_of("work", "label-answer", *["label-search"] * self.is_searched)
+        scripts = [name for name in [ELEMENTS.get(self.card.answered_by)] if name]
+        scripts += ["label-search"] * self.is_searched
+        return sentences_of("work", *scripts)
+
+    @property
+    def question_template(self) -> str:
+        """The fragment that asks for an answer of this kind."""
+        return QUESTIONS.get(self.card.answered_by, "worker/_beside_question.html")
+
+    @property
+    def control(self) -> str:
+        """The fragment with the control of a kind that is answered beside the text."""
+        return f"worker/answer/{self.card.answered_by.replace(' ', '_')}.html"
 
     @property
     def template(self) -> str:
@@ -336,6 +291,30 @@ class TurnPage:
         ]
 
     @property
+    def options(self) -> list[dict[str, str | int | bool]]:
+        """What can be chosen for this example, with the names and values of its fields."""
+        several = self.card.answered_by == OPTIONS
+        return [
+            {
+                "text": text,
+                "number": place + 1,
+                "field": f"option-{place}" if several else "option",
+                "value": "1" if several else str(place),
+                "chosen": self.sent.get(f"option-{place}") == "1"
+                if several
+                else self.sent.get("option") == str(place),
+            }
+            for place, text in enumerate(self.example.options)
+        ]
+
+    @property
+    def limits(self) -> dict[str, str]:
+        """Range and step of a number, in plain digits; only those that the card has."""
+        card = self.card
+        stated = {"lowest": card.lowest, "highest": card.highest, "step": card.step}
+        return {name: written(value) for name, value in stated.items() if value is not None}
+
+    @property
     def has_digits(self) -> bool:
         """Does a digit choose a label? Not where two would be needed."""
         return 0 < len(self.card.labels) <= MAX_DIGITS
@@ -349,45 +328,3 @@ class TurnPage:
 def paragraphs(text: str) -> list[str]:
     """Split plain text at blank lines."""
     return [part.strip() for part in text.replace("\r\n", "\n").split("\n\n") if part.strip()]
-
-
-def reveal_page(
-    card: Card,
-    example: Example,
-    answer: GivenAnswer,
-    comparison: Comparison,
-    other_kinds: Mapping[str, str] | None = None,
-) -> Reveal:
-    """Prepare a reveal. Only for an answered turn of the training step, or a preview.
-
-    `other_kinds` as in tasks/findings.py: gold of the other questions that may be named.
-    """
-    is_gold = set(example.gold)
-    question = card.selectable_question(example.question)
-    said = findings(answer, comparison, example.gold, example.context, question, other_kinds)
-    return Reveal(
-        comparison=comparison,
-        answer=answer,
-        question=comparison.pieces(QUESTION, card.wording(example.question)),
-        segments=[
-            RevealedSegment(index, card.segments[index], comparison.pieces(index, text))
-            for index, text in enumerate(example.context)
-        ],
-        labels=_revealed_labels(card, answer, is_gold),
-        findings=said,
-        gold_is_empty=not example.gold,
-        label_gold=example.gold[0] if card.labels and example.gold else "",
-        explanation=example.explanation,
-        rule=None if comparison.s1 == 1 else card.rule_for(example.question, example.gold),
-    )
-
-
-def _revealed_labels(card: Card, answer: GivenAnswer, gold: set[str]) -> list[RevealedLabel]:
-    """All labels; of a list so long that it is searched only what was chosen and what is right."""
-    labels = [
-        RevealedLabel(number, label.name, label.name == answer.label, label.name in gold)
-        for number, label in enumerate(card.labels, start=1)
-    ]
-    if len(labels) <= MAX_DIGITS:
-        return labels
-    return [label for label in labels if label.chosen or label.gold]

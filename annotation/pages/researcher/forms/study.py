@@ -58,7 +58,7 @@ class StudyForm(forms.ModelForm):
         "Tasks and scenarios": [
             "name", "title", "tasks", "shots", "splits", "annotators", "training_order",
             "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
-            "try_the_tool", "auto_advance", "interface_language",
+            "try_the_tool", "auto_advance", "refuse_pastes", "interface_language",
         ],
         "Time and pay": [
             "hourly_rate", "currency", "base_reward", "minimum_pay", "max_paid_hours", "budget",

@@ -1,0 +1,71 @@
+"""What a kind of answer has to say for itself, and what several of them share."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar, Protocol
+
+from tasks.cards import Card
+from tasks.sentences import Sentence, sentence
+from tasks.spans import AnswerError, GivenAnswer
+
+NO_ANSWER = GivenAnswer((), "", True)
+
+
+class GoldError(ValueError):
+    """Gold that no answer of its kind could be; the message says what was expected."""
+
+
+class Asked(Protocol):
+    """What an example asks, without its gold: the stored example and the record both have it."""
+
+    @property
+    def context(self) -> Sequence[str]: ...
+
+    @property
+    def question(self) -> str: ...
+
+    @property
+    def options(self) -> Sequence[str]: ...
+
+
+class Kind(Protocol):
+    """One way to answer: how its form is read, and what its gold must be."""
+
+    name: ClassVar[str]
+
+    def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
+        """The answer in the fields of the form. Raises AnswerError; nothing is guessed."""
+        ...
+
+    def check_gold(
+        self, card: Card, options: Sequence[str], gold: Sequence[str]
+    ) -> tuple[str, ...]:
+        """The gold as it is stored: in the form in which answers are. Raises GoldError."""
+        ...
+
+
+def says_no_answer(card: Card, fields: Mapping[str, str], is_given: bool) -> bool:
+    """Is "no answer" chosen? Raises AnswerError where it cannot be, or something else is too."""
+    if fields.get("no_answer") != "1":
+        return False
+    if is_given:
+        raise AnswerError("both", sentence("Give either an answer or “no answer”, not both."))
+    if not card.no_answer:
+        raise AnswerError(
+            "no_answer_impossible", sentence("Every example of this task has an answer.")
+        )
+    return True
+
+
+def nothing(card: Card, alone: Sentence, or_none: Sentence) -> AnswerError:
+    """Nothing was answered: what to do, where "no answer" is impossible or possible."""
+    return AnswerError("nothing_chosen", or_none if card.no_answer else alone)
+
+
+def enough_gold(card: Card, gold: Sequence[str]) -> None:
+    """Refuse gold of which an answer of one text cannot be all. Raises GoldError."""
+    if not gold and not card.no_answer:
+        raise GoldError("empty, but the card says no_answer = false")
+    if len(set(gold)) > 1 and card.gold_rule == "set":
+        raise GoldError(
+            'expected one text: several are alternatives, gold_rule = "any_of" in the card'
+        )

@@ -1,0 +1,118 @@
+"""A number in plain digits, within the card's range and on its step; stored in one spelling."""
+
+import re
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import ClassVar
+
+from tasks.answer_keys import NUMBER
+from tasks.answers.kind import NO_ANSWER, Asked, GoldError, enough_gold, nothing, says_no_answer
+from tasks.cards import Card
+from tasks.sentences import sentence
+from tasks.spans import AnswerError, GivenAnswer, cut, refuse_broken
+
+LONGEST = 30  # characters
+# Ten ASCII digits and nothing else: other scripts' digits, 1,5 and 1e400 mean too many things.
+PLAIN = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+
+
+class Number:
+    """Field `number`: the number as it was typed."""
+
+    name: ClassVar[str] = NUMBER
+
+    def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
+        """Raises AnswerError: not_a_number, out_of_range, off_step, and what all kinds raise."""
+        typed = fields.get("number", "")
+        refuse_broken(typed)
+        typed = typed.strip()
+        if says_no_answer(card, fields, bool(typed)):
+            return NO_ANSWER
+        if not typed:
+            raise nothing(
+                card, sentence("Enter a number."), sentence("Enter a number, or “no answer”.")
+            )
+        value = canonical(typed)
+        if value is None:
+            raise AnswerError(
+                "not_a_number",
+                sentence(
+                    "“%(typed)s” is not a number in plain digits, such as 12 or 3.5.",
+                    typed=cut(typed),
+                ),
+            )
+        _check_range(card, Decimal(value))
+        return GivenAnswer((), "", False, (value,))
+
+    def check_gold(
+        self, card: Card, options: Sequence[str], gold: Sequence[str]
+    ) -> tuple[str, ...]:
+        """Numbers that could be answered; each in the one spelling in which answers are stored."""
+        enough_gold(card, tuple(canonical(text) or text for text in gold))
+        values = []
+        for text in gold:
+            value = canonical(text)
+            if value is None:
+                raise GoldError(f"{text[:60]!r} is not a number in plain digits, such as 12 or 3.5")
+            try:
+                _check_range(card, Decimal(value))
+            except AnswerError as error:
+                raise GoldError(f"{text[:60]!r}: {error.sentence}") from None
+            values.append(value)
+        return tuple(values)
+
+
+def canonical(text: str) -> str | None:
+    """The one spelling of that number: no plus sign, no needless zeros; None for anything else."""
+    if len(text) > LONGEST or not PLAIN.fullmatch(text):
+        return None
+    sign = "-" if text.startswith("-") else ""
+    whole, _point, rest = text.lstrip("+-").partition(".")
+    digits = whole.lstrip("0") or "0"
+    rest = rest.rstrip("0")
+    value = f"{digits}.{rest}" if rest else digits
+    return value if value == "0" else sign + value
+
+
+def written(value: float) -> str:
+    """A number of the card in plain digits: 5, 0.5, 0.00001."""
+    return canonical(f"{Decimal(repr(value)):f}") or repr(value)
+
+
+def _check_range(card: Card, value: Decimal) -> None:
+    lowest, highest = (
+        None if limit is None else Decimal(written(limit)) for limit in (card.lowest, card.highest)
+    )
+    too_low = lowest is not None and value < lowest
+    too_high = highest is not None and value > highest
+    limits = {"lowest": lowest, "highest": highest}
+    if (too_low or too_high) and lowest is not None and highest is not None:
+        raise AnswerError(
+            "out_of_range",
+            sentence("The number must lie between %(lowest)s and %(highest)s.", **limits),
+        )
+    if too_low:
+        raise AnswerError(
+            "out_of_range", sentence("The number must be %(lowest)s or more.", **limits)
+        )
+    if too_high:
+        raise AnswerError(
+            "out_of_range", sentence("The number must be %(highest)s or less.", **limits)
+        )
+    _check_step(card, value, lowest or Decimal(0))
+
+
+def _check_step(card: Card, value: Decimal, first: Decimal) -> None:
+    if card.step is None:
+        return
+    step = Decimal(written(card.step))
+    if (value - first) % step:
+        raise AnswerError(
+            "off_step",
+            sentence(
+                "The number must go in steps of %(step)s, such as %(first)s or %(second)s.",
+                step=step,
+                first=first,
+                second=first + step,
+            ),
+        )

@@ -1,0 +1,85 @@
+"""Spans: stretches of the text; where the card says so, typed answers that do not stand in it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+from tasks.answer_keys import SPANS
+from tasks.answers.kind import Asked, GoldError
+from tasks.cards import Card
+from tasks.sentences import sentence
+from tasks.spans import (
+    AnswerError,
+    GivenAnswer,
+    Span,
+    checked,
+    occurrences,
+    read_payload,
+    read_spans,
+    read_typed,
+    typed_lines,
+)
+
+LONGEST_TYPED = 1_000  # characters of one typed answer that does not stand in the text
+
+
+class Spans:
+    """Field `answer`: the highlighter's payload; `typed` and `no_answer`: without JavaScript."""
+
+    name: ClassVar[str] = SPANS
+
+    def read(self, card: Card, asked: Asked, fields: Mapping[str, str]) -> GivenAnswer:
+        """Raises AnswerError, as tasks/spans.py says."""
+        question = card.selectable_question(asked.question)
+        if card.typed:
+            return _with_typed(card, asked, question, fields)
+        rules: dict[str, Any] = {
+            "max_spans": card.max_spans,
+            "no_answer_possible": card.no_answer,
+            "granularity": card.granularity,
+        }
+        if fields.get("answer"):
+            return read_spans(fields["answer"], asked.context, question, **rules)
+        return read_typed(
+            fields.get("typed", ""),
+            asked.context,
+            question,
+            no_answer=fields.get("no_answer") == "1",
+            **rules,
+        )
+
+    def check_gold(
+        self, card: Card, options: Sequence[str], gold: Sequence[str]
+    ) -> tuple[str, ...]:
+        """Any texts: what cannot be highlighted is named by the data report."""
+        if not gold and not card.no_answer:
+            raise GoldError("empty, but the card says no_answer = false")
+        return tuple(gold)
+
+
+def _with_typed(
+    card: Card, asked: Asked, question: str | None, fields: Mapping[str, str]
+) -> GivenAnswer:
+    """Highlights and typed lines together: a line that stands in the text is a span there.
+
+    One that does not, or only where something is highlighted, is kept as it was typed.
+    """
+    spans: list[Span] = []
+    no_answer = fields.get("no_answer") == "1"
+    if fields.get("answer"):
+        spans, marked_none = read_payload(
+            fields["answer"], asked.context, question, card.granularity
+        )
+        no_answer = no_answer or marked_none
+    values = []
+    for line in typed_lines(fields.get("typed", "")):
+        if line in {span.text for span in spans}:
+            continue
+        places = occurrences(line, asked.context, question, card.granularity)
+        free = [place for place in places if not any(map(place.overlaps, spans))]
+        if free:
+            spans.append(free[0])
+            continue
+        if len(line) > LONGEST_TYPED:
+            raise AnswerError("too_long", sentence("The answer is too long."))
+        values.append(line)
+    return checked(sorted(spans), no_answer, card.max_spans, card.no_answer, values)

@@ -1,0 +1,215 @@
+"""Each kind of answer is read strictly: what fits is stored in one form, what does not is told."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from tasks.answers import KINDS, GoldError, check_gold, read
+from tasks.cards import CardError, parse_card
+from tasks.spans import AnswerError, GivenAnswer
+from tests import factories
+
+
+@dataclass
+class Asked:
+    """An example as its form knows it."""
+
+    context: tuple[str, ...] = ("Lima and Oslo are far.",)
+    question: str = "Which?"
+    options: tuple[str, ...] = ("Lima", "Oslo", "Lima", "Riga")
+
+
+def card(kind, **changes):
+    said, _records = factories.KINDS[kind]
+    return parse_card(factories.card_data(**{**said, **changes}), "card")
+
+
+def values(kind, fields, **changes):
+    return read(card(kind, **changes), Asked(), fields).values
+
+
+def refusal(kind, fields, **changes):
+    with pytest.raises(AnswerError) as problem:
+        read(card(kind, **changes), Asked(), fields)
+    assert str(problem.value.sentence).endswith((".", "?"))
+    return problem.value.code
+
+
+def test_every_kind_that_a_card_can_name_is_read():
+    assert set(KINDS) == {task for task in factories.KINDS if task != "typed"}
+
+
+def test_an_option_is_stored_as_its_text():
+    assert values("option", {"option": "1"}) == ("Oslo",)
+    assert values("option", {"option": "2"}) == values("option", {"option": "0"}) == ("Lima",)
+
+
+@pytest.mark.parametrize("place", ["4", "-1", "01", "1.0", "Oslo", "\u0661", "\0", "9" * 5000])
+def test_an_option_that_is_not_there_is_refused(place):
+    assert refusal("option", {"option": place}) == "unknown_option"
+    assert refusal("options", {f"option-{place}": "1"}) == "unknown_option"
+
+
+def test_several_options_are_a_set_in_the_order_of_the_example():
+    given = {"option-3": "1", "option-0": "1", "option-2": "1", "option-1": "0"}
+    assert values("options", given) == ("Lima", "Riga")
+
+
+def test_no_option_and_all_options_are_refused_where_the_card_does_not_allow_them():
+    everything = {f"option-{place}": "1" for place in range(4)}
+    assert refusal("options", {}) == "nothing_chosen"
+    assert refusal("options", everything) == "all_options"
+    assert refusal("options", {"no_answer": "1"}) == "no_answer_impossible"
+    assert values("options", everything, all_options=True) == ("Lima", "Oslo", "Riga")
+    assert read(card("options", no_answer=True), Asked(), {"no_answer": "1"}).no_answer
+    assert refusal("options", {"no_answer": "1", "option-1": "1"}, no_answer=True) == "both"
+
+
+@pytest.mark.parametrize(
+    ("typed", "stored"),
+    [("3", "3"), (" 3.50 ", "3.5"), ("+.5", "0.5"), ("-0", "0"), ("005", "5"), ("2.", "2")],
+)
+def test_a_number_has_one_spelling(typed, stored):
+    assert values("number", {"number": typed}) == (stored,)
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "1,5",
+        "1e400",
+        "1e1",
+        "\u0663",
+        "\uff13",
+        "NaN",
+        "inf",
+        "0x1",
+        "1_0",
+        "--1",
+        "1 2",
+        ".",
+        "4" * 31,
+    ],
+)
+def test_what_is_no_number_in_plain_digits_is_refused(typed):
+    assert refusal("number", {"number": typed}) == "not_a_number"
+
+
+def test_a_number_keeps_to_range_and_step():
+    assert refusal("number", {"number": "5.5"}) == "out_of_range"
+    assert refusal("number", {"number": "-0.5"}) == "out_of_range"
+    assert refusal("number", {"number": "5.5"}, lowest=None) == "out_of_range"
+    assert refusal("number", {"number": "-1"}, highest=None) == "out_of_range"
+    assert refusal("number", {"number": "0.3"}) == "off_step"
+    assert values("number", {"number": "0.3"}, step=0.1) == ("0.3",)  # not by binary fractions
+    assert refusal("number", {"number": ""}) == "nothing_chosen"
+    free = {"lowest": None, "highest": None, "step": None}
+    assert values("number", {"number": "-12345678901234567890.25"}, **free) == (
+        "-12345678901234567890.25",
+    )
+
+
+@pytest.mark.parametrize(("kind", "longest"), [("short text", 40), ("long text", 300)])
+def test_a_text_has_at_most_its_characters(kind, longest):
+    # Characters, not bytes or halves of surrogate pairs.
+    text = "\U0001f469" * longest
+    assert values(kind, {"text": text}) == (text,)
+    assert refusal(kind, {"text": text + "a"}) == "too_long"
+    assert refusal(kind, {"text": " \u200b\n"}) == "nothing_chosen"
+    assert values(kind, {"text": "  a  b "}) == ("a  b",)
+
+
+def test_a_short_text_is_one_line_and_a_long_one_keeps_its_lines():
+    assert refusal("short text", {"text": "a\r\nb"}) == "several_lines"
+    assert values("long text", {"text": "a\r\nb\rc\n"}) == ("a\nb\nc",)
+
+
+@pytest.mark.parametrize("kind", factories.KINDS)
+def test_what_cannot_be_stored_is_refused(kind):
+    fields = {"label": "x\0", "option": "\0", "option-\0": "1", "number": "1\0", "text": "a\0b"}
+    fields["typed"] = "Lima\0"
+    assert refusal(kind, fields) in ("bad_characters", "unknown_option")
+    half = dict.fromkeys(fields, "a�")
+    assert refusal(kind, {**half, "option-9": "1"}) in ("bad_characters", "unknown_option")
+
+
+def test_typed_answers_stand_in_the_text_or_beside_it():
+    given = read(card("typed"), Asked(), {"typed": "Peru\nOslo\nPeru"})
+    assert [span.text for span in given.spans] == ["Oslo"]
+    assert given.values == ("Peru",)
+    assert given.texts == ["Oslo", "Peru"]
+    payload = '{"v":1,"no_answer":false,"spans":[{"field":"context","index":0,"start":0,"end":4}]}'
+    both = read(card("typed"), Asked(), {"answer": payload, "typed": "Lima\nPeru"})
+    assert both == GivenAnswer(both.spans, "", False, ("Peru",))
+    assert both.texts == ["Lima", "Peru"]
+    assert refusal("typed", {"typed": "a" * 1001}) == "too_long"
+    assert refusal("typed", {"typed": "a\nb"}, max_spans=1) == "too_many_spans"
+    assert refusal("typed", {}) == "nothing_chosen"
+
+
+def test_without_that_word_of_the_card_typed_answers_stand_in_the_text():
+    assert refusal("spans", {"typed": "Peru"}) == "not_in_text"
+
+
+GOLD = [
+    ("option", ["Lima"], {}, ("Lima",)),
+    ("option", ["Bonn"], {}, "'Bonn' is not one of the example's options"),
+    ("option", ["Lima", "Oslo"], {}, "expected one text"),
+    ("option", ["Lima", "Oslo"], {"gold_rule": "any_of"}, ("Lima", "Oslo")),
+    ("option", [], {}, "no_answer = false"),
+    ("options", ["Lima", "Oslo", "Riga"], {}, "all_options = true"),
+    ("options", ["Lima", "Oslo", "Riga"], {"all_options": True}, ("Lima", "Oslo", "Riga")),
+    ("options", ["Lima"], {"gold_rule": "any_of"}, 'gold_rule = "set"'),
+    ("number", ["3.50"], {}, ("3.5",)),
+    ("number", ["3,5"], {}, "'3,5' is not a number"),
+    ("number", ["7"], {}, "between 0 and 5"),
+    ("short text", ["a\nb"], {}, "one line"),
+    ("short text", ["a" * 41], {}, "41 characters; the card allows 40"),
+    ("long text", ["a", "b"], {}, "expected one text"),
+    ("long text", [" a "], {}, ("a",)),
+]
+
+
+@pytest.mark.parametrize(("kind", "gold", "changes", "expected"), GOLD)
+def test_gold_is_what_could_be_answered(kind, gold, changes, expected):
+    if isinstance(expected, tuple):
+        assert check_gold(card(kind, **changes), Asked.options, gold) == expected
+        return
+    with pytest.raises(GoldError, match=expected.replace("(", r"\(")):
+        check_gold(card(kind, **changes), Asked.options, gold)
+
+
+BAD_KEYS = [
+    ({"answer": "essay"}, "key answer: expected one of label, spans, option"),
+    ({"answer": "label"}, "key labels: missing"),
+    ({"answer": "number", "step": 0}, "key step: expected a number above 0"),
+    ({"answer": "number", "step": True}, "key step: expected a number under"),
+    ({"answer": "number", "lowest": float("nan")}, "key lowest"),
+    ({"answer": "number", "lowest": 2, "highest": 2}, "key highest: expected a number above"),
+    ({"answer": "number", "unit": ""}, "key unit"),
+    ({"lowest": 0}, "key lowest: expected only where the answer is number"),
+    ({"answer": "number", "typed": True}, "key typed: expected only where the answer is spans"),
+    ({"answer": "short text", "longest": 1001}, "key longest: .* 1 to 1,000"),
+    ({"answer": "short text", "words": [1, 2]}, "key words: expected only where"),
+    ({"answer": "long text", "words": [5, 2]}, "key words: expected the fewest and the most"),
+    ({"answer": "options", "labels": factories.LABELS}, "key labels: expected only where"),
+    ({"typed": "yes"}, "key typed: expected true or false"),
+    ({"family": "parsing"}, "key family"),
+]
+
+
+@pytest.mark.parametrize(("changes", "sentence"), BAD_KEYS)
+def test_a_card_is_read_strictly(changes, sentence):
+    with pytest.raises(CardError, match=sentence):
+        parse_card(factories.card_data(**changes), "card")
+
+
+def test_a_card_that_says_the_usual_is_the_same_card():
+    assert parse_card(factories.card_data(answer="spans", typed=False), "a") == parse_card(
+        factories.card_data(), "a"
+    )
+
+
+@pytest.mark.parametrize("kind", factories.KINDS)
+def test_a_card_is_the_same_when_it_is_read_from_what_it_says(kind):
+    assert parse_card(card(kind).as_dict(), "card") == card(kind)
