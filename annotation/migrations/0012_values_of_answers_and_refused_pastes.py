@@ -6,7 +6,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0010_longer_names_of_tasks'),
+        ('annotation', '0011_api_tokens'),
     ]
 
     operations = [
