@@ -212,6 +212,7 @@ USE_TZ = True
 
 # Bytes of a request, but for files where they are taken: it is never written to a disk.
 MAX_FORM = DATA_UPLOAD_MAX_MEMORY_SIZE = 2_500_000
+DATA_UPLOAD_MAX_NUMBER_FILES = 3_000  # a folder of the Few-shot Gym has up to 2,400
 
 STATIC_URL = "static/"
 STATIC_ROOT = Path(os.environ.get("STATIC_ROOT", BASE_DIR / "staticfiles"))

@@ -11,7 +11,12 @@ class TasksConfig(AppConfig):
     name = "tasks"
 
     def ready(self) -> None:
-        from tasks import installation, retired, upload_jobs  # noqa: F401 (registers kinds of jobs)
+        from tasks import (  # noqa: F401 (registers kinds of jobs)
+            gym_uploads,
+            installation,
+            retired,
+            upload_jobs,
+        )
         from tasks.predictions import upload_job  # noqa: F401 (the same)
 
         pre_migrate.connect(retired.refuse_migration, sender=self)

@@ -23,7 +23,7 @@ LIMIT = 300  # seconds by the clock, on a machine that is busy with other things
 # The flags keep the environment and site-packages out, which the pure core does not need.
 COMMAND = [sys.executable, "-E", "-S", "-X", "utf8", "-m", "tasks.check_process"]
 # Datasets are read with openpyxl and pyarrow, which need site-packages, and more address space.
-OF_DATASETS = ("columns", "make")
+OF_DATASETS = ("columns", "make", "gym", "gym_make")
 COMMAND_OF_DATASETS = [sys.executable, "-E", "-X", "utf8", "-m", "tasks.datasets.process"]
 MEMORY_OF_DATASETS = 2_000_000_000
 one_at_a_time = threading.BoundedSemaphore(1)

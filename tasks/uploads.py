@@ -35,7 +35,7 @@ TOO_LARGE = "The files are larger than 200 MB in total, the limit for a task."
 MAX_SAID = 20  # files that are not taken, each with its sentence
 View = TypeVar("View", bound=Callable[..., Any])
 MAX_BODY = "max_body"  # of a view: how many bytes a request to it may have
-CHECK, IMPORT = "check_upload", "import_upload"
+CHECK, IMPORT, IMPORT_GYM = "check_upload", "import_upload", "import_gym"
 # What the reading of a broken ZIP raises, beside BadZipFile.
 BROKEN = (
     zlib.error, lzma.LZMAError, EOFError, NotImplementedError, OSError, RuntimeError, ValueError,
@@ -100,7 +100,7 @@ def add(upload: TaskUpload, files: Iterable[UploadedFile]) -> None:
             sizes = _sizes(upload)
             for file in files:
                 try:
-                    for name, content in _parts(file):
+                    for name, content in parts(file):
                         try:
                             _store(upload, name, content, taken, sizes)
                         except UploadError as error:
@@ -173,7 +173,7 @@ def is_plain(name: str) -> bool:
 # ZIP ------------------------------------------------------------------------------------------
 
 
-def _parts(file: UploadedFile) -> Iterator[tuple[str, Iterable[bytes]]]:
+def parts(file: UploadedFile, max_files: int = MAX_FILES) -> Iterator[tuple[str, Iterable[bytes]]]:
     """Name and content of the file, or of each file in a ZIP. Raises UploadError."""
     name = str(file.name)
     if not name.lower().endswith(".zip"):
@@ -187,10 +187,10 @@ def _parts(file: UploadedFile) -> Iterator[tuple[str, Iterable[bytes]]]:
         raise UploadError(f"{name}: cannot be unpacked ({error}); create it again.") from None
     with archive:
         # All names are looked at before the first byte is unpacked.
-        if len(archive.infolist()) > MAX_FILES:
+        if len(archive.infolist()) > max_files:
             raise UploadError(
                 f"{name}: not accepted; it contains {len(archive.infolist()):,} files, and at most"
-                f" {MAX_FILES} are accepted."
+                f" {max_files:,} are accepted."
             )
         members = [member for member in archive.infolist() if _is_wanted(member, name)]
         if sum(member.file_size for member in members) > MAX_BYTES:
@@ -274,4 +274,6 @@ def drop_old() -> None:
 
 def jobs_of(upload: TaskUpload) -> QuerySet[Job]:
     """Its checks and imports, of the present files and of earlier ones."""
-    return Job.objects.filter(kind__in=(CHECK, IMPORT), parameters__upload=str(upload.pk))
+    return Job.objects.filter(
+        kind__in=(CHECK, IMPORT, IMPORT_GYM), parameters__upload=str(upload.pk)
+    )

@@ -18,6 +18,11 @@ from tasks.datasets.reading import Reading, read
 from tasks.datasets.sampler import Plan
 from tasks.datasets.table import Table
 from tasks.formats import FormatError, content_hash
+from tasks.gym import making
+from tasks.gym.card import WORDS
+from tasks.gym.findings import shared_inputs
+from tasks.gym.kinds import problem
+from tasks.gym.reader import PARTS
 
 SHOWN, LONGEST = 3, 80  # values of a column that are shown, and their characters
 
@@ -101,7 +106,67 @@ def _check(folder: Path, made: Made) -> list[dict[str, Any]]:
     ]
 
 
-WORK: dict[str, Callable[..., dict[str, Any]]] = {"columns": columns, "make": make_files}
+def gym(folder: str) -> dict[str, Any]:
+    """{tasks, shared}: what stands in each folder of the Few-shot Gym, or its {error}.
+
+    A task has: name, ontology, metric, k, seeds, sizes, kind, typed, why, possible (kinds), texts
+    (names), told (sentences), digest, shown (texts, options and golds of three examples).
+    """
+    tasks, read = [], []
+    for path in sorted(Path(folder).iterdir()):
+        try:
+            seen = making.see(path)
+        except FormatError as error:
+            tasks.append({"error": str(error)})
+            continue
+        read.append(seen.task)
+        tasks.append(_described(seen))
+    return {"tasks": tasks, "shared": shared_inputs(read)}
+
+
+def _described(seen: making.Seen) -> dict[str, Any]:
+    task, kind = seen.task, seen.kind
+    lines = making.kept_lines(task)
+    return {
+        "name": task.name,
+        "ontology": seen.published.ontology,
+        "metric": seen.published.metric,
+        "k": task.k,
+        "seeds": task.seeds,
+        "sizes": [len(task.lines[task.seeds[0], part]) for part in PARTS],
+        "kind": kind.name,
+        "typed": kind.typed,
+        "why": kind.why,
+        "possible": [name for name in WORDS if not problem(name, lines, seen.shape)],
+        "texts": [name or "text" for name in seen.shape.names],
+        "told": seen.told,
+        "digest": seen.digest,
+        "shown": [
+            {
+                "texts": list(seen.shape.texts(line.input)),
+                "options": list(seen.shape.options(line.input)),
+                "golds": list(line.golds),
+            }
+            for line in lines[:SHOWN]
+        ],
+    }
+
+
+def gym_make(folder: str, kinds: dict[str, str], sample: dict[str, int] | None) -> dict[str, Any]:
+    """{errors}: why these tasks cannot be made, answered in these ways; none where they can."""
+    drawn = making.Sample(**sample) if sample else None
+    errors = []
+    for name, kind in kinds.items():
+        try:
+            making.make(making.see(Path(folder) / name).answered_by(kind), drawn)
+        except (FormatError, CardError) as error:
+            errors.append(str(error))
+    return {"errors": errors}
+
+
+WORK: dict[str, Callable[..., dict[str, Any]]] = {
+    "columns": columns, "make": make_files, "gym": gym, "gym_make": gym_make,
+}  # fmt: skip
 
 if __name__ == "__main__":
     check_process.main(WORK)

@@ -39,7 +39,7 @@ class Seen:
     def told(self) -> list[str]:
         """What a researcher should know before it is imported, in sentences."""
         told = findings(self.task, self.shape, self.kind)
-        lost = sum(line.is_lost for line in wanted_lines(self.task))
+        lost = sum(line.is_lost for line in _wanted(self.task))
         if lost:
             told.append(f"{lost} of these lines hold no example any more and are not imported")
         return told
@@ -48,7 +48,7 @@ class Seen:
         """The same, answered in another way. Raises FormatError where the files cannot be so."""
         if name == self.kind.name:
             return self
-        lines = [line for line in wanted_lines(self.task) if not line.is_lost]
+        lines = kept_lines(self.task)
         if problem := kinds.problem(name, lines, self.shape):
             raise FormatError(self.task.name, None, None, problem)
         return replace(self, kind=Kind(name, "as you chose", kinds.is_typed(name, lines)))
@@ -81,9 +81,14 @@ def see(folder: Path) -> Seen:
     return Seen(task, published, shape, kinds.infer(task, shape, published), _digest(folder))
 
 
-def wanted_lines(task: GymTask) -> list[Line]:
-    """The lines that become examples: all training files and the test of the first seed."""
+def _wanted(task: GymTask) -> list[Line]:
+    """All training files and the test of the first seed."""
     return [*task.all_lines("train"), *task.lines[task.seeds[0], "test"]]
+
+
+def kept_lines(task: GymTask) -> list[Line]:
+    """The lines that become examples."""
+    return [line for line in _wanted(task) if not line.is_lost]
 
 
 def make(seen: Seen, sample: Sample | None = None) -> Made:

@@ -137,7 +137,7 @@ WITHOUT_A_STUDY = {
     "model_file", "model_delete", "prediction_file_delete", "model_upload", "model_upload_run",
     "prolific_webhook", "api_studies", "schema", "api_docs", "api_models", "api_unknown",
     "tokens", "token_revoke",
-    "dataset_import", "dataset_columns",
+    "dataset_import", "dataset_columns", "gym_import", "gym_tasks", "gym_run",
     "task_checks", "task_team", "task_import", "task_upload", "task_upload_files",
     "task_upload_run", "task_upload_confirm", "task_upload_discard", "task_upload_preview",
 }  # fmt: skip

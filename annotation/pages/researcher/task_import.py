@@ -19,7 +19,7 @@ from annotation.models import Step
 from annotation.pages.researcher.forms.tasks import CardForm, RemoveForm
 from annotation.pages.researcher.preview import show
 from annotation.pages.worker.turn import TurnPage
-from tasks import data_report, dataset_uploads, disk, teams, upload_jobs, uploads
+from tasks import data_report, dataset_uploads, disk, gym_uploads, teams, upload_jobs, uploads
 from tasks.models import Example, Task, TaskUpload
 from tasks.polling import go_to, poll
 
@@ -77,6 +77,8 @@ def task_upload(request: ResearcherRequest, pk: UUID) -> HttpResponse:
     job = upload.job
     if job and job.kind == uploads.IMPORT and job.is_done:
         return redirect("task", job.result[0]["name"], job.result[0]["version"])
+    if gym_uploads.is_gym(upload):
+        return redirect("gym_tasks", upload.pk)
     if not uploads.names(upload) and dataset_uploads.path_of(upload):
         return redirect("dataset_columns", upload.pk)
     return _page(request, upload)

@@ -6,6 +6,7 @@ from annotation.pages import prolific_events
 from annotation.pages.researcher import (
     annotators,
     dataset_import,
+    gym_import,
     links,
     lists,
     pay,
@@ -102,6 +103,9 @@ urlpatterns = [
     path("tasks/<str:name>/<int:version>/team/", task_pages.task_team, name="task_team"),
     path("tasks/dataset/", dataset_import.dataset_import, name="dataset_import"),
     path("tasks/dataset/<uuid:pk>/", dataset_import.dataset_columns, name="dataset_columns"),
+    path("tasks/gym/", gym_import.gym_import, name="gym_import"),
+    path("tasks/gym/<uuid:pk>/", gym_import.gym_tasks, name="gym_tasks"),
+    path("tasks/gym/<uuid:pk>/run/", gym_import.gym_run, name="gym_run"),
     path("tasks/import/", task_import.task_import, name="task_import"),
     path("tasks/import/<uuid:pk>/", task_import.task_upload, name="task_upload"),
     path("tasks/import/<uuid:pk>/files/", task_import.task_upload_files, name="task_upload_files"),

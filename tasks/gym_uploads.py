@@ -1,0 +1,168 @@
+"""Tasks of the Few-shot Gym that were uploaded in the browser: read, shown, confirmed, imported.
+
+The files lie in a folder of their own inside that of the upload (tasks/uploads.py), sorted by the
+task that their names say. They are read in a process with limits; importing is a job of one chunk
+for each task.
+"""
+
+import dataclasses
+import json
+from collections.abc import Iterable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from django.core.files.uploadedfile import UploadedFile
+from django.db import transaction
+
+from tasks import checking, disk, jobs, teams, uploads
+from tasks.cards import CardError
+from tasks.formats import FormatError, is_beside
+from tasks.gym import making
+from tasks.gym.making import Sample
+from tasks.gym.reader import FILE_NAME
+from tasks.importing import import_task
+from tasks.models import Job, TaskUpload
+
+FOLDER, SEEN = ".gym", ".gym.json"
+MAX_FILES = 3_000  # 160 tasks of 15 files are 2,400
+MAX_SAID = 20
+
+
+class GymRefused(ValueError):
+    """Why files cannot be taken or imported: sentences."""
+
+    def __init__(self, problems: Iterable[str]):
+        self.problems = list(problems)
+        super().__init__(" ".join(self.problems))
+
+
+def begin(files: Iterable[UploadedFile], owner: Any) -> TaskUpload:
+    """Store the files and read all tasks. Raises GymRefused; then nothing is left of them."""
+    upload = TaskUpload.objects.create(owner=owner)
+    try:
+        with disk.named():
+            _store_all(folder_of(upload), files)
+        seen = _run("gym", folder=str(folder_of(upload)))
+        problems = [task["error"] for task in seen["tasks"] if "error" in task]
+        if problems:
+            raise GymRefused(_first(problems))
+        text = json.dumps(seen)
+        (uploads.folder_of(upload) / SEEN).write_text(text, encoding="utf-8")
+    except disk.DiskFull as error:
+        uploads.drop(upload)
+        raise GymRefused([str(error)]) from None
+    except uploads.UploadError as error:
+        uploads.drop(upload)
+        raise GymRefused([str(error)]) from None
+    except BaseException:
+        uploads.drop(upload)
+        raise
+    return upload
+
+
+def folder_of(upload: TaskUpload) -> Path:
+    """Where its tasks lie, each in the folder of its name."""
+    return uploads.folder_of(upload) / FOLDER
+
+
+def is_gym(upload: TaskUpload) -> bool:
+    return folder_of(upload).is_dir()
+
+
+def seen(upload: TaskUpload) -> dict[str, Any]:
+    """{tasks: as `process.gym` gives each, shared: sentences on texts that two tasks share}."""
+    return json.loads((uploads.folder_of(upload) / SEEN).read_text(encoding="utf-8"))
+
+
+def _first(problems: list[str]) -> list[str]:
+    more = len(problems) - MAX_SAID
+    return problems[:MAX_SAID] + ([f"{more} more problems."] if more > 0 else [])
+
+
+def _store_all(folder: Path, files: Iterable[UploadedFile]) -> None:
+    """Write each file, or each in a ZIP, where its name says. Raises UploadError."""
+    folder.mkdir(parents=True)
+    left, stored = uploads.MAX_BYTES, 0
+    for file in files:
+        for name, content in uploads.parts(file, MAX_FILES):
+            if is_beside(name) or name == "manifest.tsv":
+                continue
+            matched = FILE_NAME.fullmatch(name)
+            if not matched or not uploads.is_plain(name) or matched["task"].startswith("."):
+                raise uploads.UploadError(
+                    f"{name}: unknown file name; expected NAME_K_SEED_train.tsv, ..._dev.tsv,"
+                    " ..._test.tsv, as the Few-shot Gym writes them."
+                )
+            stored += 1
+            place = folder / matched["task"] / name
+            if place.exists() or stored > MAX_FILES:
+                raise uploads.UploadError(
+                    f"{name}: there are two files of this name."
+                    if place.exists()
+                    else f"There are more than {MAX_FILES:,} files."
+                )
+            place.parent.mkdir(exist_ok=True)
+            left = _write(place, content, left)
+    if not stored:
+        raise uploads.UploadError("There is no file of the Few-shot Gym among these.")
+
+
+def _write(place: Path, content: Iterable[bytes], left: int) -> int:
+    """Write it; how many bytes may follow. Raises UploadError."""
+    with place.open("wb") as file:
+        for chunk in content:
+            left -= len(chunk)
+            if left < 0:
+                raise uploads.UploadError(f"{place.name}: not accepted. {uploads.TOO_LARGE}")
+            file.write(chunk)
+    return left
+
+
+def _run(what: str, **request: Any) -> dict[str, Any]:
+    try:
+        return checking.run(what, waits=True, **request)
+    except checking.TooComplex as error:
+        raise GymRefused(
+            [f"These tasks are {error}. Send fewer, or use the command import_gym."]
+        ) from None
+    except checking.Busy as error:
+        raise GymRefused([str(error)]) from None
+
+
+def confirm(upload: TaskUpload, kinds: dict[str, str], sample: Sample | None, owner: Any) -> None:
+    """Begin to import these tasks, answered in these ways, if all of them can be made.
+
+    Raises GymRefused; then nothing is imported.
+    """
+    drawn = dataclasses.asdict(sample) if sample else None
+    reply = _run("gym_make", folder=str(folder_of(upload)), kinds=kinds, sample=drawn)
+    refusals = [str(teams.NotInTeam(n)) for n in kinds if not teams.may_change(n, owner)]
+    if problems := [*reply["errors"], *refusals]:
+        raise GymRefused(_first(problems))
+    digests = {task["name"]: task["digest"] for task in seen(upload)["tasks"]}
+    chosen = [[name, kind, digests[name]] for name, kind in kinds.items()]
+    parameters = {"upload": str(upload.pk), "tasks": chosen, "sample": drawn}
+    with transaction.atomic():
+        job = jobs.start(uploads.IMPORT_GYM, parameters, total=len(chosen), owner=owner)
+        TaskUpload.objects.filter(pk=upload.pk).update(job=job)
+    upload.refresh_from_db()
+
+
+@jobs.job(uploads.IMPORT_GYM, limit=timedelta(minutes=10))
+def _import(job: Job, number: int) -> dict[str, Any]:
+    """Import one of the tasks, all of it or nothing: {name, version, created}."""
+    upload = TaskUpload.objects.filter(pk=job.parameters["upload"]).first()
+    if upload is None:
+        raise jobs.JobError("The upload was discarded. Tasks imported before that are kept.")
+    name, kind, digest = job.parameters["tasks"][number]
+    sample = job.parameters["sample"]
+    try:
+        task = making.see(folder_of(upload) / name).answered_by(kind)
+        if task.digest != digest:
+            raise jobs.JobError(f"{name}: its files are not those that were checked.")
+        made = making.make(task, Sample(**sample) if sample else None)
+        done = import_task(made.card, made.files, by=upload.owner, made_from=made.made_from)
+    except (FormatError, CardError, teams.NotInTeam) as error:
+        raise jobs.JobError(f"{name} was not imported: {error}") from None
+    return {"name": name, "version": done.task.version, "created": done.created}
