@@ -15,7 +15,7 @@ def blocks(manifest: Manifest) -> list[Block]:
     return [
         Bullets([*SCORES, *_equivalence(manifest)]),
         Facts(same_recipe(manifest)),
-        *_contrasts(manifest["scenarios"], manifest["qualification"]["rule"]),
+        *_contrasts(manifest["scenarios"], manifest["qualification"]),
     ]
 
 
@@ -57,7 +57,7 @@ def _equivalence(manifest: Manifest) -> list[str]:
     ]
 
 
-def _contrasts(scenarios: list[dict[str, Any]], rule: str) -> list[Block]:
+def _contrasts(scenarios: list[dict[str, Any]], rule: dict[str, Any]) -> list[Block]:
     planned = pairs(scenarios)
     if not planned:
         return [
@@ -66,7 +66,8 @@ def _contrasts(scenarios: list[dict[str, Any]], rule: str) -> list[Block]:
             )
         ]
     number = count(len(planned), "contrast")
-    told = admission.warning(rule, sorted({scenario["shots"] for scenario in scenarios}))
+    shots = sorted({scenario["shots"] for scenario in scenarios})
+    told = admission.warning(rule["rule"], shots, rule.get("screening_examples", 0))
     return [
         *([Paragraph(told)] if told else []),
         Paragraph(

@@ -16,9 +16,8 @@ def blocks(record: StudyRecord) -> list[Block]:
     rows = selection.admissions(study, Kind.PERSON, resampling.gains(study, Kind.PERSON))
     if not rows:
         return []
-    meanings = " ".join(f"{c.heading}: {c.meaning}." for c in on_page(selection.COLUMNS[5:]))
-    told = selection.warning(study)
+    meanings = " ".join(f"{c.heading}: {c.meaning}." for c in on_page(selection.COLUMNS[6:]))
     return [
-        *([Paragraph(told)] if told else []),
+        *map(Paragraph, selection.told(study)),
         Grid.of(selection.TITLE, selection.COLUMNS, rows, [selection.INTRO, meanings]),
     ]

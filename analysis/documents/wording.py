@@ -102,9 +102,14 @@ def is_paid(manifest: Manifest) -> bool:
 
 
 def rule_text(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
-    """The rule after the training step in sentences."""
+    """The rule after the training or screening step in sentences."""
     rule, shots, v = manifest["qualification"], shots_of(manifest), verbs
-    if not any(shots):
+    # A study that opened before there were screening sets does not state any.
+    screening = rule.get("screening_examples", 0)
+    step = " or ".join(
+        [*(["training"] if any(shots) else []), *(["screening"] if screening else [])]
+    )
+    if not step:
         return f"There {v.is_} no training step, and nobody {v.is_} screened out by score."
     if rule["rule"] == Qualification.NONE:
         return (
@@ -115,14 +120,14 @@ def rule_text(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
         paid = ", with pay," if float(manifest["hourly_rate"]) else ""
         minutes = count(rule["decision_minutes"], "minute")
         sentences = [
-            f"After the training step, a researcher {v.decides} whether an annotator {v.is_}"
+            f"After the {step} step, a researcher {v.decides} whether an annotator {v.is_}"
             f" admitted to the annotation step; annotators {v.wait}{paid} for at most {minutes}"
             f" and {v.are} admitted if there {v.is_} no decision by then."
         ]
     else:
         threshold = NEEDED[Qualification(rule["rule"])].format(rule["threshold"])
         sentences = [
-            f"To proceed to the annotation step, annotators {v.need} a mean training S1 (x 100)"
+            f"To proceed to the annotation step, annotators {v.need} a mean {step} S1 (x 100)"
             f" {threshold}."
         ]
     if float(manifest["hourly_rate"]):
@@ -135,9 +140,16 @@ def rule_text(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
     if rule["others_needed"]:
         sentences.append(
             f"Nobody {v.is_} screened out by this rule before {rule['others_needed']} other"
-            f" annotators of the scenario {v.have} finished the training step."
+            f" annotators of the scenario {v.have} finished the {step} step."
         )
-    if 0 in shots:
+    if screening:
+        sentences.append(
+            f"At zero shots, a screening set of {count(screening, 'example')} {v.is_} answered in"
+            f" place of the training step, without a reveal. It {v.is_} drawn with the study's seed"
+            f" from training examples that {v.are} shown in no other arm and whose texts are not in"
+            f" the test set; its answers {v.are} excluded from every score."
+        )
+    elif 0 in shots:
         sentences.append(f"At zero shots there {v.is_} no training step and no such rule.")
     return " ".join(sentences)
 

@@ -66,10 +66,11 @@ COLUMNS: dict[str, dict[str, str]] = {
         "task": "name of the task",
         "task_version": "version of the task",
         "file": "name of the published file",
-        "file_kind": "train, test or check (attention checks)",
+        "file_kind": "train, test, check (attention checks) or screening (drawn from a training"
+        " file, which `file` names)",
         "shots": "shots of a training split; empty for the test file",
         "split": "number of a training split; empty for the test file",
-        "position": "position in the file, from 0",
+        "position": "position in the file, from 0; of the screening set, in the order drawn",
         "example": "id of the example (unique within its file only)",
         "segments": "the context as a JSON list of texts",
         "question": "the question as published",
@@ -89,7 +90,8 @@ COLUMNS: dict[str, dict[str, str]] = {
     "answers.csv": STUDY
     | SCENARIO
     | {
-        "step": "training, annotation or check (attention check; excluded from S1)",
+        "step": "training, screening (unrevealed, in place of the training step; for the"
+        " qualification alone), annotation or check (attention check; excluded from S1)",
         "position": "position in the order in which this annotator saw the step's examples, from 0;"
         " attention checks are numbered within the annotation step",
     }
@@ -108,14 +110,14 @@ COLUMNS: dict[str, dict[str, str]] = {
         "seconds": "submitted_at minus shown_at",
         "active_seconds": "active seconds, as defined in the study's design (manifest.json, pay)",
         "reveal_seconds": "active seconds from the answer to Continue, while the gold was shown;"
-        " empty in the annotation step, and before Continue",
+        " empty in all other steps, and before Continue",
         "blurs": "number of times the page lost focus (reported by the browser)",
         "away_seconds": "total seconds without focus (reported by the browser)",
         "pastes": "number of paste events (reported by the browser)",
     },
     "spans.csv": {
         "task": "name of the task",
-        "step": "training, annotation or check",
+        "step": "training, screening, annotation or check",
         "annotator": "pseudonym of the participation",
         "example": "id of the example in its file",
         "hash": "hash of the example, as in examples.csv",
@@ -131,8 +133,9 @@ COLUMNS: dict[str, dict[str, str]] = {
     | {
         "arrival": "number of its allocation in allocations.csv; empty if it was seated before"
         " Handful 0.2",
-        "stage": "how far it came: arrived, consented, trained (finished the training step; at"
-        " zero shots: saw the first example) or qualified (admitted to the annotation step)",
+        "stage": "how far it came: arrived, consented, trained (finished the training or"
+        " screening step; without one: saw the first example) or qualified (admitted to the"
+        " annotation step)",
         "mean_s1": "mean S1 over the answered test examples, 0 to 1",
         "sd_examples": "sample standard deviation of S1 over these examples (ddof 1)",
         "n": "number of answered test examples",
@@ -192,7 +195,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "arrived": "took a seat, also those who then declined",
         "declined": "did not consent; nothing else is kept of them",
         "consented": "agreed to take part",
-        "trained": "finished the training step (at zero shots: saw the first example)",
+        "trained": "finished the training or screening step (without one: saw the first example)",
         "qualified": "were admitted to the annotation step",
         "completed": "completed",
         "analysed": "completed and not excluded",

@@ -10,36 +10,43 @@ from analysis.export.columns import ALLOCATED, COLUMNS
 from analysis.tables import frames, performance, rendering, training
 from analysis.tables.frames import spans_in_order, texts_by_turn, texts_of
 from analysis.values import cell, json_list, moment, number
-from annotation.models import Status, Study, Turn
+from annotation.models import Status, Step, Study, Turn
 from annotation.money.ledger import waiting_time
 from annotation.monitoring import flags, funnel
 from annotation.steps import signs
+from annotation.study import screening
 from annotation.study.manifest import splits_of
 from tasks.answers import highest_s1
-from tasks.models import Split
+from tasks.models import Example, Split, Task
 from tasks.spans import QUESTION
 
 
 def examples_rows(study: Study) -> Iterator[list[Any]]:
-    """Every example that this study may show: the test files and its training files."""
+    """Every example that this study may show: test and training files, checks, screening set."""
     for task in study.tasks.order_by("name"):
-        card = task.card
         splits = splits_of(study, task)
         if study.attention_checks:
             splits |= task.splits.filter(kind=Split.Kind.CHECK)
         for split in splits.order_by("kind", "shots", "number"):
+            of_file = [split.filename, split.kind, split.shots or "", split.number or ""]
             for example in split.examples.order_by("position").iterator(chunk_size=2000):
-                question = card.selectable_question(example.question)
-                best = highest_s1(card, example, example.gold)
-                yield [
-                    task.name, task.version, split.filename, split.kind, split.shots or "",
-                    split.number or "", example.position, example.source_id,
-                    json_list(example.context), example.question, question or "",
-                    json_list(example.options) if example.options else "", json_list(example.gold),
-                    card.gold_rule, example.explanation,
-                    card.granularity if card.is_highlighted else "",
-                    example.content_hash, number(best),
-                ]  # fmt: skip
+                yield _example_row(task, [*of_file, example.position], example)
+        for position, example in enumerate(screening.examples(study, task)):
+            of_set = [example.split.filename, Step.SCREENING.value, "", "", position]
+            yield _example_row(task, of_set, example)
+
+
+def _example_row(task: Task, place: list[Any], example: Example) -> list[Any]:
+    """`place` is its file, the kind of file, shots, split, and the position in it."""
+    card = task.card
+    question = card.selectable_question(example.question)
+    return [
+        task.name, task.version, *place, example.source_id,
+        json_list(example.context), example.question, question or "",
+        json_list(example.options) if example.options else "", json_list(example.gold),
+        card.gold_rule, example.explanation, card.granularity if card.is_highlighted else "",
+        example.content_hash, number(highest_s1(card, example, example.gold)),
+    ]  # fmt: skip
 
 
 def _turns(study: Study) -> QuerySet[Turn]:

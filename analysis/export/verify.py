@@ -148,7 +148,7 @@ NOT_RECOMPUTED = {
     "allocations.csv": {"candidates": "which others were open", "at": FORM},
     "decisions.csv": {
         "about": "but of the analysis",
-        "outcome": "but of the analysis",
+        "outcome": "but of the analysis, and of admission by a minimum",
         "reason": "that there is one",
         "score_seen": "that only researchers' decisions on the analysis have it",
         "role": FORM,
@@ -459,9 +459,14 @@ class Example:
 
 
 Place = namedtuple("Place", "task shots split kind status in_analysis")
-OPEN, TRAINING, ANNOTATION, CHECK = range(4)  # an open example is shown, not answered yet
-STEPS = {"training": TRAINING, "annotation": ANNOTATION, "check": CHECK}
-LATER = 1 << 32  # added to positions after the training step, which count from 0 again
+OPEN, TRAINING, ANNOTATION, CHECK, SCREENING = range(
+    5
+)  # an open example is shown, not answered yet
+STEPS = {
+    "training": TRAINING, "screening": SCREENING, "annotation": ANNOTATION, "check": CHECK,
+}  # fmt: skip
+JUDGED = (TRAINING, SCREENING)  # before the annotation step: an annotator has one of them at most
+LATER = 1 << 32  # added to positions after these, which count from 0 again
 
 
 class Annotator:
@@ -488,7 +493,7 @@ class Annotator:
 
     def answered(self, *steps):
         """The given answers by position; of these steps, or of all."""
-        wanted = steps or (TRAINING, ANNOTATION, CHECK)
+        wanted = steps or STEPS.values()
         return [index for index in self.order if self.steps[index] in wanted]
 
     def seconds(self):
@@ -587,6 +592,12 @@ class Export:
         for (kind, task, shots, _split), group in self.who_counts().items():
             cells[kind, task, shots] += group
         return cells
+
+    def before(self, place):
+        """The examples that stand before the annotation step of that place: training, screening."""
+        if place.shots == "0":
+            return self.files.get((place.task, "screening", "", ""), [])
+        return self.files.get((place.task, "training", place.shots, place.split), [])
 
     def example(self, row):
         """The example of a row of answers.csv; None if there is none."""
@@ -721,7 +732,9 @@ def check_examples(export, check):
             check.wrong(row, "position", "a place in the file")
             continue
         line = (position, row.number, row["example"], example)
-        files[(row["task"], step, *place), row["file"]].append(line)
+        # A screening set is drawn from several files.
+        file = "the screening set" if step == "screening" else row["file"]
+        files[(row["task"], step, *place), file].append(line)
     for (where, file), lines in files.items():
         if where in export.files:
             check.differs("examples.csv", lines[0][1], "file", file, "one file of each kind")
@@ -798,6 +811,9 @@ def check_frozen(export, check):
     for name, hashes in export.design["attention_check_hashes"].items():
         if hashes:
             frozen[name, "check", "", ""] = (len(hashes), digest_of(hashes))
+    for name, hashes in export.design.get("screening_hashes", {}).items():
+        frozen[name, "screening", "", ""] = (len(hashes), digest_of(hashes))
+        check_screening(export, check, name, hashes)
     for where in frozen.keys() | export.files.keys():
         check.count += 1
         hashes = [example.cells[0] for example in export.files.get(where, ())]
@@ -805,6 +821,18 @@ def check_frozen(export, check):
         if found != frozen.get(where):
             expected = frozen.get(where, "no such file in manifest.json")
             check.differs("examples.csv", "-", " ".join(filter(None, where)), found, expected)
+
+
+def check_screening(export, check, task, hashes):
+    """The screening set has the size of the design, and nothing of it stands elsewhere."""
+    wanted = export.design["qualification"]["screening_examples"]
+    if len(hashes) != wanted:
+        check.differs("manifest.json", "-", "screening_hashes", len(hashes), wanted)
+    for (name, step, *_place), examples in export.files.items():
+        shown = {example.cells[0] for example in examples}
+        if name == task and step != "screening" and not shown.isdisjoint(hashes):
+            found = f"an example of the {step} step of {task}"
+            check.differs("manifest.json", "-", "screening_hashes", found, "in no other step")
 
 
 def question_to_highlight(card, question):
@@ -820,15 +848,20 @@ def question_to_highlight(card, question):
 def check_file(export, check, row):
     """Check which file it is in; return (step, (shots, split)) as answers name an example."""
     place, end = (row["shots"], row["split"]), "_test.jsonl"
-    steps = {"train": "training", "test": "annotation", "check": "check"}
+    steps = {
+        "train": "training", "test": "annotation", "check": "check", "screening": "screening",
+    }  # fmt: skip
     if row["file_kind"] not in steps:
-        check.wrong(row, "file_kind", "train, test or check")
+        check.wrong(row, "file_kind", "train, test, check or screening")
     if row["file_kind"] == "train":
         end = f"_train_{row['shots']}_{row['split']}.jsonl"
     elif any(place):
         check.wrong(row, "shots" if row["shots"] else "split", "")
     if row["file_kind"] == "check":
         end = ""
+    if row["file_kind"] == "screening":
+        number = re.search(r"_train_[0-9]+_[0-9]+\.jsonl$", row["file"])
+        end = number.group() if number else "_train_SHOTS_SPLIT.jsonl"
     rechained = row["task"] in export.tasks and export.tasks[row["task"]]["rechained"]
     if not rechained and not row["file"].endswith(end):
         check.wrong(row, "file", f"...{end}")
@@ -884,7 +917,7 @@ def keep_answer(check, row, annotator, example, sets):
         annotator.as_set.append(s1(texts_of(row["answer"]) or [], example.gold))
     annotator.at[example] = len(annotator.rows)
     annotator.rows.append(row.number)
-    annotator.places.append(position if step == TRAINING else LATER + position)
+    annotator.places.append(position if step in JUDGED else LATER + position)
     annotator.steps.append(given.kept)
     annotator.has_spans.append(False)
     annotator.texts.append(given.texts)
@@ -1025,7 +1058,8 @@ def check_annotators(export, check):
             continue
         expected = work_of(annotator)
         check.numbers(row, **expected)
-        flags = flags_of(expected, pace_of(annotator), paces[annotator.place[:4]])
+        n = len(annotator.answered())
+        flags = flags_of(expected, n, pace_of(annotator), paces[annotator.place[:4]])
         # Two participations of one worker share a browser rightly: only a hint here.
         if "shared_browser" in row["flags"].split() and browsers[row["browser"]] > 1:
             flags.append("shared_browser")
@@ -1070,16 +1104,16 @@ def scenarios_of(export):
 
 def check_how_far(export, check, row, annotator, work):
     """Check status and stage against what was answered, of one who has not withdrawn."""
-    place, tests = annotator.place, len(export.tests.get(row["task"], ()))
-    trains = len(export.files.get((place.task, "training", place.shots, place.split), ()))
-    is_whole = work["n"] == tests > 0 and work["training_n"] == trains
+    tests = len(export.tests.get(row["task"], ()))
+    trains, trained = len(export.before(annotator.place)), len(annotator.answered(*JUDGED))
+    is_whole = work["n"] == tests > 0 and trained == trains
     if (row["status"] == "completed") != is_whole:
-        check.wrong(row, "status", f"{work['training_n']} and {work['n']} answers given")
+        check.wrong(row, "status", f"{trained} and {work['n']} answers given")
     went_on = any(place >= LATER for place in annotator.places)
-    if went_on and work["training_n"] != trains:
-        check.wrong(row, "training_n", trains)
+    if went_on and trained != trains:
+        check.wrong(row, "stage", f"{trains} answers before the annotation step")
     check.one_of(row, "stage", STAGES)
-    least = "qualified" if went_on else "trained" if 0 < trains == work["training_n"] else ""
+    least = "qualified" if went_on else "trained" if 0 < trains == trained else ""
     least = least or ("consented" if annotator.rows else "arrived")
     if row["stage"] in STAGES and STAGES.index(row["stage"]) < STAGES.index(least):
         check.wrong(row, "stage", f"at least {least}")
@@ -1098,10 +1132,10 @@ def check_orders(export, check):
             continue
         check.count += 1
         seed = f"{export.design['seed']}:{place.shots}:{place.task}:{annotator.name}"
-        training = export.files.get((place.task, "training", place.shots, place.split), [])
+        step = "training" if place.shots != "0" else "screening"
         tests = export.tests.get(place.task, [])
         orders = (
-            drawn(training, export.design["training_order"], f"{seed}:training"),
+            drawn(export.before(place), export.design["training_order"], f"{seed}:{step}"),
             with_checks(
                 drawn(tests, export.design["annotation_order"], f"{seed}:annotation"),
                 export.files.get((place.task, "check", "", ""), []),
@@ -1198,9 +1232,8 @@ def work_of(annotator):
     }
 
 
-def flags_of(work, pace, paces):
-    """The quality flags, by the thresholds that README.md says."""
-    n = sum(work[column] for column in ("n", "training_n", "checks"))
+def flags_of(work, n, pace, paces):
+    """The quality flags of n answers, by the thresholds that README.md says."""
     raised = {
         "too_fast": work["too_fast"] and work["too_fast"] >= 0.05 * n,
         "fast_person": is_fast(pace, paces),
@@ -2018,6 +2051,7 @@ def check_decisions(export, check):
             check.wrong(row, "outcome", "a change")
         before[key], last[key] = row["outcome"], row
     export.decided = last
+    check_admission(export, check)
     for (name, about), row in last.items():
         annotator = export.annotators.get(name)
         has_completed = annotator and annotator.place.status == "completed"
@@ -2028,6 +2062,27 @@ def check_decisions(export, check):
         if is_out and (name, "analysis") not in last:
             expected = "1, as no decision excludes this annotator"
             check.differs("annotators.csv", annotator.row, "in_analysis", "0", expected)
+
+
+def check_admission(export, check):
+    """A minimum admits by the mean S1 of the training or screening step, and by nothing else.
+
+    By how many points below others somebody stays depends on who had finished by then.
+    """
+    rule = export.design.get("qualification", {"rule": "none"})
+    if rule["rule"] != "minimum":
+        return
+    for name, annotator in export.annotators.items():
+        own = [annotator.s1[i] for i in annotator.answered(*JUDGED)]
+        row = export.decided.get((name, "qualification"))
+        went_on = any(place >= LATER for place in annotator.places)
+        if not own or len(own) != len(export.before(annotator.place)) or not (row or went_on):
+            continue
+        expected = str(int(100 * mean(own) >= rule["threshold"] - 1e-6))
+        if row is None:
+            check.differs("decisions.csv", "-", "outcome", f"none of {name}", expected)
+        else:
+            check.texts(row, outcome=expected)
 
 
 def check_questionnaire(export, check):

@@ -104,7 +104,7 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
         "job": job if is_waiting else None,
         "tables": findings_columns.page_tables(rows, is_waiting),
         "admission": selection.page_table(study, kind, resampling.gains(study, kind)),
-        "warning": selection.warning(study),
+        "told": selection.told(study),
     }
     return render(request, "researcher/analysis.html", context)
 

@@ -5,7 +5,6 @@ there; that takes a second a task, so the job of the analysis page does it and n
 """
 
 import math
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -43,10 +42,14 @@ class Selected:
 
 @dataclass(frozen=True)
 class Admission:
-    """One arm: how many the rule has judged and admitted, and the gain, where it is known."""
+    """One arm: how many the rule has judged and admitted, and the gain, where it is known.
+
+    `split` is None at zero shots; the gain is that of the task at these shots, on any split.
+    """
 
     task: str
     shots: int
+    split: int | None
     judged_by: int
     judged: int
     admitted: int
@@ -57,12 +60,15 @@ class Admission:
 
     @property
     def judged_in_words(self) -> str:
-        return f"{self.judged_by} examples" if self.judged_by else "nobody is judged"
+        if not self.judged_by:
+            return "nobody is judged"
+        return f"{self.judged_by} {'' if self.shots else 'screening '}examples"
 
 
 COLUMNS = [
     Column("task", "Task"),
     Column("shots", "Shots"),
+    Column("split", "Split", "number of the training split; empty at zero shots"),
     Column("judged_by", meaning="examples by which the rule judges; 0: it judges nobody"),
     Column("", "Judged by", get=lambda row: row.judged_in_words),
     Column("judged", "Judged", "annotators of this kind whom the rule has judged"),
@@ -133,7 +139,7 @@ def _pooled_sd(means: Mapping[tuple[str, int], Sequence[float]], task: str) -> f
 def _simulated(
     study: Study, task: str, shots: int, scores: Sequence[float], spread: float, seed: int
 ) -> Selected:
-    seen = admission.judged_by(study.qualification, shots)
+    seen = admission.judged_by(study.qualification, shots, study.screening_examples)
     if not seen:
         own = selection.NO_GAIN
     elif study.qualification == Qualification.RESEARCHER:
@@ -150,26 +156,25 @@ def _passes(rule: str, threshold: float | None, own: float, others: Sequence[flo
 
 
 def admissions(study: Study, kind: str, known: Sequence[Selected] = ()) -> list[Admission]:
-    """One row per arm of the study, with the simulated gains that are known.
+    """One row per scenario of the study, with the simulated gains that are known.
 
     Empty where the design has no rule.
     """
     if study.qualification == Qualification.NONE:
         return []
-    counts: dict[tuple[str, int], tuple[int, int]] = defaultdict(lambda: (0, 0))
     people = study.participations.filter(kind=kind, qualified__isnull=False).order_by()
-    by_arm = people.values_list("scenario__task__name", "scenario__shots")
-    for task, shots, judged, admitted in by_arm.annotate(
-        judged=Count("pk"), admitted=Count("pk", filter=Q(qualified=True))
-    ):
-        counts[task, shots] = judged, admitted
-    gains = {(row.task, row.shots): row for row in known}
-    rows = []
-    arms = study.scenarios.order_by("task__name", "shots").values_list("task__name", "shots")
-    for task, shots in arms.distinct():
-        row = Admission(
-            task, shots, admission.judged_by(study.qualification, shots), *counts[task, shots]
+    counts = {
+        scenario: (judged, admitted)
+        for scenario, judged, admitted in people.values_list("scenario").annotate(
+            judged=Count("pk"), admitted=Count("pk", filter=Q(qualified=True))
         )
+    }
+    gains = {(row.task, row.shots): row for row in known}
+    arms = study.scenarios.order_by("task__name", "shots", "split_number")
+    rows = []
+    for pk, task, shots, split in arms.values_list("pk", "task__name", "shots", "split_number"):
+        seen = admission.judged_by(study.qualification, shots, study.screening_examples)
+        row = Admission(task, shots, split, seen, *counts.get(pk, (0, 0)))
         own = gains.get((task, shots))
         numbers = {} if own is None else {"sd": own.sd, "gain": own.gain}
         ends = {} if own is None else {"low": own.low, "high": own.high}
@@ -189,6 +194,12 @@ def page_table(study: Study, kind: str, known: Sequence[Selected]) -> dict[str, 
     }
 
 
-def warning(study: Study) -> str:
-    """That some arms are judged before the annotation step and others are not; "" if not so."""
-    return admission.warning(study.qualification, study.shots)
+def told(study: Study) -> list[str]:
+    """How the arms are judged before the annotation step, where that is not alike in all of them.
+
+    That some are judged and others not, or that zero-shot annotators have a screening set.
+    """
+    rule = (study.qualification, study.shots, study.screening_examples)
+    return [
+        sentence for sentence in (admission.warning(*rule), admission.screened(*rule)) if sentence
+    ]

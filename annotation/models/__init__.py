@@ -24,6 +24,7 @@ from annotation.models.participation import (
     AT_WORK_WITHIN,
     LIVE,
     MAY_RESUME,
+    ORDERS,
     Participation,
     ParticipationQuerySet,
     Status,
@@ -34,6 +35,7 @@ from annotation.models.recruiting import Panel, ProlificStudy, Submission, Webho
 from annotation.models.reporting import ReportAnswer
 from annotation.models.scenario import AddedSeats, Scenario
 from annotation.models.study import (
+    JUDGED_STEPS,
     Kind,
     Member,
     Role,
@@ -49,9 +51,11 @@ from annotation.models.worker import Exposure, KeyCheck, PersonalLink, Worker
 __all__ = [
     "ANALYSED",
     "AT_WORK_WITHIN",
+    "JUDGED_STEPS",
     "LIVE",
     "LONGEST_COUNTED_GAP",
     "MAY_RESUME",
+    "ORDERS",
     "SCALES",
     "AccessRule",
     "Activity",

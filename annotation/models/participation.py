@@ -45,6 +45,8 @@ LIVE = (Status.ARRIVED, Status.WORKING, Status.WAITING, Status.BETWEEN)
 MAY_RESUME = (Status.EXPIRED, Status.RETURNED)
 # Who counts in a cell of a table; ParticipationQuerySet.analysed wherever rows are loaded.
 ANALYSED = Q(status=Status.COMPLETED, in_analysis=True)
+# Fields as long as the files of the task: deferred where many participations are loaded.
+ORDERS = ("training_order", "screening_order", "annotation_order", "checks")
 
 
 class ParticipationQuerySet(models.QuerySet["Participation"]):
@@ -144,6 +146,7 @@ class Participation(models.Model):
     in_analysis = models.BooleanField(default=True)
     is_paid = models.BooleanField(default=True)
     training_order = models.JSONField(default=list)
+    screening_order = models.JSONField(default=list)
     annotation_order = models.JSONField(default=list)
     # Which examples of the annotation order are attention checks: never in S1.
     checks = models.JSONField(default=list)
@@ -235,7 +238,13 @@ class Participation(models.Model):
 
     def order_of(self, step: str) -> list[int]:
         """The stored order of example ids in that step."""
-        return self.training_order if step == Step.TRAINING else self.annotation_order
+        orders = {Step.TRAINING: self.training_order, Step.SCREENING: self.screening_order}
+        return orders.get(Step(step), self.annotation_order)
+
+    @property
+    def judged_order(self) -> list[int]:
+        """The order of the examples by which a rule may judge: training, screening, or none."""
+        return self.training_order or self.screening_order
 
     def show(
         self,

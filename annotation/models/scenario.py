@@ -61,6 +61,11 @@ class Scenario(models.Model):
         return self.shots > 0 or self.study.help_examples_at_zero_shots
 
     @cached_property
+    def screening_examples(self) -> int:
+        """How many examples are answered before the annotation step and never revealed."""
+        return 0 if self.shots else self.study.screening_examples
+
+    @cached_property
     def auto_advance(self) -> bool:
         """Is a label of the annotation step submitted as soon as it is chosen?"""
         return self.study.auto_advance

@@ -51,8 +51,14 @@ class StudyStatus(models.TextChoices):
 
 class Step(models.TextChoices):
     TRAINING = "training", "training step"
+    SCREENING = "screening", "screening step"
     ANNOTATION = "annotation", "annotation step"
     CHECK = "check", "attention check"
+
+
+# By the answers of which a rule judges before the annotation step: a participation has one of them
+# at most.
+JUDGED_STEPS = (Step.TRAINING, Step.SCREENING)
 
 
 class Role(models.TextChoices):
@@ -238,6 +244,14 @@ class Study(models.Model):
         help_text="; ".join(f"{rule.label}: {words}" for rule, (_max, words) in SCALES.items()),
         validators=[MinValueValidator(0)],
     )
+    screening_examples = models.PositiveIntegerField(
+        "screening examples at zero shots",
+        default=0,
+        help_text="Answered in place of the training step and never revealed; the rule judges by"
+        " them, and they count in no score. Drawn from training examples that no number of shots of"
+        " this study shows. 0: nobody is judged at zero shots.",
+        validators=[MaxValueValidator(1000)],
+    )
     # So many people in a row screened out, and the study pauses; null: never.
     max_screen_outs_in_a_row = models.PositiveIntegerField(
         "pause after this many screen-outs in a row",
@@ -316,6 +330,11 @@ class Study(models.Model):
             one_of("training_order", Order, "a_study_trains_in_a_known_order"),
             one_of("annotation_order", Order, "a_study_annotates_in_a_known_order"),
             one_of("qualification", Qualification, "a_study_has_a_known_qualification_rule"),
+            models.CheckConstraint(
+                condition=Q(screening_examples=0) | ~Q(qualification=Qualification.NONE),
+                name="a_screening_set_serves_a_rule",
+                violation_error_message="A screening set needs a rule that judges by it.",
+            ),
             # Which languages there are follows from the catalogues, not from the schema.
             models.CheckConstraint(
                 condition=~Q(interface_language=""), name="a_study_speaks_a_language"

@@ -49,7 +49,9 @@ def _at_work(participation: Any) -> AtWork:
     elif participation.status in (Status.WAITING, Status.BETWEEN):
         where = participation.get_status_display()
     else:
-        step = Step.TRAINING if participation.step == Step.TRAINING else Step.ANNOTATION
+        # An attention check has its place in the order of the annotation step.
+        is_check = participation.step == Step.CHECK
+        step = Step.ANNOTATION if is_check else Step(participation.step)
         where = f"{step.label}, {participation.position + 1} of {len(participation.order_of(step))}"
     return AtWork(
         participation.pseudonym, str(participation.scenario), where, participation.last_active_at

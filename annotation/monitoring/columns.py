@@ -18,7 +18,8 @@ FACTS = {
         Column(
             "waiting",
             "Waiting for a decision",
-            "Annotators who finished the training step and continue only when an owner decides so.",
+            "Annotators who finished the training or screening step and continue only when an owner"
+            " decides so.",
         ),
         Column(
             "left",
@@ -85,8 +86,8 @@ FUNNEL = [
     Column(
         "trained",
         "Trained",
-        "Answered the last example of the training step; at zero shots, were shown the first"
-        " example.",
+        "Answered the last example of the training or screening step; without one, were shown the"
+        " first example.",
     ),
     Column(
         "qualified",

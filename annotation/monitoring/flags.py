@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from django.db.models import Count
 
-from annotation.models import Kind, Participation, Study
+from annotation.models import ORDERS, Kind, Participation, Study
 from annotation.steps import qualification
 from annotation.steps.signs import Signs, answers_by_participation, signs
 
@@ -122,7 +122,7 @@ def for_study(study: Study, scenario: int | None = None) -> dict[int, tuple[Sign
     """
     people = {
         person.pk: person
-        for person in study.participations.defer("training_order", "annotation_order", "checks")
+        for person in study.participations.defer(*ORDERS)
         if scenario in (None, person.scenario_id)
     }
     others = [pk for pk, person in people.items() if person.signs is None]
@@ -143,7 +143,7 @@ def sentences(study: Study, scenario: int | None = None) -> dict[int, list[str]]
 def ranked(study: Study, seen: dict[int, list[str]]) -> list[tuple[Participation, list[str]]]:
     """The annotators with flags among `seen`, most flags first, then by scenario."""
     people = study.participations.select_related("scenario__task").order_by("scenario", "pk")
-    people = people.defer("training_order", "annotation_order")
+    people = people.defer(*ORDERS)
     flagged = [(person, seen[person.pk]) for person in people if seen.get(person.pk)]
     return sorted(flagged, key=lambda pair: -len(pair[1]))
 

@@ -10,6 +10,7 @@ from django.db.models.functions import Coalesce
 
 from annotation.models import (
     ANALYSED,
+    JUDGED_STEPS,
     LIVE,
     Decision,
     Kind,
@@ -60,14 +61,17 @@ class Funnel:
 
 
 def with_training_size(study: Study) -> QuerySet[Scenario]:
-    """The scenarios, each with the number of examples of its training step (of NER: questions)."""
+    """The scenarios, each with the number of examples (of NER: questions) before the annotation.
+
+    These are those of its training step, or at zero shots of its screening set.
+    """
     sizes = Split.objects.filter(
         task=OuterRef("task"),
         kind=Split.Kind.TRAIN,
         shots=OuterRef("shots"),
         number=OuterRef("split_number"),
     ).annotate(size=Count("examples"))
-    size = Coalesce(Subquery(sizes.values("size")[:1]), 0)
+    size = Coalesce(Subquery(sizes.values("size")[:1]), study.screening_examples)
     scenarios = study.scenarios.select_related("task").defer("task__card_data")
     return scenarios.annotate(training_size=size)
 
@@ -132,10 +136,13 @@ def _counts(study: Study, scenarios: list[Scenario]) -> Iterable[dict[str, Any]]
 
 
 def _trained_and_passed(study: Study) -> tuple[Q, Q]:
-    """Who finished the training step, and who was let on after it; takes `training_size`."""
+    """Who finished the step before the annotation step, and who was let on after it.
+
+    Both take `training_size`.
+    """
     turns = Turn.objects.filter(participation=OuterRef("pk"))
     last = turns.filter(
-        step=Step.TRAINING, position=OuterRef("training_size") - 1, answer__isnull=False
+        step__in=JUDGED_STEPS, position=OuterRef("training_size") - 1, answer__isnull=False
     )
     first = turns.filter(step=Step.ANNOTATION, position=0)
     # Who withdrew has no turns any more and is not called qualified, but their tombstone says how
@@ -152,7 +159,9 @@ def _trained_and_passed(study: Study) -> tuple[Q, Q]:
     if study.qualification == Qualification.NONE:
         return trained, trained
     passed = Q(Exists(decided.filter(outcome=True)), status=Status.WITHDRAWN)
-    return trained, trained & (Q(qualified=True) | passed | Q(scenario__shots=0))
+    if not study.screening_examples:
+        passed |= Q(scenario__shots=0)
+    return trained, trained & (Q(qualified=True) | passed)
 
 
 def _funnel(row: dict[str, Any]) -> Funnel:

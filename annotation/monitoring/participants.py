@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Avg, Count, Max
 
-from annotation.models import Participation, Step, Study, Turn
+from annotation.models import JUDGED_STEPS, Participation, Step, Study, Turn
 from annotation.steps import blinding
 from tasks.models import Example, Split
 
@@ -38,7 +38,7 @@ def participation_rows(study: Study, page: list[Participation]) -> list[dict]:
         rows.append(
             {
                 "participation": participation,
-                "trained": done.get(Step.TRAINING, {"n": 0})["n"],
+                "trained": sum(done[step]["n"] for step in JUDGED_STEPS if step in done),
                 "annotated": annotated["n"],
                 "mean_s1": None if annotated["s1"] is None else 100 * annotated["s1"],
                 "is_hidden": participation.pk in hidden,

@@ -40,7 +40,9 @@ class Seats:
     @property
     def first_step(self) -> str:
         """Where a preview begins."""
-        return Step.TRAINING if self.scenario.shots else Step.ANNOTATION
+        if self.scenario.shots:
+            return Step.TRAINING
+        return Step.SCREENING if self.scenario.screening_examples else Step.ANNOTATION
 
     @property
     def seconds_left(self) -> float:

@@ -1,13 +1,13 @@
 """A study done in parts: which part a worker has come for, where it ends, and how it is left.
 
-Prolific allows less than a day for one submission and has no qualifications: the training step is
-then one study there, and the annotation step one or more others
+Prolific allows less than a day for one submission and has no qualifications: the training (or
+screening) step is then one study there, and the annotation step one or more others
 (docs/prolific.md#what-prolific-allows). A worker who came by a link has no parts:
 `Participation.part` is 0.
 """
 
 from annotation.frozen import scenario_of
-from annotation.models import Participation, ProlificStudy, Status, Step
+from annotation.models import JUDGED_STEPS, Participation, ProlificStudy, Status, Step
 
 
 def current(participation: Participation) -> ProlificStudy | None:
@@ -42,7 +42,7 @@ def enter_sitting(participation: Participation, part: int) -> Participation:
     last = locked.latest_turn()
     assert last is not None  # between two parts: an example was shown
     locked.scenario = scenario_of(locked)
-    position = 0 if last.step == Step.TRAINING else last.position + 1
+    position = 0 if last.step in JUDGED_STEPS else last.position + 1
     if not ends_before(locked, position):
         locked.status = Status.WORKING
         locked.save(update_fields=["status"])

@@ -275,8 +275,8 @@ def _apart(chosen: list[spans.Span]) -> list[spans.Span]:
 def walk(site: Site, address: str, policy: str, knowledge: Knowledge, seed: str) -> Iterator[str]:
     """Walk one annotator from the study's address (or a personal link) to the completion code.
 
-    Yields the step ("training", "annotation") of each answer given. Raises RobotError where there
-    is no seat, or on a page that answers with an error.
+    Yields the step ("training", "screening", "annotation") of each answer given. Raises RobotError
+    where there is no seat, or on a page that answers with an error.
     """
     rng = random.Random(seed)
     decide = policy_of(policy, knowledge, rng)
@@ -292,7 +292,7 @@ def walk(site: Site, address: str, policy: str, knowledge: Knowledge, seed: str)
             fields |= knowledge.of_instructions
         if form.action.endswith("/answer/"):
             turn = page.xpath("descendant-or-self::section[@id='turn']")[0]
-            yield "training" if turn.get("data-step") == "training" else "annotation"
+            yield "annotation" if turn.get("data-step") == "check" else turn.get("data-step")
             fields |= _answer(page, decide, knowledge, rng)
         html = site.post(form.action, fields, htmx="hx-post" in form.attrib)
         page = lxml.html.fromstring(html)

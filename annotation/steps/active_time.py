@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from django.db import transaction
 
 from annotation.models import Activity, Status, Turn
-from annotation.steps.answering import lock
+from annotation.steps.locking import lock
 from tasks.clock import database_now
 
 MAX_PER_PING = 1000

@@ -11,9 +11,9 @@ from datetime import timedelta
 from django.db import transaction
 from django.utils.translation import gettext_lazy
 
-from annotation.frozen import scenario_of
 from annotation.models import Answer, AnswerSpan, Participation, Status, Step, Turn
-from annotation.steps import annotation_step
+from annotation.steps import annotation_step, screening_step
+from annotation.steps.locking import lock
 from tasks import answers
 from tasks.cards import Card
 from tasks.clock import database_now
@@ -35,17 +35,6 @@ class Conflict(Exception):
         "Your last answer was not stored: your place had been released before it arrived."
         " Continue, and you will see that example again."
     )
-
-
-def lock(token: str) -> Participation:
-    """The participation of that personal link, locked until the transaction ends.
-
-    Every step of a participation goes through this lock, so that two tabs (or a double click) are
-    served one after the other. Raises Participation.DoesNotExist.
-    """
-    participation = Participation.objects.select_for_update(no_key=True).get(token=token)
-    participation.scenario = scenario_of(participation)
-    return participation
 
 
 def submit(
@@ -75,7 +64,8 @@ def submit(
         store(asked, given, card.gold_rule, participation.scenario.idle_cutoff)
         if asked.step == Step.TRAINING:
             return participation, asked
-        return participation, annotation_step.go_on(participation, asked)
+        step = screening_step if asked.step == Step.SCREENING else annotation_step
+        return participation, step.go_on(participation, asked)
 
 
 def _same_or_conflict(turn: Turn, card: Card, fields: Mapping[str, str]) -> None:

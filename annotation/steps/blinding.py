@@ -34,7 +34,7 @@ def is_hidden(participation: Participation) -> bool:
 def hides_training(participation: Participation) -> bool:
     """Are its training answers shown without their gold, too?
 
-    Not of who waits for a decision after the training step: that is what it is made by.
+    Not of who waits for a decision after that step (or the screening): it is made by these.
     """
     return participation.status != Status.WAITING
 

@@ -17,7 +17,7 @@ from django.db import transaction
 
 from annotation.models import Participation, Status
 from annotation.steps import qualification
-from annotation.steps.answering import lock
+from annotation.steps.locking import lock
 from annotation.study.gates import parse
 from tasks.clock import database_now
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from django.db import transaction
 
 from annotation.models import Draft, Status, Turn
-from annotation.steps.answering import lock
+from annotation.steps.locking import lock
 from tasks.clock import database_now
 from tasks.sentences import sentence
 from tasks.spans import LONGEST_PAYLOAD, AnswerError

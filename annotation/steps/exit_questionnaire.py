@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from django.db import transaction
 
 from annotation.models import ExitAnswers, Status
-from annotation.steps.answering import lock
+from annotation.steps.locking import lock
 
 QUESTIONS = ("seen_before", "ai_used", "tools", "comments")
 

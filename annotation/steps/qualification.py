@@ -1,9 +1,10 @@
-"""After the training step: who is admitted to the annotation step, by the rule of the design.
+"""Who is admitted to the annotation step, by the rule of the design.
 
 "Filter annotators whose performance is very low compared to average annotators in the group"
-(CLUES, section 4). The group is everybody of the same kind who finished this training step with
-the same task, shots and training file in this study, the screened-out included, those who withdrew
-not. Screening out is a paid exit and frees the seat; it is no rejection.
+(CLUES, section 4). It judges by the training step, at zero shots by the screening step where the
+design has one. The group is everybody of the same kind who finished this step with the same task,
+shots and training file in this study, the screened-out included, those who withdrew not. Screening
+out is a paid exit and frees the seat; it is no rejection.
 """
 
 import statistics
@@ -16,19 +17,19 @@ from django.db import transaction
 from django.db.models import Avg, Count
 
 from annotation.models import (
+    JUDGED_STEPS,
     Answer,
     Decision,
     Participation,
     Qualification,
     Status,
-    Step,
     Study,
     Turn,
 )
 from annotation.money import budget, ledger
 from annotation.recruitment import sittings
 from annotation.steps import annotation_step
-from annotation.steps.answering import lock
+from annotation.steps.locking import lock
 from annotation.study.gates import OTHERS_NEEDED
 from tasks.clock import database_now
 
@@ -45,43 +46,50 @@ class Verdict:
     provisional: bool = False
 
 
-def verdict(rule: str, threshold: float | None, own: float, others: Sequence[float]) -> Verdict:
-    """Apply the rule to a mean training S1 and those of the others in the group, all x 100.
+def verdict(
+    rule: str,
+    threshold: float | None,
+    own: float,
+    others: Sequence[float],
+    step: str = "training",
+) -> Verdict:
+    """Apply the rule to a mean S1 of that step and those of the others in the group, all x 100.
 
     The threshold is in points, or in standard deviations (ddof 1) of the others.
     """
     if rule == Qualification.MINIMUM:
-        words = f"training S1 {own:.1f}, at least {threshold:g} is required"
+        words = f"{step} S1 {own:.1f}, at least {threshold:g} is required"
         return Verdict(own >= (threshold or 0) - ROUNDING, words)
     if rule not in OTHERS_NEEDED:
         return Verdict(True, "this study screens nobody out")
     needed = OTHERS_NEEDED[Qualification(rule)]
     if len(others) < needed:
-        words = f"training S1 {own:.1f}; {len(others)} others so far, {needed} are needed"
+        words = f"{step} S1 {own:.1f}; {len(others)} others so far, {needed} are needed"
         return Verdict(True, words, provisional=True)
     mean = statistics.mean(others)
     below = mean - own
     if rule == Qualification.POINTS_BELOW:
-        words = f"training S1 {own:.1f}, {below:.1f} points below the mean {mean:.1f} of"
+        words = f"{step} S1 {own:.1f}, {below:.1f} points below the mean {mean:.1f} of"
         return Verdict(below <= (threshold or 0) + ROUNDING, f"{words} {len(others)} others")
     spread = statistics.stdev(others)
     allowed = (threshold or 0) * spread
-    words = f"training S1 {own:.1f}; the {len(others)} others have {mean:.1f} ± {spread:.1f}"
+    words = f"{step} S1 {own:.1f}; the {len(others)} others have {mean:.1f} ± {spread:.1f}"
     return Verdict(below <= allowed + ROUNDING, words)
 
 
-def training_means(study: Study) -> dict[int, tuple[int, str, float]]:
-    """Participation -> (scenario, kind, mean training S1 x 100), of all who finished the training.
+def judged_means(study: Study) -> dict[int, tuple[int, str, float]]:
+    """Participation -> (scenario, kind, mean S1 x 100 of the step by which the rule judges).
 
-    The number of answered training examples says who finished: the order has as many.
+    Of all who finished that step: the number of answers says so, the order has as many.
     """
     answered = (
-        Answer.objects.filter(turn__participation__study=study, turn__step=Step.TRAINING)
+        Answer.objects.filter(turn__participation__study=study, turn__step__in=JUDGED_STEPS)
         .values(
             "turn__participation_id",
             "turn__participation__scenario_id",
             "turn__participation__kind",
             "turn__participation__training_order",
+            "turn__participation__screening_order",
         )
         .annotate(mean=Avg("s1"), n=Count("pk"))
     )
@@ -92,23 +100,31 @@ def training_means(study: Study) -> dict[int, tuple[int, str, float]]:
             100 * row["mean"],
         )
         for row in answered
-        if row["n"] == len(row["turn__participation__training_order"])
+        if row["n"]
+        == len(row["turn__participation__training_order"])
+        + len(row["turn__participation__screening_order"])
     }
 
 
 def judge(participation: Participation) -> Verdict:
     """What the study's rule says of this participation now."""
     study = participation.study
-    means = training_means(study)
+    means = judged_means(study)
     if participation.pk not in means:
-        return Verdict(True, "no completed training step")
+        return Verdict(True, "no completed step to judge by")
     own = means.pop(participation.pk)
     others = [mean for scenario, kind, mean in means.values() if (scenario, kind) == own[:2]]
-    return verdict(study.qualification, study.qualification_threshold, own[2], others)
+    return _apply(study, own[2], others, participation.scenario.shots)
 
 
-def after_training(participation: Participation, turn: Turn) -> Turn | None:
-    """From the last reveal on: the annotation step, the wait for a decision, or the paid exit.
+def _apply(study: Study, own: float, others: Sequence[float], shots: int) -> Verdict:
+    """The rule of the study; the reason names the step that was judged."""
+    step = "training" if shots else "screening"
+    return verdict(study.qualification, study.qualification_threshold, own, others, step)
+
+
+def after_judged_step(participation: Participation, turn: Turn) -> Turn | None:
+    """From the last reveal or screening answer on: annotation step, wait for a decision, or exit.
 
     The caller holds the participation's lock. Returns the turn that is shown next, or None.
     """
@@ -145,7 +161,7 @@ def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Par
         participation.save(update_fields=["status", "decided_at"])
         _note(participation, True, reason, by)
         last = participation.latest_turn()
-        assert last is not None  # they wait after the training step
+        assert last is not None  # they wait after the step that is judged
         annotation_step.begin(participation, last, until=participation.waiting_since)
         return participation
 
@@ -204,10 +220,10 @@ def flagged_again(study: Study) -> dict[int, str]:
     """Participations that passed while the group was too small and would not pass now, and why."""
     if study.qualification not in OTHERS_NEEDED:
         return {}
-    means = training_means(study)
-    passed = study.participations.filter(qualified=True).values_list("pk", flat=True)
+    means = judged_means(study)
+    passed = study.participations.filter(qualified=True)
     reasons = {}
-    for pk in passed:
+    for pk, shots in passed.values_list("pk", "scenario__shots"):
         if pk not in means:
             continue
         scenario, kind, own = means[pk]
@@ -216,7 +232,7 @@ def flagged_again(study: Study) -> dict[int, str]:
             for other, (of, its_kind, mean) in means.items()
             if other != pk and (of, its_kind) == (scenario, kind)
         ]
-        now = verdict(study.qualification, study.qualification_threshold, own, others)
+        now = _apply(study, own, others, shots)
         if not now.passes:
             reasons[pk] = f"would now be screened out: {now.reason}"
     return reasons

@@ -1,20 +1,33 @@
 """The training step: k examples, each revealed once its answer is stored, never to be revised.
 
-Zero-shot workers have none and begin with the annotation step.
+Zero-shot workers have none. They begin with the annotation step, or with the screening step where
+the design gives them one (steps/screening_step.py).
 """
 
+from collections.abc import Iterable
 from datetime import timedelta
 
 from django.db import transaction
 from django.utils.translation import gettext, gettext_lazy
 
-from annotation.models import Answer, Exposure, Participation, Reading, Status, Step, Turn
+from annotation.models import (
+    JUDGED_STEPS,
+    Answer,
+    Exposure,
+    Participation,
+    Reading,
+    Status,
+    Step,
+    Turn,
+)
 from annotation.steps import attention_checks, comprehension, qualification, training_review
-from annotation.steps.answering import Conflict, lock
+from annotation.steps.answering import Conflict
+from annotation.steps.locking import lock
 from annotation.steps.ordering import order_examples
+from annotation.study import screening
 from tasks.clock import database_now
 from tasks.comparison import Comparison, compare_answer
-from tasks.models import Split
+from tasks.models import Example
 
 TALLIED = 10
 ALREADY_DONE = gettext_lazy(
@@ -46,32 +59,39 @@ def begin(token: str) -> None:
             participation.save(update_fields=["status", "seat_number"])
             return
         _set_orders(participation)
-        first = Step.TRAINING if participation.training_order else Step.ANNOTATION
-        participation.show(first, 0)
+        steps = (*JUDGED_STEPS, Step.ANNOTATION)
+        participation.show(next(step for step in steps if participation.order_of(step)), 0)
 
 
 def _set_orders(participation: Participation) -> None:
-    """Draw and store the orders of both steps."""
+    """Draw and store the orders of the steps."""
     scenario, study = participation.scenario, participation.study
     # The number of the seat's holder in the study, not the secret token, so that the draw can be
     # repeated from the design by anyone who knows the seed.
     seed = f"{study.seed}:{scenario.shots}:{scenario.task.name}:{participation.pseudonym}"
     if scenario.shots:
         split = scenario.task.train_split(scenario.shots, scenario.split_number)
-        participation.training_order = _draw(split, study.training_order, f"{seed}:training")
+        participation.training_order = _draw(
+            split.examples.order_by("position"), study.training_order, f"{seed}:training"
+        )
+    else:
+        participation.screening_order = _draw(
+            screening.examples(study, scenario.task), study.training_order, f"{seed}:screening"
+        )
     participation.annotation_order = _draw(
-        scenario.task.test_split, study.annotation_order, f"{seed}:annotation"
+        scenario.task.test_split.examples.order_by("position"),
+        study.annotation_order,
+        f"{seed}:annotation",
     )
     attention_checks.mix_in(participation, f"{seed}:checks")
-    participation.save(update_fields=["training_order", "annotation_order", "checks"])
+    participation.save(
+        update_fields=["training_order", "screening_order", "annotation_order", "checks"]
+    )
 
 
-def _draw(split: Split, how: str, seed: str) -> list[int]:
-    examples = [
-        (pk, tuple(context))
-        for pk, context in split.examples.order_by("position").values_list("pk", "context")
-    ]
-    return order_examples(examples, how, seed)
+def _draw(examples: Iterable[Example], how: str, seed: str) -> list[int]:
+    contexts = [(example.pk, tuple(example.context)) for example in examples]
+    return order_examples(contexts, how, seed)
 
 
 def go_on(token: str, leaving: str = "") -> tuple[Participation, Turn | None]:
@@ -96,7 +116,7 @@ def go_on(token: str, leaving: str = "") -> tuple[Participation, Turn | None]:
             return participation, participation.show(Step.TRAINING, turn.position + 1, after=turn)
         if training_review.is_due(participation, turn) and (is_read or leaving == "reveal"):
             return participation, turn
-        return participation, qualification.after_training(participation, turn)
+        return participation, qualification.after_judged_step(participation, turn)
 
 
 def _note_reading(turn: Turn, idle_cutoff: timedelta) -> bool:

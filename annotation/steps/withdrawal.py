@@ -13,7 +13,7 @@ from django.db import transaction
 from annotation.models import Answer, AnswerSpan, ExitAnswers, Participation, Status, Tombstone
 from annotation.money import budget, ledger
 from annotation.recruitment import expiry, sittings
-from annotation.steps.answering import lock
+from annotation.steps.locking import lock
 from tasks import jobs
 from tasks.clock import database_now
 from tasks.models import Job
@@ -43,13 +43,14 @@ def withdraw(token: str) -> Participation:
         participation.comprehension_attempts_used = 0
         # It ties this participation to others of the same browser.
         participation.browser = ""
-        participation.training_order = participation.annotation_order = participation.checks = []
+        participation.training_order = participation.screening_order = []
+        participation.annotation_order = participation.checks = []
         participation.finished_at = participation.finished_at or now
         participation.save(
             update_fields=[
-                "status", "seat_number", "in_analysis", "training_order", "annotation_order",
-                "checks", "worked_seconds", "finished_at", "signs", "qualified",
-                "comprehension_attempts_used", "browser",
+                "status", "seat_number", "in_analysis", "training_order", "screening_order",
+                "annotation_order", "checks", "worked_seconds", "finished_at", "signs",
+                "qualified", "comprehension_attempts_used", "browser",
             ]
         )  # fmt: skip
         jobs.drop(Job.objects.filter(pk__in=_jobs_that_hold(participation)))

@@ -9,20 +9,36 @@ from collections.abc import Sequence
 from annotation.models import Qualification
 
 
-def judged_by(rule: str, shots: int) -> int:
-    """By how many examples an annotator of that arm is judged; 0 where nobody is."""
-    return 0 if rule == Qualification.NONE else shots
+def judged_by(rule: str, shots: int, screening: int) -> int:
+    """By how many examples an annotator of that arm is judged; 0 where nobody is.
+
+    `screening` is the size of the screening set, which arms of 0 shots answer.
+    """
+    return 0 if rule == Qualification.NONE else shots or screening
 
 
-def warning(rule: str, shots: Sequence[int]) -> str:
+def warning(rule: str, shots: Sequence[int], screening: int) -> str:
     """That some arms are judged and others are not; "" where all are judged alike, or none."""
-    free = [number for number in sorted(shots) if not judged_by(rule, number)]
-    judged = [number for number in sorted(shots) if judged_by(rule, number)]
+    free = [number for number in sorted(shots) if not judged_by(rule, number, screening)]
+    judged = [number for number in sorted(shots) if judged_by(rule, number, screening)]
     if not free or not judged:
         return ""
     others = ", ".join(map(str, judged))
     return (
         f"The rule of admission judges annotators with {others} shots and nobody at 0 shots. Who is"
         " screened out is replaced, so the judged arms end with better people even if nobody"
-        " learns: a difference between 0 and more shots contains that gain."
+        " learns: a difference between 0 and more shots contains that gain. A design can give"
+        " zero-shot annotators a screening set, so that all arms are judged."
+    )
+
+
+def screened(rule: str, shots: Sequence[int], screening: int) -> str:
+    """That zero-shot annotators are judged by a screening set; "" where they are not."""
+    if 0 not in shots or not judged_by(rule, 0, screening):
+        return ""
+    plural = "" if screening == 1 else "s"
+    return (
+        f"At 0 shots the rule of admission judges annotators by a screening set: {screening}"
+        f" example{plural} of the task's training files that no other arm is shown, without a"
+        " reveal and excluded from every score."
     )

@@ -18,7 +18,7 @@ from django.db.models import Sum
 
 from annotation.models import SCALES, Qualification, Scenario, Study
 from annotation.money import ledger
-from annotation.study import gates
+from annotation.study import gates, screening
 from tasks.models import Example, Split, Task
 
 # More than anybody can mean, and so little that a date can be worked out from it.
@@ -46,8 +46,9 @@ FORM_FIELDS = (
     "hourly_rate", "currency", "base_reward", "minimum_pay", "max_paid_hours", "budget",
     "estimated_minutes", "idle_limit_hours", "idle_cutoff_seconds", "computer_only",
     "comprehension_questions", "comprehension_attempts", "qualification",
-    "qualification_threshold", "max_screen_outs_in_a_row", "decision_minutes", "attention_checks",
-    "exit_questionnaire", "consent_text", "equivalence_margin",
+    "qualification_threshold", "screening_examples", "max_screen_outs_in_a_row",
+    "decision_minutes", "attention_checks", "exit_questionnaire", "consent_text",
+    "equivalence_margin",
 )  # fmt: skip
 
 
@@ -100,6 +101,8 @@ def check_design(study: Study, tasks: Sequence[Task]) -> None:
     if "\0" in study.consent_text or not study.consent_text.strip():
         refuse("consent_text", "Write the consent text.")
     _check_gates(study, tasks, refuse)
+    if not errors.keys() & {"shots", "splits", "screening_examples", "seed"}:
+        _check_screening(study, tasks, refuse)
     if errors:
         errors.pop(NON_FIELD_ERRORS, None)
         raise ValidationError(errors)
@@ -168,13 +171,40 @@ def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
             )
     elif threshold is not None and not threshold <= 100:
         refuse("qualification_threshold", "At most 100.")
-    if study.qualification != Qualification.NONE and not any(study.shots or []):
-        refuse("qualification", "Without a training step, nobody can be screened out by score.")
+    judges = study.qualification != Qualification.NONE
+    if judges and not any(study.shots or []) and not study.screening_examples:
+        refuse(
+            "qualification",
+            "Without a training step, nobody can be screened out by score: choose screening"
+            " examples, too.",
+        )
     for task in tasks if study.attention_checks else []:
         attached = Example.objects.filter(split__task=task, split__kind=Split.Kind.CHECK).count()
         if attached < study.attention_checks:
             refuse(
                 "attention_checks", f"{task} has {attached} attention checks: import them first."
+            )
+
+
+def _check_screening(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
+    """A screening set: for a rule, of an arm without training, from examples that no arm shows."""
+    if not study.screening_examples:
+        return
+    if study.qualification == Qualification.NONE:
+        refuse(
+            "screening_examples",
+            "Nobody is judged by them: choose a rule after the training step, or write 0.",
+        )
+    if 0 not in study.shots:
+        refuse("screening_examples", "Only zero-shot annotators answer them, and 0 is no shots.")
+    for task in tasks:
+        left = len(screening.spare(study, task))
+        if left < study.screening_examples:
+            refuse(
+                "screening_examples",
+                f"{task.name} has {left} to spare: examples of its training files that this study"
+                " shows at no number of shots, and whose text does not stand in the test."
+                " Write a smaller number, or leave out a number of shots or a training split.",
             )
 
 

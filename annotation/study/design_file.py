@@ -38,6 +38,7 @@ FIELDS = {
     "qualification.rule": "qualification",
     "qualification.threshold": "qualification_threshold",
     "qualification.decision_minutes": "decision_minutes",
+    "qualification.screening_examples": "screening_examples",
 }  # fmt: skip
 TABLES = ("pay", "qualification")
 # What each kind of field is written as, and how that is said; bool is an int to Python.

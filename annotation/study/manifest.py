@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 
 from annotation.models import Study
 from annotation.money import ledger
+from annotation.study import screening
 from annotation.study.gates import OTHERS_NEEDED
 from tasks.formats import digest_of
 from tasks.metrics import recipe
@@ -47,6 +48,10 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "comprehension_questions": study.comprehension_questions,
         "comprehension_attempts": study.comprehension_attempts,
         "qualification": _qualification(study),
+        "screening_hashes": {
+            task.name: [example.content_hash for example in screening.examples(study, task)]
+            for task in (tasks if study.screening_examples else [])
+        },
         "max_screen_outs_in_a_row": study.max_screen_outs_in_a_row,
         "attention_checks": study.attention_checks,
         "attention_check_hashes": {
@@ -66,6 +71,7 @@ def _qualification(study: Study) -> dict[str, Any]:
         "threshold": study.qualification_threshold,
         "others_needed": OTHERS_NEEDED.get(study.qualification, 0),
         "decision_minutes": study.decision_minutes,
+        "screening_examples": study.screening_examples,
     }
 
 

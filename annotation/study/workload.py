@@ -30,10 +30,11 @@ class Workload:
     shots: int
     training: int
     test: int
+    screening: int = 0
 
     @property
     def examples(self) -> int:
-        return self.training + self.test
+        return self.training + self.screening + self.test
 
     @property
     def words(self) -> int:
@@ -58,6 +59,7 @@ def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
             shots=shots,
             training=max(sizes[task.pk, shots, split] for split in study.splits) if shots else 0,
             test=sizes[task.pk, None, None] + study.attention_checks,
+            screening=0 if shots else study.screening_examples,
         )
         for task in tasks
         for shots in sorted(study.shots)
@@ -89,6 +91,7 @@ def doubts(study: Study, tasks: Sequence[Task]) -> list[str]:
 def _doubt(promised: int, load: Workload) -> str:
     each = f"{60 * promised / load.examples:.1f}".removesuffix(".0")
     training = f"{load.training} training and " if load.training else ""
+    training += f"{load.screening} screening and " if load.screening else ""
     return (
         f"{promised} minutes are promised, but {load.task.name} at {load.shots} shots has"
         f" {training}{load.test} test examples: {each} seconds each."

@@ -58,17 +58,23 @@ def test_a_rule_against_the_others_sees_who_came_before():
 
 
 @pytest.mark.parametrize(
-    ("rule", "shots", "warns"),
+    ("rule", "shots", "screening", "warns", "screens"),
     [
-        ("minimum", [0, 10, 20], True),
-        ("researcher", [0, 10], True),
-        ("none", [0, 10], False),
-        ("minimum", [10, 20], False),
-        ("minimum", [0], False),
+        ("minimum", [0, 10, 20], 0, True, False),
+        ("minimum", [0, 10, 20], 10, False, True),
+        ("researcher", [0, 10], 0, True, False),
+        ("none", [0, 10], 0, False, False),
+        ("minimum", [10, 20], 0, False, False),
+        ("minimum", [0], 10, False, True),
     ],
 )
-def test_none_against_k_is_warned_of_where_a_rule_judges_one_alone(rule, shots, warns):
-    assert bool(admission.warning(rule, shots)) == warns
+def test_none_against_k_is_warned_of_where_a_rule_judges_one_alone(
+    rule, shots, screening, warns, screens
+):
+    told = admission.warning(rule, shots, screening)
+    assert bool(told) == warns
+    assert ("screening set" in told) == warns  # a way out
+    assert ("screening set: 10 examples" in admission.screened(rule, shots, screening)) == screens
 
 
 @pytest.fixture
@@ -144,7 +150,7 @@ def test_pass_rates_stand_beside_the_contrasts_and_gains_after_the_job(ada, rese
 
 
 def test_page_report_and_preregistration_warn(ada, researcher, study):
-    told = admission.warning("minimum", [0, 4])
+    told = admission.warning("minimum", [0, 4], 0)
     assert "nobody at 0 shots" in told
     assert told in ada.get(reverse("analysis", args=[study.name])).content.decode()
     assert told in ada.get(reverse("study", args=[study.name])).content.decode()

@@ -322,6 +322,36 @@ def test_after_the_training_step(reader, researcher, rule):
     reader.get(reverse("work", args=[seat.token]), seat.status)
 
 
+@pytest.mark.parametrize("rule", ["researcher", "minimum"])
+def test_the_screening_step(reader, researcher, rule):
+    threshold = 90 if rule == "minimum" else None
+    study = study_of(
+        researcher, made_task(card_of("sst-2")), shots=[0], qualification=rule,
+        qualification_threshold=threshold, screening_examples=2,
+    )  # fmt: skip
+    reader.get(reverse("landing", args=[study.link_code]), "landing")
+    seat = arrive(reader, study)
+    reader.get(reverse("work", args=[seat.token]), "instructions")
+    reader.post(reverse("begin", args=[seat.token]), {}, "first example")
+    for _example in range(2):
+        turn = seat.latest_turn()
+        reader.get(reverse("work", args=[seat.token]), "screening")
+        turn.participation = seat
+        labels = [label.name for label in seat.scenario.task.card.labels]
+        label = next(name for name in labels if name not in turn.example.gold)
+        answer(reader, seat, {"label": label}, "screening")
+    seat.refresh_from_db()
+    assert seat.status == (Status.WAITING if rule == "researcher" else Status.SCREENED_OUT)
+    reader.get(reverse("work", args=[seat.token]), seat.status)
+    card = card_of("sst-2")
+    train = {shots: records(card, "train", shots) for shots in (2, 4)}
+    both = study_of(
+        researcher, factories.make_task(train=train, test=records(card, "test", 2), **card),
+        shots=[0, 2], qualification=rule, qualification_threshold=threshold, screening_examples=1,
+    )  # fmt: skip
+    reader.get(reverse("landing", args=[both.link_code]), "landing of both arms")
+
+
 @pytest.mark.parametrize(
     "status", [Status.BETWEEN, Status.REFUSED, Status.REJECTED, Status.RETURNED]
 )

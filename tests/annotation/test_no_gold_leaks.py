@@ -66,7 +66,7 @@ GOLDS = (
 )
 
 
-def walk(researcher, gold, owner_name, trained_on=None) -> list[tuple[str, bool, tuple]]:
+def walk(researcher, gold, owner_name, trained_on=None, **design) -> list[tuple[str, bool, tuple]]:
     """Walk one participation from Start to the end; (step, is a reveal, masked reply) of each."""
     task = factories.make_task(
         name=f"toy-{owner_name}",
@@ -74,7 +74,8 @@ def walk(researcher, gold, owner_name, trained_on=None) -> list[tuple[str, bool,
         train={3: records("train", trained_on or gold)},
         test=records("test", gold),
     )
-    study = factories.make_study(researcher, task, shots=[3], seed=11, title="Same")
+    options = {"shots": [3], "seed": 11, "title": "Same"} | design
+    study = factories.make_study(researcher, task, **options)
     client = Client()
     seen = [("landing", False, masked(client.get(reverse("landing", args=[study.link_code]))))]
     client.post(reverse("start", args=[study.link_code]))
@@ -125,6 +126,21 @@ def test_nothing_derived_from_gold_is_shown_before_the_answer_is_stored(research
             )
         if not is_reveal:
             assert first == second, f"differs in {step}"
+
+
+SCREENED = {
+    "shots": [0], "screening_examples": 3,
+    # Of others there are too few to judge: whoever is screened out learns that much of the gold.
+    "qualification": "points_below", "qualification_threshold": 20,
+}  # fmt: skip
+
+
+def test_the_screening_step_shows_nothing_derived_from_gold(researcher, same_orders):
+    pages, others = (walk(researcher, gold, "same", **SCREENED) for gold in GOLDS)
+    assert {"screening", "annotation", "finished"} <= {step for step, _reveal, _page in pages}
+    assert len(pages) == len(others) > 20
+    for (step, _reveal, first), (_step, _other, second) in zip(pages, others, strict=True):
+        assert first == second, f"differs in {step}"
 
 
 def test_the_end_tells_nothing_of_the_annotation_step(researcher, same_orders):

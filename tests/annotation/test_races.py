@@ -181,6 +181,41 @@ def test_control_without_the_lock_a_double_submit_ends_in_errors(researcher, no_
     assert Answer.objects.values("turn").distinct().count() == Answer.objects.count()
 
 
+# The last answer of the screening step ------------------------------------------------------------
+
+
+def last_screening_answers(researcher) -> tuple[Participation, list[object]]:
+    """The answer that decides on admission, sent several times at once."""
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0], annotators=1, screening_examples=1,
+        qualification="minimum", qualification_threshold=50,
+    )  # fmt: skip
+    seat = factories.seat(study.scenarios.get())
+    turn = seat.latest_turn()
+    form = factories.fields_for(turn.example, ["train"])
+    results = race([lambda: answering.submit(seat.token, turn.pk, form) for _ in range(THREADS)])
+    seat.refresh_from_db()
+    return seat, results
+
+
+def test_of_simultaneous_last_answers_one_verdict_is_given(researcher):
+    seat, results = last_screening_answers(researcher)
+    assert all(isinstance(result, tuple) for result in results)
+    assert seat.status == Status.SCREENED_OUT
+    assert seat.decisions.filter(about="qualification").count() == 1
+    assert seat.ledger.count() <= 1
+
+
+def test_control_without_the_lock_they_end_in_errors(researcher, no_locks):
+    errors = 0
+    for _round in range(10):
+        _seat, results = last_screening_answers(researcher)
+        errors += sum(isinstance(result, IntegrityError) for result in results)
+        if errors:
+            break
+    assert errors
+
+
 # The last seat ---------------------------------------------------------------------------------
 
 

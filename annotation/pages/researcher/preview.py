@@ -4,6 +4,7 @@ Only owners and analysts of the study may look, so a preview may reveal what an 
 would not yet. Each request says by itself where it stands: step and position are in the address.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from django.contrib.auth.decorators import login_required
@@ -14,13 +15,14 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation.access import ResearcherRequest, in_study_language, study_of
-from annotation.models import Scenario, Step
+from annotation.models import JUDGED_STEPS, Scenario, Step
 from annotation.pages.worker.reveal import Reveal, reveal_page
 from annotation.pages.worker.translated import translated
 from annotation.pages.worker.turn import TurnPage
+from annotation.study import screening
 from tasks import answers
 from tasks.comparison import compare_answer
-from tasks.models import Split
+from tasks.models import Example
 from tasks.polling import go_to
 from tasks.spans import AnswerError
 
@@ -34,11 +36,13 @@ def scenario_preview(
     """GET shows an example; POST shows what its reveal (training) or the next one would be."""
     study = study_of(request, name, "read")
     chosen = get_object_or_404(study.scenarios.select_related("task", "study"), pk=scenario)
-    split = _split(chosen, step)
-    total = split.examples.count()
+    examples = _examples(chosen, step)
+    total = len(examples)
+    if position >= total:
+        raise Http404
     page = TurnPage(
         card=chosen.task.card,
-        example=get_object_or_404(split.examples, position=position),
+        example=examples[position],
         step=step,
         number=position + 1,
         total=total,
@@ -47,6 +51,7 @@ def scenario_preview(
         continue_url=_following(chosen, step, position, total),
         shows_examples=chosen.shows_help_examples,
         training_total=chosen.training_examples,
+        screening_total=chosen.screening_examples,
         preview=True,
     )
     with in_study_language(study.interface_language):
@@ -76,12 +81,17 @@ def show(request: ResearcherRequest, page: TurnPage) -> HttpResponse:
     return render(request, template, context, status=status)
 
 
-def _split(scenario: Scenario, step: str) -> Split:
+def _examples(scenario: Scenario, step: str) -> Sequence[Example]:
+    """Those of the step, in the order of their file."""
+    if step == Step.SCREENING:
+        return screening.examples(scenario.study, scenario.task) if not scenario.shots else []
     if step == Step.ANNOTATION:
-        return scenario.task.test_split
-    if step == Step.TRAINING and scenario.shots:
-        return scenario.task.train_split(scenario.shots, scenario.split_number)
-    raise Http404
+        split = scenario.task.test_split
+    elif step == Step.TRAINING and scenario.shots:
+        split = scenario.task.train_split(scenario.shots, scenario.split_number)
+    else:
+        raise Http404
+    return list(split.examples.order_by("position"))
 
 
 def _address(scenario: Scenario, step: str, position: int) -> str:
@@ -89,10 +99,10 @@ def _address(scenario: Scenario, step: str, position: int) -> str:
 
 
 def _following(scenario: Scenario, step: str, position: int, total: int) -> str:
-    """The next example, from training into annotation, and back to the study at the end."""
+    """The next example, over the annotation step back to the study at the end."""
     if position + 1 < total:
         return _address(scenario, step, position + 1)
-    if step == Step.TRAINING:
+    if step in JUDGED_STEPS:
         return _address(scenario, Step.ANNOTATION, 0)
     return reverse("study", args=[scenario.study.name])
 

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from annotation import guards
 from annotation.access import ResearcherRequest, study_of
-from annotation.models import Study
+from annotation.models import ORDERS, Study
 from annotation.money import budget
 from annotation.monitoring import overview, participants, progress
 from annotation.pages.fields import is_shown_again
@@ -90,16 +90,18 @@ def study_page(request: ResearcherRequest, study: Study) -> dict:
     """What the page of a study shows, in a fixed number of queries."""
     participations = (
         study.participations.select_related("scenario__task")
-        .defer("training_order", "annotation_order", "checks")
+        .defer(*ORDERS)
         .order_by("-arrived_at", "-pk")
     )
+    rule = (study.qualification, study.shots, study.screening_examples)
     page = Paginator(participations, participants.PER_PAGE).get_page(request.GET.get("page"))
     return {
         "study": study,
         "actions": lifecycle.allowed_actions(study),
         "missing": design.missing(study) if study.is_draft else [],
         "doubts": workload.doubts(study, list(study.tasks.all())) if study.is_draft else [],
-        "unequal": admission.warning(study.qualification, study.shots),
+        "unequal": admission.warning(*rule),
+        "screened": admission.screened(*rule),
         "notice": budget.notice(study),
         "link": request.build_absolute_uri(reverse("landing", args=[study.link_code])),
         "progress": progress.for_study(study),

@@ -59,6 +59,7 @@ def what_it_asks(study: Study) -> dict[str, Any]:
     cards = [load.task.card for load in loads]
     counts = {
         "training": [load.training for load in loads if load.training],
+        "screening": [load.screening for load in loads if load.screening],
         "test": [load.test for load in loads],
         "words": [roughly(load.words) for load in loads],
         "labels": [len(card.labels) for card in cards if card.labels],

@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 
 from annotation.models import (
+    JUDGED_STEPS,
     MAY_RESUME,
     Answer,
     ExitAnswers,
@@ -83,6 +84,7 @@ def page_outside_turns(participation: Participation) -> dict:
             "stage": "waiting",
             "until": qualification.end_of_wait(participation),
             "minutes": study.decision_minutes,
+            "screened": not participation.scenario.shots,
             "wait_url": reverse("wait", args=[token]),
         }
     if participation.status == Status.BETWEEN:
@@ -145,6 +147,7 @@ def instructions_of(scenario: Scenario) -> dict:
         "show_examples": scenario.shows_help_examples,
         "shots": scenario.shots,
         "training_total": scenario.training_examples,
+        "screening_total": scenario.screening_examples,
         "test_total": scenario.task.test_split.examples.count(),
     }
 
@@ -220,6 +223,7 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
         cutoff_seconds=int(scenario.idle_cutoff.total_seconds()),
         shows_examples=scenario.shows_help_examples,
         training_total=len(participation.training_order),
+        screening_total=len(participation.screening_order),
         test_total=len(participation.order_of(Step.ANNOTATION)),
         worked_seconds=int(worked.total_seconds()),
         hourly_rate=rate,
@@ -241,11 +245,11 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
 def _ahead(participation: Participation, turn: Turn, worked: timedelta) -> Way:
     """How far this participation is with that turn, its latest, and at what pace."""
     rate, _currency, max_hours = participation.scenario.promise
-    training = len(participation.training_order)
-    before = training if turn.step != Step.TRAINING else 0
+    judged = len(participation.judged_order)
+    before = 0 if turn.step in JUDGED_STEPS else judged
     return Way(
         answered=before + turn.position + (turn.given is not None),
-        total=training + len(participation.annotation_order),
+        total=judged + len(participation.annotation_order),
         worked=worked.total_seconds(),
         # The example on the page is counted once it is answered: its time is still growing.
         on_examples=(

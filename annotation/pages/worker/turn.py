@@ -90,6 +90,7 @@ class TurnPage:
     continue_url: str
     shows_examples: bool
     training_total: int = 0
+    screening_total: int = 0
     test_total: int = 0
     worked_seconds: int = 0
     ping_url: str = ""
@@ -133,6 +134,8 @@ class TurnPage:
     def step_name(self) -> str:
         if self.trying:
             return gettext("Try-out")
+        if self.step == "screening":
+            return gettext("Screening step")
         return gettext("Training step") if self.step == "training" else gettext("Annotation step")
 
     @property
@@ -187,19 +190,28 @@ class TurnPage:
         return VERDICTS[self.reveal.verdict] % {"where": where} if self.reveal else where
 
     @property
-    def way(self) -> list[dict[str, float]]:
-        """The tracks of the progress, training and test: where each begins, how far it is done.
+    def is_before_test(self) -> bool:
+        return self.step in ("training", "screening")
 
-        In percent of the whole; a training step has 15 at least, so that it can be seen.
+    @property
+    def before_test(self) -> int:
+        """Examples of the training or the screening step."""
+        return self.training_total or self.screening_total
+
+    @property
+    def way(self) -> list[dict[str, float]]:
+        """The tracks of the progress, before the test and in it: where each begins, how far done.
+
+        In percent of the whole; what is before the test has 15 at least, so that it can be seen.
         """
-        totals = [self.training_total, self.test_total]
-        if self.step == "training" and not self.training_total:
+        totals = [self.before_test, self.test_total]
+        if self.is_before_test and not self.before_test:
             totals[0] = self.total
         if self.step == "annotation":
             totals[1] = self.total
         examples = sum(totals) or 1
         first = max(15.0, 100 * totals[0] / examples) if all(totals) else 100.0 * bool(totals[0])
-        done = [self.done, 0] if self.step == "training" else [totals[0], self.done]
+        done = [self.done, 0] if self.is_before_test else [totals[0], self.done]
         tracks, begin = [], 0.0
         for total, share, ready in zip(totals, (first, 100 - first), done, strict=True):
             if total:
@@ -210,8 +222,8 @@ class TurnPage:
 
     @property
     def answered(self) -> int:
-        """Examples of both steps that were answered before this one."""
-        before = self.training_total if self.step == "annotation" else 0
+        """Examples of all steps that were answered before this one."""
+        before = self.before_test if self.step == "annotation" else 0
         return before + self.number - 1
 
     @property

@@ -106,7 +106,7 @@ def check_currency(study: Study, currency: str) -> None:
 
 
 def _drafts(study: Study, scenario: Scenario, annotation_parts: int) -> list[ProlificStudy]:
-    training = _sizes(scenario, "train")
+    training = _sizes(scenario, "train") if scenario.shots else study.screening_examples
     test = _sizes(scenario, "test")
     whole = study.estimated_minutes
     minutes = {
@@ -115,7 +115,7 @@ def _drafts(study: Study, scenario: Scenario, annotation_parts: int) -> list[Pro
     }
     name = f"{study.title}: {scenario}"[:100]
     if not annotation_parts or not training:
-        # Without a training step there is nothing to split off and nobody to screen out after it.
+        # Without a step to be judged by, nothing is split off and nobody screened out after it.
         screen_out = _reward(study, minutes["training"]) if training else 0
         return [_draft(study, scenario, name, 0, None, whole, screen_out)]
     drafts = [_draft(study, scenario, f"{name} (part 1)", 1, None, minutes["training"], 0)]
@@ -131,8 +131,6 @@ def _drafts(study: Study, scenario: Scenario, annotation_parts: int) -> list[Pro
 def _sizes(scenario: Scenario, kind: str) -> int:
     examples = Example.objects.filter(split__task=scenario.task, split__kind=kind)
     if kind == "train":
-        if not scenario.shots:
-            return 0
         examples = examples.filter(split__shots=scenario.shots, split__number=scenario.split_number)
     return examples.count()
 

@@ -66,8 +66,8 @@ class StudyForm(forms.ModelForm):
         ],
         "Screening": [
             "computer_only", "comprehension_questions", "comprehension_attempts", "qualification",
-            "qualification_threshold", "max_screen_outs_in_a_row", "decision_minutes",
-            "attention_checks",
+            "qualification_threshold", "screening_examples", "max_screen_outs_in_a_row",
+            "decision_minutes", "attention_checks",
         ],
         "Consent and exit": ["consent_text", "exit_questionnaire"],
         "Analysis": ["equivalence_margin"],
