@@ -50,6 +50,7 @@ idle_cutoff_seconds = 90
 rule = "minimum"
 threshold = 60
 decision_minutes = 30
+screening_examples = 2
 """
 
 
@@ -97,6 +98,7 @@ def test_what_the_file_says_is_what_the_manifest_freezes(create):
     rule = {name: manifest["qualification"][name] for name in ("rule", "threshold")}
     assert rule == {"rule": "minimum", "threshold": 60.0}
     assert manifest["qualification"]["decision_minutes"] == 30
+    assert manifest["qualification"]["screening_examples"] == 2
     plain = {
         "title": "The whole design", "training_order": "file_order", "seed": 11,
         "annotation_order": "contexts_together", "tasks_per_worker": 1, "hourly_rate": "9.50",
