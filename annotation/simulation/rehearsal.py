@@ -47,7 +47,8 @@ DESIGN = {
     "estimated_minutes": "6", "idle_limit_hours": "48", "idle_cutoff_seconds": "60",
     "comprehension_questions": QUESTIONS, "comprehension_attempts": "2",
     "qualification": "minimum", "qualification_threshold": "50", "decision_minutes": "15",
-    "attention_checks": "0", "screening_examples": "0", "exit_questionnaire": "on", "consent_text": "You are **free** to go.",
+    "attention_checks": "0", "screening_examples": "0", "exit_questionnaire": "on",
+    "consent_text": "You are **free** to go.",
 }  # fmt: skip
 
 
