@@ -1,13 +1,24 @@
 """The card of a task of the Gym, and an example of it: what annotators will read."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
+from tasks.answer_keys import (
+    LABEL,
+    LONG_TEXT,
+    LONGEST_TEXTS,
+    NUMBER,
+    OPTION,
+    OPTIONS,
+    SHORT_TEXT,
+    SPANS,
+)
 from tasks.cards import Card, parse_card
 from tasks.formats import Record
 from tasks.gym.catalogue import Published
 from tasks.gym.kinds import Kind
 from tasks.gym.reader import SEPARATOR, GymTask, Line
-from tasks.gym.shapes import Shape
+from tasks.gym.shapes import Shape, split_options
 
 LISTED = 9  # labels that a question lists
 NO_EXAMPLE = "No example is given."
@@ -19,19 +30,24 @@ def record_of(line: Line, shape: Shape, kind: Kind) -> Record:
     if asks(shape, kind):
         question, texts = texts[0], texts[1:]
     place = f"{line.file.removesuffix('.tsv')}:{line.number}"
-    return Record(place, texts, question, _gold(line, kind))
+    options = shape.options(line.input) if kind.name in (OPTION, OPTIONS) else ()
+    return Record(place, texts, question, _gold(line, kind, options), options=options)
 
 
 def asks(shape: Shape, kind: Kind) -> bool:
     """Is the first text of an input the question of that example?"""
-    return shape.has_context and kind.name != "label"
+    return shape.has_context and kind.name != LABEL
 
 
-def _gold(line: Line, kind: Kind) -> tuple[str, ...]:
-    if kind.name == "spans":
+def _gold(line: Line, kind: Kind, options: Sequence[str]) -> tuple[str, ...]:
+    """The golds; sets in their parts, and an option without the blanks at its edges."""
+    if kind.name in (SPANS, OPTIONS):
         texts = [text for gold in line.golds for text in gold.split(SEPARATOR)]
-        return tuple(dict.fromkeys(texts))
-    return line.golds
+    else:
+        texts = list(line.golds)
+    if options:
+        texts = [text if text in options else text.strip() for text in texts]
+    return tuple(dict.fromkeys(texts))
 
 
 def card_of(
@@ -41,12 +57,13 @@ def card_of(
 
     The Gym has no instructions and no meanings of labels: what is said here is a default.
     """
+    are_several = kind.name != OPTIONS and any(len(line.golds) > 1 for line in lines)
     data = {
         "name": task.name,
         "title": task.name,
         "family": _family(published.ontology, kind),
         "no_answer": False,
-        "gold_rule": "set",
+        "gold_rule": "any_of" if are_several else "set",
         "language": "en",
         "direction": "ltr",
         "source": f"NLP Few-shot Gym (CrossFit), {published.ontology}",
@@ -56,15 +73,18 @@ def card_of(
         "training_seeds": task.seeds,
         "segments": _segments(shape.names[1:] if asks(shape, kind) else shape.names),
     }
-    return parse_card({**data, **WORDS[kind.name](shape, kind, lines)}, task.name)
+    words = WORDS[kind.name](kind, lines)
+    if asks(shape, kind):
+        words.pop("question", None)
+    return parse_card({**data, "answer": kind.name, **words}, task.name)
 
 
 def _family(ontology: str, kind: Kind) -> str:
     if ontology.startswith("qa/"):
         return "reading_comprehension"
-    if ontology.startswith("cls/") or kind.name in ("label", "option", "options", "number"):
+    if ontology.startswith("cls/") or kind.name in (LABEL, OPTION, OPTIONS, NUMBER):
         return "classification"
-    return "sequence_labelling" if kind.name == "spans" else "generation"
+    return "sequence_labelling" if kind.name == SPANS else "generation"
 
 
 def _segments(names: Sequence[str]) -> list[str]:
@@ -75,7 +95,7 @@ def _segments(names: Sequence[str]) -> list[str]:
     ]
 
 
-def _label(_shape: Shape, _kind: Kind, lines: Sequence[Line]) -> dict[str, object]:
+def _label(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
     names = sorted({gold for line in lines for gold in line.golds})
     is_short = len(names) <= LISTED
     listed = " or ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
@@ -97,19 +117,95 @@ def _label(_shape: Shape, _kind: Kind, lines: Sequence[Line]) -> dict[str, objec
     }
 
 
-def _spans(shape: Shape, kind: Kind, lines: Sequence[Line]) -> dict[str, object]:
+def _spans(kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
     is_set = any(SEPARATOR in gold for line in lines for gold in line.golds)
-    are_several = any(len(line.golds) > 1 for line in lines)
-    data: dict[str, object] = {
+    data: dict[str, Any] = {
         "description": "Highlight the answer in a text.",
         "instructions": "Read the text and the question. Highlight exactly the words that answer"
         " it, and nothing else.",
         "submit_hint": "Highlight the answer, then submit.",
-        "gold_rule": "any_of" if are_several and not is_set else "set",
+        "question": "Which part of the text is the answer?",
+        "typed": kind.typed,
     }
-    if not asks(shape, kind):
-        data["question"] = "Which part of the text is the answer?"
-    return data if is_set else data | {"max_spans": 1}
+    if kind.typed:
+        data["instructions"] += " An answer that does not stand in the text can be typed."
+    return data | ({"gold_rule": "set"} if is_set else {"max_spans": 1})
 
 
-WORDS = {"label": _label, "spans": _spans}
+def _option(_kind: Kind, _lines: Sequence[Line]) -> dict[str, Any]:
+    return {
+        "description": "Read a text and choose the one option that fits it.",
+        "instructions": "Read the text and all options. Then choose the one that fits best.",
+        "submit_hint": "Choose one, then submit.",
+        "question": "Which option fits best?",
+    }
+
+
+def _options(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
+    return {
+        "description": "Read a text and choose every option that is right.",
+        "instructions": "Read the text and all options. Then choose every option that is right;"
+        " there may be one or several.",
+        "submit_hint": "Choose all that are right, then submit.",
+        "question": "Which options are right?",
+        "all_options": any(
+            {text.strip() for gold in line.golds for text in gold.split(SEPARATOR)}
+            >= set(split_options(line.input)[1])
+            for line in lines
+        ),
+    }
+
+
+def _number(_kind: Kind, _lines: Sequence[Line]) -> dict[str, Any]:
+    return {
+        "description": "Read a text and answer with a number.",
+        "instructions": "Read the text. Then enter the number that fits it, in plain digits.",
+        "submit_hint": "Enter a number, then submit.",
+        "question": "Which number fits?",
+    }
+
+
+def _short_text(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
+    return {
+        "description": "Read a question and type a short answer.",
+        "instructions": "Read the text. Then type the answer in a few words, from what you know"
+        " yourself: do not search for it.",
+        "submit_hint": "Type the answer, then submit.",
+        "question": "What is the answer?",
+        **_longest(SHORT_TEXT, lines),
+    }
+
+
+def _long_text(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
+    lengths = [
+        len(gold.split())
+        for line in lines
+        if line.file.endswith("_train.tsv")
+        for gold in line.golds
+    ]
+    return {
+        "description": "Read a text and write one that goes with it.",
+        "instructions": "Read the text. Then write the text that goes with it, in your own words.",
+        "submit_hint": "Write the text, then submit.",
+        "question": "What do you write?",
+        "words": [min(lengths), max(lengths)],
+        **_longest(LONG_TEXT, lines),
+    }
+
+
+def _longest(kind: str, lines: Sequence[Line]) -> dict[str, Any]:
+    """A higher limit where a gold needs it, as far as cards allow."""
+    usual, most = LONGEST_TEXTS[kind]
+    longest = max(len(gold) for line in lines for gold in line.golds)
+    return {"longest": min(longest, most)} if longest > usual else {}
+
+
+WORDS: dict[str, Callable[[Kind, Sequence[Line]], dict[str, Any]]] = {
+    LABEL: _label,
+    SPANS: _spans,
+    OPTION: _option,
+    OPTIONS: _options,
+    NUMBER: _number,
+    SHORT_TEXT: _short_text,
+    LONG_TEXT: _long_text,
+}

@@ -4,17 +4,17 @@ The kinds are those of a task card (docs: researchers/tasks.md). What is inferre
 reason and can be changed before anything is imported.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from tasks.answer_keys import ANSWERS, LONGEST_TEXTS
+from tasks.answers.number import canonical
 from tasks.cards import LONGEST_LABEL
 from tasks.gym.catalogue import Published
 from tasks.gym.reader import SEPARATOR, GymTask, Line
 from tasks.gym.shapes import Shape
 
 MAX_LABELS = 200  # discovery, the longest of the Gym, has 174
-NAMES = ("label", "option", "options", "spans", "number", "short text", "long text")
 LONG_TEXT = ("qa/long-form qa", "cg/summarization", "cg/dialogue", "other/generate explanation")
 
 
@@ -65,8 +65,8 @@ def _from_texts(task: GymTask, category: str) -> Kind:
 def problem(name: str, lines: Sequence[Line], shape: Shape) -> str:
     """Why these lines cannot be answered in that way; "" where they can."""
     golds = [gold for line in lines for gold in line.golds]
-    if name not in NAMES:
-        return f"unknown kind of answer {name!r}; one of {', '.join(NAMES)}"
+    if name not in ANSWERS:
+        return f"unknown kind of answer {name!r}; one of {', '.join(ANSWERS)}"
     if name == "label":
         if any(len(line.golds) > 1 for line in lines):
             return "has several golds on a line; a label is one"
@@ -76,8 +76,12 @@ def problem(name: str, lines: Sequence[Line], shape: Shape) -> str:
             return f"has an output longer than {LONGEST_LABEL} characters, the limit of a label"
     if name in ("option", "options") and not shape.has_options:
         return "has inputs without options (A) ... (B) ..."
-    if name == "number" and not all(map(_is_number, golds)):
-        return "has outputs that are no numbers"
+    if name == "options" and any(len(line.golds) > 1 for line in lines):
+        return "has several golds on a line; several options are one gold"
+    if name == "number" and not all(map(canonical, golds)):
+        return "has outputs that are no numbers in plain digits"
+    if name in LONGEST_TEXTS and any(len(gold) > LONGEST_TEXTS[name][1] for gold in golds):
+        return f"has an output longer than {LONGEST_TEXTS[name][1]:,} characters, the limit"
     return ""
 
 
@@ -89,10 +93,3 @@ def is_typed(name: str, lines: Sequence[Line]) -> bool:
         for gold in line.golds
         for text in gold.split(SEPARATOR)
     )
-
-
-def _is_number(text: str) -> bool:
-    try:
-        return math.isfinite(float(text))
-    except ValueError:
-        return False

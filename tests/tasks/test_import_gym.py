@@ -132,3 +132,70 @@ def test_a_text_that_is_blank_names_the_line_of_the_gyms_file(tmp_path):
     folder = write(tmp_path, "glue-rte", dict.fromkeys(parts, lines))
     with pytest.raises(FormatError, match="glue-rte_2_13_test.tsv, line 2, field context"):
         making.make(making.see(folder))
+
+
+@pytest.mark.real_data
+def test_all_33_real_tasks_can_be_made():
+    kinds = set()
+    for folder in sorted(path for path in GYM.iterdir() if path.is_dir()):
+        seen = making.see(folder)
+        made = making.make(seen)
+        kinds.add(made.card.answered_by)
+        assert made.card.answered_by == seen.kind.name
+        lines = seen.task.lines
+        sizes = {file.number: len(file.records) for file in made.files if file.kind == "train"}
+        assert sizes == {
+            number: len(lines[seed, "train"]) for number, seed in enumerate(seen.task.seeds, 1)
+        }
+    assert kinds == {"label", "spans", "option", "options", "short text", "long text"}
+
+
+@pytest.mark.real_data
+def test_options_are_cut_from_the_text_and_kept_in_their_order():
+    run(str(GYM), "--tasks", "codah", "superglue-multirc", "commonsense_qa")
+    example = Task.objects.get(name="codah").train_split(32, 1).examples.order_by("position")[0]
+    assert example.options == [
+        "folds up the board.", "uses the board to make a fort.", "rolls the die.",
+        "jumps on the board.",
+    ]  # fmt: skip
+    assert example.gold == ["rolls the die."]
+    assert "(A)" not in example.context[0]
+    multirc = Task.objects.get(name="superglue-multirc")
+    assert (multirc.card.answered_by, multirc.card.gold_rule) == ("options", "set")
+    assert any(len(example.gold) > 1 for example in multirc.test_split.examples.all())
+    for task in Task.objects.all():
+        for example in task.test_split.examples.all():
+            assert set(example.gold) <= set(example.options)
+
+
+@pytest.mark.real_data
+def test_texts_have_all_their_golds_and_long_ones_a_guide_from_training_alone():
+    run(str(GYM), "--tasks", "web_questions", "common_gen", "limit")
+    web = Task.objects.get(name="web_questions")
+    assert (web.card.answered_by, web.card.gold_rule) == ("short text", "any_of")
+    line = (GYM / web.name / f"{web.name}_32_13_test.tsv").read_text().splitlines()[4]
+    stored = web.test_split.examples.order_by("position")[4]
+    assert [stored.context[0], *stored.gold] == line.split("\t")
+    card = Task.objects.get(name="common_gen").card
+    train = [
+        len(gold.split())
+        for path in (GYM / "common_gen").glob("*_train.tsv")
+        for line in path.read_text().splitlines()
+        for gold in line.split("\t")[1:]
+    ]
+    assert card.words == (min(train), max(train))
+    assert Task.objects.get(name="limit").card.typed
+
+
+def test_numbers_are_taken_in_plain_digits_alone(tmp_path):
+    write(tmp_path, "google_wellformed_query", dict.fromkeys(["13_train"], "a\t3.50\nb\t4\n"))
+    with pytest.raises(CommandError, match="no numbers in plain digits"):
+        run(str(tmp_path), "--kind", "google_wellformed_query=number")
+    parts = (f"{seed}_{part}" for seed in (13, 21) for part in ("train", "dev", "test"))
+    (tmp_path / "n").mkdir()
+    write(tmp_path / "n", "glue-rte", dict.fromkeys(parts, "a\t3.50\nb\t4\n"))
+    run(str(tmp_path / "n"), "--kind", "glue-rte=number")
+    task = Task.objects.get()
+    assert [example.gold for example in task.test_split.examples.order_by("position")] == [
+        ["3.5"], ["4"],
+    ]  # fmt: skip
