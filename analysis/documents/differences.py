@@ -14,8 +14,8 @@ from tasks.columns import Column, on_page
 
 MEANS = ("Task", "Shots", "n", "Mean", "95 % CI", "Other people")
 MODELS = (
-    "Model", "Task", "Shots", "Difference", "95 % CI", "p", "p Holm", "Equivalence",
-    "Smallest margin", "p sign flip",
+    "Model", "Task", "Shots", "Training", "Difference", "95 % CI", "p", "p Holm", "Equivalence",
+    "Smallest margin", "p sign flip", "Smallest p",
 )  # fmt: skip
 
 
@@ -42,7 +42,7 @@ def people_minus_models(record: StudyRecord) -> list[Block]:
     if not rows:
         return []
     shown = headed(models_columns.DIFFERENCES, MODELS)
-    notes = [f"In points, paired by example. {differences.LEFT_OUT}", meanings(shown[4:])]
+    notes = [f"In points, paired by example. {differences.LEFT_OUT}", meanings(shown[3:])]
     return [Grid.of("People minus models", shown, rows, notes)]
 
 

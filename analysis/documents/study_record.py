@@ -139,7 +139,8 @@ class StudyRecord:
 
     @cached_property
     def wages(self) -> list[ledger.Wage]:
-        return ledger.wages(ledger.settled(self.study))
+        """Of who withdrew nothing is told but sums."""
+        return ledger.wages(ledger.settled(self.study).exclude(status=Status.WITHDRAWN))
 
     def median(self, name: str) -> float | None:
         """The median over people of an attribute of ledger.Wage; None where nobody has one."""

@@ -2,7 +2,15 @@
 
 from collections.abc import Sequence
 
-from analysis.tables import findings_columns, models_columns, rendering, training
+from analysis.tables import (
+    ceilings,
+    difficulty,
+    findings_columns,
+    models_columns,
+    rendering,
+    sensitivity,
+    training,
+)
 from tasks.columns import Column, in_files
 
 STUDY = {
@@ -37,6 +45,10 @@ def meanings(columns: Sequence[Column]) -> dict[str, str]:
     return {column.name: column.meaning for column in in_files(columns)}
 
 
+def _without(columns: dict[str, str], *names: str) -> dict[str, str]:
+    return {name: meaning for name, meaning in columns.items() if name not in names}
+
+
 OF_CELL = {
     "kind": "person, simulated or model",
     "task": "name of the task",
@@ -46,7 +58,7 @@ OF_CELL = {
 _INTERVALS = meanings(findings_columns.COLUMNS["intervals"])
 _IN_CLOSED_FORM = (
     "n", "examples", "contexts", "mean", "low", "high", "t_low", "t_high", "se", "df",
-    "no_interval",
+    "no_interval", "sd_between_annotators", "sd_between_contexts", "sd_rest",
 )  # fmt: skip
 INTERVALS = {
     # In training.csv, `examples` are words.
@@ -55,8 +67,10 @@ INTERVALS = {
 }
 _CONTRASTS = meanings(findings_columns.COLUMNS["contrasts"])
 # `question` is the same in every row: it is part of what `low` means.
-CONTRASTS = {
-    name: meaning for name, meaning in _CONTRASTS.items() if name not in ("task", "question")
+CONTRASTS = _without(_CONTRASTS, "task", "question")
+DIFFERENCES = {
+    "test_examples" if name == "examples" else name: meaning
+    for name, meaning in _without(meanings(models_columns.DIFFERENCES), "task", "question").items()
 }
 
 
@@ -146,6 +160,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "worked_seconds": "time that is paid, from arrival to the last sign of work; empty until"
         " its pay is settled",
         "waited_seconds": "time waited for a researcher's decision, which is paid too",
+        "elapsed_seconds": "time from arrival to the end; empty until its pay is settled",
         "browser": "B1, B2, ...: equal labels share one random cookie; empty if there was none",
         "too_fast": "number of answers given in under max(1 s, 0.3 of the annotator's median) or"
         " in under"
@@ -188,6 +203,21 @@ COLUMNS: dict[str, dict[str, str]] = {
     },
     "intervals.csv": STUDY | OF_CELL | {"shots": "shots of the group"} | INTERVALS,
     "contrasts.csv": STUDY | OF_CELL | CONTRASTS,
+    "ceilings.csv": STUDY
+    | OF_CELL
+    | {"shots": "shots of the group"}
+    | _without(meanings(ceilings.COLUMNS), "task", "shots"),
+    "items.csv": STUDY
+    | OF_CELL
+    | {
+        "shots": "empty: all annotators of the kind; else those with that number of shots, with"
+        " their mean alone",
+        "example": "id of the test example in its file",
+        **meanings(difficulty.columns([])),
+        "unanimous": "1 if two or more annotators all gave one answer, else 0",
+        "against_gold": "1 if that one answer is not right, else 0: a doubtful gold",
+    },
+    "sensitivity.csv": STUDY | OF_CELL | _without(meanings(sensitivity.COLUMNS), "task"),
     "flow.csv": STUDY
     | SCENARIO
     | {"kind": "person, simulated or model", "seats": "seats now, for that kind"}
@@ -258,6 +288,15 @@ COLUMNS: dict[str, dict[str, str]] = {
         "cents": "sum of these entries, in hundredths of the currency",
         "withdrawn_cents": "further amounts, of people who withdrew: their entries are left out",
     },
+    "wages.csv": STUDY
+    | {
+        "n": "number of people with settled pay, without who withdrew",
+        "per_active_hour": "median earnings in cents per hour of worked and waited_seconds",
+        "per_elapsed_hour": "median earnings in cents per hour of elapsed_seconds",
+        "median_active_seconds": "median of worked and waited_seconds together",
+        "median_elapsed_seconds": "median of elapsed_seconds",
+        "total_active_seconds": "sum of worked and waited_seconds",
+    },
     "predictions.csv": STUDY
     | {"model": "name of the uploaded model"}
     | SCENARIO
@@ -268,6 +307,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "s1": "S1 of the prediction, 0 to 1",
     },
     "model_scores.csv": STUDY | meanings(models_columns.MODEL),
+    "model_differences.csv": STUDY | OF_CELL | DIFFERENCES,
 }
 README = """\
 Export of the study {name} from Handful.

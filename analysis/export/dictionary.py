@@ -11,7 +11,8 @@ INTEGERS = {
     "from_shots", "to_shots", "n_from", "n_to", "splits",
     "seats", "arrived", "declined", "consented", "trained", "qualified", "completed", "analysed",
     "at_work", "screened_out", "returned", "expired", "refused", "withdrawn", "rejected",
-    "withdrawn_cents", "by_platform", "late_seats", "score_seen",
+    "withdrawn_cents", "by_platform", "late_seats", "score_seen", "compared", "answers",
+    "respondents", "unanimous", "against_gold", "annotators",
 }  # fmt: skip
 NUMBERS = {
     "reachable", "s1", "seconds", "active_seconds", "reveal_seconds", "away_seconds", "mean_s1",
@@ -24,7 +25,10 @@ NUMBERS = {
     "majority", "low", "high", "t_low", "t_high", "se", "df", "difference", "hedges_g", "p",
     "holm_p",
     "margin", "p_equivalence", "low_90", "high_90", "smallest_margin", "welch_p", "permutation_p",
-    "floor", "people_se", "people_df",
+    "floor", "people_se", "people_df", "p_holm", "sd_between_annotators", "sd_between_contexts",
+    "sd_rest", "leave_one_out", "best", "worst", "right", "right_models", "item_rest", "human_mean",
+    "model_mean", "se_clustered", "p_sign_flip", "elapsed_seconds", "per_active_hour",
+    "per_elapsed_hour", "median_active_seconds", "median_elapsed_seconds", "total_active_seconds",
 }  # fmt: skip
 TIMES = {"shown_at", "submitted_at", "at"}
 

@@ -4,12 +4,14 @@ Models' predictions on its test examples are here too. Rows are streamed; annota
 pseudonyms, researchers by role only.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet, Sum
 
+from analysis.documents.study_record import StudyRecord
 from analysis.export.columns import COLUMNS
 from analysis.tables import models as model_tables
 from analysis.tables import models_columns
@@ -132,6 +134,21 @@ def pay_totals_rows(study: Study) -> Iterator[list[Any]]:
         yield [study.name, study.manifest_hash, *row]
 
 
+def wages_rows(study: Study) -> Iterator[list[Any]]:
+    """One row: what people earned for their time, if any pay has been settled."""
+    if study.manifest and (record := StudyRecord(study)).wages:
+        yield [
+            study.name, study.manifest_hash, len(record.wages),
+            *(
+                cell(record.median(name))
+                for name in (
+                    "per_active_hour", "per_elapsed_hour", "active_seconds", "elapsed_seconds",
+                )
+            ),
+            number(math.fsum(wage.active_seconds for wage in record.wages)),
+        ]  # fmt: skip
+
+
 def _files(study: Study) -> PredictionFileQuerySet:
     return PredictionFile.objects.filter(task__in=study.tasks.all())
 
@@ -167,6 +184,7 @@ ROWS = {
     "questionnaire.csv": questionnaire_rows,
     "pay.csv": pay_rows,
     "pay_totals.csv": pay_totals_rows,
+    "wages.csv": wages_rows,
     "predictions.csv": predictions_rows,
     "model_scores.csv": model_scores_rows,
 }

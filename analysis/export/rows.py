@@ -11,7 +11,7 @@ from analysis.tables import frames, performance, rendering, training
 from analysis.tables.frames import spans_in_order, texts_by_turn, texts_of
 from analysis.values import cell, json_list, moment, number
 from annotation.models import Status, Step, Study, Turn
-from annotation.money.ledger import waiting_time
+from annotation.money.ledger import elapsed_seconds, waiting_time
 from annotation.monitoring import flags, funnel
 from annotation.steps import signs
 from annotation.study import screening
@@ -138,14 +138,15 @@ def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
 
 
 def _settled(study: Study) -> dict[int, list[Any]]:
-    """Participation -> its arrival, and the seconds worked and waited that its pay is made of."""
+    """Participation -> arrival; seconds worked and waited that are paid, and until its end."""
     rows = {}
     for person in study.participations.iterator(chunk_size=2000):
         person.study = study
         waited = waiting_time(person).total_seconds()
         worked = "" if person.worked_seconds is None else number(person.worked_seconds)
         arrival = "" if person.arrival is None else person.arrival
-        rows[person.pk] = [arrival, worked, number(waited) if worked else ""]
+        elapsed = number(elapsed_seconds(person)) if worked else ""
+        rows[person.pk] = [arrival, worked, number(waited) if worked else "", elapsed]
     return rows
 
 

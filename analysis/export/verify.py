@@ -44,8 +44,8 @@ FILES = {
     "spans.csv": "task step annotator example hash segment start end text",
     "annotators.csv": f"{OF_STUDY} {SCENARIO} annotator kind status in_analysis arrival stage"
     " mean_s1 sd_examples n training_s1 training_n seconds active_seconds worked_seconds"
-    " waited_seconds browser too_fast modal_share longest_run longest_absence blurs pastes checks"
-    " checks_passed flags",
+    " waited_seconds elapsed_seconds browser too_fast modal_share longest_run longest_absence blurs"
+    " pastes checks checks_passed flags",
     "scenarios.csv": f"{OF_STUDY} {SCENARIO} kind {SPREAD}",
     "human_performance.csv": f"{OF_STUDY} kind task task_version family shots {SPREAD} splits"
     " split_sd_ddof1 split_sd_ddof0 set_mean set_sd_ddof1 set_sd_ddof0 set_ceiling set_recipe note"
@@ -56,10 +56,16 @@ FILES = {
     "agreement.csv": f"{OF_STUDY} kind task task_version shots n pairwise_s1 alpha_nominal"
     " alpha_jaccard alpha_masi alpha_s1 individuals majority",
     "intervals.csv": f"{OF_STUDY} kind task task_version shots n test_examples contexts mean"
-    " low high t_low t_high se df no_interval",
+    " low high t_low t_high se df no_interval sd_between_annotators sd_between_contexts sd_rest",
     "contrasts.csv": f"{OF_STUDY} kind task task_version from_shots to_shots n_from n_to difference"
     " low high hedges_g p holm_p margin p_equivalence low_90 high_90 smallest_margin welch_p"
     " permutation_p floor se df people_se people_df no_interval",
+    "ceilings.csv": f"{OF_STUDY} kind task task_version shots n leave_one_out compared answers best"
+    " best_annotator worst worst_annotator",
+    "items.csv": f"{OF_STUDY} kind task task_version shots example mean n pairwise_s1 right"
+    " right_models item_rest respondents unanimous against_gold",
+    "sensitivity.csv": f"{OF_STUDY} kind task task_version rule shots {SPREAD} completed low high"
+    " why_not",
     "flow.csv": f"{OF_STUDY} {SCENARIO} kind seats arrived declined consented trained qualified"
     " completed analysed at_work screened_out returned expired refused withdrawn rejected",
     "allocations.csv": f"{OF_STUDY} arrival kind candidates {SCENARIO} at",
@@ -67,9 +73,15 @@ FILES = {
     "questionnaire.csv": f"{OF_STUDY} annotator seen_before ai_used tools comments",
     "pay.csv": f"{OF_STUDY} annotator kind cents currency by_platform",
     "pay_totals.csv": f"{OF_STUDY} kind currency entries cents withdrawn_cents",
+    "wages.csv": f"{OF_STUDY} n per_active_hour per_elapsed_hour median_active_seconds"
+    " median_elapsed_seconds total_active_seconds",
     "predictions.csv": f"{OF_STUDY} model {SCENARIO} example hash predicted s1",
-    "model_scores.csv": f"{OF_STUDY} model task task_version shots {SPREAD} of numbering seen_test"
-    " predicted_on revision recipe",
+    "model_scores.csv": f"{OF_STUDY} model task task_version shots {SPREAD} of set_mean"
+    " set_sd_ddof1 set_sd_ddof0 set_recipe numbering seen_test predicted_on revision recipe",
+    "model_differences.csv": f"{OF_STUDY} kind task task_version shots model annotators splits"
+    " split_numbers training test_examples contexts human_mean model_mean difference low high p"
+    " p_holm margin p_equivalence low_90 high_90 smallest_margin se_clustered p_sign_flip floor se"
+    " df people_se people_df no_interval",
 }
 KINDS = ("person", "simulated", "model")
 LIVE = ("arrived", "working", "waiting", "between")
@@ -132,6 +144,7 @@ NOT_RECOMPUTED = {
         "stage": "what answers show",
         "worked_seconds": "that pay follows from it",
         "waited_seconds": "that pay follows from it",
+        "elapsed_seconds": "that wages.csv follows from it",
         "browser": FORM,
     },
     "flow.csv": {
@@ -154,7 +167,10 @@ NOT_RECOMPUTED = {
         "role": FORM,
         "at": "the order",
     },
-    "questionnaire.csv": dict.fromkeys(("seen_before", "ai_used", "tools", "comments"), FORM),
+    "questionnaire.csv": {
+        **dict.fromkeys(("seen_before", "ai_used"), "that sensitivity.csv follows from it"),
+        **dict.fromkeys(("tools", "comments"), FORM),
+    },
     "pay.csv": {"cents": "of bonuses: the sum", "by_platform": "what the design promises besides"},
     "pay_totals.csv": {"withdrawn_cents": "that somebody withdrew"},
     "predictions.csv": {"predicted": "another one with the same S1"},
@@ -162,6 +178,7 @@ NOT_RECOMPUTED = {
         "of": "at least n",
         **dict.fromkeys(("numbering", "seen_test", "predicted_on", "revision"), "as stated"),
     },
+    "model_differences.csv": {"training": "that the splits are people's, where it says so"},
 }
 
 # What is reported ---------------------------------------------------------------------------------
@@ -543,6 +560,7 @@ class Export:
         self.declined = {}  # (task, shots, split) -> how many
         self.decided = {}  # (annotator, about) -> the last decision, its row
         self.allocated = {}  # arrival -> its row in allocations.csv
+        self.predicted = {}  # (model, task, shots, split) -> example -> S1
         # Whether the manifest has the hashes of all examples, and annotators their arrivals.
         self.is_bound = all("splits" in task for task in self.design.get("tasks", ()))
         self.notes = []  # what could not be checked of this very study
@@ -1533,7 +1551,9 @@ def alpha(units, distance):
 # Intervals and tests ------------------------------------------------------------------------------
 
 ROUNDING = 1e-12  # scores in [0, 1] that differ by less are the same
+NO_VARIANCE = 1e-14  # a smaller one is rounding
 MAX_SPLITS = 20_000  # that a permutation test is gone through for
+MAX_FLIPPED = 14  # contexts whose signs are flipped in all ways
 
 
 def half_step(a):
@@ -1735,9 +1755,23 @@ def check_intervals(export, check):
             t_high=100 * cut(estimate.value + t),
             se=100 * estimate.se,
             df=estimate.df,
+            **components(parts, len(group), len(set(contexts))),
         )
     for key in cells:
         check.differs("intervals.csv", "-", "task", "no row", key)
+
+
+def components(parts, people, contexts):
+    """The columns of the SDs between annotators, between contexts, and of the rest, x 100."""
+    own = dict.fromkeys(("sd_between_annotators", "sd_between_contexts", "sd_rest"))
+    if parts:
+        (between, _df), (among, _df), (rest, _df) = parts
+        values = people * (between - rest), contexts * (among - rest), people * contexts * rest
+        own = {
+            name: 100 * math.sqrt(value) if value > NO_VARIANCE else 0.0
+            for name, value in zip(own, values, strict=True)
+        }
+    return own
 
 
 def cut(value):
@@ -1754,9 +1788,7 @@ def check_contrasts(export, check):
         for other, same, many in cells
         if (kind, task) == (other, same) and (integer(few) or 0) < (integer(many) or 0)
     }
-    margin = export.design.get("equivalence_margin")
-    margin = math.nan if margin is None else float(margin)
-    families = defaultdict(list)
+    margin, families = margin_of(export), defaultdict(list)
     for row in export.rows("contrasts.csv", check):
         key = (row["kind"], row["task"], row["from_shots"], row["to_shots"])
         if key not in pairs:
@@ -1770,14 +1802,19 @@ def check_contrasts(export, check):
             families[row["kind"]].append((p, row))
         else:
             check.numbers(row, holm_p=None)
+    check_holm(check, families, "holm_p")
+    for key in pairs:
+        check.differs("contrasts.csv", "-", "task", "no row", key)
+
+
+def check_holm(check, families, column):
+    """Holm's p of each family of (p, row)."""
     for family in families.values():
         family.sort(key=lambda own: own[0])
         reached = 0.0
         for rank, (p, row) in enumerate(family):
             reached = max(reached, min(1.0, (len(family) - rank) * p))
-            check.numbers(row, holm_p=reached)
-    for key in pairs:
-        check.differs("contrasts.csv", "-", "task", "no row", key)
+            check.numbers(row, **{column: reached})
 
 
 def check_contrast(export, check, row, arms, margin):
@@ -1793,9 +1830,7 @@ def check_contrast(export, check, row, arms, margin):
         parts = variances_of_difference(layout(first, contexts), layout(second, contexts))
     gap = mean(own[1]) - mean(own[0])
     estimate = Estimate(gap, parts, why_not, real(row["df"]))
-    half, half_90 = estimate.reach(0.95), estimate.reach(0.9)
-    p = 2 * estimate.beyond(abs(gap))
-    check.texts(row, no_interval=estimate.why_not)
+    p = check_tested(check, row, estimate, margin)
     splits = math.comb(sum(map(len, own)), len(own[0]))
     if splits <= MAX_SPLITS:
         check.numbers(row, permutation_p=permutation(*own))
@@ -1810,24 +1845,41 @@ def check_contrast(export, check, row, arms, margin):
         row,
         n_from=len(own[0]),
         n_to=len(own[1]),
+        hedges_g=hedges_g(*own),
+        welch_p=welch(*own),
+        floor=min(1.0, (2 if len(own[0]) == len(own[1]) else 1) / splits),
+    )
+    return p
+
+
+def check_tested(check, row, estimate, margin):
+    """What every difference has: interval, p, equivalence within the margin; return p."""
+    gap, half, half_90 = estimate.value, estimate.reach(0.95), estimate.reach(0.9)
+    p = 2 * estimate.beyond(abs(gap))
+    check.texts(row, no_interval=estimate.why_not)
+    check.numbers(
+        row,
         difference=100 * gap,
         low=100 * (gap - half),
         high=100 * (gap + half),
-        hedges_g=hedges_g(*own),
         p=p,
         margin=margin,
         p_equivalence=estimate.beyond(margin / 100 - abs(gap)),
         low_90=100 * (gap - half_90),
         high_90=100 * (gap + half_90),
         smallest_margin=100 * half_90,
-        welch_p=welch(*own),
-        floor=min(1.0, (2 if len(own[0]) == len(own[1]) else 1) / splits),
         se=100 * estimate.se,
         df=estimate.df,
         people_se=100 * estimate.people_se,
         people_df=estimate.people_df,
     )
     return p
+
+
+def margin_of(export):
+    """The margin of equivalence that the design froze, in points; NaN for none."""
+    margin = export.design.get("equivalence_margin")
+    return math.nan if margin is None else float(margin)
 
 
 def permutation(first, second):
@@ -2185,7 +2237,7 @@ def in_cents(amount):
 
 def check_models(export, check):
     """S1 of every prediction, each file with every test example once; means over the splits."""
-    predicted = defaultdict(dict)
+    predicted, as_set = defaultdict(dict), defaultdict(list)
     for row in export.rows("predictions.csv", check):
         example = export.examples.get((row["task"], "annotation", "", "", row["example"]))
         if example is None:
@@ -2199,11 +2251,16 @@ def check_models(export, check):
             check.wrong(row, "predicted", "a JSON list of texts")
             continue
         check.numbers(row, s1=judged[1])
-        own = predicted[row["model"], row["task"], row["shots"], row["split"]]
-        if example in own:
+        where = row["model"], row["task"], row["shots"], row["split"]
+        if example in predicted[where]:
             check.wrong(row, "example", "an example once")
-        own[example] = judged[1]
-    means = defaultdict(list)
+        predicted[where][example] = judged[1]
+        if example.rule == "any_of":
+            as_set[where].append(s1(judged[2], example.gold))
+    export.predicted = predicted
+    means, set_means = defaultdict(list), defaultdict(list)
+    for (*place, _split), scores in as_set.items():
+        set_means[tuple(place)].append(100 * mean(scores))
     for (model, task, shots, split), own in predicted.items():
         expected = len(export.tests.get(task, ()))
         if len(own) != expected:
@@ -2218,8 +2275,11 @@ def check_models(export, check):
         check.numbers(row, **spread(values))
         if (integer(row["of"]) or 0) < len(values):
             check.wrong(row, "of", f"at least {len(values)}")
-        over = "runs" if row["shots"] == "0" else "splits"
-        check.texts(row, recipe=recipe(export.rules.get(row["task"]), over))
+        over, rule = "runs" if row["shots"] == "0" else "splits", export.rules.get(row["task"])
+        numbers = spread(set_means.get((row["model"], row["task"], row["shots"]), []))
+        check.numbers(row, **{f"set_{name}": numbers[name] for name in numbers if name != "n"})
+        set_recipe = recipe("set", over) if rule == "any_of" else ""
+        check.texts(row, recipe=recipe(rule, over), set_recipe=set_recipe)
         check_stated(check, row)
     for key in means:
         check.differs("model_scores.csv", "-", "model", "no row", key)
@@ -2233,6 +2293,417 @@ def check_stated(check, row):
     for day in row["predicted_on"].split("; "):
         if day and not re.fullmatch(r"\d{4}-\d\d-\d\d", day):
             check.wrong(row, "predicted_on", "YYYY-MM-DD")
+
+
+# Against models, of single examples, under other rules --------------------------------------------
+
+
+def check_differences(export, check):
+    """People minus a model on the same examples: two-way t, TOST, clustered SE, sign flip, Holm."""
+    cells, margin, families = export.cells(), margin_of(export), defaultdict(list)
+    pairs = {
+        (kind, task, shots, model)
+        for kind, task, shots in cells
+        for model, same, number, _split in export.predicted
+        if (task, shots) == (same, number)
+    }
+    for row in export.rows("model_differences.csv", check):
+        key = (row["kind"], row["task"], row["shots"], row["model"])
+        if key not in pairs:
+            check.wrong(row, "model", "a model and people of one task and shots, once")
+            continue
+        pairs.remove(key)
+        p = check_difference(export, check, row, cells[key[:3]], margin)
+        if math.isnan(p):
+            check.numbers(row, p_holm=None)
+        else:
+            families[row["kind"]].append((p, row))
+    check_holm(check, families, "p_holm")
+    for key in pairs:
+        check.differs("model_differences.csv", "-", "model", "no row", key)
+
+
+def check_difference(export, check, row, group, margin):
+    """Check a row but for Holm's p, which follows from the p of all; return p."""
+    place = row["model"], row["task"], row["shots"]
+    numbers = compared_splits(export, check, row)
+    runs = [export.predicted[*place, number] for number in numbers]
+    scores, contexts = scores_of(export, row["task"], group)
+    tests = export.tests.get(row["task"], ())
+    if not scores or not tests or not all(example in run for run in runs for example in tests):
+        check.wrong(row, "test_examples", "answered by all, and predicted")
+        return math.nan
+    of_model = [mean([run[example] for run in runs]) for example in tests]
+    gaps = [[a - b for a, b in zip(own, of_model, strict=True)] for own in scores]
+    why_not = why_no_layout(group, contexts)
+    parts = None if why_not else variances(layout(gaps, contexts))
+    estimate = Estimate(mean([mean(own) for own in gaps]), parts, why_not, real(row["df"]))
+    own = [mean(column) for column in zip(*gaps, strict=True)]
+    check.numbers(
+        row,
+        annotators=len(group),
+        splits=len(runs),
+        test_examples=len(tests),
+        contexts=len(set(contexts)),
+        human_mean=100 * mean([mean(of_one) for of_one in scores]),
+        model_mean=100 * mean(of_model),
+        se_clustered=100
+        * math.hypot(*sums_of([gap - mean(own) for gap in own], contexts))
+        / len(own),
+    )
+    check_sign_flip(export, check, row, sums_of(own, contexts))
+    return check_tested(check, row, estimate, margin)
+
+
+def compared_splits(export, check, row):
+    """The training splits of the runs that a row compares, checked against those of people."""
+    place = (row["model"], row["task"], row["shots"])
+    known = {split for *at, split in export.predicted if tuple(at) == place}
+    people = {split for task, shots, split in scenarios_of(export) if (task, shots) == place[1:]}
+    numbers = row["split_numbers"].split("; ")
+    if len(set(numbers)) < len(numbers) or not set(numbers) <= known:
+        check.wrong(row, "split_numbers", "; ".join(sorted(known)))
+        numbers = sorted(known)
+    own, trained = set(numbers), row["shots"] != "0"
+    words = {
+        "none": not trained,
+        "same splits": trained and own == people,
+        "some of people's splits": trained and own < people,
+        "other splits": trained and own == known,
+    }
+    if not words.get(row["training"]) and (export.design or row["training"] not in words):
+        check.wrong(row, "training", " or ".join(name for name in words if words[name]))
+    return numbers
+
+
+def sums_of(values, contexts):
+    """The sum of the values of each context."""
+    groups = defaultdict(list)
+    for value, context in zip(values, contexts, strict=True):
+        groups[context].append(value)
+    return [math.fsum(own) for own in groups.values()]
+
+
+def check_sign_flip(export, check, row, sums):
+    """The p over all flips of contexts' signs, where there are few; and the smallest p."""
+    sums = [value for value in sums if abs(value) > ROUNDING]
+    if len(sums) > 16:
+        check.numbers(row, floor=1 / 10_001)
+    else:
+        check.numbers(row, floor=2.0 ** (1 - max(len(sums), 1)))
+    if len(sums) > MAX_FLIPPED:
+        cell = f"{row['task']}, {row['shots']} shots, {row['model']}"
+        export.notes.append(
+            f"model_differences.csv: p_sign_flip of {cell} (2 to the power of {len(sums)} flips;"
+            f" more than 2 to the power of 16 are sampled: seed {export.design.get('seed')})"
+        )
+        if not 0 < real(row["p_sign_flip"]) <= 1:
+            check.wrong(row, "p_sign_flip", "a p")
+        return
+    flipped = [0.0]
+    for value in sums:
+        flipped = [total + sign * value for total in flipped for sign in (1, -1)]
+    edge = abs(math.fsum(sums)) - ROUNDING
+    check.numbers(row, p_sign_flip=sum(abs(total) >= edge for total in flipped) / len(flipped))
+
+
+def check_ceilings(export, check):
+    """Each annotator against the majority of the others; the best and the worst."""
+    groups = export.cells()
+    for row in export.rows("ceilings.csv", check):
+        group = groups.pop((row["kind"], row["task"], row["shots"]), None)
+        scores, _contexts = scores_of(export, row["task"], group or ())
+        if not group or not scores or not scores[0]:
+            check.wrong(row, "shots", "a cell that somebody completed, once")
+            continue
+        own = {one.name: 100 * mean(s) for one, s in zip(group, scores, strict=True)}
+        best, worst = max(own.values()), min(own.values())
+        against = against_the_others(export, row["task"], group)
+        check.numbers(
+            row,
+            n=len(group),
+            leave_one_out=100 * mean([mean(s) for s in against]) if against else None,
+            compared=sum(map(len, against)),
+            answers=len(group) * len(scores[0]),
+            best=best,
+            worst=worst,
+        )
+        check.texts(
+            row,
+            best_annotator=min((name for name in own if own[name] >= best - TOLERANCE), default=""),
+            worst_annotator=min(
+                (name for name in own if own[name] <= worst + TOLERANCE), default=""
+            ),
+        )
+    for key in groups:
+        check.differs("ceilings.csv", "-", "task", "no row", key)
+
+
+def against_the_others(export, task, group):
+    """Of each annotator the S1 against the majority of the others, where they have one."""
+    scores = defaultdict(list)
+    for example in export.tests.get(task, ()):
+        answers = {one.name: export.sets[one.texts[one.at[example]]] for one in group}
+        is_label = task in export.label_tasks and all(answers.values())
+        unit = Counter(answers.values())
+        reached = {answer: against_rest(unit, answer, is_label) for answer in unit}
+        for name, answer in answers.items():
+            if reached[answer] is not None:
+                scores[name].append(reached[answer])
+    return list(scores.values())
+
+
+def against_rest(unit, answer, is_label):
+    """S1 of one of these answers against the majority of the others; None if there is none."""
+    others = unit - Counter([answer])
+    size = sum(others.values())
+    ranked = others.most_common(2)
+    if not size or (is_label and len(ranked) == 2 and ranked[0][1] == ranked[1][1]):
+        return None
+    if is_label:
+        return s1(answer, ranked[0][0])
+    votes = Counter()
+    for texts, times in others.items():
+        votes.update(dict.fromkeys(texts, times))
+    return s1(answer, {text for text, count in votes.items() if 2 * count > size})
+
+
+def check_items(export, check):
+    """Each test example over annotators and models: how hard, how far it tells them apart."""
+    expected = {}
+    groups = defaultdict(dict)
+    for (kind, task, shots), group in export.cells().items():
+        groups[kind, task][shots] = group
+    for (kind, task), by_shots in groups.items():
+        for example, items in items_of(export, task, by_shots).items():
+            for shots, item in items.items():
+                expected[kind, task, shots, example] = item
+    for row in export.rows("items.csv", check):
+        example = export.examples.get((row["task"], "annotation", "", "", row["example"]))
+        item = expected.pop((row["kind"], row["task"], row["shots"], example), None)
+        if item is None:
+            check.wrong(row, "example", "a test example that somebody answered, once")
+            continue
+        empty = ITEM - item.keys()
+        check.numbers(row, **item, **dict.fromkeys(empty))
+    for kind, task, shots, _example in expected:
+        check.differs("items.csv", "-", "example", "no row", (kind, task, shots))
+
+
+ITEM = set(FILES["items.csv"].split()[7:])
+
+
+def items_of(export, task, by_shots):
+    """Example -> shots ("" for all) -> the numbers of its row."""
+    tests, people = export.tests.get(task, ()), [one for own in by_shots.values() for one in own]
+    models = model_items(export, task)
+    whole = set(tests)
+    respondents = [[one.s1[one.at[e]] for e in tests] for one in people if one.at.keys() >= whole]
+    respondents += [[own[e][0] for e in tests] for own in models if own.keys() >= whole]
+    items = {}
+    for example, apart_by in zip(tests, item_rests(respondents, len(tests)), strict=True):
+        answered = [one for one in people if example in one.at]
+        if not answered:
+            continue
+        own = [one.s1[one.at[example]] for one in answered]
+        unit = [export.sets[one.texts[one.at[example]]] for one in answered]
+        right = [own[example][1] for own in models if example in own]
+        agree = len(unit) > 1 and len(set(unit)) == 1
+        items[example] = {
+            "": {
+                "mean": 100 * mean(own),
+                "n": len(own),
+                "pairwise_s1": pairwise_s1([unit]),
+                "right": 100 * sum(value == 1 for value in own) / len(own),
+                "right_models": 100 * mean(right) if right else None,
+                "item_rest": apart_by,
+                "respondents": len(respondents),
+                "unanimous": int(agree),
+                "against_gold": int(agree and own[0] < 1),
+            }
+        }
+        for shots, group in by_shots.items():
+            values = [one.s1[one.at[example]] for one in group if example in one.at]
+            if values:
+                items[example][shots] = {"mean": 100 * mean(values)}
+    return items
+
+
+def model_items(export, task):
+    """Of each model at each number of shots: example -> mean S1 and share right of its runs."""
+    runs = defaultdict(list)
+    for (model, own, shots, _split), scores in export.predicted.items():
+        if own == task:
+            runs[model, shots].append(scores)
+    return [
+        {
+            example: (
+                mean([run[example] for run in own]),
+                mean([float(run[example] == 1) for run in own]),
+            )
+            for example in own[0]
+            if all(example in run for run in own)
+        }
+        for own in runs.values()
+    ]
+
+
+def item_rests(rows, items):
+    """Pearson's r of each item with the mean of all others, over respondents (in rows)."""
+    if len(rows) < 3 or items < 2:
+        return [None] * items
+    totals = [math.fsum(row) for row in rows]
+    return [
+        correlation(own, [(t - value) / (items - 1) for t, value in zip(totals, own, strict=True)])
+        for own in zip(*rows, strict=True)
+    ]
+
+
+def correlation(first, second):
+    """Pearson's r; None where one of the two does not vary."""
+    if min(max(own) - min(own) for own in (first, second)) <= ROUNDING:
+        return None
+    one, other = ([value - mean(own) for value in own] for own in (first, second))
+    above = math.fsum(a * b for a, b in zip(one, other, strict=True))
+    below = math.sqrt(math.fsum(a * a for a in one) * math.fsum(b * b for b in other))
+    return min(max(above / below, -1.0), 1.0)
+
+
+def check_sensitivity(export, check):
+    """Mean, SDs and interval of each cell under other rules of who counts."""
+    people, known, expected = finished(export), {}, {}
+    for (kind, task, shots), everybody in people.items():
+        of_kind = [who for key, own in people.items() if key[0] == kind for who in own]
+        for rule, (keeps, is_told) in RULES.items():
+            if not is_told or any(who.seen_before or who.ai_used for who in of_kind):
+                kept = tuple(who.annotator for who in everybody if keeps(who))
+                expected[kind, task, shots, rule] = (kept, len(everybody))
+    for row in export.rows("sensitivity.csv", check):
+        key = (row["kind"], row["task"], row["shots"], row["rule"])
+        if key not in expected:
+            check.wrong(row, "rule", "a rule and a cell that somebody completed, once")
+            continue
+        kept, completed = expected.pop(key)
+        if (key[1], kept) not in known:
+            known[key[1], kept] = cell_of(export, key[1], kept)
+        numbers, why_not = known[key[1], kept]
+        check.numbers(row, completed=completed, **numbers)
+        check.texts(row, why_not=why_not)
+    for key in expected:
+        check.differs("sensitivity.csv", "-", "rule", "no row", key)
+
+
+Finished = namedtuple(
+    "Finished", "annotator counts training median_seconds seen_before ai_used flags"
+)
+
+
+def finished(export):
+    """(kind, task, shots) -> who completed it, and what the rules ask of them."""
+    told = {
+        row["annotator"]: (row["seen_before"], row["ai_used"])
+        for row in read(export.folder, "questionnaire.csv")
+        if None not in row
+    }
+    people = defaultdict(list)
+    for row in read(export.folder, "annotators.csv"):
+        if None in row or row["status"] != "completed":
+            continue
+        annotator = export.annotators[row["annotator"]]
+        if not annotator.answered(ANNOTATION):
+            continue  # said above: who completed has answered
+        trained = [annotator.s1[i] for i in annotator.answered(TRAINING)]
+        active = [annotator.active[i] for i in annotator.answered(ANNOTATION)]
+        people[row["kind"], row["task"], row["shots"]].append(
+            Finished(
+                annotator,
+                row["in_analysis"] == "1",
+                100 * mean(trained) if trained else math.nan,
+                statistics.median(active) if active else math.nan,
+                *told.get(row["annotator"], ("", "")),
+                row["flags"].split(),
+            )
+        )
+    return people
+
+
+def among(question, *answers):
+    return lambda who: who.counts and getattr(who, question) in answers
+
+
+def trained(least):
+    return lambda who: who.counts and not who.training < least  # NaN: nothing to fail in
+
+
+def paced(least):
+    return lambda who: who.counts and who.median_seconds >= least
+
+
+def is_unspoilt(who):
+    return who.counts and not who.flags and "yes" not in (who.seen_before, who.ai_used)
+
+
+# Who counts by each rule, and whether it is one on what people told.
+RULES = {
+    "reported": (lambda who: who.counts, False),
+    "with_excluded": (lambda who: True, False),
+    "seen_before!=yes": (among("seen_before", "no", "unsure", ""), True),
+    "seen_before=no": (among("seen_before", "no"), True),
+    "ai_used!=yes": (among("ai_used", "no", "unsure", ""), True),
+    "ai_used=no": (among("ai_used", "no"), True),
+    "passed_checks": (lambda who: who.counts and "checks" not in who.flags, False),
+    "not_flagged": (lambda who: who.counts and not who.flags, False),
+    "none_of_these": (is_unspoilt, False),
+    **{f"training_s1>={least}": (trained(least), False) for least in (50, 60, 70, 80, 90)},
+    **{f"median_seconds>={least}": (paced(least), False) for least in (1, 2, 5, 10)},
+}
+
+
+def cell_of(export, task, group):
+    """(mean, SDs, n and interval of a cell of these annotators; why it has no interval)."""
+    numbers = spread([100 * mean([one.s1[i] for i in one.answered(ANNOTATION)]) for one in group])
+    scores, contexts = scores_of(export, task, group)
+    why_not = why_no_layout(group, contexts) if group else "no annotator"
+    if not why_not and not scores:
+        why_not = "answers are missing"
+    parts = None if why_not else variances(layout(scores, contexts))
+    value = numbers["mean"] / 100 if group else math.nan
+    estimate = Estimate(value, parts, why_not, math.nan)
+    half = estimate.reach(0.95)
+    ends = {"low": 100 * cut(value - half), "high": 100 * cut(value + half)}
+    return numbers | ends, estimate.why_not
+
+
+def check_wages(export, check):
+    """Medians of what people earned for their time; of who withdrew nothing is told."""
+    earned, wages = Counter(), []
+    for row in read(export.folder, "pay.csv"):
+        if None not in row:
+            earned[row["annotator"]] += integer(row["cents"]) or 0
+    for row in read(export.folder, "annotators.csv"):
+        if None not in row and row["kind"] == "person" and row["worked_seconds"]:
+            active = real(row["worked_seconds"]) + real(row["waited_seconds"])
+            elapsed = real(row["elapsed_seconds"])
+            if not elapsed >= 0:
+                check.wrong(row, "elapsed_seconds", "a number from 0")
+            wages.append((earned[row["annotator"]], active, elapsed))
+    for row in export.rows("wages.csv", check):
+        if not wages:
+            check.wrong(row, "n", "no row")
+            continue
+        per_active = [3600 * cents / active for cents, active, _elapsed in wages if active]
+        per_elapsed = [3600 * cents / elapsed for cents, _active, elapsed in wages if elapsed]
+        check.numbers(
+            row,
+            n=len(wages),
+            per_active_hour=statistics.median(per_active) if per_active else None,
+            per_elapsed_hour=statistics.median(per_elapsed) if per_elapsed else None,
+            median_active_seconds=statistics.median(own[1] for own in wages),
+            median_elapsed_seconds=statistics.median(own[2] for own in wages),
+            total_active_seconds=math.fsum(own[1] for own in wages),
+        )
+    if check.count != bool(wages):
+        check.differs("wages.csv", "-", "n", f"{check.count} rows", int(bool(wages)))
 
 
 CHECKS = (
@@ -2254,6 +2725,11 @@ CHECKS = (
     ("questionnaire: of whom, answers that there are", check_questionnaire),
     ("pay: entries by the rules of the design, totals", check_pay),
     ("models: predictions, means, SDs, n", check_models),
+    ("differences from models: two-way t, TOST, sign flip, Holm", check_differences),
+    ("ceilings: each against the others, best, worst", check_ceilings),
+    ("items: difficulty, item-rest correlation, doubtful gold", check_items),
+    ("sensitivity: cells under other rules", check_sensitivity),
+    ("wages: medians", check_wages),
 )
 
 
@@ -2293,7 +2769,7 @@ def tell_the_rest(export):
         f"  report and page Analysis: bootstraps and sampled sign flips (numpy"
         f" {versions.get('numpy', '?')}, seed {versions.get('seed', '?')}; a p of n flips has a"
         " Monte Carlo SE of the root of p (1 - p) / n, at most 0.005), Dawid and Skene's labels,"
-        " variance components, ceilings, median wages"
+        " simulated gains of selection, courses over time, averages over tasks, plans"
     )
 
 

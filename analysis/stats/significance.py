@@ -12,9 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import stats
 
-from analysis.stats.uncertainty import sd
+from analysis.stats.uncertainty import ROUNDING, sd
 
 EXACT_UP_TO = 100_000  # splits or sign flips; beyond, a seeded sample of as many
+EXACT_FLIPS = 16  # pairs: 2 to this power is below EXACT_UP_TO
+SAMPLED_FLIPS = EXACT_UP_TO // 10
 PORTION = 250  # random flips that are added up at a time
 
 
@@ -78,16 +80,24 @@ def sign_flip(differences: Sequence[float], seed: int = 0) -> float:
     Our own, because scipy's `permutation_test` doubles the smaller tail, which is another p.
     """
     gaps = np.asarray(differences, dtype=float)
-    gaps = gaps[gaps != 0]
+    gaps = gaps[np.abs(gaps) > ROUNDING]
     if not len(gaps):
         return 1.0
     edge = abs(gaps.sum()) - 1e-12
-    if 2 ** len(gaps) <= EXACT_UP_TO:
+    if len(gaps) <= EXACT_FLIPS:
         signs = np.array(list(itertools.product((-1, 1), repeat=len(gaps))))
         return float((np.abs(signs @ gaps) >= edge).mean())
-    draw, total, reached = np.random.default_rng(seed), EXACT_UP_TO // 10, 0
+    draw, total, reached = np.random.default_rng(seed), SAMPLED_FLIPS, 0
     # In portions that fit into the processor's cache; the signs are those of one draw of all.
     for begin in range(0, total, PORTION):
         signs = draw.choice((-1, 1), (min(PORTION, total - begin), len(gaps)))
         reached += int((np.abs(signs @ gaps) >= edge).sum())
     return (reached + 1) / (total + 1)
+
+
+def smallest_sign_flip_p(differences: Sequence[float]) -> float:
+    """The smallest two-sided p that `sign_flip` can give: all pairs differ the same way."""
+    flipped = sum(abs(gap) > ROUNDING for gap in differences)
+    if flipped > EXACT_FLIPS:
+        return 1 / (SAMPLED_FLIPS + 1)
+    return 2.0 ** (1 - max(flipped, 1))

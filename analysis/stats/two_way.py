@@ -24,6 +24,7 @@ from analysis.stats.uncertainty import ROUNDING, by_cluster
 LEVEL = 0.95
 PEOPLE, BOTH = "other people, the same examples", "other people, other examples"
 RUNS = f"{BOTH}, the same model runs"
+NO_VARIANCE = 1e-14  # of scores in [0, 1]: what rounding alone leaves
 
 
 @dataclass(frozen=True)
@@ -251,9 +252,14 @@ def components(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> 
     values = layout(matrix, contexts)
     parts, (people, number) = variances(values), values.shape
     return Components(
-        max(0.0, float(people * (parts.people - parts.rest))),
-        max(0.0, float(number * (parts.contexts - parts.rest))),
-        float(people * number * parts.rest),
+        *(
+            float(variance) if variance > NO_VARIANCE else 0.0
+            for variance in (
+                people * (parts.people - parts.rest),
+                number * (parts.contexts - parts.rest),
+                people * number * parts.rest,
+            )
+        )
     )
 
 

@@ -16,6 +16,8 @@ from analysis.tables.columns import points
 from tasks.columns import Column
 from tasks.metrics import s1
 
+ROUNDING = 1e-9  # points: sums of the same scores differ in their last digits
+
 
 @dataclass(frozen=True)
 class Ceiling:
@@ -41,7 +43,7 @@ def ceilings(frame: pd.DataFrame, seed: int = 0) -> list[Ceiling]:
     """One row per task and shots, of the frame that `findings.answered` returns."""
     rows = []
     for task, shots, part in by_cell(frame):
-        own = part.groupby("annotator")["s1"].mean().sort_index()
+        own = 100 * part.groupby("annotator")["s1"].mean().sort_index()
         scores = _against_the_others(part)
         rows.append(
             Ceiling(
@@ -51,10 +53,10 @@ def ceilings(frame: pd.DataFrame, seed: int = 0) -> list[Ceiling]:
                 leave_one_out=_mean_of_means(scores),
                 compared=sum(map(len, scores.values())),
                 answers=len(part),
-                best=float(100 * own.max()),
-                best_annotator=str(own.idxmax()),
-                worst=float(100 * own.min()),
-                worst_annotator=str(own.idxmin()),
+                best=float(own.max()),
+                best_annotator=str(own.index[own >= own.max() - ROUNDING][0]),
+                worst=float(own.min()),
+                worst_annotator=str(own.index[own <= own.min() + ROUNDING][0]),
             )
         )
     return rows

@@ -1,8 +1,9 @@
 """Humans against a model on the same examples: paired differences, and where they differ most.
 
-Each annotator's S1 minus the model's S1 (mean over its splits) of each example is one value of a
-layout of annotators x contexts, so that people and examples are both samples. The sign flip over
-contexts stands beside it: it takes these annotators as fixed.
+Each annotator's S1 minus the model's S1 of each example is one value of a layout of annotators x
+contexts, so that people and examples are both samples. The model's S1 is the mean over its runs on
+the training splits that people had (the equal pairing); over all of its runs, and said so, where
+there is none. The sign flip over contexts stands beside it: it takes these annotators as fixed.
 """
 
 import hashlib
@@ -19,6 +20,7 @@ from django.db.models import Avg
 from analysis.stats import significance, two_way
 from analysis.tables import tested
 from analysis.tables.frames import contexts_of_tests
+from analysis.tables.model_runs import equally_trained
 from analysis.tables.tested import Tested
 from annotation.models import Answer, Step, Study
 from tasks.models import Example, Prediction, PredictionFile
@@ -39,21 +41,27 @@ Group = tuple[int, int, str]  # key of the task version, shots, name of the mode
 class Difference(Tested):
     """Human minus model, in points of S1 x 100, over `examples` in `contexts`.
 
-    `se_clustered` and `p_sign_flip` are of other examples alone, with contexts as clusters; Holm's
-    correction is over all differences of the study.
+    `se_clustered` and `p_sign_flip` are of other examples alone, with contexts as clusters; `floor`
+    is the smallest p that this sign flip can give. Holm's correction is over all differences of the
+    study. `files` (keys) are the model's runs that are averaged here; `training` says
+    whether people had the same.
     """
 
     task: str
     shots: int
     model: str
     annotators: int
+    files: tuple[int, ...]
     splits: int
+    split_numbers: str
+    training: str
     examples: int
     contexts: int
     human_mean: float
     model_mean: float
     se_clustered: float
     p_sign_flip: float
+    floor: float
 
     @property
     def key(self) -> str:
@@ -103,7 +111,7 @@ def differences(study: Study, kind: str) -> list[Difference]:
     counted = study.participations.analysed().filter(kind=kind).order_by("pk")
     files = PredictionFile.objects.filter(task__in=study.tasks.all()).order_by("pk")
     state = [list(rows.values_list("pk", flat=True)) for rows in (counted, files)]
-    key = f"differences:3:{study.pk}:{hashlib.sha256(repr(state).encode()).hexdigest()}"
+    key = f"differences:4:{study.pk}:{hashlib.sha256(repr(state).encode()).hexdigest()}"
     known = cache.get(key)
     if known is None:
         known = _differences(study, kind)
@@ -114,8 +122,9 @@ def differences(study: Study, kind: str) -> list[Difference]:
 def _differences(study: Study, kind: str) -> list[Difference]:
     names = dict(study.tasks.values_list("pk", "name"))
     contexts = contexts_of_tests(list(names))
-    humans, models = _scores(study, kind), _model_means(list(names))
-    runs = _runs(list(names))
+    compared = _compared_files(study)
+    models = _model_means([file.pk for files, _is_equal in compared.values() for file in files])
+    humans = _scores(study, kind)
     rows = []
     for (task, shots, model), predicted in sorted(models.items()):
         people = humans.get((task, shots), {})
@@ -127,13 +136,18 @@ def _differences(study: Study, kind: str) -> list[Difference]:
             [[own.get(example, math.nan) for example in examples] for own in people.values()]
         )
         of_model = np.array([predicted[example] for example in examples])
+        files, is_equal = compared[task, shots, model]
+        numbers = [file.split_number for file in files]
         rows.append(
             Difference(
                 task=names[task],
                 shots=shots,
                 model=model,
                 annotators=len(people),
-                splits=runs[task, shots, model],
+                files=tuple(file.pk for file in files),
+                splits=len(files),
+                split_numbers="; ".join(str(number) for number in numbers if number),
+                training=_training(numbers, study.splits, is_equal),
                 **_compared(scores, of_model, [contexts[pk] for pk in examples], study.seed),
             )
         )
@@ -147,6 +161,7 @@ def _compared(
     """Annotators x examples against the model: the numbers of a Difference."""
     humans = np.nanmean(scores, axis=0)
     gaps = list(humans - of_model)
+    sums = cluster_sums(gaps, contexts)
     estimate = two_way.of_mean(scores - of_model, contexts)
     return {
         "examples": len(gaps),
@@ -154,7 +169,8 @@ def _compared(
         "human_mean": 100 * float(humans.mean()),
         "model_mean": 100 * float(of_model.mean()),
         "se_clustered": 100 * clustered_se(gaps, contexts),
-        "p_sign_flip": significance.sign_flip(cluster_sums(gaps, contexts), seed),
+        "p_sign_flip": significance.sign_flip(sums, seed),
+        "floor": significance.smallest_sign_flip_p(sums),
         **tested.numbers(estimate),
     }
 
@@ -163,7 +179,7 @@ def pairs(study: Study, kind: str, pairing: Difference) -> list[Pair]:
     """The examples of one pairing, where human and model differ most first."""
     task = study.tasks.get(name=pairing.task)
     answered = _human_means(study, kind)[task.pk, pairing.shots, ""]
-    predicted = _model_means([task.pk])[task.pk, pairing.shots, pairing.model]
+    predicted = _model_means(pairing.files)[task.pk, pairing.shots, pairing.model]
     paired = [
         Pair(example, 100 * answered[example.pk], 100 * predicted[example.pk])
         for example in task.test_split.examples.all()
@@ -172,20 +188,14 @@ def pairs(study: Study, kind: str, pairing: Difference) -> list[Pair]:
     return sorted(paired, key=lambda pair: (-abs(pair.difference), pair.example.position))
 
 
-def predicted_texts(
-    pairing: Difference, study: Study, examples: Sequence[Example]
-) -> dict[int, list]:
-    """Key of the example -> (predicted texts, in how many of the model's files), commonest first.
+def predicted_texts(pairing: Difference, examples: Sequence[Example]) -> dict[int, list]:
+    """Key of the example -> (predicted texts, in how many of the runs), commonest first.
 
     Sets of texts, as they are scored: order and repetition do not tell two predictions apart.
     """
     by_example: dict[int, Counter[tuple[str, ...]]] = defaultdict(Counter)
-    rows = Prediction.objects.filter(
-        file__model__name=pairing.model,
-        file__task__in=study.tasks.filter(name=pairing.task),
-        file__shots=pairing.shots,
-        example__in=examples,
-    ).order_by("file__split_number")
+    rows = Prediction.objects.filter(file__in=pairing.files, example__in=examples)
+    rows = rows.order_by("file__split_number")
     for example, texts in rows.values_list("example_id", "predicted"):
         by_example[example][tuple(sorted(set(texts)))] += 1
     return {example: counts.most_common() for example, counts in by_example.items()}
@@ -230,10 +240,23 @@ def _scores(study: Study, kind: str) -> dict[tuple[int, int], dict[int, dict[int
     return scores
 
 
-def _model_means(tasks: Sequence[int]) -> dict[Group, dict[int, float]]:
-    """Mean S1 in [0, 1] over the files of each model, task and shots, of each example."""
+def _compared_files(study: Study) -> dict[Group, tuple[list[PredictionFile], bool]]:
+    """Of each model, task and shots the equally trained runs and True; else all runs and False."""
+    files = PredictionFile.objects.filter(task__in=study.tasks.all())
+    equal = equally_trained(study, files)
+    groups: dict[Group, list[PredictionFile]] = defaultdict(list)
+    for file in files.select_related("model"):
+        groups[file.task_id, file.shots, file.model.name].append(file)
+    return {
+        group: ([file for file in own if file.pk in equal] or own, any(f.pk in equal for f in own))
+        for group, own in groups.items()
+    }
+
+
+def _model_means(files: Sequence[int]) -> dict[Group, dict[int, float]]:
+    """Mean S1 in [0, 1] over these files of each model, task and shots, of each example."""
     rows = (
-        Prediction.objects.filter(file__task__in=tasks)
+        Prediction.objects.filter(file__in=files)
         .values_list("file__task_id", "file__shots", "file__model__name", "example_id")
         .annotate(Avg("s1"))
         .order_by()
@@ -244,6 +267,10 @@ def _model_means(tasks: Sequence[int]) -> dict[Group, dict[int, float]]:
     return means
 
 
-def _runs(tasks: Sequence[int]) -> Counter[Group]:
-    files = PredictionFile.objects.filter(task__in=tasks).order_by()
-    return Counter(files.values_list("task_id", "shots", "model__name"))
+def _training(numbers: Sequence[int | None], of_people: Sequence[int], is_equal: bool) -> str:
+    """How the training of the runs compares with people's; `numbers` hold None at zero shots."""
+    if None in numbers:
+        return "none"
+    if not is_equal:
+        return "other splits"
+    return "same splits" if set(numbers) == set(of_people) else "some of people's splits"

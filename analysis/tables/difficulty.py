@@ -136,8 +136,11 @@ def _of_shots(place: int, shots: int) -> Column:
 
 def hardest(study: Study, task: Task, kind: str) -> list[Difficulty]:
     """One row per test example that somebody answered, lowest mean S1 first."""
-    frame = findings.answered(study, kind, task)
-    shots = sorted(study.shots)
+    return measured(findings.answered(study, kind, task), sorted(study.shots), task)
+
+
+def measured(frame: pd.DataFrame, shots: Sequence[int], task: Task) -> list[Difficulty]:
+    """The same of one task, of the frame that `findings.answered` returns."""
     examples = frame.groupby("example")
     overall: Any = examples["s1"].agg(["mean", "size"])
     by_shots = frame.groupby(["example", "shots"])["s1"].mean().to_dict()

@@ -9,6 +9,7 @@ from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES
 from analysis.tables import ceilings
 from analysis.tables.columns import between, p_value, points, two_digits
 from analysis.tables.findings import TABLES, Finding
+from analysis.tables.means import Intervals
 from analysis.tables.tested import (
     DIFFERENCE,
     equivalence_columns,
@@ -19,6 +20,8 @@ from analysis.tables.tested import (
 from tasks import columns
 from tasks.columns import Column
 
+OVER_PEOPLE = ("Bootstrap, people", "Bootstrap, both")
+
 
 @dataclass(frozen=True)
 class Table:
@@ -26,25 +29,47 @@ class Table:
 
     name: str
     title: str
-    intro: str
+    about: str
     all_columns: Sequence[Column]
     rows: Sequence[Finding]
     is_waiting: bool = False
 
     @property
     def columns(self) -> list[Column]:
-        """Those of the page."""
-        return columns.on_page(self.all_columns)
+        """Those of the page, without those for which there are too few annotators."""
+        return [
+            column
+            for column in columns.on_page(self.all_columns)
+            if column.heading not in self._empty
+        ]
 
     @property
     def cells(self) -> list[list[str]]:
-        return columns.cells(self.all_columns, self.rows)
+        return columns.cells(self.columns, self.rows)
+
+    @property
+    def intro(self) -> str:
+        """What the table is; why a column is left out is said here once, not in every cell."""
+        if not self._empty:
+            return self.about
+        reasons = " or ".join(sorted({row.no_bootstrap for row in self._intervals}))
+        return f"{self.about} There is no bootstrap over people here: {reasons}."
+
+    @property
+    def _empty(self) -> tuple[str, ...]:
+        """Headings of columns in which no row has a value."""
+        rows = self._intervals
+        return OVER_PEOPLE if rows and all(row.no_bootstrap for row in rows) else ()
+
+    @property
+    def _intervals(self) -> list[Intervals]:
+        return [row for row in self.rows if isinstance(row, Intervals)]
 
 
-def _interval(name: str, heading: str, meaning: str, reason: str) -> list[Column]:
-    """One column on the page, two in files; `reason` is the field that says why there is none."""
+def _interval(name: str, heading: str, meaning: str, *reason: str) -> list[Column]:
+    """One column on the page, two in files; `reason` is a field that says why there is none."""
     low, high = (f"{name}_low", f"{name}_high") if name else ("low", "high")
-    ends = attrgetter(low, high, reason)
+    ends = attrgetter(low, high, *reason)
     return [
         Column("", heading, meaning, "S1 x 100", between, ends),
         Column(low, meaning=f"{meaning}: its low end", unit="S1 x 100"),
@@ -94,17 +119,15 @@ COLUMNS: dict[str, list[Column]] = {
         ),
         *_interval(
             "annotators",
-            "Bootstrap, people",
+            OVER_PEOPLE[0],
             f"bootstrap over annotators, which generalises to {PEOPLE}; from"
             f" {FEWEST_FOR_BOOTSTRAP} annotators on, as of three it covers about 75 %",
-            "no_bootstrap",
         ),
         *_interval(
             "both",
-            "Bootstrap, both",
+            OVER_PEOPLE[1],
             f"two-way bootstrap, which generalises to {BOTH}; from {FEWEST_FOR_BOOTSTRAP}"
             " annotators on",
-            "no_bootstrap",
         ),
         Column(
             "sd_between_annotators",
@@ -210,7 +233,8 @@ COLUMNS: dict[str, list[Column]] = {
         Column(
             "welch_p",
             "p Welch",
-            f"sensitivity: Welch's t test over annotators, two-sided; {PEOPLE}",
+            "sensitivity: Welch's t test over annotators, two-sided, without a smallest p;"
+            f" {PEOPLE}",
             "0 to 1",
             p_value,
         ),

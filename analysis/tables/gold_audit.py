@@ -71,7 +71,7 @@ TALLY = [
 
 
 @dataclass(frozen=True)
-class _Unit:
+class Unit:
     """The answers of all `n` annotators to one example (its key)."""
 
     task: str
@@ -89,23 +89,23 @@ class _Unit:
         return self.is_unanimous and self.s1 < 1
 
 
-def _units(frame: pd.DataFrame) -> list[_Unit]:
+def units(frame: pd.DataFrame) -> list[Unit]:
     """The examples that enough annotators answered, of the frame that `findings.answered` gives."""
-    units: dict[int, _Unit] = {}
+    by_example: dict[int, Unit] = {}
     columns = (frame[name] for name in ("task", "example", "texts", "s1"))
     for task, example, texts, s1 in zip(*columns, strict=True):
-        units.setdefault(example, _Unit(task, example, [], s1)).answers.append(texts)
-    return [unit for unit in units.values() if len(unit.answers) >= AT_LEAST]
+        by_example.setdefault(example, Unit(task, example, [], s1)).answers.append(texts)
+    return [unit for unit in by_example.values() if len(unit.answers) >= AT_LEAST]
 
 
 def tallies(frame: pd.DataFrame) -> list[Tally]:
     """One row per task, of the frame that `findings.answered` returns."""
-    return _tallies(_units(frame))
+    return _tallies(units(frame))
 
 
-def _tallies(units: Sequence[_Unit]) -> list[Tally]:
+def _tallies(answered: Sequence[Unit]) -> list[Tally]:
     counts = {
-        name: Counter(unit.task for unit in units if keeps(unit))
+        name: Counter(unit.task for unit in answered if keeps(unit))
         for name, keeps in {
             "doubtful": attrgetter("is_doubtful"),
             "unanimous": attrgetter("is_unanimous"),
@@ -120,8 +120,8 @@ def _tallies(units: Sequence[_Unit]) -> list[Tally]:
 
 def doubts(study: Study, kind: str) -> tuple[list[Tally], list[Doubt]]:
     """The tally of each task, and its doubtful examples in the order of the test file."""
-    units = _units(findings.answered(study, kind))
-    chosen = {unit.example: unit for unit in units if unit.is_doubtful}
+    answered = units(findings.answered(study, kind))
+    chosen = {unit.example: unit for unit in answered if unit.is_doubtful}
     examples = Example.objects.filter(pk__in=list(chosen)).select_related("split__task")
     order = ("split__task__name", "split__task__version", "position")
     rows = [
@@ -138,4 +138,4 @@ def doubts(study: Study, kind: str) -> tuple[list[Tally], list[Doubt]]:
         )
         for example in examples.order_by(*order)
     ]
-    return _tallies(units), rows
+    return _tallies(answered), rows

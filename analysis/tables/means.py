@@ -22,7 +22,8 @@ FEW = f"fewer than {uncertainty.FEWEST_FOR_BOOTSTRAP} annotators"
 class Mean:
     """A mean with the interval that is its default: other people, other examples; x 100.
 
-    `t_low` and `t_high` are of other people on the same examples. NaN where `no_interval` says why.
+    `t_low` and `t_high` are of other people on the same examples; the SDs are of what the mean
+    varies with. NaN where `no_interval` says why, and SDs where they are not known.
     """
 
     task: str
@@ -38,11 +39,14 @@ class Mean:
     se: float
     df: float
     no_interval: str
+    sd_between_annotators: float
+    sd_between_contexts: float
+    sd_rest: float
 
 
 @dataclass(frozen=True)
 class Intervals(Mean):
-    """The same with the percentile bootstraps, and the SDs of what the mean varies with.
+    """The same with the percentile bootstraps.
 
     Bootstraps over people are NaN where `no_bootstrap` says why, that over examples where
     `no_examples` does.
@@ -54,9 +58,6 @@ class Intervals(Mean):
     annotators_high: float
     both_low: float
     both_high: float
-    sd_between_annotators: float
-    sd_between_contexts: float
-    sd_rest: float
     no_bootstrap: str
     no_examples: str
 
@@ -96,6 +97,7 @@ def _mean(task: str, shots: int, matrix: np.ndarray, contexts: Sequence[Any]) ->
         "se": 100 * estimate.se,
         "df": estimate.df,
         "no_interval": estimate.why_not or uncertainty.why_no_interval(own),
+        **_components(matrix, contexts),
     }
 
 
@@ -119,9 +121,7 @@ def intervals(frame: pd.DataFrame, seed: int) -> list[Intervals]:
         if ends["examples_high"] - ends["examples_low"] <= 100 * uncertainty.ROUNDING:
             ends["no_examples"] = "contexts tie" if mean["contexts"] > 1 else "one context"
             ends["examples_low"] = ends["examples_high"] = math.nan
-        rows.append(
-            Intervals(**mean, **ends, **_components(matrix, contexts), no_bootstrap=no_bootstrap)
-        )
+        rows.append(Intervals(**mean, **ends, no_bootstrap=no_bootstrap))
     return rows
 
 

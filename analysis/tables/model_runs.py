@@ -1,10 +1,17 @@
-"""What uploaders state of a model's run: numbering of splits, test set seen, date, revision."""
+"""What uploaders state of a model's run: numbering of splits, test set seen, date, revision.
 
+And what a study makes of the runs: which were trained on the very examples that its people saw,
+and their scores with alternative golds as one set.
+"""
+
+import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tasks.models import PredictionFileQuerySet
+from annotation.models import Study
+from tasks.metrics import s1
+from tasks.models import Prediction, PredictionFileQuerySet, Split, Task
 from tasks.models.predictions import Numbering, Seen
 from tasks.predictions.store import RUN
 
@@ -51,3 +58,57 @@ def runs(files: PredictionFileQuerySet) -> dict[Place, Run]:
     for model, task, shots, *values in rows:
         stated[model, task, shots].append(tuple(str(value or "") for value in values))
     return {place: joined(files) for place, files in stated.items()}
+
+
+def equally_trained(study: Study, files: PredictionFileQuerySet) -> set[int]:
+    """Keys of those files that were trained on a training split of this study's people.
+
+    A number means a split only in the numbering that the run states, so a run in another one than
+    the task's is left out, and so is one that states none, unless the split has the same number in
+    both. At zero shots nothing is trained: all are equal.
+    """
+    own = {True: Numbering.RECHAINED, False: Numbering.PUBLISHED}
+    splits = Split.objects.filter(task__in=study.tasks.all(), kind=Split.Kind.TRAIN)
+    same = {
+        (split.task_id, split.shots, split.number)
+        for split in splits.filter(number__in=study.splits)
+        if split.filename.endswith(f"_{split.shots}_{split.number}.jsonl")
+    }
+    return {
+        file.pk
+        for file in files.select_related("task")
+        if not file.shots
+        or (
+            file.split_number in study.splits
+            and (
+                file.numbering == own[file.task.rechained]
+                or (
+                    file.numbering != Numbering.RECHAINED
+                    and (file.task_id, file.shots, file.split_number) in same
+                )
+            )
+        )
+    }
+
+
+def splits_as_one_set(
+    files: PredictionFileQuerySet, tasks: Mapping[int, Task]
+) -> dict[Place, list[float]]:
+    """Place -> score of each of its files in [0, 1] with all golds of an example as one set.
+
+    Of tasks whose golds are alternatives alone.
+    """
+    alternatives = [pk for pk, task in tasks.items() if task.card.gold_rule == "any_of"]
+    scores: dict[tuple[Place, int | None], list[float]] = defaultdict(list)
+    rows = Prediction.objects.filter(
+        file__in=files.filter(task__in=alternatives).order_by()
+    ).values_list(
+        "file__model__name", "file__task_id", "file__shots", "file__split_number",
+        "predicted", "example__gold",
+    )  # fmt: skip
+    for model, task, shots, number, predicted, gold in rows.iterator(chunk_size=5000):
+        scores[(model, task, shots), number].append(s1(predicted, gold))
+    by_place: dict[Place, list[float]] = defaultdict(list)
+    for (at, _number), own in scores.items():
+        by_place[at].append(math.fsum(own) / len(own))
+    return by_place

@@ -14,7 +14,14 @@ from functools import cached_property
 
 from analysis.tables import frames
 from analysis.tables.columns import points
-from analysis.tables.model_runs import Place, Run, joined, runs
+from analysis.tables.model_runs import (
+    Place,
+    Run,
+    equally_trained,
+    joined,
+    runs,
+    splits_as_one_set,
+)
 from analysis.tables.performance import FAMILY_NAMES, PerformanceTable, performance
 from analysis.tables.published import human_table4, machine_tables5_6, name_of
 from analysis.tables.scores import Aggregate, Score, aggregate, over
@@ -151,7 +158,7 @@ def tables(study: Study, kind: str) -> list[Table]:
     tasks, shared = people.tasks, covariances(study, kind, frame)
     files = PredictionFile.objects.filter(task__in=tasks)
     uploaded, stated = splits(files), runs(files)
-    of, equal = training_files(tasks), splits(files.filter(split_number__in=study.splits))
+    of, equal = training_files(tasks), splits(files.filter(pk__in=equally_trained(study, files)))
     shots: list[int | str] = [*sorted({*people.shots, *(place[2] for place in uploaded)})]
     tables = []
     for k in [*shots, ALL]:
@@ -191,6 +198,7 @@ class ModelRow:
     task: Task
     shots: int
     score: Score
+    as_set: Score  # with all golds as one set, of tasks whose golds are alternatives
     run: Run
 
     @property
@@ -201,14 +209,27 @@ class ModelRow:
     def recipe(self) -> str:
         return recipe(self.task.card.gold_rule, over=self.unit)
 
+    @property
+    def set_recipe(self) -> str:
+        """That of `as_set`; "" where golds are one set anyway."""
+        return recipe("set", over=self.unit) if self.task.card.gold_rule == "any_of" else ""
+
 
 def model_rows(files: PredictionFileQuerySet) -> list[ModelRow]:
     """The scores of these files: by model, task version and shots."""
     by_place = splits(files)
     tasks = Task.objects.in_bulk({task for _model, task, _shots in by_place})
     of, run = training_files(tasks.values()), runs(files)
+    as_set = splits_as_one_set(files, tasks)
     rows = [
-        ModelRow(model, tasks[task], shots, over(values, of[task, shots]), run[model, task, shots])
+        ModelRow(
+            model,
+            tasks[task],
+            shots,
+            over(values, of[task, shots]),
+            over(as_set.get((model, task, shots), []), of[task, shots]),
+            run[model, task, shots],
+        )
         for (model, task, shots), values in by_place.items()
     ]
     return sorted(
@@ -265,7 +286,8 @@ def _equally_trained(
 ) -> Iterator[Row]:
     """The models on the training splits that this study's people had, where they have others too.
 
-    The equal pairing: both learned from the same examples.
+    The equal pairing: both learned from the same examples. Runs whose numbers may mean other
+    splits are left out.
     """
     others = {
         model

@@ -94,6 +94,21 @@ MODEL = [
         meaning="number of training splits of the task at that number of shots",
         get=attrgetter("score.of"),
     ),
+    *(
+        Column(
+            f"set_{name}",
+            meaning=f"of tasks whose golds are alternatives: the {words} with all golds of an"
+            " example as one set",
+            unit=unit,
+            get=attrgetter(f"as_set.{name}"),
+        )
+        for name, words, unit in (
+            ("mean", "mean", "S1 x 100"),
+            ("sd_ddof1", "SD over splits (ddof 1)", "points"),
+            ("sd_ddof0", "SD over splits (ddof 0)", "points"),
+        )
+    ),
+    Column("set_recipe", meaning="recipe string of set_mean; empty where golds are one set anyway"),
     _of_run(
         "numbering",
         "Numbering",
@@ -181,7 +196,15 @@ DIFFERENCES = [
     Column("shots", "Shots"),
     Column("model", "Model"),
     Column("annotators", meaning="annotators who completed and are in the analysis"),
-    Column("splits", meaning="training splits with predictions"),
+    Column("splits", meaning="runs of the model that are averaged here"),
+    Column("split_numbers", meaning="their training splits, joined by semicolons"),
+    Column(
+        "training",
+        "Training",
+        "Whether the model's runs were trained on the splits that people had. Same splits: these"
+        " runs alone are compared. Other splits: it has no such run, or states no numbering that"
+        " shows it, so that all of its runs are averaged. None: at zero shots nothing is trained.",
+    ),
     Column("examples", "Examples", "Test examples that both answered."),
     Column("contexts", "Contexts", "Different contexts of these examples: the clusters."),
     Column(
@@ -197,7 +220,7 @@ DIFFERENCES = [
     Column(
         "",
         "Model's S1",
-        "Mean S1 x 100 over the test examples, over the n training splits with predictions.",
+        "Mean S1 x 100 over the test examples, over the n runs that are compared.",
         "S1 x 100",
         _mean_and_n,
         attrgetter("model_mean", "splits"),
@@ -206,8 +229,8 @@ DIFFERENCES = [
     Column(
         "difference",
         "Difference",
-        "Mean over the test examples of the mean S1 of the annotators minus the mean S1 of the"
-        " model over its splits, in points of S1 x 100.",
+        "Mean over the test examples of the mean S1 of the annotators minus the mean S1 of these"
+        " runs of the model, in points of S1 x 100.",
         "points",
         signed_points,
     ),
@@ -226,8 +249,15 @@ DIFFERENCES = [
         "p_sign_flip",
         "p sign flip",
         "Sensitivity: two-sided sign-flip permutation over contexts, seeded with the study's seed;"
-        " these annotators are taken as fixed. With many contexts 10,000 flips are drawn, so that p"
-        " cannot fall below 1 in 10,001.",
+        " these annotators are taken as fixed. With many contexts 10,000 flips are drawn.",
+        "0 to 1",
+        p_value,
+    ),
+    Column(
+        "floor",
+        "Smallest p",
+        "The smallest p that this sign flip can attain: 2 of all flips of the contexts that differ,"
+        " 1 in 10,001 where flips are drawn.",
         "0 to 1",
         p_value,
     ),

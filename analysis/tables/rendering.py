@@ -1,15 +1,25 @@
 """The human-performance table in long form, and as printed in Markdown and LaTeX."""
 
+from collections.abc import Mapping
 from operator import attrgetter
 
-from analysis.tables import marks
-from analysis.tables.columns import NOTHING, points
+from analysis.stats.two_way import BOTH
+from analysis.tables import findings, marks, means
+from analysis.tables.columns import NOTHING, between, points
 from analysis.tables.markup import latex, markdown
 from analysis.tables.models_columns import RECIPE
 from analysis.tables.performance import PerformanceTable
 from tasks.columns import Column
 
+Intervals = Mapping[tuple[str, int], str]  # task and shots -> the interval as printed
+
 PUBLISHED_NOTE = "Published: CLUES, Table 4, as printed; the paper does not define its ±."
+
+INTERVALS_NOTE = (
+    f"95 % CI: the interval of that mean, which generalises to {BOTH}: the wider of the t interval"
+    " over annotators and the two-way t interval over annotators and contexts, truncated at 0 and"
+    " 100."
+)
 
 SPLITS_NOTE = (
     "Between splits: SD (ddof 1) over training splits of their means over annotators, as a model's"
@@ -151,12 +161,29 @@ _EXPORTED = {"family", "task_version", "baseline_name", "recipe", "set_recipe", 
 PERFORMANCE_FILE = [column for column in PERFORMANCE if column.name not in _EXPORTED]
 
 
-def lines(table: PerformanceTable) -> list[tuple[str, list[str]]]:
+def intervals(table: PerformanceTable) -> Intervals:
+    """The default interval of 95 % of each cell as text; nothing for cells with excluded people."""
+    if table.with_excluded:
+        return {}
+    rows = (
+        row
+        for task in table.tasks
+        for row in means.means(findings.answered(table.study, table.kind, task))
+    )
+    return {(row.task, row.shots): between((row.low, row.high, row.no_interval)) for row in rows}
+
+
+def lines(
+    table: PerformanceTable, intervals: Intervals | None = None
+) -> list[tuple[str, list[str]]]:
     """The rows as printed: name of the row, one text for each task."""
     printed = []
     for shots, cells in table.rows:
         texts = [f"{cell.text} (n={cell.n})" if cell.n else NOTHING for cell in cells]
         printed.append((f"{shots} shots", texts))
+        if intervals and any(cell.n for cell in cells):
+            texts = [intervals.get((cell.task, shots), NOTHING) for cell in cells]
+            printed.append((f"{shots} shots, 95 % CI", texts))
         if any(cell.set_text for cell in cells):
             texts = [cell.set_text.removeprefix("as one set ") or NOTHING for cell in cells]
             printed.append((f"{shots} shots, as one set", texts))
@@ -174,12 +201,14 @@ def lines(table: PerformanceTable) -> list[tuple[str, list[str]]]:
     return printed
 
 
-def notes(table: PerformanceTable) -> list[str]:
+def notes(table: PerformanceTable, with_intervals: bool = False) -> list[str]:
     """The notes below the table: the definition of its numbers, and who is not counted."""
     sentences = [
         "Mean ± SD over annotators (ddof 1) of each annotator's mean S1 x 100.",
         f"Recipe: {'; '.join(table.recipes)}",
     ]
+    if with_intervals:
+        sentences.append(INTERVALS_NOTE)
     sentences += table.set_notes
     if table.has_splits:
         sentences.append(SPLITS_NOTE)
@@ -195,8 +224,9 @@ def as_markdown(table: PerformanceTable) -> str:
     """The table in Markdown, with its heading and notes."""
     names = [markdown(task.name) for task in table.tasks]
     rows = [f"| | {' | '.join(names)} |", "|---|" + "---|" * len(names)]
-    rows += [f"| {name} | {' | '.join(texts)} |" for name, texts in lines(table)]
-    below = "\n\n".join(markdown(note) for note in notes(table))
+    known = intervals(table)
+    rows += [f"| {name} | {' | '.join(texts)} |" for name, texts in lines(table, known)]
+    below = "\n\n".join(markdown(note) for note in notes(table, bool(known)))
     return (
         f"## {table.heading}: {markdown(table.study.title)}\n\n"
         + "\n".join(rows)
@@ -214,11 +244,12 @@ def as_latex(table: PerformanceTable) -> str:
         rf"\multicolumn{{{count}}}{{c}}{{{latex(name)}}}" for name, count in table.families
     )
     names = " & ".join(latex(task.name) for task in table.tasks)
+    known = intervals(table)
     body = "\n".join(
         f"{latex(name)} & {' & '.join(latex(text) for text in texts)} \\\\"
-        for name, texts in lines(table)
+        for name, texts in lines(table, known)
     )
-    below = "\n".join(rf"\item {latex(note)}" for note in notes(table))
+    below = "\n".join(rf"\item {latex(note)}" for note in notes(table, bool(known)))
     return (
         "% \\usepackage{booktabs,threeparttable}\n"
         "\\begin{table}\n\\centering\n\\begin{threeparttable}\n"

@@ -104,7 +104,7 @@ def people(study: Study, kind: str) -> pd.DataFrame:
     Columns: participation (key), task, shots, annotator, analysed (bool), mean_s1, training_s1 (NaN
     at zero shots), median_seconds (of active time on an example of the annotation step),
     seen_before and ai_used (yes, no, unsure, or "" where not answered), failed_checks and flagged
-    (bool: one or more).
+    (bool: one or more of the quality flags that annotators.csv has too).
     """
     frame = frames.annotators(study)
     frame = frame[(frame["status"] == Status.COMPLETED) & (frame["kind"] == kind)].copy()
@@ -120,9 +120,9 @@ def people(study: Study, kind: str) -> pd.DataFrame:
     for question in ("seen_before", "ai_used"):
         answers = dict(told.values_list("participation_id", question))
         frame[question] = [answers.get(pk, "") for pk in keys]
-    raised, seen = flags.for_study(study), flags.sentences(study)
-    frame["failed_checks"] = [pk in raised and "checks" in raised[pk][1] for pk in keys]
-    frame["flagged"] = [bool(seen.get(pk)) for pk in keys]
+    raised = {pk: theirs for pk, (_signs, theirs) in flags.for_study(study).items()}
+    frame["failed_checks"] = ["checks" in raised.get(pk, {}) for pk in keys]
+    frame["flagged"] = [bool(raised.get(pk)) for pk in keys]
     columns = ["participation", "task", "shots", "annotator", "analysed", "mean_s1", "training_s1"]
     told_or_seen = ["seen_before", "ai_used", "failed_checks", "flagged"]
     return frame[[*columns, "median_seconds", *told_or_seen]]

@@ -130,7 +130,13 @@ def interval_columns(question: str) -> list[Column]:
 def p_columns(family: str, corrected: str) -> list[Column]:
     """p of that interval, and corrected by Holm; `corrected` names that column in files."""
     return [
-        Column("p", "p", "two-sided p of that interval's own t", "0 to 1", p_value),
+        Column(
+            "p",
+            "p",
+            "two-sided p of that interval's own t; a t test has no smallest p",
+            "0 to 1",
+            p_value,
+        ),
         Column(
             corrected,
             "p Holm",

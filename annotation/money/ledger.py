@@ -339,18 +339,23 @@ def wages(participations: Iterable[Participation]) -> list[Wage]:
     for participation in participations:
         entries = list(participation.ledger.all())
         paid = sum(e.cents for e in entries if _is_paid(e))
-        end = participation.finished_at or participation.decided_at or participation.arrived_at
         waited = waiting_time(participation).total_seconds()
         rows.append(
             Wage(
                 participation=participation,
                 active_seconds=(participation.worked_seconds or 0.0) + waited,
-                elapsed_seconds=max((end - participation.arrived_at).total_seconds(), 0.0),
+                elapsed_seconds=elapsed_seconds(participation),
                 earned=sum(entry.cents for entry in entries),
                 paid=paid,
             )
         )
     return rows
+
+
+def elapsed_seconds(participation: Participation) -> float:
+    """From its arrival to its end."""
+    end = participation.finished_at or participation.decided_at or participation.arrived_at
+    return max((end - participation.arrived_at).total_seconds(), 0.0)
 
 
 def _is_paid(entry: LedgerEntry) -> bool:

@@ -22,6 +22,9 @@ COPIED = (
     "kind",
     "flags",
     "no_interval",
+    "why_not",
+    "best_annotator",
+    "worst_annotator",
 )  # besides all numbers
 
 

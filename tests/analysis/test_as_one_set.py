@@ -40,6 +40,7 @@ def study(researcher, db):
     scenario = study.scenarios.get(task=task)
     factories.work_through(factories.seat(scenario), lambda turn: list(turn.example.gold)[:1])
     factories.work_through(factories.seat(scenario), lambda turn: ["fjord"])
+    factories.predict(researcher, "toy", task, 0, None, lambda example: list(example.gold)[:1])
     return study
 
 
@@ -84,6 +85,10 @@ def test_the_second_scale_is_the_same_answers_against_all_golds_together(ada, st
     assert note in row["note"]
     for column in ("set_mean", "set_sd_ddof1", "set_ceiling", "set_recipe", "note"):
         assert rows["toy-set"][column] == "", column
+    with (folder / "model_scores.csv").open(encoding="utf-8", newline="") as file:
+        (model,) = csv.DictReader(file)
+    assert (float(model["mean"]), float(model["set_mean"])) == pytest.approx((100, first))
+    assert "gold:set" in model["set_recipe"]
 
 
 def test_verify_names_a_set_mean_that_was_altered(study, tmp_path):

@@ -13,12 +13,13 @@ from django.core.management import call_command
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 
+from analysis.tables import differences
 from analysis.tables import models as model_tables
 from annotation.models import Kind
 from annotation.recruitment import consent, seats
 from annotation.recruitment.identities import worker_key
 from annotation.steps import training_step
-from tasks.models import PredictionFile
+from tasks.models import PredictionFile, Task
 from tests import factories
 
 pytestmark = pytest.mark.engines
@@ -107,6 +108,62 @@ def test_the_run_on_the_split_of_the_people_is_offered_as_the_equal_pairing(rese
     equal = rows["toy, split 2 as people"]
     assert (equal.mean, equal.n, equal.of) == (pytest.approx(75), 1, 1)
     assert [row.name for row in tables[0].rows if row.source == "uploaded"] == ["toy"]
+
+
+def split_2_differs(researcher, task, **stated):
+    """Predictions after splits 1 and 2: the one always right, the other always empty."""
+    for number, predict in ((1, None), (2, lambda _example: [])):
+        factories.predict(researcher, "toy", task, 2, number, predict)
+    PredictionFile.objects.update(**stated)
+
+
+def test_differences_pair_people_with_the_runs_on_their_own_splits(researcher, db):
+    task = factories.make_task(splits=3)
+    study = factories.make_study(researcher, task, shots=[0, 2], annotators=1, splits=[2])
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+    split_2_differs(researcher, task)
+    factories.predict(researcher, "toy", task, 0)
+    factories.predict(researcher, "other", task, 2, 3)
+    at_0, other, toy = differences.differences(study, Kind.PERSON)
+    assert (toy.training, toy.split_numbers, toy.splits) == ("same splits", "2", 1)
+    assert toy.model_mean == pytest.approx(50)
+    assert sum(pair.model for pair in differences.pairs(study, Kind.PERSON, toy)) == 200
+    assert (other.training, other.split_numbers) == ("other splits", "3")
+    assert (at_0.training, at_0.split_numbers) == ("none", "")
+
+
+@pytest.mark.parametrize(
+    ("renumbered", "numbering", "is_equal"),
+    [(False, "", True), (False, "rechained", False), (True, "rechained", True),
+     (True, "published", False), (True, "", False)],
+)  # fmt: skip
+def test_a_number_that_means_another_split_is_no_equal_pairing(
+    researcher, db, renumbered, numbering, is_equal
+):
+    """Where --rechain gave the people's split another number than its file has."""
+    task = factories.make_task(splits=2)
+    if renumbered:
+        Task.objects.filter(pk=task.pk).update(rechained=True)
+        task.splits.filter(shots=2, number=2).update(filename="toy_train_2_1.jsonl")
+    study = factories.make_study(researcher, task, shots=[2], annotators=1, splits=[2])
+    factories.work_through(factories.seat(study.scenarios.get()))
+    split_2_differs(researcher, task, numbering=numbering)
+    (row,) = differences.differences(study, Kind.PERSON)
+    expected = ("same splits", "2") if is_equal else ("other splits", "1; 2")
+    assert (row.training, row.split_numbers) == expected
+    (table,) = [t for t in model_tables.tables(study, Kind.PERSON) if t.shots == 2]
+    assert any("as people" in row.name for row in table.rows) == is_equal
+
+
+def test_a_number_that_both_numberings_share_means_the_same_split(researcher, db):
+    task = factories.make_task(splits=2)
+    Task.objects.filter(pk=task.pk).update(rechained=True)
+    study = factories.make_study(researcher, task, shots=[2], annotators=1, splits=[2])
+    factories.work_through(factories.seat(study.scenarios.get()))
+    split_2_differs(researcher, task, numbering="published")
+    (row,) = differences.differences(study, Kind.PERSON)
+    assert row.training == "same splits"
 
 
 def test_people_on_several_splits_have_the_spread_over_splits_as_models_have(researcher, db):

@@ -111,16 +111,18 @@ def test_the_journey_from_import_to_a_csv_byte_for_byte(client, researcher, tmp_
     written = (tmp_path / "out" / "annotators.csv").read_bytes().decode()
     # Times that no run repeats: all seconds, active and paid ones, the longest absence.
     written = re.sub(
-        r",1,[0-9.e-]+,[0-9.e-]+,[0-9.e-]+,0.0,B1,", ",1,SECONDS,ACTIVE,WORKED,0.0,B1,", written
+        r",1,[0-9.e-]+,[0-9.e-]+,[0-9.e-]+,0.0,[0-9.e-]+,B1,",
+        ",1,SECONDS,ACTIVE,WORKED,0.0,ELAPSED,B1,",
+        written,
     )
     written = re.sub(r",2,[0-9.e-]+,0,0,0,0,", ",2,ABSENCE,0,0,0,0,", written)
     assert written == (
         "study,manifest,task,task_version,shots,split,annotator,kind,status,in_analysis,"
         "arrival,stage,mean_s1,sd_examples,n,training_s1,training_n,seconds,active_seconds,"
-        "worked_seconds,waited_seconds,browser,too_fast,"
+        "worked_seconds,waited_seconds,elapsed_seconds,browser,too_fast,"
         "modal_share,longest_run,longest_absence,blurs,pastes,checks,checks_passed,flags\r\n"
         f"journey,{study.manifest_hash},toy-places,{task.version},1,1,A-JRNEY,person,completed,1,"
-        "1,qualified,0.5,0.7071067811865476,2,1.0,1,SECONDS,ACTIVE,WORKED,0.0,B1,3,"
+        "1,qualified,0.5,0.7071067811865476,2,1.0,1,SECONDS,ACTIVE,WORKED,0.0,ELAPSED,B1,3,"
         "1.0,2,ABSENCE,0,0,0,0,too_fast\r\n"
     )
     spans = (tmp_path / "out" / "spans.csv").read_bytes()
@@ -223,6 +225,8 @@ UNNOTICED = {
     ("human_performance.csv", "late_seats"),
     ("decisions.csv", "score_seen"),
     ("pay.csv", "by_platform"),
+    # What people earned for it is recomputed from it, if it is the one in the middle.
+    ("annotators.csv", "elapsed_seconds"),
     ("allocations.csv", "at"),
     ("decisions.csv", "at"),
     # How many training files a task has: examples.csv holds the study's alone.
@@ -390,7 +394,10 @@ def test_the_table_can_be_had_as_markdown_and_latex(study):
     # Recipe and notes are set with the table, so that a pasted one has them.
     inside = latex.split(r"\begin{threeparttable}")[1].split(r"\end{threeparttable}")[0]
     below = inside.split(r"\begin{tablenotes}")[1]
-    assert below.count(r"\item ") == len(notes(table))
+    assert below.count(r"\item ") == len(notes(table, with_intervals=True))
+    assert r"0 shots, 95 \% CI & " in inside
+    assert "which generalises to other people, other examples" in below
+    assert "| 0 shots, 95 % CI |" in as_markdown(table)
     assert r"Recipe: s1\textbar{}match:exact" in below
     assert "ddof 1" in below
     assert [line for line in latex.splitlines() if line.startswith("%")] == [

@@ -251,6 +251,18 @@ def page_csv_and_api(client, study) -> tuple[str, list[dict], list[dict]]:
     return page, list(csv.DictReader(io.StringIO(file, newline=""))), reply["intervals"]
 
 
+def test_too_few_for_a_bootstrap_over_people_is_said_once(ada, researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(test_size=6), annotators=2, shots=[0]
+    )
+    for answer in (None, lambda turn: ["home"]):
+        factories.work_through(factories.seat(study.scenarios.get()), answer)
+    page, rows, _api = page_csv_and_api(ada, study)
+    assert page.count("fewer than 10 annotators") == 1
+    assert "Bootstrap, people" not in page
+    assert rows[0]["no_bootstrap"] == "fewer than 10 annotators"
+
+
 @pytest.mark.parametrize(("people", "why"), [(1, "one annotator"), (3, "annotators tie")])
 def test_one_annotator_or_a_tie_gives_no_interval_over_people(ada, researcher, people, why):
     study = factories.make_study(
@@ -259,7 +271,7 @@ def test_one_annotator_or_a_tie_gives_no_interval_over_people(ada, researcher, p
     for _ in range(people):
         factories.work_through(factories.seat(study.scenarios.get()), lambda turn: [])
     page, (row,), (interval,) = page_csv_and_api(ada, study)
-    assert page.count(f"– ({why})") == 4  # the default, t, and two bootstraps
+    assert page.count(f"– ({why})") == 2  # the default and t
     assert row["no_interval"] == interval["no_interval"] == why
     for name in ("", "t_", "annotators_", "both_"):
         assert row[f"{name}low"] == row[f"{name}high"] == ""

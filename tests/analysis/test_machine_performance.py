@@ -100,9 +100,12 @@ def study(researcher):
 
 @pytest.fixture
 def toy(researcher, study):
-    """A model with two of five splits: one always empty, one right where there is one place."""
+    """A model with two of five splits: one always empty, one right where there is one place.
+
+    Neither is the split of the people, which is the first.
+    """
     task = study.tasks.get()
-    factories.predict(researcher, "toy", task, 2, 1, lambda _example: [])
+    factories.predict(researcher, "toy", task, 2, 3, lambda _example: [])
     factories.predict(researcher, "toy", task, 2, 4, lambda e: e.gold if len(e.gold) == 1 else [])
 
 
@@ -120,7 +123,6 @@ def test_people_and_models_stand_in_one_table_each_over_its_own_units(study, toy
         (0, "People, this study"),
         (2, "People, this study"),
         (2, "toy, uploaded"),
-        (2, "toy, split 1 as people, uploaded"),
     ]
     (people,), (model,) = table[2, "People, this study"].scores, table[2, "toy, uploaded"].scores
     assert (people.mean, people.n, people.of) == (pytest.approx(200 / 3), 2, 2)
@@ -202,10 +204,12 @@ def test_differences_are_paired_by_example(study, toy):
         6,
         6,
     )
+    assert (difference.training, difference.split_numbers) == ("other splits", "3; 4")
     assert (difference.human_mean, difference.model_mean) == pytest.approx((200 / 3, 50))
     # Humans .5 and the model .5 at one place, .5 and 0 at two: 0, 0, .5, 0, 0, .5.
     assert difference.difference == pytest.approx(100 / 6)
     assert difference.p_sign_flip == pytest.approx(0.5)  # both signs alike: 2 of 4
+    assert difference.floor == difference.p_sign_flip
     # The two people minus the model: at one place, at two, and where there is none.
     gaps = [[0.5, 0.5, 1, 1, 0, 0], [-0.5, -0.5, 0, 0, 0, 0]]
     people = two_way.of_mean(np.array(gaps))
@@ -261,7 +265,7 @@ def test_what_is_remembered_follows_files_and_exclusions(researcher, study, toy)
     (first,) = differences.differences(study, Kind.PERSON)
     assert str(differences.differences(study, Kind.PERSON)) == str([first])
     model = study.tasks.get().prediction_files.first().model
-    model.files.get(split_number=1).delete()
+    model.files.get(split_number=3).delete()
     (second,) = differences.differences(study, Kind.PERSON)
     assert (second.splits, second.model_mean) == (1, pytest.approx(200 / 3))
 
@@ -272,7 +276,7 @@ def test_the_examples_that_differ_most_come_first(study, toy):
     assert [pair.example.source_id for pair in pairs[:2]] == ["test-2", "test-5"]
     assert [pair.difference for pair in pairs] == pytest.approx([50, 50, 0, 0, 0, 0])
     examples = [pair.example for pair in pairs]
-    texts = differences.predicted_texts(difference, study, examples)
+    texts = differences.predicted_texts(difference, examples)
     assert texts[examples[0].pk] == [((), 2)]
     example = next(example for example in examples if len(example.gold) == 1)
     assert sorted(texts[example.pk]) == [((), 1), (tuple(example.gold), 1)]
@@ -365,7 +369,7 @@ def test_the_page_takes_as_many_queries_for_one_model_as_for_many(
 ):
     for name in ("a", "b", "c"):
         factories.predict(researcher, name, study.tasks.get(), 2, 1)
-    with django_assert_max_num_queries(30):
+    with django_assert_max_num_queries(34):
         ada.get(reverse("study_models", args=[study.name]))
 
 

@@ -17,7 +17,13 @@ from analysis.export import files, release, verify
 from analysis.export.columns import COLUMNS
 from annotation.models import Kind, Study
 from annotation.recruitment import consent
-from annotation.steps import attention_checks, exclusion, training_step, withdrawal
+from annotation.steps import (
+    attention_checks,
+    exclusion,
+    exit_questionnaire,
+    training_step,
+    withdrawal,
+)
 from tests import factories
 from tests.analysis.tampering import Export, is_signed, make_agree, make_key
 
@@ -26,7 +32,8 @@ CHANGES = 500
 # Files with a row for each kind of annotators.
 DERIVED = (
     "scenarios.csv", "human_performance.csv", "training.csv", "agreement.csv", "flow.csv",
-    "intervals.csv", "contrasts.csv",
+    "intervals.csv", "contrasts.csv", "ceilings.csv", "items.csv", "sensitivity.csv",
+    "model_differences.csv",
 )  # fmt: skip
 
 
@@ -58,6 +65,8 @@ def stored(module_researcher, tmp_path_factory):
         factories.work_through(seat, lambda turn: _sometimes_right(turn, rng), limit)
         if arrival == 6:
             withdrawal.withdraw(seat.token)
+        if arrival == 8:
+            exit_questionnaire.answer(seat.token, {"seen_before": "yes", "ai_used": "no"})
         if arrival == 7:
             exclusion.decide(seat, False, "slow", module_researcher)
     for scenario in study.scenarios.filter(shots=2):
@@ -263,6 +272,27 @@ def test_a_second_column_of_the_same_name(export, capsys):
     files.write_sums(export.folder)
     assert export.verify() == 1
     assert "human_performance.csv, row 1, mean: found '2 times'" in capsys.readouterr().out
+
+
+def test_a_model_compared_after_another_training_than_the_row_says(export, found):
+    (row, *_rest) = export["model_differences.csv"]
+    assert (row["training"], row["split_numbers"]) == ("same splits", "1")
+    for said in ("none", "some of people's splits"):
+        row["training"] = said
+        assert found() == {"differences"}
+
+
+@pytest.mark.parametrize(
+    ("file", "check"),
+    [("ceilings.csv", "ceilings"), ("items.csv", "items"), ("sensitivity.csv", "sensitivity"),
+     ("model_differences.csv", "differences"), ("wages.csv", "wages")],
+)  # fmt: skip
+def test_a_result_that_does_not_please_is_missed_where_its_row_was_deleted(
+    export, found, file, check
+):
+    assert export[file]
+    del export[file][0]
+    assert check in found()
 
 
 def test_sums_that_are_missing(export, capsys):
