@@ -26,6 +26,23 @@ SPLITS_NOTE = (
     " SD is over its splits; it holds the difference between people too."
 )
 
+_ONE_SPLIT = "; empty for a single split"
+
+
+def _sds(name: str, over: str, *empty: str) -> list[Column]:
+    """Both SDs of a cell over annotators or splits; `empty` says where there is none."""
+    notes = [*empty, "", ""]
+    return [
+        Column(
+            f"{name}_ddof{ddof}",
+            meaning=f"{kind} standard deviation over {over} (ddof {ddof}), x 100{note}",
+            unit="points",
+            get=attrgetter(f"cell.{name}_ddof{ddof}"),
+        )
+        for (ddof, kind), note in zip(((1, "sample"), (0, "population")), notes, strict=False)
+    ]
+
+
 # Of LongRow.
 PERFORMANCE = [
     Column("kind", meaning="person, simulated or model; kinds are never pooled"),
@@ -43,19 +60,7 @@ PERFORMANCE = [
         unit="S1 x 100",
         get=attrgetter("cell.mean"),
     ),
-    Column(
-        "sd_ddof1",
-        meaning="sample standard deviation over annotators (ddof 1), x 100; empty for a single"
-        " annotator",
-        unit="points",
-        get=attrgetter("cell.sd_ddof1"),
-    ),
-    Column(
-        "sd_ddof0",
-        meaning="population standard deviation over annotators (ddof 0), x 100",
-        unit="points",
-        get=attrgetter("cell.sd_ddof0"),
-    ),
+    *_sds("sd", "annotators", "; empty for a single annotator"),
     Column(
         "n",
         meaning="number of annotators who completed and are in the analysis",
@@ -66,20 +71,7 @@ PERFORMANCE = [
         meaning="number of training splits that these annotators had; 0 at zero shots",
         get=attrgetter("cell.splits"),
     ),
-    Column(
-        "split_sd_ddof1",
-        meaning="sample standard deviation over training splits of their means over annotators"
-        " (ddof 1), x 100; empty for a single split",
-        unit="points",
-        get=attrgetter("cell.split_sd_ddof1"),
-    ),
-    Column(
-        "split_sd_ddof0",
-        meaning="population standard deviation over training splits (ddof 0), x 100; empty for a"
-        " single split",
-        unit="points",
-        get=attrgetter("cell.split_sd_ddof0"),
-    ),
+    *_sds("split_sd", "training splits of their means over annotators", *[_ONE_SPLIT] * 2),
     Column(
         "set_mean",
         meaning="of tasks whose golds are alternatives: the mean with all golds of an example as"
@@ -87,18 +79,7 @@ PERFORMANCE = [
         unit="S1 x 100",
         get=attrgetter("cell.set_mean"),
     ),
-    Column(
-        "set_sd_ddof1",
-        meaning="sample standard deviation over annotators of that score (ddof 1), x 100",
-        unit="points",
-        get=attrgetter("cell.set_sd_ddof1"),
-    ),
-    Column(
-        "set_sd_ddof0",
-        meaning="population standard deviation over annotators of that score (ddof 0), x 100",
-        unit="points",
-        get=attrgetter("cell.set_sd_ddof0"),
-    ),
+    *_sds("set_sd", "annotators of that score"),
     Column(
         "set_ceiling",
         meaning="the most that the allowed number of texts can reach with all golds as one set",

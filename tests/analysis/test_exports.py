@@ -255,6 +255,7 @@ def likely(value: str) -> str:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)  # some hundred runs of verify.py
 @pytest.mark.parametrize(
     ("change", "unnoticed"), [(likely, UNNOTICED | FREE_TEXT), (lambda value: "?", FREE_TEXT)]
 )

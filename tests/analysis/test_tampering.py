@@ -385,6 +385,7 @@ def other(value: str, rng: random.Random) -> str:
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)  # some hundred runs of verify.py
 def test_500_changes_of_single_cells_are_found_or_their_columns_are_on_the_list(export, capsys):
     rng = random.Random(500)
     columns = [(name, column) for name in COLUMNS for column in COLUMNS[name] if export[name]]
