@@ -26,6 +26,7 @@ from analysis.tables.findings import (
 from annotation.models import Study
 from tasks import jobs
 from tasks.models import Job
+from tasks.paper import place
 
 KIND = "bootstrap"
 VERSION = 6  # of the figures: raise it when one of them is computed otherwise
@@ -101,7 +102,10 @@ def _chunk(job: Job, number: int) -> dict[str, list[dict[str, Any]]]:
 def stored(job: Job) -> dict[str, Sequence[Finding]]:
     """The tables of a job that is done."""
     rows: dict[str, Any] = {
-        name: [_read(name, row) for part in job.result for row in part.get(name, [])]
+        name: sorted(
+            (_read(name, row) for part in job.result for row in part.get(name, [])),
+            key=lambda row: place(row.task),  # the cells of a task are in order
+        )
         for name in TABLES
     }
     return rows | {OF_TASK: tested.judged(rows[OF_TASK], job.parameters["margin"])}
