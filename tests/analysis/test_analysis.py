@@ -292,6 +292,13 @@ def test_sign_flips():
     assert p == pytest.approx(0.4375)
 
 
+@pytest.mark.parametrize(("pairs", "smallest"), [(0, 1), (1, 1), (3, 0.25), (16, 2**-15)])
+def test_the_smallest_p_of_a_sign_flip_is_attained(pairs, smallest):
+    assert significance.smallest_sign_flip_p([0.5] * pairs + [0.0]) == smallest
+    assert significance.sign_flip([0.5] * pairs + [0.0]) == smallest
+    assert significance.smallest_sign_flip_p([0.5] * 17) == 1 / 10_001
+
+
 @pytest.mark.parametrize("n", [30, 40, 301])
 def test_sign_flips_in_portions_are_those_of_one_draw(n):
     differences = np.round(np.random.default_rng(n).normal(0.3, 3, n)) / 3  # with many ties
