@@ -296,6 +296,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "median_active_seconds": "median of worked and waited_seconds together",
         "median_elapsed_seconds": "median of elapsed_seconds",
         "total_active_seconds": "sum of worked and waited_seconds",
+        "total_elapsed_seconds": "sum of elapsed_seconds",
     },
     "predictions.csv": STUDY
     | {"model": "name of the uploaded model"}

@@ -29,6 +29,7 @@ NUMBERS = {
     "sd_rest", "leave_one_out", "best", "worst", "right", "right_models", "item_rest", "human_mean",
     "model_mean", "se_clustered", "p_sign_flip", "elapsed_seconds", "per_active_hour",
     "per_elapsed_hour", "median_active_seconds", "median_elapsed_seconds", "total_active_seconds",
+    "total_elapsed_seconds",
 }  # fmt: skip
 TIMES = {"shown_at", "submitted_at", "at"}
 

@@ -74,7 +74,7 @@ FILES = {
     "pay.csv": f"{OF_STUDY} annotator kind cents currency by_platform",
     "pay_totals.csv": f"{OF_STUDY} kind currency entries cents withdrawn_cents",
     "wages.csv": f"{OF_STUDY} n per_active_hour per_elapsed_hour median_active_seconds"
-    " median_elapsed_seconds total_active_seconds",
+    " median_elapsed_seconds total_active_seconds total_elapsed_seconds",
     "predictions.csv": f"{OF_STUDY} model {SCENARIO} example hash predicted s1",
     "model_scores.csv": f"{OF_STUDY} model task task_version shots {SPREAD} of set_mean"
     " set_sd_ddof1 set_sd_ddof0 set_recipe numbering seen_test predicted_on revision recipe",
@@ -2701,6 +2701,7 @@ def check_wages(export, check):
             median_active_seconds=statistics.median(own[1] for own in wages),
             median_elapsed_seconds=statistics.median(own[2] for own in wages),
             total_active_seconds=math.fsum(own[1] for own in wages),
+            total_elapsed_seconds=math.fsum(own[2] for own in wages),
         )
     if check.count != bool(wages):
         check.differs("wages.csv", "-", "n", f"{check.count} rows", int(bool(wages)))

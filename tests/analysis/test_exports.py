@@ -225,8 +225,6 @@ UNNOTICED = {
     ("human_performance.csv", "late_seats"),
     ("decisions.csv", "score_seen"),
     ("pay.csv", "by_platform"),
-    # What people earned for it is recomputed from it, if it is the one in the middle.
-    ("annotators.csv", "elapsed_seconds"),
     ("allocations.csv", "at"),
     ("decisions.csv", "at"),
     # How many training files a task has: examples.csv holds the study's alone.
