@@ -26,7 +26,7 @@ from tasks.formats import (
     read_split,
 )
 from tasks.metrics import score
-from tasks.predictions.format import disobedient, not_in_context, parse
+from tasks.predictions.format import disobedient, not_in_context, parse, whole_test
 
 TOO_MUCH = 3  # exit status where the memory did not do
 SHOWN = 10  # examples of the preview
@@ -106,7 +106,8 @@ def predictions(files: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> dic
 def _predictions(file: dict[str, Any], task: dict[str, Any]) -> dict[str, Any]:
     card, examples, name = _card(task["card"]), task["examples"], file["filename"]
     try:
-        predicted = parse(base64.b64decode(file["data"]), name, examples)
+        data = base64.b64decode(file["data"])
+        predicted = parse(data, name, examples, whole_test(card, examples))
     except FormatError as error:
         return {"errors": [str(error)]}
     if errors := disobedient(card, predicted.values(), name):

@@ -224,7 +224,8 @@ def _training(record: StudyRecord) -> list[str]:
     shots = sorted(record.study.shots)
     sentences = []
     if any(shots):
-        sentences.append("At k shots: k examples, with the gold answer revealed after each.")
+        k = f"k examples{wording.per_label(record.manifest)}"
+        sentences.append(f"At k shots: {k}, with the gold answer revealed after each.")
     if 0 in shots:
         helped = wording.help_at_zero_shots(record.manifest)
         sentences.append(f"At zero shots: the task description and the instructions{helped}.")

@@ -86,7 +86,7 @@ def _steps(record: StudyRecord) -> str:
     if any(shots):
         subject = "At more than zero shots, annotators" if 0 in shots else "Annotators"
         sentences.append(
-            f"{subject} first completed a training step of k examples"
+            f"{subject} first completed a training step of k examples{wording.per_label(manifest)}"
             f" ({training_splits(manifest)}), presented one at a time"
             f" ({order(manifest['training_order'])}); after each answer, which could not be"
             " changed, the gold answer was revealed."
@@ -95,6 +95,8 @@ def _steps(record: StudyRecord) -> str:
         "In the annotation step, annotators answered all test examples of the task"
         f" ({order(manifest['annotation_order'])}) without feedback."
     )
+    if part := wording.parts_of_tests(manifest):
+        sentences.append(part)
     if 0 in shots:
         sentences.append(
             "At zero shots there was no training step; annotators were given the task description"

@@ -26,8 +26,10 @@ from analysis.documents.wording import (
     interface_language,
     moment,
     order,
+    parts_of_tests,
     pausing,
     pay_sentences,
+    per_label,
     rule_text,
     scenario_is,
     shots_of,
@@ -184,10 +186,12 @@ def _scenarios(manifest: Manifest) -> list:
             [
                 "Every annotator of a task answers all of its test examples."
                 + (
-                    " At k shots, the k training examples of that split come first."
+                    f" At k shots, the k training examples{per_label(manifest)} of that split"
+                    " come first."
                     if shots_of(manifest) != {0}
                     else ""
                 )
+                + (f" {part}" if (part := parts_of_tests(manifest)) else "")
             ],
         ),
     ]

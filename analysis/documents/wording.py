@@ -39,6 +39,24 @@ def shots_of(manifest: Manifest) -> set[int]:
     return {scenario["shots"] for scenario in manifest["scenarios"]}
 
 
+def per_label(manifest: Manifest) -> str:
+    """Of which tasks k shots are k examples of each right answer, in a clause; "" for none."""
+    names = [task["name"] for task in manifest["tasks"] if task["card"].get("shots_per_label")]
+    return f" (of {', '.join(names)}: k of each right answer)" if names else ""
+
+
+def parts_of_tests(manifest: Manifest) -> str:
+    """Which tests hold a part of their corpus's, in a sentence; "" for none."""
+    parts = [
+        f"{task['name']}, {split['examples']} of {task['card']['test_of']}"
+        + (f" drawn with seed {task['card']['test_seed']}" if "test_seed" in task["card"] else "")
+        for task in manifest["tasks"]
+        for split in task["splits"]
+        if split["kind"] == "test" and "test_of" in task["card"]
+    ]
+    return f"The test holds a part of the corpus's examples: {'; '.join(parts)}." if parts else ""
+
+
 def interface_language(manifest: Manifest) -> str:
     """The English name of the language that the annotators' pages speak."""
     name: str = get_language_info(manifest.get("interface_language", "en"))["name"]

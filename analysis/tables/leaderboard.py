@@ -81,8 +81,8 @@ class Board:
 
     @property
     def test_text(self) -> str:
-        """How many test examples are scored, and of how many."""
-        return "" if self.task is None else test_size(self.task)
+        """How many of a corpus's test examples are scored, where it is not all of them."""
+        return "" if self.task is None else self.task.test_part
 
     @property
     def groups(self) -> list[tuple[str, list[Entry]]]:
@@ -92,17 +92,6 @@ class Board:
             for group, words in GROUPS.items()
         ]
         return [(words, entries) for words, entries in grouped if entries]
-
-
-def test_size(task: Task) -> str:
-    """How many test examples a task has; of how many where they are a part of a corpus's test."""
-    number = next(
-        split["examples"]
-        for split in task.report["splits"]
-        if split["file"].endswith("_test.jsonl")
-    )
-    of = task.card.test_of
-    return f"{number} of {of} test examples" if of else f"{number} test examples"
 
 
 def boards(study: Study, kind: str) -> list[Board]:

@@ -82,7 +82,7 @@ FILE = [
         get=lambda cell: cell.board.task.version if cell.board.task else None,
     ),
     Column(
-        "test_examples", meaning="how many test examples are scored, and of how many of the corpus",
+        "test_examples", meaning="how many of the corpus's test examples are scored; empty: all",
         get=attrgetter("board.test_text"),
     ),
     Column("group", meaning="people, base, large; empty: of other or unstated size",

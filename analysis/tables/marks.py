@@ -1,4 +1,4 @@
-"""What every table of a study says of itself: choices that were made with results at hand."""
+"""What every table of a study says of itself: parts of tests, choices with results at hand."""
 
 from django.db.models import Sum
 
@@ -17,8 +17,15 @@ def late_seats(study: Study) -> dict[tuple[str, int], int]:
 
 
 def sentences(study: Study) -> list[str]:
-    """Seats added after results could be seen, and exclusions after a score was seen."""
+    """Tests that are parts, seats added after results could be seen, exclusions after a score."""
     marks = []
+    parts = {task.name: task.test_part for task in study.tasks.with_reports().order_by("name")}
+    told = [f"{name}, {part}" for name, part in parts.items() if part]
+    if told:
+        marks.append(
+            f"Not all of a corpus's test: {'; '.join(told)}. Uploaded models are scored on the same"
+            " examples."
+        )
     cells = [
         f"{number} in {task}, {shots} shots" for (task, shots), number in late_seats(study).items()
     ]

@@ -139,7 +139,16 @@ PERFORMANCE = [
 ]
 # What only the export has: on the page these stand beside the table.
 _EXPORTED = {"family", "task_version", "baseline_name", "recipe", "set_recipe", "note"}
-PERFORMANCE_FILE = [column for column in PERFORMANCE if column.name not in _EXPORTED]
+# And the other way round: in an export the card in design.json says it.
+_TEST_PART = Column(
+    "test_part",
+    meaning="how many of a corpus's test examples are scored; empty: all",
+    get=attrgetter("task.test_part"),
+)
+PERFORMANCE_FILE = [
+    *(column for column in PERFORMANCE if column.name not in _EXPORTED),
+    _TEST_PART,
+]
 
 
 def intervals(table: PerformanceTable) -> Intervals:

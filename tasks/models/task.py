@@ -78,6 +78,17 @@ class Task(models.Model):
         return self.data_report.content
 
     @property
+    def test_part(self) -> str:
+        """20 of 60 test examples, and how they were drawn; "" where the test is all of them."""
+        if self.card.test_of is None:
+            return ""
+        files = {split["file"]: split["examples"] for split in self.report["splits"]}
+        number = next(n for file, n in files.items() if file.endswith("_test.jsonl"))
+        seed = self.card.test_seed
+        how = "the rest are no examples" if seed is None else f"drawn with seed {seed}"
+        return f"{number} of {self.card.test_of} test examples ({how})"
+
+    @property
     def test_split(self) -> "Split":
         return self.splits.get(kind=Split.Kind.TEST)
 

@@ -54,20 +54,35 @@ class Predicted(NamedTuple):
     texts: list[str]
 
 
-def parse(data: bytes, filename: str, ids: Collection[str]) -> dict[str, Predicted]:
+def whole_test(card: Card, ids: Collection[str]) -> Collection[str]:
+    """The ids of a corpus's whole test where the task's is a part of it; `ids` are the task's.
+
+    Ids of the Few-shot Gym are a file and its line: glue-rte_16_13_test:5.
+    """
+    files = {identity.rpartition(":")[0] for identity in ids}
+    if card.test_of is None or len(files) != 1 or not all(files):
+        return ids
+    (file,) = files
+    return {*ids, *(f"{file}:{line}" for line in range(1, card.test_of + 1))}
+
+
+def parse(
+    data: bytes, filename: str, ids: Collection[str], whole: Collection[str] = ()
+) -> dict[str, Predicted]:
     """Read a file of predictions: id of each of the examples -> what was predicted for it.
 
     Every spelling of "no answer" (`[]`, `[""]`) is the empty list, as it is in gold at import.
-    Exactly one line is wanted for each id of `ids`. Raises FormatError.
+    Exactly one line is wanted for each id of `ids`; others of `whole` are read past, so that a
+    model is scored on the same examples as people. Raises FormatError.
     """
     if len(data) > LARGEST_FILE:
         raise FormatError(filename, None, None, f"the file is larger than {LARGEST_FILE:,} bytes")
-    known = set(ids)
+    known, others = set(ids), set(whole)
     predicted: dict[str, Predicted] = {}
     for line, text in json_lines(io.BytesIO(data), filename):
         fields = json_object(text, filename, line, FIELDS)
         identity = example_id(fields["id"], filename, line)
-        if identity not in known:
+        if identity not in known and identity not in others:
             raise FormatError(
                 filename, line, "id", f"{identity!r} is not the id of a test example of this task"
             )
@@ -84,7 +99,7 @@ def parse(data: bytes, filename: str, ids: Collection[str]) -> dict[str, Predict
             filename, None, "id",
             f"{len(missing)} of the {len(known)} test examples have no prediction: {named}",
         )  # fmt: skip
-    return predicted
+    return {identity: predicted[identity] for identity in predicted if identity in known}
 
 
 def _texts(value: object, filename: str, line: int) -> list[str]:

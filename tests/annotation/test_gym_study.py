@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 import subprocess
 import sys
 
@@ -10,7 +11,8 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from annotation.models import Answer, Participation, Status
-from tasks.models import Task
+from tasks.models import PredictionFile, Task
+from tasks.predictions.store import PredictionsError, PredictionUpload, add
 from tests import factories
 from tests.tasks.test_gym import GYM
 
@@ -61,3 +63,42 @@ def _export_is_right(study, folder) -> None:
     with (folder / "human_performance.csv").open(newline="") as file:
         rows = {row["task"]: row for row in csv.DictReader(file) if row["kind"] == "simulated"}
     assert set(rows) == {task.name for task in study.tasks.all()}
+
+
+@pytest.mark.real_data
+def test_people_and_models_are_scored_on_the_same_part_of_a_test_and_tables_say_so(ada, researcher):
+    call_command("import_gym", str(GYM), tasks=["glue-rte"], test=6, seed=3, stdout=io.StringIO())
+    task = Task.objects.get()
+    study = factories.make_study(researcher, task, shots=[16], annotators=1)
+    factories.work_through(factories.seat(study.scenarios.get()))
+    whole = (GYM / "glue-rte" / "glue-rte_16_13_test.tsv").read_text().splitlines()
+    lines = [
+        json.dumps({"id": f"glue-rte_16_13_test:{number}", "predicted": [line.split("\t")[1]]})
+        for number, line in enumerate(whole, 1)
+    ]
+    for number in range(1, 6):
+        upload = PredictionUpload(
+            f"glue-rte_16_{number}.jsonl", "\n".join(lines).encode(), task, 16, number
+        )
+        (file,) = add("right", [upload], researcher)
+    scored = PredictionFile.objects.with_scores().get(pk=file.pk)
+    assert (scored.examples, scored.mean_s1) == (6, 1)
+    said = "6 of 60 test examples (drawn with seed 3)"
+    for page in ("human_performance", *PAGES_OF_A_KIND, "training_table", "gold_audit", "report"):
+        assert said in ada.get(reverse(page, args=[study.name])).content.decode(), page
+    for ext in ("csv", "md", "tex"):
+        reply = ada.get(reverse("human_performance_file", args=[study.name, ext]))
+        assert said in reply.content.decode(), ext
+    prereg = ada.get(reverse("preregistration_file", args=[study.name])).content.decode()
+    assert "glue-rte, 6 of 60 drawn with seed 3" in prereg
+    assert "(of glue-rte: k of each right answer)" in prereg
+
+
+@pytest.mark.real_data
+def test_a_prediction_for_a_line_that_the_corpus_has_not_is_refused(researcher):
+    call_command("import_gym", str(GYM), tasks=["glue-rte"], test=6, seed=3, stdout=io.StringIO())
+    task = Task.objects.get()
+    line = json.dumps({"id": "glue-rte_16_13_test:61", "predicted": ["entailment"]}).encode()
+    data = factories.prediction_lines(task) + line
+    with pytest.raises(PredictionsError, match="61' is not the id of a test example"):
+        add("wrong", [PredictionUpload("x.jsonl", data, task, 16, 1)], researcher)
