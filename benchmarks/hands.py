@@ -163,7 +163,7 @@ class Hand:
         self.page.locator("[data-focus]").first.focus()
 
     def ready(self) -> None:
-        self.page.wait_for_selector("span-answer[data-ready], label-answer[data-ready]")
+        self.page.wait_for_selector("span-answer[data-ready], choice-answer[data-ready]")
 
     def middle(self, selector: str) -> tuple[float, float]:
         box = self.page.locator(selector).first.bounding_box()

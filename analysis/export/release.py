@@ -29,12 +29,13 @@ from tasks.cards import Card
 from tasks.csv_files import write_csv
 
 MIXED_MODEL = Path(__file__).with_name("analysis.R")
+OWN_STYLES = (
+    "tokens", "base", "worker", "highlighter", "label-search", "beside", "reveal",
+    "researcher", "print",
+)  # fmt: skip
 STYLES = {
     "pico.css": "vendor/pico-2.1.1.min.css",
-    **{
-        f"{name}.css": f"css/{name}.css"
-        for name in ("tokens", "base", "worker", "highlighter", "reveal", "researcher", "print")
-    },
+    **{f"{name}.css": f"css/{name}.css" for name in OWN_STYLES},
 }
 # What people wrote: file -> columns.
 WRITTEN = {"decisions.csv": ["reason"], "questionnaire.csv": ["tools", "comments"]}

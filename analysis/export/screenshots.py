@@ -13,6 +13,8 @@ from pathlib import Path
 
 from django.contrib.staticfiles import finders
 
+from annotation.pages.worker.widgets import WIDGETS
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 # Beside what Playwright starts it with: headless, without a sandbox (it shows our own files alone,
 # and would not start for root), nothing in the background.
@@ -24,7 +26,7 @@ FLAGS = (
 )
 SCRIPTS = "".join(
     f'<script type="module" src="../js/{name}.js"></script>\n'
-    for name in ("span-answer", "label-answer", "work")
+    for name in (*sorted({widget.element for widget in WIDGETS.values()}), "label-search", "work")
 )
 PATIENCE = 30  # seconds for one step of the browser
 

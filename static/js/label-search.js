@@ -1,7 +1,7 @@
 /**
  * <label-search>: a field above a long list of labels that leaves those whose names hold what is typed.
  *
- * The list below it are the radio buttons of <label-answer>, native as ever: so arrows, touch and
+ * The list below it are the radio buttons of <choice-answer>, native as ever: so arrows, touch and
  * screen readers work in it, and without this script it is the whole list. Down goes from the field
  * into the list, Enter chooses the label that is marked as the nearest one, Escape empties the field.
  */
@@ -13,7 +13,7 @@ class LabelSearch extends HTMLElement {
   connectedCallback() {
     this.connection = new AbortController();
     const { signal } = this.connection;
-    this.answer = /** @type {any} */ (this.closest("label-answer"));
+    this.answer = /** @type {any} */ (this.closest("choice-answer"));
     this.field = this.querySelector("input");
     this.choices = [...this.answer.querySelectorAll("label.turn-choice")].map((element) => ({
       element,

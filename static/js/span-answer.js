@@ -7,7 +7,8 @@
  * It wakes when it enters the page, by load or by htmx, and needs no call.
  *
  * Attributes: data-key (the turn), data-max (most highlights, or empty), data-granularity (char
- * where a token is a character). data-ready says that it listens. Events: span-answer:ready, span-answer:change and span-answer:restored.
+ * where a token is a character), data-free (typed answers need not stand in the text: they stay in
+ * their field and are sent beside the highlights). data-ready says that it listens. Events: span-answer:ready, span-answer:change and span-answer:restored.
  */
 
 import { keepDraft, readDraft } from "./drafts.js";
@@ -32,6 +33,7 @@ class SpanAnswer extends HTMLElement {
     this.max = Number(this.dataset.max) || Infinity;
     this.noAnswerTick = this.querySelector("[name=no_answer]");
     this.typed = this.querySelector("[name=typed]");
+    this.isFree = "free" in this.dataset;
     this.spans = [];
     this.noAnswer = this.noAnswerTick?.defaultChecked ?? false;
     this.active = -1;
@@ -40,7 +42,7 @@ class SpanAnswer extends HTMLElement {
     this.undoStack = [];
     this.redoStack = [];
     this.querySelectorAll("[data-scripted], [data-add-typed]").forEach((e) => (e.hidden = false));
-    this.querySelector("[data-typed]").open = this.typed.value !== "";
+    this.querySelector("[data-typed]").open = this.isFree || this.typed.value !== "";
     writePlainly(this, this.boxes);
     this.restore();
     this.listen();
@@ -62,6 +64,7 @@ class SpanAnswer extends HTMLElement {
     listenToKeys(this, on);
     on(this, "click", (event) => this.press(event));
     on(this.noAnswerTick, "change", () => this.chooseNoAnswer(this.noAnswerTick.checked));
+    if (this.isFree) on(this.typed, "input", () => this.settle(this.spans, false, this.active, ""));
     // Capture: an answer that is not complete must not reach htmx.
     on(this.form, "submit", (event) => this.check(event), { capture: true });
   }
@@ -90,9 +93,7 @@ class SpanAnswer extends HTMLElement {
     return pure.textOf(this.boxes[box].pieces, first, last);
   }
 
-  textOf({ box, first, last }) {
-    return this.text(box, first, last);
-  }
+  textOf = ({ box, first, last }) => this.text(box, first, last);
 
   /** A click or tap on a word. */
   choose(box, token, extend) {
@@ -178,7 +179,6 @@ class SpanAnswer extends HTMLElement {
     this.change({ spans, active: spans.indexOf(added) }, saidOfHighlight(this.textOf(added), replaced));
   }
 
-
   activate(place) {
     this.active = place;
     this.pending = null;
@@ -201,14 +201,14 @@ class SpanAnswer extends HTMLElement {
 
   adjust(how) {
     const { box } = this.spans[this.active];
-    const result = pure.adjustSpan(this.spans, this.active, how, this.boxes[box].tokens.length);
-    if (result.stopped) return this.announce(result.stopped);
-    const { spans } = result;
-    return this.change({ spans, active: this.active }, saidOfHighlight(this.textOf(spans[this.active])));
+    const { spans, stopped } = pure.adjustSpan(this.spans, this.active, how, this.boxes[box].tokens.length);
+    if (stopped) this.announce(stopped);
+    else this.change({ spans, active: this.active }, saidOfHighlight(this.textOf(spans[this.active])));
   }
 
   chooseNoAnswer(chosen) {
     this.pending = null;
+    if (chosen && this.isFree) this.typed.value = "";
     this.change(
       { spans: [], noAnswer: chosen, active: -1 },
       chosen ? gettext("No answer chosen.") : gettext("No answer is not chosen any more."),
@@ -235,8 +235,12 @@ class SpanAnswer extends HTMLElement {
 
   addLine(line) {
     const { span, problem } = pure.readLine(this.boxes, line);
-    if (problem) return problem;
-    return this.add(span) ? "" : saidOfMost(this.max);
+    return problem || (this.add(span) ? "" : saidOfMost(this.max));
+  }
+
+  /** Is something typed that is sent as it is? */
+  get typesFreely() {
+    return this.isFree && this.typed.value.trim() !== "";
   }
 
   // --- State ----------------------------------------------------------------------------------
@@ -274,7 +278,7 @@ class SpanAnswer extends HTMLElement {
     this.showError("");
     this.render();
     const payload = this.payload();
-    keepDraft(this.dataset.key, payload);
+    keepDraft(this.dataset.key, this.isFree ? { ...payload, typed: this.typed.value } : payload);
     this.announce(message);
     this.emit("change", { spans: payload.spans, no_answer: payload.no_answer });
   }
@@ -284,8 +288,10 @@ class SpanAnswer extends HTMLElement {
   }
 
   restore() {
-    const kept = pure.fromPayload(readDraft(this.dataset.key), this.boxes);
-    if (!kept || (!kept.spans.length && !kept.noAnswer)) return;
+    const draft = readDraft(this.dataset.key);
+    const kept = pure.fromPayload(draft, this.boxes);
+    if (this.isFree && draft?.typed) this.typed.value = draft.typed;
+    if (!kept || (!kept.spans.length && !kept.noAnswer && !this.typesFreely)) return;
     Object.assign(this, kept);
     this.announce(gettext("Your unfinished answer was restored."));
     this.emit("restored");
@@ -313,12 +319,12 @@ class SpanAnswer extends HTMLElement {
 
   missing() {
     if (this.pending && !this.takeOne()) return gettext("Finish or cancel the highlight you started.");
-    const problem = this.addTyped();
+    const problem = this.isFree ? "" : this.addTyped();
     if (problem) {
       this.querySelector("[data-typed]").open = true;
       return problem;
     }
-    if (this.spans.length || this.noAnswer) return "";
+    if (this.spans.length || this.noAnswer || this.typesFreely) return "";
     return this.noAnswerTick
       ? gettext("Highlight at least one answer, or choose “No answer”.")
       : gettext("Highlight at least one answer.");
@@ -345,7 +351,7 @@ class SpanAnswer extends HTMLElement {
     this.querySelector("[data-count]").textContent = this.spans.length || "";
     this.querySelector("[data-undo]").disabled = this.undoStack.length === 0;
     this.querySelector("[data-redo]").disabled = this.redoStack.length === 0;
-    this.toggleAttribute("data-complete", this.pending !== null || this.spans.length > 0 || this.noAnswer);
+    this.toggleAttribute("data-complete", this.pending !== null || this.spans.length > 0 || this.noAnswer || this.typesFreely);
   }
 
   paint() {

@@ -6,22 +6,25 @@
  * and Enter is the highlighter's own; a letter that is typed elsewhere in the turn goes there.
  */
 
-export const MOST_DIGITS = 9; // labels with one digit each
+export const MOST_DIGITS = 9; // choices with one digit each
+
+// What may be typed outside a field and goes into it: data-typing of the element that takes it.
+const TYPING = { letters: /^\p{L}$/u, digits: /^[0-9.+-]$/u, both: /^[\p{L}\p{N}]$/u };
 
 /**
  * @typedef {"passage" | "typing" | "control" | "turn" | "elsewhere"} Place where the focus is
  * @typedef {{ key: string, ctrlKey?: boolean, metaKey?: boolean, altKey?: boolean, repeat?: boolean }} Key
- * @typedef {{ place: Place, isReveal: boolean, labels: number, noAnswer: boolean, hasWords: boolean, single: boolean }} Situation
+ * @typedef {{ place: Place, isReveal: boolean, choices: number, noAnswer: boolean, typing: string, single: boolean }} Situation
  */
 
 /**
- * "go" (submit or continue), "help", "none" (no answer), "word" (on to a word that begins so, or to labels), the
- * number of a label, or null.
+ * "go" (submit or continue), "help", "none" (no answer), "typed" (on to a word that begins so, to
+ * labels, or into the field of a typed answer), the number of a choice, or null.
  * @param {Key} event
  * @param {Situation} situation
  */
 export function meaningOf({ key, ctrlKey, metaKey, altKey, repeat }, situation) {
-  const { place, isReveal, labels, noAnswer, hasWords, single } = situation;
+  const { place, isReveal, choices, noAnswer, typing, single } = situation;
   if (repeat) return null;
   if (ctrlKey || metaKey) return key === "Enter" && !altKey ? "go" : null;
   if (altKey || !single) return null;
@@ -29,10 +32,10 @@ export function meaningOf({ key, ctrlKey, metaKey, altKey, repeat }, situation) 
   if (place !== "turn") return null;
   if (key === "Enter") return "go";
   if (isReveal) return null;
+  if (TYPING[typing]?.test(key)) return "typed";
   if (key === "0" && noAnswer) return "none";
-  if (hasWords && /^\p{L}$/u.test(key)) return "word";
   const number = /^[1-9]$/u.test(key) ? Number(key) : 0;
-  return number && labels <= MOST_DIGITS && number <= labels ? number : null;
+  return number && choices <= MOST_DIGITS && number <= choices ? number : null;
 }
 
 // --- Continue lies exactly where Submit was: for 600 ms after a reveal appears every press, key and

@@ -107,7 +107,7 @@ document.addEventListener("change", ({ target }) => {
 });
 
 /** Is there something to submit, or to continue from? */
-const isComplete = (shown) => shown.querySelector("[name=label]:checked, [data-complete], [data-verdict]") !== null;
+const isComplete = (shown) => shown.querySelector("[data-complete], [data-verdict]") !== null;
 
 /** @param {Element} target @returns {import("./turn-keys.js").Place} */
 function placeOf(target) {
@@ -122,14 +122,14 @@ document.addEventListener("keydown", (event) => {
   if (!shown || event.isComposing || event.defaultPrevented || !(event.target instanceof Element)) return;
   const submit = shown.querySelector("[data-submit]");
   const tick = shown.querySelector("[name=no_answer]");
-  const labels = shown.querySelectorAll("[name=label]");
-  const words = shown.querySelector(":is(span-answer, label-search)[data-ready]");
+  const choices = shown.querySelectorAll(".turn-choice input");
+  const place = shown.querySelector("[data-typing]");
   const meaning = meaningOf(event, {
     place: placeOf(event.target),
     isReveal: shown.dataset.state === "reveal",
-    labels: labels.length,
+    choices: choices.length,
     noAnswer: tick !== null,
-    hasWords: words !== null,
+    typing: place && "ready" in place.dataset ? place.dataset.typing : "",
     single: singleKeys(),
   });
   if (meaning === null) return;
@@ -141,9 +141,9 @@ document.addEventListener("keydown", (event) => {
   if (meaning === "go") submit.click();
   else if (meaning === "help") toggleDrawer();
   else if (meaning === "none") tick.click();
-  else if (meaning === "word") words.typeInto(event.key);
+  else if (meaning === "typed") place.typeInto(event.key);
   else {
-    labels[meaning - 1].click();
+    choices[meaning - 1].click();
     // Where the study says so, a choice is the answer.
     if (shown.querySelector("[data-advance]")) submit.click();
   }

@@ -51,14 +51,14 @@ def two_tabs(chromium: Browser, participant: Participant) -> None:
     first, second = context.new_page(), context.new_page()
     for tab in (first, second):
         tab.goto(participant.work_address)
-        tab.wait_for_selector("span-answer[data-ready], label-answer")
+        tab.wait_for_selector("span-answer[data-ready], choice-answer")
     assert first.locator("#turn").get_attribute("data-key") == second.locator(
         "#turn"
     ).get_attribute("data-key")
     key = first.locator("#turn").get_attribute("data-key")
     for index, tab in enumerate((first, second)):
-        if tab.locator("label-answer").count():
-            tab.locator("label-answer label").nth(index).click()
+        if tab.locator("choice-answer").count():
+            tab.locator("choice-answer label").nth(index).click()
         else:
             tab.locator("[data-text] [data-t]").nth(index).click()
         tab.locator("[data-submit]").click()

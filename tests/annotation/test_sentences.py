@@ -106,7 +106,7 @@ def keys_of(*scripts: str) -> set[str]:
 
 @pytest.mark.parametrize(
     ("card", "scripts"),
-    [({}, ("work", "span-answer")), ({"labels": factories.LABELS}, ("work", "label-answer"))],
+    [({}, ("work", "span-answer")), ({"labels": factories.LABELS}, ("work", "choice-answer"))],
 )
 def test_a_page_has_the_sentences_of_its_own_scripts_in_its_language(
     researcher, client, settings, tmp_path, card, scripts

@@ -228,9 +228,7 @@ class Desk:
         self.ready()
 
     def ready(self) -> None:
-        self.page.wait_for_selector(
-            "span-answer[data-ready], [data-state=reveal], label-answer[data-ready]"
-        )
+        self.page.wait_for_selector(".turn-work[data-ready], [data-state=reveal]")
 
     def word(self, text: str, nth: int = 0) -> Locator:
         exact = re.compile(f"^{re.escape(text)}$")

@@ -3,8 +3,8 @@ import { test } from "node:test";
 
 import { meaningOf } from "../../static/js/turn-keys.js";
 
-const question = { place: "turn", isReveal: false, labels: 0, noAnswer: true, hasWords: true, single: true };
-const labels = { ...question, labels: 3, noAnswer: false, hasWords: false };
+const question = { place: "turn", isReveal: false, choices: 0, noAnswer: true, typing: "letters", single: true };
+const labels = { ...question, choices: 3, noAnswer: false, typing: "" };
 const press = (key, situation = question, more = {}) => meaningOf({ key, ...more }, situation);
 
 test("digits choose a label, as far as there are labels", () => {
@@ -14,8 +14,8 @@ test("digits choose a label, as far as there are labels", () => {
 });
 
 test("no digit chooses among more than nine labels", () => {
-  assert.equal(press("1", { ...labels, labels: 10 }), null);
-  assert.equal(press("9", { ...labels, labels: 9 }), 9);
+  assert.equal(press("1", { ...labels, choices: 10 }), null);
+  assert.equal(press("9", { ...labels, choices: 9 }), 9);
 });
 
 test("0 is no answer where there can be none", () => {
@@ -24,11 +24,20 @@ test("0 is no answer where there can be none", () => {
 });
 
 test("a letter of any script goes to a word, where there are words to mark", () => {
-  for (const letter of ["s", "S", "é", "ж", "ع"]) assert.equal(press(letter), "word");
+  for (const letter of ["s", "S", "é", "ж", "ع"]) assert.equal(press(letter), "typed");
   for (const other of ["5", "-", " ", "Tab", "F1"]) assert.equal(press(other), null);
   assert.equal(press("s", labels), null);
   assert.equal(press("s", { ...question, single: false }), null);
   for (const place of ["typing", "control", "elsewhere"]) assert.equal(press("s", { ...question, place }), null);
+});
+
+test("what is typed outside the field of a typed answer goes into it", () => {
+  const number = { ...question, typing: "digits" };
+  for (const key of ["0", "7", ".", "-"]) assert.equal(press(key, number), "typed");
+  assert.equal(press("a", number), null);
+  const text = { ...question, typing: "both" };
+  for (const key of ["0", "7", "a", "ع"]) assert.equal(press(key, text), "typed");
+  for (const key of [" ", "?", "Tab"]) assert.notEqual(press(key, text), "typed");
 });
 
 test("Enter submits and continues in the turn, and is everybody's own elsewhere", () => {

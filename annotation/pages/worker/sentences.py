@@ -57,7 +57,25 @@ MODULES: dict[str, tuple[Sentence, ...]] = {
         _("What you sent last was not stored: this task had changed in the meantime."),
         _("This is where you are now."),
     ),
-    "label-answer": (_("Your unfinished answer was restored."), _("Choose one of the labels.")),
+    "answer": (_("Your unfinished answer was restored."),),
+    "numbers": (
+        _("“%(typed)s” is not a number in plain digits, such as 12 or 3.5."),
+        _("The number must lie between %(lowest)s and %(highest)s."),
+        _("The number must be %(lowest)s or more."),
+        _("The number must be %(highest)s or less."),
+        _("The number must go in steps of %(step)s, such as %(first)s or %(second)s."),
+    ),
+    "pasting": (_("Nothing was pasted: pasting is off in this study. Please type."),),
+    "text-answer": (
+        ngettext(
+            "The answer may have at most %(limit)s character, and yours has %(number)s.",
+            "The answer may have at most %(limit)s characters, and yours has %(number)s.",
+        ),
+        ngettext("%(count)s character too many", "%(count)s characters too many"),
+        ngettext("%(count)s character left", "%(count)s characters left"),
+        ngettext("%(count)s word", "%(count)s words"),
+    ),
+    "choice-answer": (ngettext("%(count)s chosen", "%(count)s chosen"),),
     "label-search": (ngettext("%(count)s label", "%(count)s labels"),),
     "spans": (
         _("The highlight starts at the first word already."),
@@ -105,7 +123,9 @@ MODULES: dict[str, tuple[Sentence, ...]] = {
 # What a page loads in templates/worker/work.html, each with the modules that it imports.
 SCRIPTS = {
     "work": ("work", "sending", "sentences"),
-    "label-answer": ("label-answer", "sentences"),
+    "choice-answer": ("choice-answer", "answer", "sentences"),
+    "number-answer": ("answer", "numbers", "pasting", "sentences"),
+    "text-answer": ("text-answer", "answer", "pasting", "sentences"),
     "label-search": ("label-search", "sentences"),
     "span-answer": ("span-answer", "span-page", "spans", "sentences"),
 }

@@ -17,12 +17,16 @@ from django.utils.translation import gettext, gettext_lazy
 from annotation.pages.worker.question import asked_kind, kind_number, question_markup
 from annotation.pages.worker.reveal import MAX_DIGITS, Reveal
 from annotation.pages.worker.sentences import Forms, sentences_of
+from annotation.pages.worker.translated import translated
 from annotation.pages.worker.way import Way
+from annotation.pages.worker.widgets import WIDGETS, Widget
 from annotation.steps.training_review import Mistake
+from tasks import answers
 from tasks.answer_keys import OPTIONS
 from tasks.answers.number import written
 from tasks.cards import Card, Help, QuestionType
 from tasks.models import Example
+from tasks.spans import AnswerError
 from tasks.tokens import CHAR, tokens
 
 # Before the place in the title of the window.
@@ -32,11 +36,6 @@ VERDICTS = {
     "wrong": gettext_lazy("Not right: %(where)s"),
     "compare": gettext_lazy("Compare: %(where)s"),
 }
-
-
-# How an example is answered -> the fragment that asks for it, and the element that it holds.
-QUESTIONS = {"label": "worker/_label_question.html", "spans": "worker/_span_question.html"}
-ELEMENTS = {"label": "label-answer", "spans": "span-answer"}
 
 
 @lru_cache(maxsize=2048)
@@ -147,14 +146,21 @@ class TurnPage:
     @property
     def sentences(self) -> dict[str, str | Forms]:
         """What the scripts of this page say, where it is not English."""
-        scripts = [name for name in [ELEMENTS.get(self.card.answered_by)] if name]
-        scripts += ["label-search"] * self.is_searched
-        return sentences_of("work", *scripts)
+        return sentences_of("work", self.widget.element, *["label-search"] * self.is_searched)
 
     @property
-    def question_template(self) -> str:
-        """The fragment that asks for an answer of this kind."""
-        return QUESTIONS.get(self.card.answered_by, "worker/_beside_question.html")
+    def widget(self) -> Widget:
+        """What this kind of answer needs on the page."""
+        return WIDGETS[self.card.answered_by]
+
+    @property
+    def missing(self) -> str:
+        """What the server says where nothing is given; scripts say it before anything is sent."""
+        try:
+            answers.read(self.card, self.example, {})
+        except AnswerError as error:
+            return translated(error.sentence)
+        return ""
 
     @property
     def control(self) -> str:
@@ -327,9 +333,15 @@ class TurnPage:
         return {name: written(value) for name, value in stated.items() if value is not None}
 
     @property
-    def has_digits(self) -> bool:
-        """Does a digit choose a label? Not where two would be needed."""
-        return 0 < len(self.card.labels) <= MAX_DIGITS
+    def digits(self) -> range:
+        """The digits that choose a label or an option; none where two would be needed."""
+        choices = len(self.card.labels or self.example.options)
+        return range(1, choices + 1 if choices <= MAX_DIGITS else 1)
+
+    @property
+    def has_no_answer_key(self) -> bool:
+        """Does 0 choose "no answer"? Not where it is typed as a part of the answer."""
+        return self.card.no_answer and self.widget.typing in ("", "letters")
 
     @property
     def is_searched(self) -> bool:

@@ -1,0 +1,45 @@
+/**
+ * <choice-answer>: an answer by radio buttons (a label, an option) or by ticks (several options).
+ */
+
+import { AnswerElement } from "./answer.js";
+import { ngettext } from "./sentences.js";
+
+class ChoiceAnswer extends AnswerElement {
+  begin(signal) {
+    this.addEventListener("click", (event) => this.click(event), { signal });
+  }
+
+  get fields() {
+    return [...this.querySelectorAll(".turn-choice input")];
+  }
+
+  /** Each as its field and value: a radio button has one name for all, ticks one value. */
+  get value() {
+    return this.fields.filter((field) => field.checked).map((field) => `${field.name}=${field.value}`);
+  }
+
+  set value(given) {
+    for (const field of this.fields) field.checked = given.includes(`${field.name}=${field.value}`);
+  }
+
+  show() {
+    super.show();
+    const place = this.querySelector("[data-count]");
+    if (place) place.textContent = ngettext("%(count)s chosen", "%(count)s chosen", this.value.length);
+  }
+
+  /** One press of a pointer chooses; arrow keys and the second half of a double click do not. */
+  click(event) {
+    if (event.detail !== 1 || !event.target.closest("label.turn-choice")) return;
+    setTimeout(() => this.advance());
+  }
+
+  /** Where the study says so, a choice is the answer. */
+  advance() {
+    if (!("advance" in this.dataset) || !this.isComplete || !this.isConnected) return;
+    this.form.requestSubmit(this.form.querySelector("[data-submit]"));
+  }
+}
+
+customElements.define("choice-answer", ChoiceAnswer);

@@ -1,0 +1,59 @@
+/**
+ * <number-answer>: a number in a field; arrow keys and two buttons go a step up or down.
+ *
+ * Attributes: data-lowest, data-highest, data-step, each only where the card has it.
+ */
+
+import { AnswerElement } from "./answer.js";
+import { problemOf, stepped, stripped } from "./numbers.js";
+import { refusePastes } from "./pasting.js";
+
+class NumberAnswer extends AnswerElement {
+  begin(signal) {
+    this.field = this.querySelector("[name=number]");
+    this.field.addEventListener("keydown", (event) => this.key(event), { signal });
+    for (const button of this.querySelectorAll("[data-by]")) {
+      button.addEventListener("click", () => this.go(Number(button.dataset.by)), { signal });
+    }
+    refusePastes(this, this.field, signal);
+  }
+
+  get fields() {
+    return [this.field];
+  }
+
+  get value() {
+    return stripped(this.field.value);
+  }
+
+  set value(given) {
+    this.field.value = given;
+  }
+
+  problem() {
+    return problemOf(this.value, this.dataset);
+  }
+
+  key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+    if (event.key !== "ArrowUp" && event.key !== "ArrowDown") return;
+    event.preventDefault();
+    this.go(event.key === "ArrowUp" ? 1 : -1);
+  }
+
+  /** A step up or down; said, as the focus may be on a button. */
+  go(by) {
+    this.value = stepped(this.value, this.dataset, by);
+    this.changed();
+    this.announce(this.value);
+  }
+
+  /** A digit that was typed elsewhere in the turn. @param {string} key */
+  typeInto(key) {
+    this.field.focus();
+    this.field.value += key;
+    this.changed();
+  }
+}
+
+customElements.define("number-answer", NumberAnswer);

@@ -1,0 +1,95 @@
+/**
+ * Numbers in plain digits, pure, without the page: exact, and judged as the server judges them
+ * (tasks/answers/number.py), so that no number is refused here that the server would take.
+ */
+
+import { gettext } from "./sentences.js";
+
+const LONGEST = 30; // characters
+const PLAIN = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)$/u;
+// What Python strips; JavaScript's own trim() knows other signs.
+const BLANKS = /^[\p{White_Space}\x1c-\x1f]+|[\p{White_Space}\x1c-\x1f]+$/gu;
+
+/** @typedef {{ lowest?: string, highest?: string, step?: string }} Limits in plain digits */
+
+/** A number as digits and how many of them stand behind the point; null for anything else. @param {string} text */
+function parsed(text) {
+  if (text.length > LONGEST || !PLAIN.test(text)) return null;
+  const [whole, rest = ""] = text.replace(/^[+-]/u, "").split(".");
+  const digits = BigInt(`${whole}${rest}` || "0");
+  return { digits: text.startsWith("-") ? -digits : digits, places: rest.length };
+}
+
+/** Several numbers as integers of one scale. @param {ReturnType<typeof parsed>[]} numbers */
+function scaled(numbers) {
+  const places = Math.max(...numbers.map((number) => number.places));
+  return { places, integers: numbers.map((n) => n.digits * 10n ** BigInt(places - n.places)) };
+}
+
+/** @param {bigint} integer @param {number} places */
+function written(integer, places) {
+  const digits = String(integer < 0n ? -integer : integer).padStart(places + 1, "0");
+  const rest = places ? digits.slice(-places).replace(/0+$/u, "") : "";
+  const whole = places ? digits.slice(0, -places) : digits;
+  const text = rest ? `${whole}.${rest}` : whole;
+  return integer < 0n ? `-${text}` : text;
+}
+
+/** Without the blanks around it. @param {string} typed */
+export const stripped = (typed) => typed.replace(BLANKS, "");
+
+/** What is wrong with that number, in the words of the server; "" for nothing. @param {string} typed @param {Limits} limits */
+export function problemOf(typed, { lowest, highest, step }) {
+  const text = stripped(typed);
+  const number = parsed(text);
+  if (!number) {
+    return gettext("“%(typed)s” is not a number in plain digits, such as 12 or 3.5.", { typed: text });
+  }
+  const below = lowest !== undefined && compare(number, parsed(lowest)) < 0;
+  const above = highest !== undefined && compare(number, parsed(highest)) > 0;
+  if ((below || above) && lowest !== undefined && highest !== undefined) {
+    return gettext("The number must lie between %(lowest)s and %(highest)s.", { lowest, highest });
+  }
+  if (below) return gettext("The number must be %(lowest)s or more.", { lowest });
+  if (above) return gettext("The number must be %(highest)s or less.", { highest });
+  return step === undefined ? "" : offStep(number, lowest ?? "0", step);
+}
+
+function compare(one, other) {
+  const [a, b] = scaled([one, other]).integers;
+  return a < b ? -1 : Number(a > b);
+}
+
+function offStep(number, first, step) {
+  const { integers: [value, from, by], places } = scaled([number, parsed(first), parsed(step)]);
+  if ((value - from) % by === 0n) return "";
+  return gettext("The number must go in steps of %(step)s, such as %(first)s or %(second)s.", {
+    step, first, second: written(from + by, places),
+  });
+}
+
+/**
+ * The number `by` steps further, onto a step and within the range; from nothing the end of the range
+ * where the way begins, else 0. What is no number stays as it is.
+ * @param {string} typed
+ * @param {Limits} limits
+ * @param {1 | -1} by
+ */
+export function stepped(typed, limits, by) {
+  const text = stripped(typed);
+  const { lowest, highest, step = "1" } = limits;
+  const begin = (by > 0 ? lowest : highest) ?? lowest ?? highest ?? "0";
+  if (!text) return written(parsed(begin).digits, parsed(begin).places);
+  const number = parsed(text);
+  if (!number) return typed;
+  const { integers: [value, from, one], places } = scaled([number, parsed(lowest ?? "0"), parsed(step)]);
+  const past = (((value - from) % one) + one) % one; // beyond the step below it
+  const next = by > 0 ? value - past + one : value - (past || one);
+  const kept = limits.step === undefined ? value + BigInt(by) * one : next;
+  const to = { digits: kept, places };
+  if (lowest !== undefined && compare(to, parsed(lowest)) < 0) return stepped("", { lowest }, 1);
+  if (highest !== undefined && compare(to, parsed(highest)) > 0) {
+    return by > 0 && compare(number, parsed(highest)) <= 0 ? written(value, places) : stepped("", { highest }, -1);
+  }
+  return written(kept, places);
+}

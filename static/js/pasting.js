@@ -1,0 +1,18 @@
+/** A typed answer of a study that refuses pasted text: the page takes none, and says so. */
+
+import { gettext } from "./sentences.js";
+
+/**
+ * @param {import("./answer.js").AnswerElement} answer
+ * @param {HTMLElement} field
+ * @param {AbortSignal} signal
+ */
+export function refusePastes(answer, field, signal) {
+  if (!("noPaste" in field.dataset)) return;
+  for (const kind of ["paste", "drop"]) {
+    field.addEventListener(kind, (event) => {
+      event.preventDefault();
+      answer.tellProblem(gettext("Nothing was pasted: pasting is off in this study. Please type."));
+    }, { signal });
+  }
+}

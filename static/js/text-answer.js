@@ -1,0 +1,72 @@
+/**
+ * <text-answer>: a typed text, of one line or of several, with its length beside it.
+ *
+ * Attributes of the field: data-longest (characters), data-no-paste, lang.
+ */
+
+import { AnswerElement } from "./answer.js";
+import { refusePastes } from "./pasting.js";
+import { ngettext } from "./sentences.js";
+import { isNearEnd, lengthOf, trimmed, wordsOf } from "./texts.js";
+
+class TextAnswer extends AnswerElement {
+  begin(signal) {
+    this.field = this.querySelector("[name=text]");
+    this.longest = Number(this.field.dataset.longest);
+    refusePastes(this, this.field, signal);
+  }
+
+  get fields() {
+    return [this.field];
+  }
+
+  /** As it was typed: the server takes the blanks around it away. */
+  get value() {
+    return trimmed(this.field.value) ? this.field.value : "";
+  }
+
+  set value(given) {
+    this.field.value = given;
+  }
+
+  problem() {
+    const number = lengthOf(this.value);
+    if (number <= this.longest) return "";
+    return ngettext(
+      "The answer may have at most %(limit)s character, and yours has %(number)s.",
+      "The answer may have at most %(limit)s characters, and yours has %(number)s.",
+      this.longest,
+      { limit: this.longest, number },
+    );
+  }
+
+  show() {
+    super.show();
+    const length = lengthOf(this.value);
+    const place = this.querySelector("[data-length]");
+    place.textContent = isNearEnd(length, this.longest) ? this.left(length) : this.words();
+    place.toggleAttribute("data-over", length > this.longest);
+  }
+
+  /** How many characters there may still be. */
+  left(length) {
+    const left = this.longest - length;
+    return left < 0
+      ? ngettext("%(count)s character too many", "%(count)s characters too many", -left)
+      : ngettext("%(count)s character left", "%(count)s characters left", left);
+  }
+
+  words() {
+    const isLong = this.field.matches("textarea");
+    return isLong ? ngettext("%(count)s word", "%(count)s words", wordsOf(this.value, this.field.lang)) : "";
+  }
+
+  /** A letter that was typed elsewhere in the turn. @param {string} key */
+  typeInto(key) {
+    this.field.focus();
+    this.field.value += key;
+    this.changed();
+  }
+}
+
+customElements.define("text-answer", TextAnswer);

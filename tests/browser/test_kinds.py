@@ -1,0 +1,350 @@
+"""One example of each kind of answer: by mouse, touch and keyboard, and without scripts."""
+
+from collections.abc import Callable
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from annotation.models import Answer, Participation, Study
+from annotation.pages.worker.translated import translated
+from tasks import answers
+from tasks.spans import AnswerError
+from tests import factories
+from tests.browser.conftest import Desk
+from tests.browser.test_accessibility import is_accessible
+from tests.browser.test_panel import GO, WORDS, after_the_guard, moved
+from tests.browser.test_visit import MOST, weigh
+
+BESIDE = ("option", "options", "number", "short text", "long text")
+ALL = ("label", "spans", "typed", *BESIDE)
+# What is stored of the right answer to the first example of each (tests/factories.py: KINDS).
+RIGHT = {
+    "label": ["negative"],
+    "typed": ["Oslo", "Village 0"],
+    "option": ["Oslo"],
+    "options": ["Oslo"],
+    "number": ["0"],
+    "short text": ["Oslo"],
+    "long text": ["Because of the rain nobody left the house on day 0."],
+}
+
+
+@pytest.fixture
+def seated(researcher) -> Callable[..., Participation]:
+    """Somebody before the first training example of a task that is answered in that way."""
+
+    def make(kind: str, card: dict | None = None, **study) -> Participation:
+        task = factories.make_kind(kind, **(card or {}))
+        design = {"training_order": "file_order", "annotators": 1, **study}
+        drawn = factories.make_study(researcher, task, shots=[2], **design)
+        return factories.seat(drawn.scenarios.get())
+
+    return make
+
+
+def given(seat: Participation) -> list[str]:
+    """The texts of the only stored answer."""
+    return Answer.objects.get(turn__participation=seat).as_given().texts
+
+
+def choice(page: Page, text: str) -> Locator:
+    return page.locator("label.turn-choice").filter(has_text=text)
+
+
+def answer_by_pointer(page: Page, kind: str, press: str) -> None:
+    """`press` is click or tap."""
+    if kind in ("label", "option", "options"):
+        getattr(choice(page, RIGHT[kind][0]), press)()
+    elif kind == "number":
+        getattr(page.get_by_role("button", name="A step up"), press)()
+    elif kind == "typed":
+        page.locator("[name=typed]").fill("Oslo\nVillage 0")
+    else:
+        getattr(page.locator("[name=text]"), press)()
+        page.keyboard.insert_text(RIGHT[kind][0])
+    getattr(page.locator("[data-submit]"), press)()
+
+
+KEYS: dict[str, list[str]] = {
+    "label": ["2", "Enter"],
+    "option": ["1", "Enter"],
+    "options": ["2", "1", "2", "Enter"],
+    "number": ["0", "Enter"],
+    "short text": [*"Oslo", "Enter"],
+    "long text": [*RIGHT["long text"][0], "Control+Enter"],
+}
+
+
+@pytest.mark.journey
+@pytest.mark.parametrize("kind", RIGHT)
+def test_by_mouse(page, seated, kind):
+    desk = Desk(page, seated(kind))
+    answer_by_pointer(page, kind, "click")
+    page.wait_for_selector("[data-state=reveal]")
+    assert given(desk.seat) == RIGHT[kind]
+    expect(page.locator("#verdict")).to_have_text("Right")
+
+
+@pytest.mark.journey
+@pytest.mark.parametrize("kind", RIGHT)
+def test_by_touch_with_submit_in_sight(phone, seated, kind):
+    desk = Desk(phone, seated(kind))
+    go = phone.evaluate(GO)
+    assert go[1] + go[3] <= 844
+    answer_by_pointer(phone, kind, "tap")
+    phone.wait_for_selector("[data-state=reveal]")
+    assert phone.evaluate(GO) == go
+    assert given(desk.seat) == RIGHT[kind]
+
+
+@pytest.mark.journey
+@pytest.mark.parametrize("kind", KEYS)
+def test_by_keys_alone(page, seated, kind):
+    desk = Desk(page, seated(kind))
+    for key in KEYS[kind]:
+        page.keyboard.press(key)
+    page.wait_for_selector("[data-state=reveal]")
+    assert given(desk.seat) == RIGHT[kind]
+    after_the_guard(page)
+    page.keyboard.press("Enter")
+    page.wait_for_selector("[data-state=question]")
+
+
+@pytest.mark.journey
+@pytest.mark.parametrize("kind", RIGHT)
+def test_without_scripts_and_what_is_wrong_is_said_at_its_place(open_browser, seated, kind):
+    seat = seated(kind)
+    page = open_browser(java_script_enabled=False)
+    page.goto(f"/work/{seat.token}/")
+    if kind != "label":  # the browser itself asks for one of the radio buttons
+        page.get_by_role("button", name="Submit").click()
+        expect(page.get_by_role("alert")).not_to_be_empty()
+        assert not Answer.objects.exists()
+    if kind in ("label", "option", "options"):
+        choice(page, RIGHT[kind][0]).click()
+    elif kind == "typed":
+        page.locator("[name=typed]").fill("\n".join(RIGHT[kind]))
+    else:
+        page.locator("[name=number], [name=text]").fill(RIGHT[kind][0])
+    page.get_by_role("button", name="Submit").click()
+    expect(page.get_by_role("heading", name="Right")).to_be_visible()
+    assert given(seat) == RIGHT[kind]
+
+
+@pytest.mark.parametrize("kind", BESIDE)
+def test_nothing_is_sent_until_something_is_given(page, seated, kind):
+    desk = Desk(page, seated(kind))
+    said = page.locator("[data-missing]").get_attribute("data-missing")
+    posts = []
+    page.on("request", lambda r: posts.append(r.url) if r.method == "POST" else None)
+    desk.submit()
+    assert desk.error == said != ""
+    assert not [url for url in posts if url.endswith("/answer/")]
+
+
+@pytest.mark.parametrize("kind", BESIDE)
+def test_submit_continue_and_the_words_keep_their_places(page, seated, kind):
+    desk = Desk(page, seated(kind))
+    go, words = page.evaluate(GO), page.evaluate(WORDS)
+    answer_by_pointer(page, kind, "click")
+    page.wait_for_selector("[data-state=reveal]")
+    assert page.evaluate(GO) == go
+    assert moved(words, page.evaluate(WORDS)) == []
+    after_the_guard(page)
+    desk.go_on()
+    assert page.evaluate(GO) == go
+
+
+@pytest.mark.parametrize("kind", [*BESIDE, "typed"])
+def test_a_draft_comes_back(page, seated, kind):
+    desk = Desk(page, seated(kind))
+    if kind in ("option", "options"):
+        choice(page, "Lima").click()
+    elif kind == "typed":
+        page.locator("[name=typed]").fill("Village 0")
+    else:
+        page.locator("[name=number], [name=text]").fill("2")
+    desk.reload()
+    expect(page.locator("[data-live]")).to_have_text("Your unfinished answer was restored.")
+    desk.reveal()
+    assert given(desk.seat) == {"typed": ["Village 0"]}.get(
+        kind, ["Lima"] if kind.startswith("option") else ["2"]
+    )
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_a_page_loads_its_own_widget_alone_and_weighs_less_than_60_kB(open_browser, seated, kind):
+    page = open_browser()
+    loaded: list[str] = []
+    page.on("request", lambda request: loaded.append(request.url))
+    assert weigh(page, f"/work/{seated(kind).token}/") <= MOST
+    widgets = {"choice-answer", "span-answer", "number-answer", "text-answer"}
+    own = {name for name in widgets if any(f"/{name}." in url for url in loaded)}
+    assert own == {
+        {"spans": "span-answer", "typed": "span-answer", "number": "number-answer"}.get(
+            kind, "text-answer" if "text" in kind else "choice-answer"
+        )
+    }
+
+
+@pytest.mark.parametrize("kind", [*BESIDE, "typed"])
+def test_axe_finds_nothing_and_nothing_overflows_at_320_px(page, seated, kind):
+    desk = Desk(page, seated(kind))
+    is_accessible(page, f"{kind}, question")
+    desk.submit()
+    is_accessible(page, f"{kind}, what is missing")
+    page.set_viewport_size({"width": 1280, "height": 800})
+    answer_by_pointer(page, kind, "click")
+    page.wait_for_selector("[data-state=reveal]")
+    is_accessible(page, f"{kind}, reveal")
+
+
+# Several options ---------------------------------------------------------------------------------
+
+
+def test_digits_toggle_options_and_the_reveal_tells_them_apart(page, seated):
+    desk = Desk(page, seated("options"))
+    for key in ("1", "2", "3", "2"):
+        page.keyboard.press(key)
+    desk.reveal()
+    assert given(desk.seat) == ["Oslo", "Cairo"]
+    shown = page.locator("li.turn-choice")
+    expect(shown.nth(0)).to_contain_text("the right answer")
+    expect(shown.nth(2)).to_contain_text("you")
+    expect(page.locator("#verdict")).to_have_text("Partly right")
+
+
+def test_no_answer_takes_the_choice_away_and_gives_it_back(page, seated):
+    desk = Desk(page, seated("options", {"no_answer": True}))
+    page.keyboard.press("1")
+    page.keyboard.press("0")
+    assert page.locator(".turn-choice :checked").count() == 0
+    page.keyboard.press("0")
+    assert page.locator(".turn-choice :checked").count() == 1
+    page.keyboard.press("0")
+    page.keyboard.press("2")
+    assert not page.locator("[name=no_answer]").is_checked()
+    desk.reveal()
+    assert given(desk.seat) == ["Lima"]
+
+
+# A number ----------------------------------------------------------------------------------------
+
+ODD = [
+    "", " ", "1,5", "1e400", "٣", "NaN", "inf", "-0", "+2", "007", ".5", "5.", "5.5", "-0.5",
+    "0.25", "1" * 30, "1" * 31, "0.50000000000000000000000000", " 2\u00a0", "\ufeff2", "2\u2003",
+    "２", "1_0", "--1", "0x1", "1 000", "4.999999999999999999999", "½", "²",
+]  # fmt: skip
+
+
+def test_the_page_and_the_server_say_the_same_of_every_number(page, seated):
+    desk = Desk(page, seated("number"))
+    element, field = page.locator("number-answer"), page.locator("[name=number]")
+    turn = page.locator("#turn").get_attribute("data-key")
+    for typed in ODD:
+        field.fill(typed)
+        hint = element.evaluate("e => e.isComplete ? e.problem() : e.dataset.missing")
+        said = server_says(desk.seat, turn, {"number": typed})
+        assert hint == said, typed
+    assert desk.nothing_is_stored()
+
+
+def server_says(seat: Participation, turn: str, fields: dict[str, str]) -> str:
+    """What is wrong with that answer, "" where it could be stored; nothing is stored."""
+    example = seat.latest_turn().example
+    card = seat.scenario.task.card
+    try:
+        answers.read(card, example, fields)
+    except AnswerError as error:
+        return translated(error.sentence)
+    return ""
+
+
+def test_arrows_and_buttons_go_by_steps_within_the_range(page, seated):
+    Desk(page, seated("number"))
+    field = page.locator("[name=number]")
+    field.focus()
+    for _press in range(3):
+        page.keyboard.press("ArrowUp")
+    assert field.input_value() == "1"
+    for _press in range(4):
+        page.get_by_role("button", name="A step down").click()
+    assert field.input_value() == "0"
+    expect(page.locator("[data-live]")).to_have_text("0")
+    field.fill("4.9")
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowUp")
+    assert field.input_value() == "5"
+    assert field.get_attribute("inputmode") == "decimal"
+
+
+# Texts -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["short text", "long text"])
+def test_a_text_that_is_too_long_stays_and_is_told_its_length(page, seated, kind):
+    desk = Desk(page, seated(kind, {"longest": 20}))
+    field, length = page.locator("[name=text]"), page.locator("[data-length]")
+    field.fill("😀" * 18)
+    expect(length).to_have_text("2 characters left")
+    field.fill("😀" * 21)
+    expect(length).to_have_text("1 character too many")
+    desk.submit()
+    assert "at most 20 characters, and yours has 21" in desk.error
+    assert desk.nothing_is_stored()
+    field.fill("  " + "😀" * 20 + "  ")
+    desk.reveal()
+    assert given(desk.seat) == ["😀" * 20]
+
+
+def test_the_words_of_a_long_text_are_counted(page, seated):
+    Desk(page, seated("long text"))
+    page.locator("[name=text]").fill("Nobody left\nthe house.")
+    expect(page.locator("[data-length]")).to_have_text("4 words")
+    page.keyboard.press("Enter")
+    assert page.locator("[name=text]").input_value().endswith("\n")
+    assert page.locator("[data-state=question]").count() == 1
+
+
+@pytest.mark.parametrize("kind", ["number", "short text", "long text"])
+def test_a_paste_is_refused_where_the_study_says_so(page, seated, kind):
+    desk = Desk(page, seated(kind, refuse_pastes=True))
+    field = page.locator("[name=number], [name=text]")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.evaluate("navigator.clipboard.writeText('3')")
+    expect(page.locator(".turn-limits")).to_contain_text("Pasting is off in this study")
+    field.focus()
+    page.keyboard.press("Control+V")
+    assert field.input_value() == ""
+    assert "Nothing was pasted" in desk.error
+    page.keyboard.type("3")
+    assert (field.input_value(), desk.error) == ("3", "")
+
+
+def test_a_paste_is_taken_where_the_study_says_nothing(page, seated):
+    Desk(page, seated("short text"))
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.evaluate("navigator.clipboard.writeText('Oslo')")
+    page.locator("[name=text]").focus()
+    page.keyboard.press("Control+V")
+    assert page.locator("[name=text]").input_value() == "Oslo"
+
+
+# Mirrored ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", BESIDE)
+def test_an_arabic_page_keeps_submit_in_its_place(phone, seated, kind):
+    desk = Desk(phone, seated(kind))
+    Study.objects.update(interface_language="ar")
+    desk.reload()
+    assert phone.evaluate("document.documentElement.dir") == "rtl"
+    go = phone.evaluate(GO)
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+    if kind.startswith("option"):
+        choice(phone, "Oslo").tap()
+    else:
+        phone.locator("[name=number], [name=text]").fill("2")
+    desk.reveal()
+    assert phone.evaluate(GO) == go
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
