@@ -144,6 +144,36 @@ def test_who_waits_for_a_decision_is_judged_by_the_training_step(ada, researcher
     assert says_the_score(page)
 
 
+def test_the_reason_of_an_admitting_verdict_is_hidden_as_the_score_is(ada, researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(shots=(2, 6)), shots=[0, 2], qualification="minimum",
+        qualification_threshold=50, screening_examples=2,
+    )  # fmt: skip
+    for scenario in study.scenarios.all():
+        seat = factories.seat(scenario)
+        factories.work_through(seat)
+        told = f"{'training' if scenario.shots else 'screening'} S1 100.0, at least 50"
+        page = page_of(ada, seat)
+        assert "reason states a score: hidden" in page
+        assert told not in page
+        show(ada, seat)
+        assert told in page_of(ada, seat)
+
+
+def test_screening_answers_are_hidden_unless_somebody_waits_for_a_decision(ada, researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(shots=(2, 6)), shots=[0, 2], qualification="researcher",
+        screening_examples=2,
+    )  # fmt: skip
+    seat = factories.seat(study.scenarios.get(shots=0))
+    factories.work_through(seat, limit=1)
+    assert not says_the_score(page_of(ada, seat))
+    factories.work_through(seat, limit=1)
+    page = page_of(ada, seat)
+    assert "has finished the screening step and is waiting" in page
+    assert says_the_score(page)
+
+
 # Seats -------------------------------------------------------------------------------------------
 
 
