@@ -143,7 +143,7 @@ _EXPORTED = {"family", "task_version", "baseline_name", "recipe", "set_recipe", 
 _TEST_PART = Column(
     "test_part",
     meaning="how many of a corpus's test examples are scored; empty: all",
-    get=attrgetter("task.test_part"),
+    get=lambda row: row.task.test_part or None,
 )
 PERFORMANCE_FILE = [
     *(column for column in PERFORMANCE if column.name not in _EXPORTED),
