@@ -26,7 +26,13 @@ from tasks.formats import (
     read_split,
 )
 from tasks.metrics import score
-from tasks.predictions.format import disobedient, not_in_context, parse, whole_test
+from tasks.predictions.format import (
+    as_answered,
+    disobedient,
+    not_in_context,
+    parse,
+    whole_test,
+)
 
 TOO_MUCH = 3  # exit status where the memory did not do
 SHOWN = 10  # examples of the preview
@@ -98,7 +104,7 @@ def predictions(files: list[dict[str, Any]], tasks: list[dict[str, Any]]) -> dic
     """{files}: for each {rows, remarks}, rows of [id, texts, S1]; or {errors}.
 
     A file is {filename, data (base64), task}, where `task` is a place in `tasks`, each {card,
-    examples: {id: [gold, context, question]}}.
+    examples: {id: [gold, context, question, options]}}.
     """
     return {"files": [_predictions(file, tasks[file["task"]]) for file in files]}
 
@@ -110,6 +116,10 @@ def _predictions(file: dict[str, Any], task: dict[str, Any]) -> dict[str, Any]:
         predicted = parse(data, name, examples, whole_test(card, examples))
     except FormatError as error:
         return {"errors": [str(error)]}
+    predicted = {
+        key: as_answered(card, prediction, examples[key][3])
+        for key, prediction in predicted.items()
+    }
     if errors := disobedient(card, predicted.values(), name):
         return {"errors": [str(error) for error in errors]}
     rows = [
@@ -118,7 +128,7 @@ def _predictions(file: dict[str, Any], task: dict[str, Any]) -> dict[str, Any]:
     ]
     places = {
         key: [*context, card.selectable_question(question) or ""]
-        for key, (_gold, context, question) in examples.items()
+        for key, (_gold, context, question, _options) in examples.items()
     }
     remark = not_in_context(card, predicted, places)
     return {"rows": rows, "remarks": [remark] if remark else []}

@@ -42,6 +42,18 @@ class Kind(Protocol):
         """The gold as it is stored: in the form in which answers are. Raises GoldError."""
         ...
 
+    def spelled(self, text: str) -> str:
+        """A text from elsewhere, a model's, as answers of this kind spell it."""
+        ...
+
+
+class Verbatim:
+    """A kind whose texts are stored just as they stand."""
+
+    def spelled(self, text: str) -> str:
+        """The text as answers of this kind spell it."""
+        return text
+
 
 def says_no_answer(card: Card, fields: Mapping[str, str], is_given: bool) -> bool:
     """Is "no answer" chosen? Raises AnswerError where it cannot be, or something else is too."""

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from tasks.answer_keys import LABEL
-from tasks.answers.kind import Asked, GoldError
+from tasks.answers.kind import Asked, GoldError, Verbatim
 from tasks.cards import Card
 from tasks.sentences import sentence
 from tasks.spans import AnswerError, GivenAnswer, cut, refuse_broken
 
 
-class Label:
+class Label(Verbatim):
     """Field `label`: the name of the label."""
 
     name: ClassVar[str] = LABEL

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from tasks.answer_keys import LONG_TEXT
 from tasks.answers.kind import Asked
-from tasks.answers.typed_text import check_texts, read_text
+from tasks.answers.typed_text import check_texts, one_spelling, read_text
 from tasks.cards import Card
 from tasks.spans import GivenAnswer
 
@@ -24,3 +24,7 @@ class LongText:
     ) -> tuple[str, ...]:
         """Texts that could be typed."""
         return check_texts(card, gold)
+
+    def spelled(self, text: str) -> str:
+        """Without blanks around it, line breaks in one spelling."""
+        return one_spelling(text) or text

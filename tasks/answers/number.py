@@ -61,6 +61,10 @@ class Number:
             values.append(value)
         return tuple(values)
 
+    def spelled(self, text: str) -> str:
+        """A number in its one spelling; anything else as it stands."""
+        return canonical(text.strip()) or text
+
 
 def canonical(text: str) -> str | None:
     """The one spelling of that number: no plus sign, no needless zeros; None for anything else."""

@@ -4,7 +4,15 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from tasks.answer_keys import OPTION
-from tasks.answers.kind import NO_ANSWER, Asked, GoldError, enough_gold, nothing, says_no_answer
+from tasks.answers.kind import (
+    NO_ANSWER,
+    Asked,
+    GoldError,
+    Verbatim,
+    enough_gold,
+    nothing,
+    says_no_answer,
+)
 from tasks.cards import Card
 from tasks.sentences import sentence
 from tasks.spans import AnswerError, GivenAnswer
@@ -13,7 +21,7 @@ MAX_OPTIONS = 100  # of one example
 LONGEST_OPTION = 2_000  # characters
 
 
-class Option:
+class Option(Verbatim):
     """Field `option`: the place of the option in the example's list, from 0."""
 
     name: ClassVar[str] = OPTION

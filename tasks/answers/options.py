@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from tasks.answer_keys import OPTIONS
-from tasks.answers.kind import NO_ANSWER, Asked, GoldError, nothing, says_no_answer
+from tasks.answers.kind import NO_ANSWER, Asked, GoldError, Verbatim, nothing, says_no_answer
 from tasks.answers.option import check_options, option_at
 from tasks.cards import Card
 from tasks.sentences import sentence
@@ -13,7 +13,7 @@ from tasks.spans import AnswerError, GivenAnswer
 FIELD = "option-"
 
 
-class Options:
+class Options(Verbatim):
     """A field `option-N` with the value 1 for each chosen option N of the example, from 0."""
 
     name: ClassVar[str] = OPTIONS

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from tasks.answer_keys import SHORT_TEXT
 from tasks.answers.kind import Asked, GoldError
-from tasks.answers.typed_text import check_texts, read_text
+from tasks.answers.typed_text import check_texts, one_spelling, read_text
 from tasks.cards import Card
 from tasks.sentences import sentence
 from tasks.spans import AnswerError, GivenAnswer
@@ -31,3 +31,7 @@ class ShortText:
         if any("\n" in text for text in texts):
             raise GoldError('expected one line; answer = "long text" in the card takes several')
         return texts
+
+    def spelled(self, text: str) -> str:
+        """Without blanks around it, line breaks in one spelling."""
+        return one_spelling(text) or text

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from tasks.answer_keys import SPANS
-from tasks.answers.kind import Asked, GoldError
+from tasks.answers.kind import Asked, GoldError, Verbatim
 from tasks.cards import Card
 from tasks.sentences import sentence
 from tasks.spans import (
@@ -22,7 +22,7 @@ from tasks.spans import (
 LONGEST_TYPED = 1_000  # characters of one typed answer that does not stand in the text
 
 
-class Spans:
+class Spans(Verbatim):
     """Field `answer`: the highlighter's payload; `typed` and `no_answer`: without JavaScript."""
 
     name: ClassVar[str] = SPANS

@@ -11,6 +11,9 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from tasks.answer_keys import NUMBER, OPTION, OPTIONS
+from tasks.answers import KINDS
+from tasks.answers.number import canonical
 from tasks.cards import Card
 from tasks.formats import FormatError, example_id, json_lines, json_object, storable_text
 
@@ -48,10 +51,16 @@ def place_of(filename: str) -> Place:
 
 
 class Predicted(NamedTuple):
-    """The predicted texts for one example, as written, and the line where they stand."""
+    """The predicted texts for one example, the line where they stand, and what could be chosen."""
 
     line: int
     texts: list[str]
+    options: frozenset[str] = frozenset()
+
+    @property
+    def chosen(self) -> set[str]:
+        """The texts as S1 takes them."""
+        return set(self.texts)
 
 
 def whole_test(card: Card, ids: Collection[str]) -> Collection[str]:
@@ -124,36 +133,31 @@ def _texts(value: object, filename: str, line: int) -> list[str]:
     return value
 
 
+Rule = tuple[Callable[["Predicted"], object], str]
+
+
+def as_answered(card: Card, predicted: Predicted, options: Sequence[str]) -> Predicted:
+    """The same in the spelling of answers (a number's one), with what could be chosen."""
+    texts = [KINDS[card.answered_by].spelled(text) for text in predicted.texts]
+    return Predicted(predicted.line, texts, frozenset(options))
+
+
 def disobedient(card: Card, predicted: Collection[Predicted], filename: str) -> list[FormatError]:
     """What the card does not allow, one error for each rule, at the first line against it.
 
     A label task takes exactly one of its labels; a span task at most `max_spans` texts, and no
-    empty answer where the card has none. A text that is predicted twice counts once, as in S1.
+    empty answer where the card has none; options are those of the example; a number is one in plain
+    digits. A text that is predicted twice counts once, as in S1.
     """
-    labels = {label.name for label in card.labels}
-    rules: list[tuple[Callable[[set[str]], object], str]] = []
-    if labels:
-        wanted = f"Its labels are: {', '.join(label.name for label in card.labels)}"
-        rules = [
-            (lambda texts: texts - labels, f"are not labels of this task: {{named}}. {wanted}"),
-            (
-                lambda texts: not texts,
-                f"are “no answer”, which this task does not allow. {wanted}",
-            ),
-            (
-                lambda texts: len(texts) > 1 and texts <= labels,
-                f"are more than one label: {{named}}. {wanted}; one of them is an answer",
-            ),
-        ]
+    if card.labels:
+        rules = _rules_of_labels(card)
     else:
-        if not card.no_answer:
-            rules.append(
-                (lambda texts: not texts, "are “no answer”, which this task does not allow")
-            )
-        if card.max_spans is not None:
-            most, texts = card.max_spans, "text" if card.max_spans == 1 else "texts"
-            several = f"have more than {most} {texts}: {{named}}. This task takes {most} at most"
-            rules.append((lambda texts: len(texts) > most, several))
+        rules = (
+            []
+            if card.no_answer
+            else [(_is_empty, "are “no answer”, which this task does not allow")]
+        )
+        rules += _rules_of_spans(card) if card.is_highlighted else _rules_beside(card)
     return [
         error
         for breaks, sentence in rules
@@ -161,14 +165,61 @@ def disobedient(card: Card, predicted: Collection[Predicted], filename: str) -> 
     ]
 
 
+def _is_empty(prediction: Predicted) -> bool:
+    return not prediction.texts
+
+
+def _rules_of_labels(card: Card) -> list[Rule]:
+    labels = {label.name for label in card.labels}
+    wanted = f"Its labels are: {', '.join(label.name for label in card.labels)}"
+    return [
+        (lambda p: p.chosen - labels, f"are not labels of this task: {{named}}. {wanted}"),
+        (_is_empty, f"are “no answer”, which this task does not allow. {wanted}"),
+        (
+            lambda p: len(p.chosen) > 1 and p.chosen <= labels,
+            f"are more than one label: {{named}}. {wanted}; one of them is an answer",
+        ),
+    ]
+
+
+def _rules_of_spans(card: Card) -> list[Rule]:
+    most = card.max_spans
+    if most is None:
+        return []
+    texts = "text" if most == 1 else "texts"
+    several = f"have more than {most} {texts}: {{named}}. This task takes {most} at most"
+    return [(lambda p: len(p.chosen) > most, several)]
+
+
+def _rules_beside(card: Card) -> list[Rule]:
+    rules: list[Rule] = []
+    if card.answered_by in (OPTION, OPTIONS):
+        rules.append((lambda p: p.chosen - p.options, "are no options of their example: {named}"))
+    if card.answered_by == OPTIONS:
+        if not card.all_options:
+            rules.append((lambda p: p.chosen == p.options, "are all options of their example"))
+        return rules
+    rules.append(
+        (lambda p: len(p.chosen) > 1, "have more than one text: {named}. One is an answer")
+    )
+    if card.answered_by == NUMBER:
+        rules.append(
+            (
+                lambda p: any(canonical(text) is None for text in p.texts),
+                "are no numbers in plain digits: {named}",
+            )
+        )
+    return rules
+
+
 def _broken(
     predicted: Collection[Predicted],
-    breaks: Callable[[set[str]], object],
+    breaks: Callable[[Predicted], object],
     sentence: str,
     filename: str,
 ) -> FormatError | None:
     """How many predictions break one rule, what the first of them are, and where."""
-    broken = [prediction for prediction in predicted if breaks(set(prediction.texts))]
+    broken = [prediction for prediction in predicted if breaks(prediction)]
     if not broken:
         return None
     different = list(dict.fromkeys(", ".join(map(repr, prediction.texts)) for prediction in broken))
@@ -192,7 +243,7 @@ def not_in_context(
     `places` has, for each id, the texts that can be highlighted in (segments, and the question
     where the card lets it be). Such a prediction is allowed: a model may write freely.
     """
-    if card.labels:
+    if not card.is_highlighted or card.typed:
         return ""
     texts = [
         (identity, text) for identity, prediction in predicted.items() for text in prediction.texts

@@ -197,7 +197,7 @@ def scored(uploads: Sequence[PredictionUpload]) -> list[Scored]:
         for upload in chosen:
             if upload.task.pk not in known:
                 examples = upload.task.test_split.examples
-                tested = examples.only("source_id", "gold", "context", "question")
+                tested = examples.only("source_id", "gold", "context", "question", "options")
                 known[upload.task.pk] = {example.source_id: example for example in tested}
         replies |= zip(numbers, _read(chosen, known), strict=True)
     problems = {number: [sentence] for number, sentence in misplaced.items()}
@@ -241,7 +241,7 @@ def _read(
         {
             "card": task.card.as_dict(),
             "examples": {
-                key: [example.gold, example.context, example.question]
+                key: [example.gold, example.context, example.question, example.options]
                 for key, example in known[task.pk].items()
             },
         }

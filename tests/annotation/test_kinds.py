@@ -91,6 +91,25 @@ def test_an_empty_form_is_refused(client, seat):
     assert not Answer.objects.exists()
 
 
+def test_in_the_annotation_step_nothing_is_revealed_and_back_changes_nothing(client, seat):
+    for _example in range(2):
+        send(client, seat, wrong(seat))
+        factories.go_on(seat.token)
+    asked, fields = seat.latest_turn(), wrong(seat)
+    assert asked.step == Step.ANNOTATION
+    other = right(seat)
+    reply = send(client, seat, fields, HTTP_HX_REQUEST="true")
+    assert 'data-state="question"' in reply.content.decode()
+    address = reverse("answer", args=[seat.token])
+    late = {"turn": asked.pk, **other}
+    again = client.post(address, late, HTTP_HX_REQUEST="true")
+    assert again.status_code == 409
+    assert "data-verdict" not in again.content.decode()
+    assert f'data-key="{seat.latest_turn().pk}"' in again.content.decode()
+    assert Answer.objects.get(turn=asked).s1 < 1
+    assert Answer.objects.count() == 3
+
+
 def test_a_draft_is_kept_and_goes_with_the_answer(client, seat):
     turn = seat.latest_turn()
     sent = {"turn": turn.pk, "draft": '{"fields": {"text": "half"}}'}

@@ -7,6 +7,7 @@ participations are masked.
 """
 
 import re
+from dataclasses import replace
 
 import pytest
 from django.test import Client
@@ -64,15 +65,48 @@ GOLDS = (
     [("Oslo",), (), ("Oslo", "Lima", "Rome")],
     [(), ("Rome",), ("Lima",)],
 )
+# An answer that fits every example of a kind, another one, and one that is refused.
+ANSWERS = {
+    "spans": ({"typed": "Oslo"}, {"typed": "Rome"}, {"typed": "nowhere"}),
+    "typed": ({"typed": "Bergen"}, {"typed": "Nice"}, {"typed": ""}),
+    "label": ({"label": "positive"}, {"label": "negative"}, {"label": "neither"}),
+    "option": ({"option": "0"}, {"option": "1"}, {"option": "9"}),
+    "options": ({"option-0": "1"}, {"option-1": "1"}, {}),
+    "number": ({"number": "1.5"}, {"number": "2"}, {"number": "1,5"}),
+    "short text": ({"text": "Nice"}, {"text": "Bergen"}, {"text": "a" * 99}),
+    "long text": ({"text": "They were in."}, {"text": "It rained."}, {"text": " "}),
+}
 
 
-def walk(researcher, gold, owner_name, trained_on=None, **design) -> list[tuple[str, bool, tuple]]:
+def with_other_gold(made: list[Record]) -> list[Record]:
+    """The same examples with gold that is as possible: another option, or that of the next one."""
+    golds = [
+        record.options[-1:] if record.options[-1:] != record.gold else record.options[:1]
+        for record in made
+    ]
+    if not made[0].options:
+        golds = [record.gold for record in [*made[1:], made[0]]]
+    return [replace(record, gold=gold) for record, gold in zip(made, golds, strict=True)]
+
+
+def files_of(kind: str, gold, trained_on) -> dict:
+    """Training and test file: of spans with this gold, else the first or the second version."""
+    if kind == "spans":
+        return {"train": {3: records("train", trained_on or gold)}, "test": records("test", gold)}
+    make = factories.KINDS[kind][1]
+    made = {prefix: make(prefix, 3) for prefix in ("train", "test")}
+    if gold is GOLDS[1]:
+        made = {prefix: with_other_gold(rows) for prefix, rows in made.items()}
+    return {"train": {3: made["train"]}, "test": made["test"]}
+
+
+def walk(
+    researcher, gold, owner_name, trained_on=None, kind="spans", **design
+) -> list[tuple[str, bool, tuple]]:
     """Walk one participation from Start to the end; (step, is a reveal, masked reply) of each."""
-    task = factories.make_task(
-        name=f"toy-{owner_name}",
-        title="Same",
-        train={3: records("train", trained_on or gold)},
-        test=records("test", gold),
+    given, other, refused_one = ANSWERS[kind]
+    task = factories.make_kind(
+        kind, name=f"toy-{owner_name}", title="Same", **files_of(kind, gold, trained_on)
     )
     options = {"shots": [3], "seed": 11, "title": "Same"} | design
     study = factories.make_study(researcher, task, **options)
@@ -90,15 +124,14 @@ def walk(researcher, gold, owner_name, trained_on=None, **design) -> list[tuple[
     for _example in range(6):
         turn = seat.latest_turn()
         seen.append((turn.step, False, masked(client.get(work))))
-        fields = {"turn": turn.pk, "typed": "Oslo"}
+        fields = {"turn": turn.pk, **given}
         address = reverse("answer", args=[seat.token])
-        refused = client.post(
-            address, {"turn": turn.pk, "typed": "nowhere"}, HTTP_HX_REQUEST="true"
-        )
+        refused = client.post(address, {"turn": turn.pk, **refused_one}, HTTP_HX_REQUEST="true")
         seen.append((turn.step, False, masked(refused)))
         reply = client.post(address, fields, HTTP_HX_REQUEST="true")
         seen.append((turn.step, turn.step == Step.TRAINING, masked(reply)))
-        again = client.post(address, fields | {"typed": "Rome"}, HTTP_HX_REQUEST="true")
+        again = client.post(address, {"turn": turn.pk, **other}, HTTP_HX_REQUEST="true")
+        assert (refused.status_code, reply.status_code) == (422, 200)
         seen.append((turn.step, turn.step == Step.TRAINING, masked(again)))
         if turn.step == Step.TRAINING:
             for leaving in ("reveal", "review"):
@@ -114,9 +147,13 @@ def same_orders(monkeypatch, settings):
         monkeypatch.setattr(Study._meta.get_field(field), "default", Study.Order.FILE_ORDER)
 
 
-def test_nothing_derived_from_gold_is_shown_before_the_answer_is_stored(researcher, same_orders):
+@pytest.mark.parametrize("kind", factories.KINDS)
+def test_nothing_derived_from_gold_is_shown_before_the_answer_is_stored(
+    researcher, same_orders, kind
+):
     pages, others = (
-        walk(researcher, gold, name) for gold, name in zip(GOLDS, ("a", "b"), strict=True)
+        walk(researcher, gold, name, kind=kind)
+        for gold, name in zip(GOLDS, ("a", "b"), strict=True)
     )
     assert len(pages) == len(others) > 20
     for (step, is_reveal, first), (_step, _reveal, second) in zip(pages, others, strict=True):
@@ -152,9 +189,11 @@ def test_the_end_tells_nothing_of_the_annotation_step(researcher, same_orders):
     assert ends[0] == ends[1]
 
 
-def test_the_reveals_do_differ_so_that_the_comparison_can_fail(researcher, same_orders):
+@pytest.mark.parametrize("kind", factories.KINDS)
+def test_the_reveals_do_differ_so_that_the_comparison_can_fail(researcher, same_orders, kind):
     pages, others = (
-        walk(researcher, gold, name) for gold, name in zip(GOLDS, ("a", "b"), strict=True)
+        walk(researcher, gold, name, kind=kind)
+        for gold, name in zip(GOLDS, ("a", "b"), strict=True)
     )
     reveals = [
         first != second

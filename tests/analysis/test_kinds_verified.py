@@ -1,0 +1,131 @@
+"""A study of every kind of answer: its export verifies, and an altered cell of each is found."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from annotation.models import Study
+from tasks.predictions.store import PredictionsError
+from tests import factories
+from tests.analysis.tampering import Export
+
+KINDS = [*factories.KINDS]
+# What an answer of a kind may hold instead of what it holds; a text of no example.
+OTHER = {"number": ["4.75"], "label": ["neither"]}
+
+
+@pytest.fixture(scope="module")
+def stored(module_researcher):
+    """Two annotators of each kind, right and wrong in turn, and a model that is sometimes wrong."""
+    tasks = [factories.make_kind(kind) for kind in KINDS]
+    study = factories.make_study(module_researcher, *tasks, shots=[2], annotators=2)
+    for scenario in study.scenarios.order_by("pk"):
+        for wrong_at in (0, 1):
+            factories.work_through(factories.seat(scenario), _answers(wrong_at))
+        factories.predict(
+            module_researcher, "toy", scenario.task, 2, 1,
+            lambda example: (factories.wrong_texts if example.position else factories.right_texts)(
+                example
+            ),
+        )  # fmt: skip
+    return study.pk
+
+
+def _answers(wrong_at):
+    def answer(turn):
+        is_wrong = turn.position % 2 == wrong_at
+        return (factories.wrong_texts if is_wrong else factories.right_texts)(turn.example)
+
+    return answer
+
+
+@pytest.fixture(scope="module")
+def exported(stored, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("kinds") / "export"
+    call_command("export_study", Study.objects.get(pk=stored).name, str(folder), verbosity=0)
+    return folder
+
+
+@pytest.fixture
+def export(db, exported, tmp_path):
+    return Export(Path(shutil.copytree(exported, tmp_path / "export")))
+
+
+def rows_of(export, file, kind):
+    return [row for row in export[file] if row["task"] == f"toy-{kind.replace(' ', '-')}"]
+
+
+def test_the_export_verifies(export, capsys):
+    assert export.verify() == 0, capsys.readouterr().out
+    for kind in KINDS:
+        scores = {row["s1"] for row in rows_of(export, "answers.csv", kind)}
+        assert "1.0" in scores
+        assert len(scores) > 1
+        predicted = {row["s1"] for row in rows_of(export, "predictions.csv", kind)}
+        assert "1.0" in predicted
+        assert len(predicted) > 1
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("file", "column"),
+    [
+        ("answers.csv", "answer"),
+        ("answers.csv", "s1"),
+        ("answers.csv", "gold"),
+        ("examples.csv", "gold"),
+        ("examples.csv", "options"),
+        ("examples.csv", "reachable"),
+        ("predictions.csv", "predicted"),
+    ],
+)
+def test_an_altered_cell_is_found(export, capsys, kind, file, column):
+    row = next(row for row in rows_of(export, file, kind) if row.get("s1") in (None, "1.0"))
+    before = row[column]
+    row[column] = "0.25" if before[:1].isdigit() else json.dumps(OTHER.get(kind, ["Elsewhere"]))
+    assert row[column] != before
+    export.write(file)
+    assert export.verify() == 1
+    capsys.readouterr()
+
+
+def test_a_wrong_answer_of_another_wording_is_found_where_it_could_not_be_given(export, capsys):
+    for kind in ("option", "options", "number"):
+        row = next(row for row in rows_of(export, "answers.csv", kind) if row["s1"] == "0.0")
+        row["answer"] = json.dumps(["1.50" if kind == "number" else "Elsewhere"])
+    export.write("answers.csv")
+    assert export.verify() == 1
+    assert capsys.readouterr().out.count("options of the example") >= 2
+
+
+BAD = [
+    ("option", ["Elsewhere"], "are no options of their example: 'Elsewhere'"),
+    ("option", [], "are “no answer”, which this task does not allow"),
+    ("options", ["Oslo", "Lima", "Cairo", "Kyoto"], "are all options of their example"),
+    ("number", ["about 3"], "are no numbers in plain digits: 'about 3'"),
+    ("short text", ["Oslo", "Lima"], "have more than one text: 'Oslo', 'Lima'"),
+]
+
+
+@pytest.mark.parametrize(("kind", "texts", "sentence"), BAD)
+def test_a_model_answers_as_people_may(db, researcher, kind, texts, sentence):
+    task = factories.make_kind(kind, name="toy-bad")
+
+    def predict(example):
+        return texts if example.position == 0 else factories.right_texts(example)
+
+    with pytest.raises(PredictionsError, match=sentence.replace("(", r"\\(")):
+        factories.predict(researcher, "bad", task, 2, 1, predict)
+
+
+def test_numbers_of_models_are_compared_as_numbers(db, researcher):
+    def spelled(example):
+        (gold,) = example.gold
+        return [f"+{gold}0" if "." in gold else f"{gold}.0"]
+
+    task = factories.make_kind("number", name="toy-spelled")
+    file = factories.predict(researcher, "spelled", task, 2, 1, spelled)
+    assert set(file.predictions.values_list("s1", flat=True)) == {1.0}
