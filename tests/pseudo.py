@@ -8,6 +8,7 @@ import importlib.util
 import re
 import tomllib
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -115,6 +116,7 @@ def in_greek(value):
     """The texts of a card, but for what programs read."""
     if isinstance(value, dict):
         plain = ("name", "family", "gold_rule", "language", "direction", "granularity")
+        plain += ("answer",)
         return {
             key: part if key in plain and "title" in value else in_greek(part)
             for key, part in value.items()
@@ -159,6 +161,26 @@ def study_of(researcher, *tasks, **fields) -> Study:
 def made_task(card: dict, shots: int = 2):
     train = {shots: records(card, "train", shots)}
     return factories.make_task(train=train, test=records(card, "test", 2), **card)
+
+
+def task_of_kind(kind: str, **changes):
+    """The small task of that kind of answer, in Greek."""
+    said, make = factories.KINDS[kind]
+    card = in_greek(factories.card_data(**{**said, **changes}))
+    files = {
+        prefix: [
+            replace(
+                record,
+                context=tuple(map(greek, record.context)),
+                question=greek(record.question),
+                gold=tuple(map(greek, record.gold)),
+                options=tuple(map(greek, record.options)),
+            )
+            for record in make(prefix, 2)
+        ]
+        for prefix in ("train", "test")
+    }
+    return factories.make_task(train={2: files["train"]}, test=files["test"], **card)
 
 
 def arrive(reader, study) -> Participation:

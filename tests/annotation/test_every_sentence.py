@@ -140,6 +140,51 @@ def test_a_whole_journey_of_each_clues_task(reader, researcher, name):
     reader.get(reverse("withdraw", args=[seat.token]), "withdrawn already")
 
 
+UNFIT = (
+    {}, {"no_answer": "1"}, {"number": "1,5"}, {"number": "9"}, {"number": "-1"}, {"number": "0.3"},
+    {"text": "α" * 400}, {"text": "α\nβ"}, {"text": "\0"}, {"option": "9"}, {"option-9": "1"},
+    {f"option-{place}": "1" for place in range(4)},
+    {"no_answer": "1", "number": "1", "text": "α", "option": "0", "option-0": "1", "typed": "α"},
+    {"typed": "α" * 1001},
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in factories.KINDS if kind not in ("spans", "label")]
+)
+@pytest.mark.parametrize("no_answer", [True, False])
+def test_a_whole_journey_of_each_other_kind(reader, researcher, kind, no_answer):
+    task = pseudo.task_of_kind(kind, no_answer=no_answer)
+    study = study_of(researcher, task, shots=[2], refuse_pastes=no_answer)
+    seat = arrive(reader, study)
+    try_another_kind(reader, seat, kind)
+    reader.post(reverse("begin", args=[seat.token]), {}, "first example")
+    for index, fields in enumerate(UNFIT):
+        if not (no_answer and fields == {"no_answer": "1"}):
+            answer(reader, seat, fields, f"unfit {index}")
+    seat.refresh_from_db()
+    while seat.status == Status.WORKING:
+        turn = seat.latest_turn()
+        right = factories.right_texts(turn.example)
+        other = ["1"] if kind == "number" else turn.example.options[-1:] or [greek("else")]
+        fields = factories.fields_for(turn.example, right if turn.position else other)
+        answer(reader, seat, fields, kind)
+        go_on(reader, seat, kind)
+        seat.refresh_from_db()
+    assert seat.status == Status.COMPLETED
+    reader.get(reverse("work", args=[seat.token]), "the end")
+
+
+def try_another_kind(reader, seat, kind):
+    """The three made-up sentences: an answer that does not fit, and one that does."""
+    for number in (1, 2, 3):
+        address = reverse("try_tool", args=[seat.token, number])
+        reader.get(address, f"try {kind} {number}")
+        given = {"number": "3", "text": "α", "option": "0", "option-0": "1", "typed": "α"}
+        for fields in ({}, given):
+            reader.post(address, {"turn": "0", **fields}, f"try {kind} {number}, answered")
+
+
 def answer_again(reader, seat, turn):
     """Another answer to that turn, which is too late."""
     card = seat.scenario.task.card
