@@ -76,6 +76,13 @@ def example(pk: int) -> "Example":
     return apps.get_model("tasks", "Example").objects.get(pk=pk)
 
 
+@lru_cache(maxsize=4096)
+def card_of_example(pk: int) -> Card:
+    """The card of the task that this example is of. Raises Example.DoesNotExist."""
+    examples = apps.get_model("tasks", "Example").objects
+    return card(examples.select_related("split__task").get(pk=pk).split.task)
+
+
 def clear() -> None:
     """Forget everything: for tests, whose rolled-back rows give their keys to others."""
     _cards.clear()
@@ -83,3 +90,4 @@ def clear() -> None:
     _words.clear()
     _set_ceilings.clear()
     example.cache_clear()
+    card_of_example.cache_clear()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from analysis.tables import (
     ceilings,
+    cross_task,
     difficulty,
     findings_columns,
     models_columns,
@@ -23,6 +24,9 @@ SCENARIO = {
     "shots": "number of examples in the training step: 0, or the shots of the training split",
     "split": "number of the training split; empty at zero shots",
 }
+ARM = {
+    "arm": "of a cross-task study what came before the task: upstream, sham or direct; else empty",
+}
 WORKER = {
     "annotator": "pseudonym of the participation",
     "kind": "person, simulated or model",
@@ -37,7 +41,7 @@ SPREAD = {
 }
 
 # Of annotators.csv: columns up to `arrival`.
-ALLOCATED = len(STUDY) + len(SCENARIO) + len(WORKER) + 1
+ALLOCATED = len(STUDY) + len(SCENARIO) + len(ARM) + len(WORKER) + 1
 
 
 def meanings(columns: Sequence[Column]) -> dict[str, str]:
@@ -143,6 +147,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     # Of a participation that was withdrawn, the cells after `arrival` are empty.
     "annotators.csv": STUDY
     | SCENARIO
+    | ARM
     | WORKER
     | {
         "arrival": "number of its allocation in allocations.csv; empty if it was seated before"
@@ -155,7 +160,8 @@ COLUMNS: dict[str, dict[str, str]] = {
         "n": "number of answered test examples",
         "training_s1": "mean S1 over the answered training examples, 0 to 1",
         "training_n": "number of answered training examples",
-        "seconds": "sum of the seconds of all answers",
+        "seconds": "sum of the seconds of all answers to the task (upstream steps are left out,"
+        " here and in what follows)",
         "active_seconds": "sum of the active seconds of all answers",
         "worked_seconds": "time that is paid, from arrival to the last sign of work; empty until"
         " its pay is settled",
@@ -220,6 +226,7 @@ COLUMNS: dict[str, dict[str, str]] = {
     "sensitivity.csv": STUDY | OF_CELL | _without(meanings(sensitivity.COLUMNS), "task"),
     "flow.csv": STUDY
     | SCENARIO
+    | ARM
     | {"kind": "person, simulated or model", "seats": "seats now, for that kind"}
     | {
         "arrived": "took a seat, also those who then declined",
@@ -244,9 +251,11 @@ COLUMNS: dict[str, dict[str, str]] = {
         "kind": "person, simulated or model",
         "candidates": "scenarios open to this arrival, as a JSON list of [task, shots, seats"
         " taken, seats]; where the design has several training splits, with the split's number"
-        " (null at zero shots) at the end",
+        " (null at zero shots) at the end; in a cross-task study with the split's number and the"
+        " arm",
     }
     | SCENARIO
+    | ARM
     | {"at": "time of the allocation, UTC; empty for who withdrew"},
     "decisions.csv": STUDY
     | {
@@ -309,6 +318,36 @@ COLUMNS: dict[str, dict[str, str]] = {
     },
     "model_scores.csv": STUDY | meanings(models_columns.MODEL),
     "model_differences.csv": STUDY | OF_CELL | DIFFERENCES,
+    # Of a cross-task study; empty of any other.
+    "upstream_pool.csv": STUDY
+    | {
+        "arm": "arm that may be trained on the example: upstream or sham",
+        "task": "name of the upstream or sham task",
+        "task_version": "version of the task",
+        "position": "position in the frozen pool of the task, from 0",
+        "example": "id of the example in its training file",
+        "segments": "the context as a JSON list of texts",
+        "question": "the question as published",
+        "gold": "gold texts as a JSON list",
+        "gold_rule": "set or any_of",
+        "hash": "SHA-256 of the JSON list [segments, question, gold]",
+    },
+    "upstream.csv": STUDY
+    | {
+        "annotator": "pseudonym of the participation",
+        "arm": "upstream or sham",
+        "position": "position in the annotator's upstream step, from 0",
+        "task": "name of the upstream or sham task",
+        "task_version": "version of the task",
+        "example": "id of the example, as in upstream_pool.csv",
+        "hash": "hash of the example",
+        "answer": "the answer as a JSON list of distinct texts; empty: not yet answered",
+        "s1": "S1 of the answer, 0 to 1",
+        "shown_at": "time at which the example was first displayed, UTC",
+        "submitted_at": "time at which the answer was stored, UTC",
+        "active_seconds": "active seconds, as in answers.csv",
+    },
+    "gains.csv": STUDY | meanings(cross_task.GAINS),
 }
 README = """\
 Export of the study {name} from Handful.

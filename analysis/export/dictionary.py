@@ -12,7 +12,7 @@ INTEGERS = {
     "seats", "arrived", "declined", "consented", "trained", "qualified", "completed", "analysed",
     "at_work", "screened_out", "returned", "expired", "refused", "withdrawn", "rejected",
     "withdrawn_cents", "by_platform", "late_seats", "score_seen", "compared", "answers",
-    "respondents", "unanimous", "against_gold", "annotators",
+    "respondents", "unanimous", "against_gold", "annotators", "new_people", "base_people",
 }  # fmt: skip
 NUMBERS = {
     "reachable", "s1", "seconds", "active_seconds", "reveal_seconds", "away_seconds", "mean_s1",
@@ -29,7 +29,8 @@ NUMBERS = {
     "sd_rest", "leave_one_out", "best", "worst", "right", "right_models", "item_rest", "human_mean",
     "model_mean", "se_clustered", "p_sign_flip", "elapsed_seconds", "per_active_hour",
     "per_elapsed_hour", "median_active_seconds", "median_elapsed_seconds", "total_active_seconds",
-    "total_elapsed_seconds",
+    "total_elapsed_seconds", "new", "base", "new_sd", "base_sd", "gain", "boot_low", "boot_high",
+    "difference_low", "difference_high",
 }  # fmt: skip
 TIMES = {"shown_at", "submitted_at", "at"}
 

@@ -22,7 +22,7 @@ from typing import Any
 from django.conf import settings
 from django.db import connection, transaction
 
-from analysis.export import concluded, records
+from analysis.export import concluded, records, upstream
 from analysis.export.columns import COLUMNS, READING, README, columns_markdown
 from analysis.export.rows import (
     annotators_rows,
@@ -108,7 +108,7 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
         "scenarios.csv": lambda: scenarios_rows(study, frame),
         "human_performance.csv": lambda: performance_rows(study, frame),
         "training.csv": lambda: training_rows(study),
-        **{name: partial(make, study) for name, make in records.ROWS.items()},
+        **{name: partial(make, study) for name, make in (records.ROWS | upstream.ROWS).items()},
     }
     whole = concluded.rows(study)
     rows |= {name: partial(iter, own) for name, own in whole.items()}

@@ -39,20 +39,24 @@ def allocations_rows(study: Study) -> Iterator[list[Any]]:
     places = {
         scenario.pk: (
             (scenario.task.name, scenario.shots),
-            (scenario.split_number,) if several else (),
+            (scenario.split_number, scenario.arm)
+            if scenario.arm
+            else (scenario.split_number,)
+            if several
+            else (),
         )
         for scenario in study.scenarios.select_related("task")
     }
     withdrawn = set(_withdrawn(study).values_list("arrival", flat=True))
     rows = Allocation.objects.filter(study=study).order_by("arrival").values_list(
         "arrival", "kind", "candidates", "scenario__task__name", "scenario__task__version",
-        "scenario__shots", "scenario__split_number", "at",
+        "scenario__shots", "scenario__split_number", "scenario__arm", "at",
     )  # fmt: skip
-    for arrival, kind, candidates, task, version, shots, split, at in rows.iterator(CHUNK):
+    for arrival, kind, candidates, task, version, shots, split, arm, at in rows.iterator(CHUNK):
         named = [[*places[pk][0], taken, seats, *places[pk][1]] for pk, taken, seats in candidates]
         yield [
             study.name, study.manifest_hash, arrival, kind, json_list(named), task, version, shots,
-            split or "", "" if arrival in withdrawn else moment(at),
+            split or "", arm, "" if arrival in withdrawn else moment(at),
         ]  # fmt: skip
 
 
@@ -64,7 +68,7 @@ def _withdrawn(study: Study) -> QuerySet[Participation]:
 def flow_rows(study: Study) -> Iterator[list[Any]]:
     """One row per scenario and kind: how many came how far."""
     scenarios = list(
-        funnel.with_training_size(study).order_by("task__name", "shots", "split_number")
+        funnel.with_training_size(study).order_by("task__name", "shots", "split_number", "arm")
     )
     flows = funnel.by_scenario_and_kind(study, scenarios)
     names = [field.name for field in fields(funnel.Funnel)]
@@ -75,7 +79,7 @@ def flow_rows(study: Study) -> Iterator[list[Any]]:
                 counts = {name: getattr(own, name) for name in names}
                 yield [
                     study.name, study.manifest_hash, each.task.name, each.task.version,
-                    each.shots, each.split_number or "", kind, each.seats,
+                    each.shots, each.split_number or "", each.arm, kind, each.seats,
                     *(counts[name] for name in COLUMNS["flow.csv"] if name in counts),
                 ]  # fmt: skip
 

@@ -51,7 +51,8 @@ def _example_row(task: Task, place: list[Any], example: Example) -> list[Any]:
 
 def _turns(study: Study) -> QuerySet[Turn]:
     """The turns of a study in the order of answers.csv."""
-    return Turn.objects.filter(participation__study=study).order_by("pk")
+    turns = Turn.objects.filter(participation__study=study).order_by("pk")
+    return turns.exclude(step=Step.UPSTREAM)  # of another task: upstream.csv
 
 
 def answers_rows(study: Study) -> Iterator[list[Any]]:
@@ -119,7 +120,8 @@ def annotators_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
         arrival, *times = settled[row.participation]
         allocated = [
             study.name, study.manifest_hash, row.task, row.task_version, row.shots,
-            _whole(row.split), row.annotator, row.kind, row.status, int(row.analysed), arrival,
+            _whole(row.split), row.arm, row.annotator, row.kind, row.status, int(row.analysed),
+            arrival,
         ]  # fmt: skip
         if row.status == Status.WITHDRAWN:
             yield [*allocated, *empty]

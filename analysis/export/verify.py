@@ -42,7 +42,7 @@ FILES = {
     " hash answer gold gold_rule s1 shown_at submitted_at seconds active_seconds reveal_seconds"
     " blurs away_seconds pastes",
     "spans.csv": "task step annotator example hash segment start end text",
-    "annotators.csv": f"{OF_STUDY} {SCENARIO} annotator kind status in_analysis arrival stage"
+    "annotators.csv": f"{OF_STUDY} {SCENARIO} arm annotator kind status in_analysis arrival stage"
     " mean_s1 sd_examples n training_s1 training_n seconds active_seconds worked_seconds"
     " waited_seconds elapsed_seconds browser too_fast modal_share longest_run longest_absence blurs"
     " pastes checks checks_passed flags",
@@ -66,9 +66,9 @@ FILES = {
     " right_models item_rest respondents unanimous against_gold",
     "sensitivity.csv": f"{OF_STUDY} kind task task_version rule shots {SPREAD} completed low high"
     " why_not",
-    "flow.csv": f"{OF_STUDY} {SCENARIO} kind seats arrived declined consented trained qualified"
+    "flow.csv": f"{OF_STUDY} {SCENARIO} arm kind seats arrived declined consented trained qualified"
     " completed analysed at_work screened_out returned expired refused withdrawn rejected",
-    "allocations.csv": f"{OF_STUDY} arrival kind candidates {SCENARIO} at",
+    "allocations.csv": f"{OF_STUDY} arrival kind candidates {SCENARIO} arm at",
     "decisions.csv": f"{OF_STUDY} annotator about outcome reason role score_seen at",
     "questionnaire.csv": f"{OF_STUDY} annotator seen_before ai_used tools comments",
     "pay.csv": f"{OF_STUDY} annotator kind cents currency by_platform",
@@ -82,6 +82,13 @@ FILES = {
     " split_numbers training test_examples contexts human_mean model_mean difference low high p"
     " p_holm margin p_equivalence low_90 high_90 smallest_margin se_clustered p_sign_flip floor se"
     " df people_se people_df no_interval",
+    "upstream_pool.csv": f"{OF_STUDY} arm task task_version position example segments question gold"
+    " gold_rule hash",
+    "upstream.csv": f"{OF_STUDY} annotator arm position task task_version example hash answer s1"
+    " shown_at submitted_at active_seconds",
+    "gains.csv": f"{OF_STUDY} kind task new_arm base_arm meaning new_people base_people new base"
+    " new_sd base_sd gain low high method no_interval boot_low boot_high difference difference_low"
+    " difference_high refused",
 }
 KINDS = ("person", "simulated", "model")
 LIVE = ("arrived", "working", "waiting", "between")
@@ -90,6 +97,8 @@ STATUSES = (
     "arrived", "working", "waiting", "between", "completed", "screened_out", "returned", "expired",
     "refused", "withdrawn", "rejected",
 )  # fmt: skip
+# What comes before the task in a cross-task study; tables by task and shots count the second two.
+ARMS, IN_CELLS = ("upstream", "sham", "direct"), ("", "direct")
 PAY_KINDS = ("base", "screen_out", "top_up", "partial", "waiting", "bonus")
 PSEUDONYM = re.compile(r"A-[A-Z2-9]{5}")
 NO_BASELINE = "none: every example has an answer"
@@ -179,6 +188,13 @@ NOT_RECOMPUTED = {
         **dict.fromkeys(("numbering", "seen_test", "predicted_on", "revision"), "as stated"),
     },
     "model_differences.csv": {"training": "that the splits are people's, where it says so"},
+    "upstream.csv": {
+        "shown_at": FORM,
+        "submitted_at": "that it is not before shown_at",
+        "active_seconds": "at most the time between both",
+        "answer": "another one with the same S1",
+    },
+    "gains.csv": {"boot_low": FORM, "boot_high": FORM},
 }
 
 # What is reported ---------------------------------------------------------------------------------
@@ -490,7 +506,8 @@ class Annotator:
     """What is kept of a row of annotators.csv, and of each of its answers, in the file's order."""
 
     __slots__ = (
-        "active", "arrival", "as_set", "at", "blurs", "browser", "has_spans", "name", "order",
+        "active", "arm", "arrival", "as_set", "at", "began_upstream", "blurs", "browser",
+        "has_spans", "mean_s1", "name", "order",
         "pastes", "place", "places", "row", "rows", "s1", "shown", "steps", "submitted", "texts",
         "words",
     )  # fmt: skip
@@ -498,6 +515,7 @@ class Annotator:
     def __init__(self, place, row):
         self.place, self.row, self.name = place, row.number, row["annotator"]
         self.arrival, self.browser = row["arrival"], row["browser"]
+        self.arm, self.began_upstream, self.mean_s1 = row["arm"], False, real(row["mean_s1"])
         self.at = {}  # example -> which of the answers below
         self.rows, self.places = array("I"), array("q")
         self.steps, self.has_spans = bytearray(), bytearray()
@@ -556,8 +574,8 @@ class Export:
                 self.annotators[row["annotator"]] = annotator
         self.means = defaultdict(list)  # (kind, task, shots, split) -> of each who counts
         self.sets = {NOTHING: frozenset()}  # hash of the texts of an answer -> these texts
-        self.seats = {}  # (kind, task, shots, split) -> seats now
-        self.declined = {}  # (task, shots, split) -> how many
+        self.seats = {}  # (kind, task, shots, split, arm) -> seats now
+        self.declined = {}  # (task, shots, split, arm) -> how many
         self.decided = {}  # (annotator, about) -> the last decision, its row
         self.allocated = {}  # arrival -> its row in allocations.csv
         self.predicted = {}  # (model, task, shots, split) -> example -> S1
@@ -576,7 +594,9 @@ class Export:
     def rows(self, file, check):
         """The rows of a CSV, counted, and found to be of the study that manifest.json froze."""
         belongs = self.belongs
+        pools = (self.design.get("cross_task") or {}).get("pools", ())
         versions = {name: str(task["version"]) for name, task in self.tasks.items()}
+        versions |= {pool["task"]: str(pool["version"]) for pool in pools}
         for row in read(self.folder, file):
             if None in row:
                 belongs.differs(file, row.number, "-", row[None], "a cell for each column")
@@ -597,10 +617,13 @@ class Export:
         return {"person"} | {annotator.place.kind for annotator in self.annotators.values()}
 
     def who_counts(self):
-        """(kind, task, shots, split) -> its annotators who completed it and are in the analysis."""
+        """(kind, task, shots, split) -> its annotators who completed it and are in the analysis.
+
+        Of a cross-task study those with nothing before the task.
+        """
         groups = defaultdict(list)
         for annotator in self.annotators.values():
-            if annotator.place.in_analysis == "1":
+            if annotator.place.in_analysis == "1" and annotator.arm in IN_CELLS:
                 groups[annotator.place.kind, *annotator.place[:3]].append(annotator)
         return groups
 
@@ -1061,10 +1084,10 @@ def slices(check, rows, example, edges):
 
 def check_annotators(export, check):
     """Means, SDs and counts of their answers, and the signs of how they worked."""
-    paces = defaultdict(list)  # (task, shots, split, kind) -> logarithms of the median times
+    paces = defaultdict(list)  # (task, shots, split, kind, arm) -> logarithms of the median times
     for annotator in export.annotators.values():
         if (pace := pace_of(annotator)) is not None:
-            paces[annotator.place[:4]].append(pace)
+            paces[*annotator.place[:4], annotator.arm].append(pace)
     browsers = Counter(annotator.browser for annotator in export.annotators.values())
     met = set()
     for row in export.rows("annotators.csv", check):
@@ -1077,7 +1100,8 @@ def check_annotators(export, check):
         expected = work_of(annotator)
         check.numbers(row, **expected)
         n = len(annotator.answered())
-        flags = flags_of(expected, n, pace_of(annotator), paces[annotator.place[:4]])
+        pace, others = pace_of(annotator), paces[*annotator.place[:4], annotator.arm]
+        flags = flags_of(expected, n, pace, others)
         # Two participations of one worker share a browser rightly: only a hint here.
         if "shared_browser" in row["flags"].split() and browsers[row["browser"]] > 1:
             flags.append("shared_browser")
@@ -1085,7 +1109,7 @@ def check_annotators(export, check):
         if not re.fullmatch(r"(B[1-9][0-9]*)?", row["browser"]):
             check.wrong(row, "browser", "B and a number")
         check_how_far(export, check, row, annotator, expected)
-        if row["in_analysis"] == "1":
+        if row["in_analysis"] == "1" and row["arm"] in IN_CELLS:
             key = (row["kind"], row["task"], row["shots"], row["split"])
             export.means[key].append(real(row["mean_s1"]))
 
@@ -1103,19 +1127,25 @@ def check_allocated(export, check, row, met):
 
 
 def check_scenario(export, check, row):
-    """Check that task, shots and split of a row are a scenario of the design."""
+    """Check that task, shots, split and arm of a row are a scenario of the design."""
     place = [row["task"], row["shots"]]
-    splits = [split for *cell, split in scenarios_of(export) if cell == place]
-    if splits:
-        check.one_of(row, "split", splits)
+    known = [(split, arm) for *cell, split, arm in scenarios_of(export) if cell == place]
+    if known:
+        check.one_of(row, "split", [split for split, _arm in known])
+        check.one_of(row, "arm", [arm for _split, arm in known])
     elif export.design:
         check.wrong(row, "shots", "a scenario of manifest.json")
 
 
 def scenarios_of(export):
-    """(task, shots, split) as the files write them -> the scenario of the frozen design."""
+    """(task, shots, split, arm) as the files write them -> the scenario of the frozen design."""
     return {
-        (scenario["task"], str(scenario["shots"]), str(scenario["split"] or "")): scenario
+        (
+            scenario["task"],
+            str(scenario["shots"]),
+            str(scenario["split"] or ""),
+            scenario.get("arm", ""),
+        ): scenario
         for scenario in export.design.get("scenarios", ())
     }
 
@@ -1924,16 +1954,21 @@ def hedges_g(first, second):
 # How the study was run ----------------------------------------------------------------------------
 
 
+def place_of(row):
+    """The scenario that a row is about: task, shots, split, arm."""
+    return row["task"], row["shots"], row["split"], row["arm"]
+
+
 def check_flow(export, check):
     """How many came how far in each scenario, counted over annotators.csv."""
     frozen = {place: scenario["seats"] for place, scenario in scenarios_of(export).items()}
     came = defaultdict(Counter)
     for row in read(export.folder, "annotators.csv"):
         if None not in row:
-            came[row["kind"], row["task"], row["shots"], row["split"]] += counts_of(row)
+            came[row["kind"], *place_of(row)] += counts_of(row)
     for row in export.rows("flow.csv", check):
         check.one_of(row, "kind", KINDS)
-        key = (row["kind"], row["task"], row["shots"], row["split"])
+        key = (row["kind"], *place_of(row))
         counts, seats, declined = came.pop(key, Counter()), integer(row["seats"]), row["declined"]
         check_scenario(export, check, row)
         if key in export.seats:
@@ -1943,7 +1978,7 @@ def check_flow(export, check):
             export.declined[key[1:]] = integer(declined)
             counts += Counter(arrived=integer(declined) or 0, declined=integer(declined) or 0)
         unknown = Counter(dict.fromkeys(("consented", "trained", "qualified"), counts["withdrawn"]))
-        for column in FILES["flow.csv"].split()[8:]:
+        for column in FILES["flow.csv"].split()[9:]:
             least, most = counts[column], counts[column] + unknown[column]
             if (
                 not least
@@ -1976,7 +2011,8 @@ def counts_of(row):
 
 def check_allocations(export, check):
     """Every choice of a scenario, made again: the least filled, ties by the study's seed."""
-    # A candidate is [task, shots, taken, seats], and its split where the design has several.
+    # A candidate is [task, shots, taken, seats], and its split where the design has several; in a
+    # cross-task study its split and arm.
     splits = {place[:2]: place[2] for place in scenarios_of(export)}
     replay = Replay(export)
     for row in export.rows("allocations.csv", check):
@@ -1989,20 +2025,21 @@ def check_allocations(export, check):
                     task,
                     str(shots),
                     str((named or (splits[task, str(shots)],))[0] or ""),
+                    named[1] if len(named) > 1 else "",
                     taken,
                     seats,
                 )
                 for task, shots, taken, seats, *named in json.loads(row["candidates"])
             ]
-            least = min(candidate[3] for candidate in candidates)
-            tied = [candidate for candidate in candidates if candidate[3] == least]
+            least = min(candidate[4] for candidate in candidates)
+            tied = [candidate for candidate in candidates if candidate[4] == least]
             draw = random.Random(f"{export.design['seed']}:seat:{row['arrival']}")
-            task, shots, split, taken, seats = draw.choice(tied)
+            task, shots, split, arm, taken, seats = draw.choice(tied)
             is_free = taken < seats
         except (TypeError, ValueError, KeyError):
             check.wrong(row, "candidates", "scenarios")
             continue
-        check.texts(row, task=task, shots=shots, split=split)
+        check.texts(row, task=task, shots=shots, split=split, arm=arm)
         if not is_free:
             check.wrong(row, "candidates", "a free seat")
         replay.go_on(check, row, candidates)
@@ -2014,26 +2051,27 @@ class Replay:
 
     def __init__(self, export):
         self.export = export
-        self.given = Counter()  # (kind, task, shots, split) -> allocations so far
+        self.given = Counter()  # (kind, task, shots, split, arm) -> allocations so far
         self.seats = {key: scenario["seats"] for key, scenario in scenarios_of(export).items()}
-        # (kind, task, shots, split) -> arrival and end of those who kept their seat for good
+        # (kind, task, shots, split, arm) -> arrival and end of who kept their seat for good
         self.kept = defaultdict(list)
         changed = {
             row["annotator"]
             for row in read(export.folder, "decisions.csv")
             if None not in row and row["about"] == "analysis"
         }
-        for key, group in export.who_counts().items():
-            for annotator in group:
-                arrival = integer(annotator.arrival)
-                if arrival and annotator.submitted and annotator.name not in changed:
-                    self.kept[key].append((arrival, max(annotator.submitted)))
+        for annotator in export.annotators.values():
+            place, arrival = annotator.place, integer(annotator.arrival)
+            stayed = place.in_analysis == "1" and annotator.name not in changed
+            if stayed and arrival and annotator.submitted:
+                key = (place.kind, *place[:3], annotator.arm)
+                self.kept[key].append((arrival, max(annotator.submitted)))
 
     def go_on(self, check, row, candidates):
         """Check how many seats were taken, and how many there were, at one arrival."""
         at = moment(row["at"])
         for *place, taken, seats in candidates:
-            (task, shots, _split), key = place, (row["kind"], *place)
+            (task, shots, _split, _arm), key = place, (row["kind"], *place)
             arrival, kept = integer(row["arrival"]) or 0, self.kept[key] if at else ()
             least = sum(own < arrival and end + CLOCKS < at for own, end in kept)
             if not least <= taken <= self.given[key]:
@@ -2044,7 +2082,7 @@ class Replay:
                 now = self.export.seats.get(key)
                 check.wrong(row, "candidates", f"{task}, {shots} shots: {now} seats")
             self.seats[tuple(place)] = max(seats, self.seats.get(tuple(place), 0))
-        self.given[row["kind"], row["task"], row["shots"], row["split"]] += 1
+        self.given[row["kind"], *place_of(row)] += 1
 
 
 def check_arrivals(export, check):
@@ -2060,6 +2098,7 @@ def check_arrivals(export, check):
             continue
         named[annotator.arrival] = annotator
         check.texts(row, task=place.task, shots=place.shots, split=place.split, kind=place.kind)
+        check.texts(row, arm=annotator.arm)
         if place.status == "withdrawn":
             check.texts(row, at="")
     for arrival, row in export.allocated.items():
@@ -2067,9 +2106,7 @@ def check_arrivals(export, check):
         if moment(row["at"]) is None and not is_withdrawn:
             check.wrong(row, "at", "a time")
     unnamed = Counter(
-        (row["task"], row["shots"], row["split"])
-        for arrival, row in export.allocated.items()
-        if arrival not in named
+        place_of(row) for arrival, row in export.allocated.items() if arrival not in named
     )
     if export.is_bound and export.design:
         for place in unnamed.keys() | export.declined.keys():
@@ -2217,7 +2254,8 @@ def promised(export, row, paid):
             seconds = min(seconds, Decimal(hours) * 3600)
         return in_cents(Decimal(design["hourly_rate"]) * seconds / 3600)
 
-    has_begun = bool(export.annotators[row["annotator"]].rows)
+    annotator = export.annotators[row["annotator"]]
+    has_begun = bool(annotator.rows) or annotator.began_upstream
     worth = 0
     if has_begun or row["status"] == "screened_out":
         least = in_cents(Decimal(pay["minimum_pay"])) if has_begun else 0
@@ -2359,7 +2397,7 @@ def compared_splits(export, check, row):
     """The training splits of the runs that a row compares, checked against those of people."""
     place = (row["model"], row["task"], row["shots"])
     known = {split for *at, split in export.predicted if tuple(at) == place}
-    people = {split for task, shots, split in scenarios_of(export) if (task, shots) == place[1:]}
+    people = {own[2] for own in scenarios_of(export) if own[:2] == place[1:]}
     numbers = row["split_numbers"].split("; ")
     if len(set(numbers)) < len(numbers) or not set(numbers) <= known:
         check.wrong(row, "split_numbers", "; ".join(sorted(known)))
@@ -2607,7 +2645,7 @@ def finished(export):
     }
     people = defaultdict(list)
     for row in read(export.folder, "annotators.csv"):
-        if None in row or row["status"] != "completed":
+        if None in row or row["status"] != "completed" or row["arm"] not in IN_CELLS:
             continue
         annotator = export.annotators[row["annotator"]]
         if not annotator.answered(ANNOTATION):
@@ -2707,6 +2745,244 @@ def check_wages(export, check):
         check.differs("wages.csv", "-", "n", f"{check.count} rows", int(bool(wages)))
 
 
+# Cross-task studies -------------------------------------------------------------------------------
+
+FEWEST_WORDS = 4  # of a segment that can be recognised elsewhere
+
+
+def text_hashes(segments):
+    """Hashes of the texts of an example: its segments of some words, else all together."""
+    long = [text.strip() for text in segments if len(text.split()) >= FEWEST_WORDS]
+    return {hashlib.sha256(text.encode()).hexdigest() for text in long or ["\n".join(segments)]}
+
+
+def check_upstream(export, check):
+    """Pools are those frozen and share no text; every arm was trained as the seed draws it."""
+    pools = read_pools(export, check)
+    frozen = (export.design.get("cross_task") or {}).get("pools", ())
+    expected = {(own["arm"], own["task"]): (own["examples"], own["sha256"]) for own in frozen}
+    for key in expected.keys() | pools.keys():
+        hashes = [own[1] for own in pools.get(key, ())]
+        if export.design and (len(hashes), digest_of(hashes)) != expected.get(key):
+            wanted = expected.get(key, "no such pool in manifest.json")
+            check.differs("upstream_pool.csv", "-", " ".join(key), len(hashes), wanted)
+    met = {text for one in export.examples.values() for text in text_hashes(one.segments)}
+    for key, pool in pools.items():
+        own = {text for *_rest, texts, _row in pool for text in texts}
+        if not met.isdisjoint(own):
+            check.differs("upstream_pool.csv", pool[0][-1], "segments", key, "texts met once")
+        met |= own
+    given = check_upstream_answers(export, check, pools)
+    for annotator in export.annotators.values():
+        check_upstream_order(export, check, annotator, pools, given[annotator.name])
+
+
+def read_pools(export, check):
+    """(arm, task) -> (id, hash, gold, rule, hashes of its texts, row) by position, each checked."""
+    pools = defaultdict(list)
+    for row in export.rows("upstream_pool.csv", check):
+        segments, gold = texts_of(row["segments"]), texts_of(row["gold"])
+        if segments is None or gold is None:
+            check.wrong(row, "gold" if gold is None else "segments", "a JSON list of texts")
+            continue
+        content = json.dumps(
+            [segments, row["question"], gold], ensure_ascii=False, separators=(",", ":")
+        )
+        digest = hashlib.sha256(content.encode()).hexdigest()
+        pool = pools[row["arm"], row["task"]]
+        check.texts(row, hash=digest, position=str(len(pool)))
+        check.one_of(row, "gold_rule", ("set", "any_of"))
+        texts = text_hashes(segments)
+        pool.append((row["example"], digest, gold, row["gold_rule"], texts, row.number))
+    return pools
+
+
+def check_upstream_answers(export, check, pools):
+    """Annotator -> (task, example) of its upstream step by position, after a check of each row."""
+    known = {(arm, task, own[0]): own for (arm, task), pool in pools.items() for own in pool}
+    given = defaultdict(list)
+    for row in export.rows("upstream.csv", check):
+        annotator = export.annotators.get(row["annotator"])
+        own = known.get((row["arm"], row["task"], row["example"]))
+        if annotator is None or annotator.place.status == "withdrawn" or own is None:
+            column = "example" if own is None else "annotator"
+            check.wrong(row, column, "an example of the pool, an annotator who has not withdrawn")
+            continue
+        annotator.began_upstream = True
+        check.texts(row, arm=annotator.arm, hash=own[1], position=str(len(given[annotator.name])))
+        given[annotator.name].append((row["task"], row["example"], row["submitted_at"] != ""))
+        shown, submitted = moment(row["shown_at"]), moment(row["submitted_at"])
+        if shown is None:
+            check.wrong(row, "shown_at", "a time")
+        if row["submitted_at"] == "":
+            check.texts(row, answer="", s1="", active_seconds="")
+            continue
+        texts = texts_of(row["answer"])
+        check.numbers(row, s1=math.nan if texts is None else score(texts, own[2], own[3]))
+        if submitted is None or submitted < (shown or 0):
+            check.wrong(row, "submitted_at", "a time after shown_at")
+        elif not 0 <= real(row["active_seconds"]) <= (submitted - (shown or 0)) / 1e6 + TOLERANCE:
+            check.wrong(row, "active_seconds", "at most the time between both")
+    return given
+
+
+def check_upstream_order(export, check, annotator, pools, given):
+    """What an annotator was trained on is what its arm, the seed and the pseudonym draw."""
+    own = {task: pool for (arm, task), pool in sorted(pools.items()) if arm == annotator.arm}
+    design = export.design.get("cross_task")
+    if not design or annotator.place.status == "withdrawn":
+        return
+    each, order = design["upstream_examples"], []
+    if annotator.arm == "sham":
+        each *= sum(arm == "upstream" for arm, _task in pools)
+    rng = random.Random(f"{export.design['seed']}:{annotator.name}:upstream")
+    names = list(own)
+    rng.shuffle(names)
+    for name in names:
+        if len(own[name]) >= each:
+            order += [(name, row[0]) for row in rng.sample(own[name], each)]
+    found = [line[:2] for line in given]
+    if found != order[: len(found)]:
+        expected = "the tasks and examples that seed and pseudonym draw"
+        check.differs("upstream.csv", "-", "example", annotator.name, expected)
+    is_done = len(found) == len(order) and all(answered for *_line, answered in given)
+    if annotator.rows and not is_done:
+        expected = f"{len(order)} answers before the unseen task"
+        check.differs("upstream.csv", "-", "annotator", annotator.name, expected)
+
+
+CONTRASTED = {
+    ("upstream", "sham"): "transfer",
+    ("upstream", "direct"): "transfer and practice",
+    ("sham", "direct"): "practice",
+}
+
+
+def check_gains(export, check):
+    """The gain of each contrast of arms: task means first, then ratios, then their mean."""
+    scores = defaultdict(list)
+    for annotator in export.annotators.values():
+        if annotator.place.in_analysis == "1" and annotator.arm:
+            place = annotator.place
+            scores[place.kind, place.task, annotator.arm].append(annotator.mean_s1)
+    expected = {}
+    for kind in export.kinds():
+        for (new, base), meaning in CONTRASTED.items():
+            tasks = sorted({task for own, task, _arm in scores if own == kind})
+            arms = [
+                (task, scores[kind, task, base], scores[kind, task, new])
+                for task in tasks
+                if scores.get((kind, task, base)) and scores.get((kind, task, new))
+            ]
+            groups = {task[0]: [task] for task in arms}
+            if len(arms) > 1:
+                groups["all tasks"] = arms
+            for name, group in groups.items():
+                expected[kind, name, new, base] = (meaning, group)
+    for row in export.rows("gains.csv", check):
+        key = (row["kind"], row["task"], row["new_arm"], row["base_arm"])
+        if key not in expected:
+            check.wrong(row, "task", "a contrast of two arms that people completed, once")
+            continue
+        meaning, group = expected.pop(key)
+        check.texts(row, meaning=meaning)
+        check_gain(check, row, [TaskGain(*task) for task in group])
+    for key in expected:
+        check.differs("gains.csv", "-", "task", "no row", key)
+
+
+class TaskGain:
+    """One unseen task: the means and SDs of both arms, and why its base is no divisor."""
+
+    def __init__(self, task, base, new):
+        self.task, self.base, self.new = task, mean(base), mean(new)
+        self.sizes = (len(base), len(new))
+        self.base_sd, self.new_sd = spread_of(base), spread_of(new)
+        self.refused = self.why_not()
+
+    def why_not(self):
+        if self.base <= 0:
+            return "the base is at or below zero"
+        if self.base < 0.01:
+            return "the base is below 0.01"
+        if self.base_sd and self.base < 4 * self.base_sd / math.sqrt(self.sizes[0]):
+            return "the base is less than 4 standard errors from zero"
+        return ""
+
+    def parts(self, absolute):
+        """(variance, df) of the new and the base arm, of the difference or of the relative gain."""
+        new, base = self.new_sd**2 / self.sizes[1], self.base_sd**2 / self.sizes[0]
+        if not absolute:
+            new, base = new / self.base**2, base * self.new**2 / self.base**4
+        return [(new, self.sizes[1] - 1), (base, self.sizes[0] - 1)]
+
+
+def why_no_gain_interval(gains):
+    if not gains:
+        return "no task has a base to divide by"
+    if any(min(gain.sizes) < 2 for gain in gains):
+        return "an arm has one annotator"
+    if not any(gain.base_sd or gain.new_sd for gain in gains):
+        return "annotators tie"
+    return ""
+
+
+def around(value, parts, tasks):
+    """value ± t · root of the summed variances / tasks, df of Satterthwaite."""
+    total = math.fsum(variance for variance, _df in parts)
+    df = total**2 / math.fsum(v * v / df for v, df in parts if v)
+    reach = t_quantile(0.975, df) * math.sqrt(total) / tasks
+    return value - reach, value + reach
+
+
+def fieller(gain):
+    """Fieller's interval of the relative gain of one task; NaN where it is unbounded."""
+    parts = gain.parts(False)
+    total = math.fsum(variance for variance, _df in parts)
+    t = t_quantile(0.975, total**2 / math.fsum(v * v / df for v, df in parts if v))
+    (new, _), (base, _) = gain.parts(True)
+    leading, middle = gain.base**2 - t * t * base, gain.new * gain.base
+    if leading <= 0:
+        return math.nan, math.nan
+    root = math.sqrt(max(0.0, middle**2 - leading * (gain.new**2 - t * t * new)))
+    return (middle - root) / leading - 1, (middle + root) / leading - 1
+
+
+def check_gain(check, row, gains):
+    """Check the numbers of one row of gains.csv."""
+    kept = [gain for gain in gains if not gain.refused]
+    value = mean([(g.new - g.base) / g.base for g in kept]) if kept else math.nan
+    why, method, ends = why_no_gain_interval(kept), "", (math.nan, math.nan)
+    if not why and len(kept) > 1:
+        parts = [part for gain in kept for part in gain.parts(False)]
+        method, ends = "delta method", around(value, parts, len(kept))
+    elif not why:
+        method, ends = "Fieller", fieller(kept[0])
+        why = "the base is not distinct from zero" if math.isnan(ends[0]) else ""
+    difference, reach = mean([gain.new - gain.base for gain in gains]), (math.nan, math.nan)
+    if not why_no_gain_interval(gains):
+        reach = around(difference, [p for g in gains for p in g.parts(True)], len(gains))
+    one = gains[0] if len(gains) == 1 else None
+    refused = [g.refused if one else f"{g.task}: {g.refused}" for g in gains if g.refused]
+    check.texts(row, method=method, no_interval=why, refused="; ".join(refused))
+    percent = {
+        "gain": value, "low": ends[0], "high": ends[1], "difference": difference,
+        "difference_low": reach[0], "difference_high": reach[1],
+        "new": one and one.new, "base": one and one.base,
+        "new_sd": one and one.new_sd, "base_sd": one and one.base_sd,
+    }  # fmt: skip
+    check.numbers(row, **{name: of if of is None else 100 * of for name, of in percent.items()})
+    check.numbers(
+        row,
+        new_people=sum(gain.sizes[1] for gain in gains),
+        base_people=sum(gain.sizes[0] for gain in gains),
+    )
+    for column in ("boot_low", "boot_high"):
+        is_shown = bool(method) and min(size for gain in kept for size in gain.sizes) >= 10
+        if is_shown == math.isnan(real(row[column])):
+            check.wrong(row, column, "a number, from ten people in each arm on")
+
+
 CHECKS = (
     ("examples: hash, place, what can be highlighted", check_examples),
     ("examples: those that the design froze", check_frozen),
@@ -2714,6 +2990,8 @@ CHECKS = (
     ("spans: text at its offsets, answers from spans", check_spans),
     ("annotators: means, SDs, counts, how far they came", check_annotators),
     ("orders: drawn again from the seed", check_orders),
+    ("upstream: frozen pools, texts met once, order, S1", check_upstream),
+    ("gains: ARG, Fieller's and delta intervals, differences", check_gains),
     ("scenarios: mean, both SDs, n", check_scenarios),
     ("human performance: mean, SDs, n, baseline, ceiling", check_performance),
     ("training table: mean, SDs, n of each block", check_training),

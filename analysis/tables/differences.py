@@ -108,7 +108,7 @@ def differences(study: Study, kind: str) -> list[Difference]:
     completed participation answered, and what a file predicts, never does), and for an hour at
     most: what is remembered cannot be found to be erased.
     """
-    counted = study.participations.analysed().filter(kind=kind).order_by("pk")
+    counted = study.participations.analysed().in_cells().filter(kind=kind).order_by("pk")
     files = PredictionFile.objects.filter(task__in=study.tasks.all()).order_by("pk")
     state = [list(rows.values_list("pk", flat=True)) for rows in (counted, files)]
     key = f"differences:4:{study.pk}:{hashlib.sha256(repr(state).encode()).hexdigest()}"
@@ -206,7 +206,7 @@ def _human_means(study: Study, kind: str) -> dict[Group, dict[int, float]]:
     rows = (
         Answer.objects.filter(
             turn__step=Step.ANNOTATION,
-            turn__participation__in=study.participations.analysed().filter(kind=kind),
+            turn__participation__in=study.participations.analysed().in_cells().filter(kind=kind),
         )
         .values_list(
             "turn__participation__scenario__task_id",
@@ -226,7 +226,7 @@ def _scores(study: Study, kind: str) -> dict[tuple[int, int], dict[int, dict[int
     """Key of the task version and shots -> participation that counts -> example -> S1."""
     rows = Answer.objects.filter(
         turn__step=Step.ANNOTATION,
-        turn__participation__in=study.participations.analysed().filter(kind=kind),
+        turn__participation__in=study.participations.analysed().in_cells().filter(kind=kind),
     ).values_list(
         "turn__participation__scenario__task_id",
         "turn__participation__scenario__shots",

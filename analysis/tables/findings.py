@@ -55,8 +55,8 @@ Finding = Intervals | Agreement | Aggregates | Ceiling | Contrast
 
 
 def counted(study: Study, kind: str) -> QuerySet[Participation]:
-    """Whose answers count: completed, in the analysis, of that kind."""
-    return study.participations.analysed().filter(kind=kind)
+    """Whose answers count in cells: completed, in the analysis, of that kind."""
+    return study.participations.analysed().in_cells().filter(kind=kind)
 
 
 def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:

@@ -12,13 +12,13 @@ import numpy as np
 import pandas as pd
 from django.db.models import Count, Q, QuerySet
 
-from annotation.models import ANALYSED, Answer, AnswerSpan, Step, Study
+from annotation.models import ANALYSED, Answer, AnswerSpan, Arm, Step, Study
 from tasks.metrics import s1
 from tasks.models import Example, Split
 
 COLUMNS = [
-    "participation", "annotator", "task", "task_version", "shots", "split", "kind", "status",
-    "analysed", "mean_s1", "sd_examples", "n", "training_s1", "training_n", "set_s1",
+    "participation", "annotator", "task", "task_version", "shots", "split", "arm", "kind",
+    "status", "analysed", "mean_s1", "sd_examples", "n", "training_s1", "training_n", "set_s1",
 ]  # fmt: skip
 
 
@@ -34,9 +34,10 @@ def annotators(study: Study) -> pd.DataFrame:
     people = pd.DataFrame.from_records(
         study.participations.annotate(analysed=ANALYSED).values_list(
             "pk", "pseudonym", "scenario__task__name", "scenario__task__version",
-            "scenario__shots", "scenario__split_number", "kind", "status", "analysed",
+            "scenario__shots", "scenario__split_number", "scenario__arm", "kind", "status",
+            "analysed",
         ),
-        columns=COLUMNS[:9],
+        columns=COLUMNS[:10],
     )  # fmt: skip
     by_step = _s1_by_step(study)
     for step, names in (
@@ -112,7 +113,7 @@ def training_answers(study: Study, kind: str) -> pd.DataFrame:
     """
     rows = (
         Answer.objects.filter(
-            turn__participation__in=study.participations.analysed().filter(kind=kind),
+            turn__participation__in=study.participations.analysed().in_cells().filter(kind=kind),
             turn__step=Step.TRAINING,
         )
         .order_by("turn__participation", "pk")
@@ -132,7 +133,7 @@ def answers_in_order(study: Study, kind: str) -> pd.DataFrame:
     position (from 0 without a gap, in the order in which this annotator met the step's examples),
     example (key), s1 in [0, 1], seconds (active time on it). Rows stand in that order.
     """
-    people = study.participations.analysed().filter(kind=kind)
+    people = study.participations.analysed().in_cells().filter(kind=kind)
     who = pd.DataFrame.from_records(
         people.values_list("pk", "scenario__task__name", "scenario__shots", "pseudonym"),
         columns=["participation", "task", "shots", "annotator"],
@@ -167,7 +168,12 @@ def contexts_of_tests(tasks: Sequence[int]) -> dict[int, str]:
 
 def counted(frame: pd.DataFrame, kind: str) -> pd.DataFrame:
     """The rows that a cell is made of: of those who count, of that kind."""
-    return frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)]
+    return of_cells(frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)])
+
+
+def of_cells(frame: pd.DataFrame) -> pd.DataFrame:
+    """The rows of participations that had nothing before the task, as `in_cells` says."""
+    return frame[frame["arm"].isin([Arm.NONE, Arm.DIRECT])]
 
 
 def scenarios(frame: pd.DataFrame) -> pd.DataFrame:
@@ -243,8 +249,21 @@ def texts_by_turn(
         yield current, list(texts)
 
 
+def texts_of_upstream(study: Study) -> Iterator[tuple[int, list[str]]]:
+    """(turn, texts of its spans in order) of the answers of an upstream step."""
+    spans = AnswerSpan.objects.filter(
+        answer__turn__participation__study=study, answer__turn__step=Step.UPSTREAM
+    ).order_by("answer_id", "segment", "start")
+    for turn, rows in itertools.groupby(
+        spans.values_list("answer_id", "text").iterator(chunk_size=2000), key=lambda row: row[0]
+    ):
+        yield turn, list(dict.fromkeys(text for _turn, text in rows))
+
+
 def spans_in_order(study: Study) -> QuerySet[AnswerSpan]:
-    """The spans in the order of spans.csv: those of an answer together, as verify.py needs."""
-    return AnswerSpan.objects.filter(answer__turn__participation__study=study).order_by(
-        "answer_id", "segment", "start"
-    )
+    """The spans in the order of spans.csv: those of an answer together, as verify.py needs.
+
+    Not those of an upstream step, which are of other tasks.
+    """
+    spans = AnswerSpan.objects.filter(answer__turn__participation__study=study)
+    return spans.exclude(answer__turn__step=Step.UPSTREAM).order_by("answer_id", "segment", "start")

@@ -26,6 +26,11 @@ def sentences(study: Study) -> list[str]:
             f"Not all of a corpus's test: {'; '.join(told)}. Uploaded models are scored on the same"
             " examples."
         )
+    if study.is_cross_task:
+        marks.append(
+            "A cross-task study: tables by task and shots count the direct arm alone, which had"
+            " nothing before the task. Cross-task compares the arms."
+        )
     cells = [
         f"{number} in {task}, {shots} shots" for (task, shots), number in late_seats(study).items()
     ]

@@ -287,9 +287,11 @@ def _not_counted(frame: pd.DataFrame, kind: str) -> list[str]:
     left_out = of_kind.drop(frames.counted(frame, kind).index)
     rows: Iterable[Any] = left_out.itertuples()
     words = [
-        "excluded from the analysis"
-        if row.status == Status.COMPLETED
-        else str(Status(row.status).label)
+        str(Status(row.status).label)
+        if row.status != Status.COMPLETED
+        else f"completed in the {row.arm} arm"
+        if row.analysed
+        else "excluded from the analysis"
         for row in rows
     ]
     return [f"{count} {word}" for word, count in sorted(Counter(words).items())]

@@ -107,7 +107,8 @@ def people(study: Study, kind: str) -> pd.DataFrame:
     (bool: one or more of the quality flags that annotators.csv has too).
     """
     frame = frames.annotators(study)
-    frame = frame[(frame["status"] == Status.COMPLETED) & (frame["kind"] == kind)].copy()
+    frame = frame[(frame["status"] == Status.COMPLETED) & (frame["kind"] == kind)]
+    frame = frames.of_cells(frame).copy()
     times = Answer.objects.filter(
         turn__participation__study=study, turn__step=Step.ANNOTATION
     ).values_list("turn__participation_id", "active_seconds")

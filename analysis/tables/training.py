@@ -217,11 +217,11 @@ def training(study: Study, kind: str = Kind.PERSON) -> list[TrainingRow]:
     and are in the analysis.
     """
     answers = frames.training_answers(study, kind)
-    people = study.participations.analysed().filter(kind=kind).order_by()
+    people = study.participations.analysed().in_cells().filter(kind=kind).order_by()
     groups = dict(people.values_list("scenario").annotate(n=Count("pk")))
     contents = _contents(study)
     scenarios = sorted(
-        study.scenarios.filter(shots__gt=0).select_related("task"),
+        study.scenarios.in_cells().filter(shots__gt=0).select_related("task"),
         key=lambda scenario: (place(scenario.task.name), scenario.shots, scenario.split_number),
     )
     rows = []

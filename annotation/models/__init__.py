@@ -33,9 +33,11 @@ from annotation.models.participation import (
 from annotation.models.qualification import SCALES, Qualification
 from annotation.models.recruiting import Panel, ProlificStudy, Submission, WebhookEvent
 from annotation.models.reporting import ReportAnswer
-from annotation.models.scenario import AddedSeats, Scenario
+from annotation.models.scenario import AddedSeats, ArmTaken, Scenario, UpstreamExample
 from annotation.models.study import (
     JUDGED_STEPS,
+    REVEALED,
+    Arm,
     Kind,
     Member,
     Role,
@@ -56,6 +58,7 @@ __all__ = [
     "LONGEST_COUNTED_GAP",
     "MAY_RESUME",
     "ORDERS",
+    "REVEALED",
     "SCALES",
     "AccessRule",
     "Activity",
@@ -64,6 +67,8 @@ __all__ = [
     "Answer",
     "AnswerSpan",
     "ApiToken",
+    "Arm",
+    "ArmTaken",
     "ConsentText",
     "Decision",
     "DeclinedOffer",
@@ -97,6 +102,7 @@ __all__ = [
     "Submission",
     "Tombstone",
     "Turn",
+    "UpstreamExample",
     "WebhookEvent",
     "Worker",
     "new_code",

@@ -7,7 +7,9 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils import timezone
 
-from annotation.models.study import Step
+from annotation.models.study import REVEALED, Step
+from tasks import frozen
+from tasks.cards import Card
 from tasks.models import Example
 from tasks.models.choices import one_of
 from tasks.spans import QUESTION, Span
@@ -64,6 +66,18 @@ class Turn(models.Model):
     def given(self) -> "Answer | None":
         """The stored answer, or None while the example is still a question."""
         return getattr(self, "answer", None)
+
+    @property
+    def is_revealed(self) -> bool:
+        """Is an answer to it followed by the gold?"""
+        return self.step in REVEALED
+
+    @property
+    def card(self) -> Card:
+        """The card of its task: of the scenario, or in the upstream step of another one."""
+        if self.step == Step.UPSTREAM:
+            return frozen.card_of_example(self.example_id)
+        return self.participation.scenario.task.card
 
     def prime_empty_relations(self) -> None:
         """Spare the database the question for what a turn just shown cannot have."""

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotation.models.answers import LONGEST_COUNTED_GAP, Turn
 from annotation.models.scenario import Scenario
-from annotation.models.study import Kind, Step, Study, new_token
+from annotation.models.study import Arm, Kind, Step, Study, new_token
 from annotation.models.worker import Worker
 from tasks import frozen
 from tasks.clock import database_now
@@ -76,8 +76,15 @@ class ParticipationQuerySet(models.QuerySet["Participation"]):
         return self.filter(status=Status.ARRIVED)
 
     def analysed(self) -> "ParticipationQuerySet":
-        """Those that count in a cell of a table: completed and in the analysis."""
+        """Those that count: completed and in the analysis."""
         return self.filter(ANALYSED)
+
+    def in_cells(self) -> "ParticipationQuerySet":
+        """Those whose cell of a table is a task and a number of shots, and nothing before it.
+
+        In a cross-task study that is the direct arm alone.
+        """
+        return self.filter(scenario__arm__in=[Arm.NONE, Arm.DIRECT])
 
     def with_last_active(self) -> "ParticipationQuerySet":
         """Each with `last_active_at`, its last sign of work: also that the page is looked at."""
@@ -145,6 +152,8 @@ class Participation(models.Model):
     # Two facts, each with its own log (Decision): neither follows from the other.
     in_analysis = models.BooleanField(default=True)
     is_paid = models.BooleanField(default=True)
+    # Of a cross-task study, drawn when it begins; empty in the direct arm.
+    upstream_order = models.JSONField(default=list)
     training_order = models.JSONField(default=list)
     screening_order = models.JSONField(default=list)
     annotation_order = models.JSONField(default=list)
@@ -238,7 +247,11 @@ class Participation(models.Model):
 
     def order_of(self, step: str) -> list[int]:
         """The stored order of example ids in that step."""
-        orders = {Step.TRAINING: self.training_order, Step.SCREENING: self.screening_order}
+        orders = {
+            Step.UPSTREAM: self.upstream_order,
+            Step.TRAINING: self.training_order,
+            Step.SCREENING: self.screening_order,
+        }
         return orders.get(Step(step), self.annotation_order)
 
     @property

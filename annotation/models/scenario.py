@@ -9,12 +9,19 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from annotation.models.study import Study
-from tasks.models import Task
+from annotation.models.study import Arm, Study
+from tasks.models import Example, Task
+from tasks.models.choices import one_of
+
+
+class ScenarioQuerySet(models.QuerySet["Scenario"]):
+    def in_cells(self) -> "ScenarioQuerySet":
+        """Those with nothing before the task: in a cross-task study those of the direct arm."""
+        return self.filter(arm__in=[Arm.NONE, Arm.DIRECT])
 
 
 class Scenario(models.Model):
-    """One cell of a study: a task, shots, and the number of the training split."""
+    """One cell of a study: a task, shots, the number of the training split, in some an arm."""
 
     study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="scenarios")
     task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="scenarios")
@@ -22,21 +29,25 @@ class Scenario(models.Model):
     split_number = models.PositiveIntegerField(null=True)
     # Are there others like it on other splits? Its name says which then, without the study's row.
     is_one_of_splits = models.BooleanField(default=False)
+    arm = models.CharField(max_length=8, choices=Arm, default=Arm.NONE, blank=True)
     seats = models.PositiveIntegerField()
     # Of people who do not consent only this count is stored.
     declined = models.PositiveIntegerField(default=0)
 
+    objects = ScenarioQuerySet.as_manager()
+
     class Meta:
-        ordering = ["study", "task__name", "shots", "split_number"]
+        ordering = ["study", "task__name", "shots", "split_number", "arm"]
         constraints = [
+            one_of("arm", Arm, "a_scenario_has_a_known_arm_or_none"),
             models.UniqueConstraint(
-                fields=["study", "task", "shots", "split_number"],
-                name="one_scenario_per_study_task_shots_and_split",
+                fields=["study", "task", "shots", "split_number", "arm"],
+                name="one_scenario_per_study_task_shots_split_and_arm",
             ),
             models.UniqueConstraint(
-                fields=["study", "task"],
+                fields=["study", "task", "arm"],
                 condition=Q(split_number__isnull=True),
-                name="one_scenario_per_study_and_task_at_zero_shots",
+                name="one_scenario_per_study_task_and_arm_at_zero_shots",
             ),
             models.CheckConstraint(
                 condition=Q(shots=0, split_number__isnull=True)
@@ -47,7 +58,8 @@ class Scenario(models.Model):
 
     def __str__(self) -> str:
         split = f", split {self.split_number}" if self.is_one_of_splits else ""
-        return f"{self.task.name}, {self.shots} shots{split}"
+        arm = f", {self.arm}" if self.arm else ""
+        return f"{self.task.name}, {self.shots} shots{split}{arm}"
 
     @cached_property
     def training_examples(self) -> int:
@@ -93,6 +105,63 @@ class Scenario(models.Model):
     def idle_cutoff(self) -> timedelta:
         """A gap between two signs of work counts at most so long."""
         return timedelta(seconds=self.study.idle_cutoff_seconds)
+
+
+class UpstreamExample(models.Model):
+    """An example that an arm of a cross-task study may be trained on, as opening froze it.
+
+    None of them has a text in common with an unseen task of the study, nor with the examples of
+    another upstream task (study/cross_task.py): nobody meets a text twice.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="upstream_pool")
+    arm = models.CharField(max_length=8, choices=[(Arm.UPSTREAM, ""), (Arm.SHAM, "")])
+    task = models.ForeignKey(Task, on_delete=models.PROTECT, related_name="+")
+    example = models.ForeignKey(Example, on_delete=models.PROTECT, related_name="+")
+    position = models.PositiveIntegerField()
+
+    class Meta:
+        ordering = ["study", "arm", "task__name", "position"]
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(arm__in=[Arm.UPSTREAM, Arm.SHAM]),
+                name="an_upstream_example_is_of_an_arm_that_trains_first",
+            ),
+            models.UniqueConstraint(
+                fields=["study", "example"], name="an_upstream_example_is_in_one_arm_of_a_study"
+            ),
+            models.UniqueConstraint(
+                fields=["study", "task", "position"], name="upstream_examples_of_a_task_in_order"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.arm} {self.task_id} {self.position}"
+
+
+class ArmTaken(models.Model):
+    """This worker began in that arm of the study: nobody meets a second one, for ever.
+
+    Like an exposure it outlives the worker and every purge.
+    """
+
+    study = models.ForeignKey(Study, on_delete=models.PROTECT, related_name="+")
+    worker_key = models.CharField(max_length=64)
+    arm = models.CharField(max_length=8, choices=Arm)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["study", "worker_key"], name="a_worker_meets_one_arm_of_a_study"
+            ),
+            models.CheckConstraint(
+                condition=Q(arm__in=[Arm.UPSTREAM, Arm.SHAM, Arm.DIRECT]),
+                name="an_arm_taken_is_an_arm",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.worker_key[:8]} {self.arm}"
 
 
 class AddedSeats(models.Model):

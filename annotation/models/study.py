@@ -50,6 +50,7 @@ class StudyStatus(models.TextChoices):
 
 
 class Step(models.TextChoices):
+    UPSTREAM = "upstream", "upstream step"
     TRAINING = "training", "training step"
     SCREENING = "screening", "screening step"
     ANNOTATION = "annotation", "annotation step"
@@ -59,6 +60,17 @@ class Step(models.TextChoices):
 # By the answers of which a rule judges before the annotation step: a participation has one of them
 # at most.
 JUDGED_STEPS = (Step.TRAINING, Step.SCREENING)
+# Steps whose answers are followed by the gold.
+REVEALED = (Step.UPSTREAM, Step.TRAINING)
+
+
+class Arm(models.TextChoices):
+    """What comes before the training on the unseen task, in a cross-task study; else none."""
+
+    NONE = "", "no arm"
+    UPSTREAM = "upstream", "upstream tasks"
+    SHAM = "sham", "sham task"
+    DIRECT = "direct", "nothing"
 
 
 class Role(models.TextChoices):
@@ -154,6 +166,37 @@ class Study(models.Model):
         default=first_split,
         help_text="Numbers separated by spaces, such as 1 or 1 2 3. Each is a scenario of its own,"
         " with seats of its own.",
+    )
+    # A cross-task study: what the arms are trained on before the unseen tasks, which are `tasks`.
+    upstream_tasks = models.ManyToManyField(
+        Task,
+        related_name="upstream_in",
+        blank=True,
+        help_text="Cross-task studies only: what the upstream arm is trained on, with feedback,"
+        " before the unseen task. The tasks above are then the unseen ones.",
+    )
+    sham_task = models.ForeignKey(
+        Task,
+        null=True,
+        blank=True,
+        on_delete=models.PROTECT,
+        related_name="sham_in",
+        help_text="Cross-task studies only: a neutral task of which the sham arm does as many"
+        " examples.",
+    )
+    upstream_examples = models.PositiveIntegerField(
+        "examples of each upstream task",
+        null=True,
+        blank=True,
+        help_text="Cross-task studies only; empty: an ordinary study.",
+        validators=[MinValueValidator(1), MaxValueValidator(200)],
+    )
+    partition = models.CharField(
+        "partition of CrossFit",
+        max_length=80,
+        blank=True,
+        help_text="Cross-task studies only: unseen and upstream tasks must then be those of this"
+        " published partition.",
     )
     annotators = models.PositiveIntegerField(
         "annotators per scenario",
@@ -345,6 +388,13 @@ class Study(models.Model):
                 name="a_study_is_hashed_exactly_when_it_is_no_draft",
             ),
             models.CheckConstraint(
+                condition=Q(upstream_examples__isnull=True, sham_task__isnull=True, partition="")
+                | Q(upstream_examples__gt=0, sham_task__isnull=False, tasks_per_worker=1),
+                name="a_cross_task_study_has_a_sham_task_and_one_task_per_worker",
+                violation_error_message="A cross-task study has upstream examples, a sham task and"
+                " one task per worker.",
+            ),
+            models.CheckConstraint(
                 condition=Q(budget__isnull=True) | Q(budget__gte=0),
                 name="a_budget_is_an_amount",
                 violation_error_message="Write an amount of at least 0.",
@@ -383,6 +433,11 @@ class Study(models.Model):
             return self.stored_manifest.text
         except ObjectDoesNotExist:
             return ""
+
+    @property
+    def is_cross_task(self) -> bool:
+        """Are people trained on other tasks, by arm, before an unseen one?"""
+        return self.upstream_examples is not None
 
     @property
     def is_draft(self) -> bool:

@@ -29,7 +29,6 @@ from annotation.models import (
     LedgerEntry,
     Participation,
     Status,
-    Step,
     Study,
     Submission,
     Turn,
@@ -133,7 +132,7 @@ def active_time(participation: Participation) -> timedelta:
 
 def _stopped_at(participation: Participation, last: Turn) -> datetime | None:
     """When work on the latest turn was over though nothing was shown after it; None while not."""
-    if last.given is not None and last.step != Step.TRAINING:
+    if last.given is not None and not last.is_revealed:
         return last.given.submitted_at
     since = participation.waiting_since
     return since if since is not None and since >= last.shown_at else None

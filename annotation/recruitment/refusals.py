@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy
 
 from annotation.models import (
     LIVE,
+    ArmTaken,
     DeclinedOffer,
     Exposure,
     Participation,
@@ -18,6 +19,7 @@ from annotation.models import (
 )
 from annotation.money import budget
 from annotation.recruitment import eligibility
+from annotation.study import cross_task
 from tasks.clock import database_now
 
 
@@ -122,6 +124,8 @@ def refusal(
         return "rejected"
     if not eligibility.admits(study, key):
         return "not_eligible"
+    if study.is_cross_task and _knows_the_training(study, key):
+        return "not_eligible"
     if _has_left(study, key) or tasks_begun(study, key) >= study.tasks_per_worker:
         return "done"
     if browser and not study.shared_computers and _took_part(study, key, browser):
@@ -136,6 +140,14 @@ def _took_part(study: Study, key: str, browser: str) -> bool:
     done = (Status.COMPLETED, Status.SCREENED_OUT)
     others = study.participations.filter(browser=browser).exclude(worker__key=key)
     return others.filter(status__in=(*LIVE, *done)).exists()
+
+
+def _knows_the_training(study: Study, key: str) -> bool:
+    """Has this worker met, outside the study, a task that one of its arms is trained on?"""
+    if ArmTaken.objects.filter(study=study, worker_key=key).exists():
+        return False  # the study's own rules say what becomes of them
+    met = Exposure.objects.filter(worker_key=key).values_list("task_name", flat=True)
+    return cross_task.knows_the_training(study, met)
 
 
 def _has_left(study: Study, key: str) -> bool:

@@ -20,7 +20,6 @@ from annotation.models import (
     Participation,
     Scenario,
     Status,
-    Step,
     Study,
     StudyStatus,
     Worker,
@@ -202,7 +201,7 @@ def _state_to_go_on_in(participation: Participation) -> str:
     # It stopped between two parts: an answered example without what follows it. After the training
     # step that alone may be a reveal that is still looked at; the end of a part was noted.
     if last is not None and last.given is not None and (
-        last.step != Step.TRAINING or participation.submissions.filter(outcome="completed").exists()
+        not last.is_revealed or participation.submissions.filter(outcome="completed").exists()
     ):  # fmt: skip
         return Status.BETWEEN
     return Status.WORKING

@@ -7,6 +7,7 @@ kind simulated, with seats of their own, and no table counts them among people.
 """
 
 import json
+import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +28,7 @@ from tasks.models import Example, Split
 from tasks.tokens import tokens
 
 PATIENCE = 60  # seconds for one reply of a server
-POLICIES = ("gold", "empty", "majority", "random", "noisy:P")
+POLICIES = ("gold", "empty", "majority", "random", "noisy:P", "transfer:P:GAIN")
 
 
 class Site(Protocol):
@@ -96,6 +97,7 @@ class Known:
     question: str | None  # as shown, where it can be highlighted
     card: Card
     options: Sequence[str] = ()
+    is_upstream: bool = False  # of an upstream task of a cross-task study
 
     def text_of(self, span: spans.Span) -> str:
         """The text that the span stands in."""
@@ -116,14 +118,17 @@ class Knowledge:
             f"question-{number}": str(question.right)
             for number, question in enumerate(asked, start=1)
         }
-        for task in study.tasks.all():
+        trains = set(study.upstream_tasks.values_list("pk", flat=True))
+        sham = [study.sham_task] if study.sham_task else []
+        for task in [*study.tasks.all(), *study.upstream_tasks.all(), *sham]:
             card = task.card
             rows = Example.objects.filter(split__task=task)
             fields = rows.values_list("context", "question", "gold", "options")
             for context, question, gold, options in fields:
                 key = (card.title, card.wording(question), *options, *context)
                 shown = card.selectable_question(question)
-                self._known[key] = Known(gold, context, shown, card, options)
+                known = Known(gold, context, shown, card, options, task.pk in trains)
+                self._known[key] = known
             if not card.is_highlighted:
                 golds = rows.filter(split__kind=Split.Kind.TEST).values_list("gold", flat=True)
                 common = Counter(gold[0] for gold in golds if gold).most_common(1)
@@ -157,6 +162,8 @@ def policy_of(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
         return lambda known, rng: empty(known, knowledge)
     if name == "random":
         return at_random
+    if name.startswith("transfer:"):
+        return transferring(name, rng)
     kind, _colon, share = name.partition(":")
     try:
         probability = float(share)
@@ -167,6 +174,29 @@ def policy_of(name: str, knowledge: Knowledge, rng: random.Random) -> Policy:
     # People differ: so do robots, by a few points around the wanted probability.
     own = min(1.0, max(0.0, rng.gauss(probability, 0.02)))
     return lambda known, rng: gold(known, rng) if rng.random() < own else mistaken(known, rng)
+
+
+def transferring(name: str, rng: random.Random) -> Policy:
+    """One who is right with probability P, and with P · (1 + GAIN) after an upstream task.
+
+    So the average relative gain of such robots is known. Raises ValueError.
+    """
+    try:
+        share, gain = map(float, name.split(":")[1:])
+    except ValueError:
+        share = gain = math.nan
+    if not (0 < share <= 1 and 0 <= share * (1 + gain) <= 1):
+        raise ValueError(
+            f"unknown policy {name!r}: expected transfer:P:GAIN with P · (1 + GAIN) <= 1"
+        )
+    own, learned = rng.gauss(share, 0.02), [False]  # as people differ
+
+    def answer(known: Known, rng: random.Random) -> Choice:
+        learned[0] = learned[0] or known.is_upstream
+        chance = own * (1 + gain) if learned[0] else own
+        return gold(known, rng) if rng.random() < chance else mistaken(known, rng)
+
+    return answer
 
 
 def gold(known: Known, rng: random.Random) -> Choice:

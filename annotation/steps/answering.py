@@ -54,7 +54,7 @@ def submit(
             asked = current
         else:
             asked = participation.turns.select_related("example", "answer").get(pk=turn_id)
-        card = participation.scenario.task.card
+        card = asked.card
         if asked.given is not None:
             _same_or_conflict(asked, card, fields)
             return participation, current
@@ -62,7 +62,7 @@ def submit(
             raise Conflict(Conflict.GIVEN_UP)
         given = answers.read(card, asked.example, fields)
         store(asked, given, card.gold_rule, participation.scenario.idle_cutoff)
-        if asked.step == Step.TRAINING:
+        if asked.is_revealed:
             return participation, asked
         step = screening_step if asked.step == Step.SCREENING else annotation_step
         return participation, step.go_on(participation, asked)
@@ -75,8 +75,8 @@ def _same_or_conflict(turn: Turn, card: Card, fields: Mapping[str, str]) -> None
     except AnswerError:
         again = None
     if again != turn.answer.as_given():
-        training = turn.step == Step.TRAINING
-        raise Conflict(Conflict.ALREADY_REVEALED if training else Conflict.ALREADY_RECORDED)
+        seen = turn.is_revealed
+        raise Conflict(Conflict.ALREADY_REVEALED if seen else Conflict.ALREADY_RECORDED)
 
 
 def store(turn: Turn, given: GivenAnswer, gold_rule: str, idle_cutoff: timedelta) -> None:

@@ -99,7 +99,10 @@ def for_participation(participation: Participation) -> Signs:
 
 
 def answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[Answered]]]:
-    """Participation -> its answers in order; those of AT_ONCE participations are in memory."""
+    """Participation -> its answers in order; those of AT_ONCE participations are in memory.
+
+    Those of an upstream step are left out: only one arm has them.
+    """
     words = {}
     shown = Turn.objects.filter(participation__in=people).values("example")
     texts = Example.objects.filter(pk__in=shown)
@@ -108,6 +111,7 @@ def answers_by_participation(people: Sequence[int]) -> Iterator[tuple[int, list[
     keys = sorted(people)
     for few in (keys[first : first + AT_ONCE] for first in range(0, len(keys), AT_ONCE)):
         turns = Turn.objects.filter(participation__in=few, answer__isnull=False)
+        turns = turns.exclude(step=Step.UPSTREAM)
         spans = _texts_by_turn(few)
         rows = turns.order_by("participation_id", "pk").values_list(
             "participation_id", "pk", "step", "shown_at", "answer__submitted_at", "example_id",

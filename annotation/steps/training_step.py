@@ -1,7 +1,8 @@
 """The training step: k examples, each revealed once its answer is stored, never to be revised.
 
 Zero-shot workers have none. They begin with the annotation step, or with the screening step where
-the design gives them one (steps/screening_step.py).
+the design gives them one (steps/screening_step.py). In a cross-task study the upstream step comes
+before it (steps/upstream_step.py), by the same rules.
 """
 
 from collections.abc import Iterable
@@ -13,18 +14,23 @@ from django.utils.translation import gettext, gettext_lazy
 from annotation.models import (
     JUDGED_STEPS,
     Answer,
-    Exposure,
     Participation,
     Reading,
     Status,
     Step,
     Turn,
 )
-from annotation.steps import attention_checks, comprehension, qualification, training_review
+from annotation.steps import (
+    attention_checks,
+    comprehension,
+    qualification,
+    training_review,
+    upstream_step,
+)
 from annotation.steps.answering import Conflict
 from annotation.steps.locking import lock
 from annotation.steps.ordering import order_examples
-from annotation.study import screening
+from annotation.study import cross_task, screening
 from tasks.clock import database_now
 from tasks.comparison import Comparison, compare_answer
 from tasks.models import Example
@@ -50,16 +56,13 @@ def begin(token: str) -> None:
             return
         if comprehension.is_open(participation):
             raise Conflict(gettext("Please answer the questions about the instructions first."))
-        _exposure, is_new = Exposure.objects.get_or_create(
-            worker_key=participation.worker.key, task_name=participation.scenario.task.name
-        )
-        if not is_new:
+        if not upstream_step.may_begin(participation):
             participation.status = Status.REFUSED
             participation.seat_number = None
             participation.save(update_fields=["status", "seat_number"])
             return
         _set_orders(participation)
-        steps = (*JUDGED_STEPS, Step.ANNOTATION)
+        steps = (Step.UPSTREAM, *JUDGED_STEPS, Step.ANNOTATION)
         participation.show(next(step for step in steps if participation.order_of(step)), 0)
 
 
@@ -84,9 +87,10 @@ def _set_orders(participation: Participation) -> None:
         f"{seed}:annotation",
     )
     attention_checks.mix_in(participation, f"{seed}:checks")
-    participation.save(
-        update_fields=["training_order", "screening_order", "annotation_order", "checks"]
-    )
+    if scenario.arm:
+        participation.upstream_order = cross_task.draw(participation)
+    orders = ("upstream_order", "training_order", "screening_order", "annotation_order")
+    participation.save(update_fields=[*orders, "checks"])
 
 
 def _draw(examples: Iterable[Example], how: str, seed: str) -> list[int]:
@@ -108,10 +112,15 @@ def go_on(token: str, leaving: str = "") -> tuple[Participation, Turn | None]:
             participation.status != Status.WORKING
             or turn is None
             or turn.given is None
-            or turn.step != Step.TRAINING
+            or not turn.is_revealed
         ):
             return participation, turn
         is_read = _note_reading(turn, participation.scenario.idle_cutoff)
+        if turn.step == Step.UPSTREAM:
+            # The instructions of another task are read first.
+            if upstream_step.ends_a_task(participation, turn) and (is_read or leaving == "reveal"):
+                return participation, turn
+            return participation, upstream_step.following(participation, turn)
         if turn.position + 1 < len(participation.training_order):
             return participation, participation.show(Step.TRAINING, turn.position + 1, after=turn)
         if training_review.is_due(participation, turn) and (is_read or leaving == "reveal"):
@@ -135,15 +144,15 @@ def reveal(turn: Turn) -> Comparison:
 
     Raises ValueError for any other turn: gold leaves the server only by this door.
     """
-    if turn.step != Step.TRAINING or turn.given is None:
-        raise ValueError("only an answered turn of the training step is revealed")
-    card = turn.participation.scenario.task.card
+    if not turn.is_revealed or turn.given is None:
+        raise ValueError("only an answered turn of a training step is revealed")
+    card = turn.card
     example = turn.example
     return compare_answer(card, example, turn.answer.as_given(), example.gold)
 
 
-def tally(participation: Participation) -> list[bool]:
-    """Of the last ten answers of the training step, in order: was it right?"""
-    answers = Answer.objects.filter(turn__participation=participation, turn__step=Step.TRAINING)
+def tally(participation: Participation, step: str = Step.TRAINING) -> list[bool]:
+    """Of the last ten answers of that step, in order: was it right?"""
+    answers = Answer.objects.filter(turn__participation=participation, turn__step=step)
     latest = answers.order_by("-pk").values_list("s1", flat=True)[:TALLIED]
     return [s1 == 1 for s1 in reversed(latest)]

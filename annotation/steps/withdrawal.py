@@ -43,14 +43,15 @@ def withdraw(token: str) -> Participation:
         participation.comprehension_attempts_used = 0
         # It ties this participation to others of the same browser.
         participation.browser = ""
-        participation.training_order = participation.screening_order = []
+        participation.upstream_order = participation.training_order = []
+        participation.screening_order = []
         participation.annotation_order = participation.checks = []
         participation.finished_at = participation.finished_at or now
         participation.save(
             update_fields=[
-                "status", "seat_number", "in_analysis", "training_order", "screening_order",
-                "annotation_order", "checks", "worked_seconds", "finished_at", "signs",
-                "qualified", "comprehension_attempts_used", "browser",
+                "status", "seat_number", "in_analysis", "upstream_order", "training_order",
+                "screening_order", "annotation_order", "checks", "worked_seconds", "finished_at",
+                "signs", "qualified", "comprehension_attempts_used", "browser",
             ]
         )  # fmt: skip
         jobs.drop(Job.objects.filter(pk__in=_jobs_that_hold(participation)))

@@ -16,9 +16,9 @@ from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 from django.db.models import Sum
 
-from annotation.models import SCALES, Qualification, Scenario, Study
+from annotation.models import SCALES, Arm, Qualification, Scenario, Study
 from annotation.money import ledger
-from annotation.study import gates, screening
+from annotation.study import cross_task, gates, screening
 from tasks.models import Example, Split, Task
 
 # More than anybody can mean, and so little that a date can be worked out from it.
@@ -40,7 +40,8 @@ class StaleDesign(DesignError):
 
 # What a form of the design changes, in the order of its version.
 FORM_FIELDS = (
-    "name", "title", "tasks", "shots", "splits", "annotators", "training_order",
+    "name", "title", "tasks", "upstream_tasks", "sham_task", "upstream_examples", "partition",
+    "shots", "splits", "annotators", "training_order",
     "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
     "try_the_tool", "auto_advance", "refuse_pastes", "interface_language",
     "hourly_rate", "currency", "base_reward", "minimum_pay", "max_paid_hours", "budget",
@@ -52,11 +53,19 @@ FORM_FIELDS = (
 )  # fmt: skip
 
 
+LISTS = ("tasks", "upstream_tasks")  # of tasks: stored beside the study
+
+
 def values(study: Study) -> dict[str, Any]:
     """What the draft holds in each field of the form; tasks as their names with versions."""
-    fields = {name: getattr(study, name) for name in FORM_FIELDS if name != "tasks"}
-    tasks = study.tasks.order_by("name", "version") if study.pk else []
-    return {**fields, "tasks": [str(task) for task in tasks]}
+    fields = {name: getattr(study, name) for name in FORM_FIELDS if name not in LISTS}
+    lists = {
+        name: [str(task) for task in getattr(study, name).order_by("name", "version")]
+        if study.pk
+        else []
+        for name in LISTS
+    }
+    return {**fields, **lists}
 
 
 def version(study: Study) -> str:
@@ -74,8 +83,11 @@ def changed(before: str, now: str) -> list[str]:
     return [name for name, a, b in zip(FORM_FIELDS, first, second, strict=True) if a != b]
 
 
-def check_design(study: Study, tasks: Sequence[Task]) -> None:
-    """Raise ValidationError with the reason at each field that breaks a rule."""
+def check_design(study: Study, tasks: Sequence[Task], upstream: Sequence[Task] = ()) -> None:
+    """Raise ValidationError with the reason at each field that breaks a rule.
+
+    `upstream`: what a cross-task study trains its upstream arm on.
+    """
     errors: dict[str, list[str]] = {}
     try:
         study.full_clean(exclude=["owner", "shots", "splits"])
@@ -103,6 +115,7 @@ def check_design(study: Study, tasks: Sequence[Task]) -> None:
     _check_gates(study, tasks, refuse)
     if not errors.keys() & {"shots", "splits", "screening_examples", "seed"}:
         _check_screening(study, tasks, refuse)
+    cross_task.check(study, tasks, upstream, refuse)
     if errors:
         errors.pop(NON_FIELD_ERRORS, None)
         raise ValidationError(errors)
@@ -226,12 +239,13 @@ def suggested_budget(study: Study, seats: int) -> Decimal | None:
     return Decimal(ledger.in_currency(places * most)) if study.is_paid else None
 
 
-def cells(study: Study) -> list[tuple[int, int | None]]:
-    """(shots, number of the training split) of a task's scenarios; no split at zero shots."""
+def cells(study: Study) -> list[tuple[int, int | None, str]]:
+    """(shots, number of the training split, arm) of a task's scenarios; no split at zero shots."""
     return [
-        (shots, split)
+        (shots, split, arm)
         for shots in sorted(study.shots)
         for split in (sorted(study.splits) if shots else [None])
+        for arm in (cross_task.ARMS if study.is_cross_task else (Arm.NONE,))
     ]
 
 
@@ -268,13 +282,18 @@ def missing(study: Study) -> list[str]:
     return sentences
 
 
-def save_draft(study: Study, tasks: Sequence[Task], made_from: str | None = None) -> None:
+def save_draft(
+    study: Study,
+    tasks: Sequence[Task],
+    made_from: str | None = None,
+    upstream: Sequence[Task] = (),
+) -> None:
     """Check and save a draft, with its scenarios.
 
     `made_from` is the `version` of the draft that the changes were made to. Raises ValidationError
     (fields), DesignError when the study is frozen by now, StaleDesign when the draft is another.
     """
-    check_design(study, tasks)
+    check_design(study, tasks, upstream)
     with transaction.atomic():
         if study.pk:
             # Somebody may be opening it at this moment: what was frozen must stay as it was.
@@ -286,6 +305,7 @@ def save_draft(study: Study, tasks: Sequence[Task], made_from: str | None = None
         study.shots, study.splits = sorted(study.shots), sorted(study.splits)
         study.save()
         study.tasks.set(tasks)
+        study.upstream_tasks.set(upstream)
         study.scenarios.all().delete()
         Scenario.objects.bulk_create(
             Scenario(
@@ -294,8 +314,9 @@ def save_draft(study: Study, tasks: Sequence[Task], made_from: str | None = None
                 shots=shots,
                 split_number=split,
                 is_one_of_splits=split is not None and len(study.splits) > 1,
+                arm=arm,
                 seats=study.annotators,
             )
             for task in sorted(tasks, key=lambda task: task.name)
-            for shots, split in cells(study)
+            for shots, split, arm in cells(study)
         )

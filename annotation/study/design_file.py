@@ -1,8 +1,9 @@
 """A whole design as a TOML file: the keys of the manifest that a researcher decides.
 
 `tasks` are names ("MNLI", or "MNLI@2" for a version) or tables with `name` and `version`, as in the
-manifest. `shots`, `annotators` and `splits` stand for its scenarios, which follow from them.
-An empty text leaves open what may be empty in the form.
+manifest; so are `upstream_tasks` and `sham_task` in [cross_task]. `shots`, `annotators` and
+`splits` stand for its scenarios, which follow from them. An empty text leaves open what may be
+empty in the form.
 """
 
 import tomllib
@@ -35,12 +36,15 @@ FIELDS = {
     "pay.max_paid_hours": "max_paid_hours",
     "pay.budget": "budget",
     "pay.idle_cutoff_seconds": "idle_cutoff_seconds",
+    "cross_task.upstream_examples": "upstream_examples",
+    "cross_task.partition": "partition",
     "qualification.rule": "qualification",
     "qualification.threshold": "qualification_threshold",
     "qualification.decision_minutes": "decision_minutes",
     "qualification.screening_examples": "screening_examples",
 }  # fmt: skip
-TABLES = ("pay", "qualification")
+NAMING = ("cross_task.upstream_tasks", "cross_task.sham_task")  # keys that name tasks, too
+TABLES = ("pay", "qualification", "cross_task")
 # What each kind of field is written as, and how that is said; bool is an int to Python.
 WRITTEN: dict[type[models.Field], tuple[tuple[type, ...], str]] = {
     models.BooleanField: ((bool,), "true or false"),
@@ -59,11 +63,16 @@ class DesignFileError(ValueError):
 
 @dataclass(frozen=True)
 class DesignFile:
-    """The fields of the study that a file sets, and the tasks that it names."""
+    """The fields of the study that a file sets, and the tasks that it names.
+
+    `upstream` and `sham` are those of a cross-task study, [] and "" of another.
+    """
 
     path: Path
     fields: dict[str, Any]
     tasks: list[str]
+    upstream: list[str]
+    sham: str
 
     def place_of(self, field: str) -> str:
         """Where that field of the study stands: the file and the key."""
@@ -82,18 +91,22 @@ def read(path: Path) -> DesignFile:
         raise DesignFileError(f"{path}: {error}") from None
     except tomllib.TOMLDecodeError as error:
         raise DesignFileError(f"{path}: this is no TOML: {error}") from None
-    fields, tasks = {}, []
+    fields, tasks, upstream, sham = {}, [], [], ""
     for key, value in _keys(path, data):
         if key == "tasks":
             tasks = [_task(path, task) for task in _list(path, value)]
+        elif key == "cross_task.upstream_tasks":
+            upstream = [_task(path, task) for task in _list(path, value)]
+        elif key == "cross_task.sham_task":
+            sham = _task(path, value)
         elif key in FIELDS:
             fields[FIELDS[key]] = _value(path, key, value)
         elif key == "split_number":  # what version 0.1.0 called it
             fields["splits"] = [value]
         else:
-            known = ", ".join(["tasks", *FIELDS])
+            known = ", ".join(["tasks", *FIELDS, *NAMING])
             raise DesignFileError(f"{path}: {key}: there is no such key. Known: {known}.")
-    return DesignFile(path, fields, tasks)
+    return DesignFile(path, fields, tasks, upstream, sham)
 
 
 def _keys(path: Path, data: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -14,7 +14,7 @@ from django.db.models import F
 
 from annotation.models import Kind, Scenario, Status, Study, StudyManifest, StudyStatus
 from annotation.money import budget, ledger
-from annotation.study import consent_text
+from annotation.study import consent_text, cross_task
 from annotation.study.design import DesignError, check_design, missing
 from annotation.study.manifest import build_manifest
 from tasks.clock import database_now
@@ -79,6 +79,7 @@ def _thaw(study: Study) -> None:
     """Take back what opening has frozen, which is possible until somebody took a seat."""
     if study.allocations.exists() or study.participations.exists():
         raise DesignError("Somebody has taken a seat: the design remains frozen.")
+    cross_task.thaw(study)
     study.manifest_hash = ""
     study.opened_at = None
     if (study.qualification_threshold or 0) > 100:  # opened before it was bounded
@@ -92,9 +93,12 @@ def _freeze(study: Study, by: User | None) -> None:
     if lacks:
         raise DesignError(" ".join(lacks))
     try:
-        check_design(study, list(study.tasks.all()))
+        check_design(study, list(study.tasks.all()), list(study.upstream_tasks.all()))
+        cross_task.freeze(study)
     except ValidationError as error:
         raise DesignError(" ".join(error.messages)) from None
+    except cross_task.PoolError as error:
+        raise DesignError(str(error)) from None
     manifest = canonical(build_manifest(study))
     StudyManifest.objects.create(study=study, text=manifest.decode())
     study.manifest_hash = hashlib.sha256(manifest).hexdigest()

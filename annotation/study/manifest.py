@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from annotation.models import Study
 from annotation.money import ledger
-from annotation.study import screening
+from annotation.study import cross_task, screening
 from annotation.study.gates import OTHERS_NEEDED
 from tasks.formats import digest_of
 from tasks.metrics import recipe
@@ -27,10 +27,12 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "tasks": [_task(task, study) for task in tasks],
         "scenarios": [
             {"task": s.task.name, "shots": s.shots, "split": s.split_number, "seats": s.seats}
+            | ({"arm": s.arm} if s.arm else {})
             for s in study.scenarios.select_related("task").order_by(
-                "task__name", "shots", "split_number"
+                "task__name", "shots", "split_number", "arm"
             )
         ],
+        "cross_task": cross_task.manifest(study),
         "training_order": study.training_order,
         "annotation_order": study.annotation_order,
         "seed": study.seed,

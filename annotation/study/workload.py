@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from django.db.models import Count
 
-from annotation.models import Study
+from annotation.models import Arm, Study
+from annotation.study import cross_task
 from tasks import frozen
 from tasks.models import Split, Task
 
@@ -31,10 +32,12 @@ class Workload:
     training: int
     test: int
     screening: int = 0
+    # Before it, in the arms of a cross-task study that are trained on other tasks.
+    upstream: int = 0
 
     @property
     def examples(self) -> int:
-        return self.training + self.screening + self.test
+        return self.upstream + self.training + self.screening + self.test
 
     @property
     def words(self) -> int:
@@ -53,6 +56,7 @@ class Workload:
 def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
     """Those of each task at each number of shots, in a fixed number of queries."""
     sizes = _sizes(tasks)
+    upstream = cross_task.length(study, Arm.UPSTREAM)
     return [
         Workload(
             task=task,
@@ -60,6 +64,7 @@ def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
             training=max(sizes[task.pk, shots, split] for split in study.splits) if shots else 0,
             test=sizes[task.pk, None, None] + study.attention_checks,
             screening=0 if shots else study.screening_examples,
+            upstream=upstream,
         )
         for task in tasks
         for shots in sorted(study.shots)
@@ -90,7 +95,8 @@ def doubts(study: Study, tasks: Sequence[Task]) -> list[str]:
 
 def _doubt(promised: int, load: Workload) -> str:
     each = f"{60 * promised / load.examples:.1f}".removesuffix(".0")
-    training = f"{load.training} training and " if load.training else ""
+    trained = load.upstream + load.training
+    training = f"{trained} training and " if trained else ""
     training += f"{load.screening} screening and " if load.screening else ""
     return (
         f"{promised} minutes are promised, but {load.task.name} at {load.shots} shots has"

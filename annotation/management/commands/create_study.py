@@ -34,6 +34,8 @@ FLAGS = {
     "minutes": "estimated_minutes",
     "idle_limit_hours": "idle_limit_hours",
     "equivalence_margin": "equivalence_margin",
+    "upstream_examples": "upstream_examples",
+    "partition": "partition",
 }
 AMOUNTS = ("hourly_rate", "max_paid_hours", "budget")
 
@@ -77,6 +79,12 @@ class Command(BaseCommand):
         parser.add_argument("--idle-limit-hours", type=int, help="(48)")
         parser.add_argument("--equivalence-margin", type=float, help="in points of S1 x 100 (none)")
         parser.add_argument(
+            "--upstream-tasks", nargs="+", help="of a cross-task study: names, or NAME@VERSION"
+        )
+        parser.add_argument("--upstream-examples", type=int, help="of each upstream task")
+        parser.add_argument("--sham-task", help="the neutral task of the sham arm")
+        parser.add_argument("--partition", help="of CrossFit, whose tasks must then be chosen")
+        parser.add_argument(
             "--consent-file", type=Path, help="UTF-8 text that annotators consent to"
         )
         parser.add_argument("--open", action="store_true", help="open it at once")
@@ -90,7 +98,10 @@ class Command(BaseCommand):
                 raise CommandError(f"Give {flag}, or write {field} in a file for --design.")
         study = Study(owner=self._owner(options["owner"]), **{"title": fields["name"], **fields})
         tasks = [self._task(name) for name in names]
-        self._save(study, tasks, read)
+        upstream = options["upstream_tasks"] or (read.upstream if read else [])
+        sham = options["sham_task"] or (read.sham if read else "")
+        study.sham_task = self._task(sham) if sham else None
+        self._save(study, tasks, [self._task(name) for name in upstream], read)
         if options["open"]:
             try:
                 lifecycle.change_status(study, "open")
@@ -118,11 +129,13 @@ class Command(BaseCommand):
             fields["consent_text"] = self._text(options["consent_file"])
         return {field: value for field, value in fields.items() if value is not None}
 
-    def _save(self, study: Study, tasks: list[Task], read: DesignFile | None) -> None:
+    def _save(
+        self, study: Study, tasks: list[Task], upstream: list[Task], read: DesignFile | None
+    ) -> None:
         """Save the draft. An error says its field, or the file and the key that set it."""
         design.suggest_limits(study, tasks)
         try:
-            design.save_draft(study, tasks)
+            design.save_draft(study, tasks, upstream=upstream)
         except ValidationError as error:
             lines = [
                 f"{read.place_of(field) if read else field}: {message}"

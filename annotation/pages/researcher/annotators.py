@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from annotation.access import ResearcherRequest, annotator_of, study_of
-from annotation.models import JUDGED_STEPS, Decision, Participation, Turn
+from annotation.models import JUDGED_STEPS, REVEALED, Decision, Participation, Turn
 from annotation.money import budget, ledger
 from annotation.monitoring import flags
 from annotation.pages.fields import PageForm, by_key
@@ -160,7 +160,7 @@ def _page(
     spares_training = not blinding.hides_training(annotator)
 
     def hides(turn: Turn) -> bool:
-        return is_hidden and not (spares_training and turn.step in JUDGED_STEPS)
+        return is_hidden and not (spares_training and turn.step in (*JUDGED_STEPS, *REVEALED))
 
     context: dict[str, Any] = {
         "study": study,
@@ -198,7 +198,7 @@ def _row(annotator: Participation, turn: Turn, is_hidden: bool) -> dict:
 
     While the score is hidden it is the answer alone.
     """
-    card, example = annotator.scenario.task.card, turn.example
+    card, example = turn.card, turn.example
     if turn.given is None:
         return {"turn": turn, "question": card.wording(example.question)}
     given = turn.given.as_given()

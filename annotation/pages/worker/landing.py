@@ -10,7 +10,7 @@ from annotation.access import Arrival
 from annotation.models import Participation, Study
 from annotation.money import ledger
 from annotation.recruitment import refusals
-from annotation.study import workload
+from annotation.study import cross_task, workload
 from tasks.answer_keys import ANSWERS
 from tasks.cards import Card
 
@@ -56,9 +56,12 @@ def landing_page(
 def what_it_asks(study: Study) -> dict[str, Any]:
     """How many examples, and roughly what each is: ranges, as the seat decides which task it is."""
     loads = workload.workloads(study, list(study.tasks.all()))
+    # Which of them is the unseen task of a cross-task study is not said, nor in which arm.
     cards = [load.task.card for load in loads]
+    cards += [task.card for task in cross_task.trained_first(study)]
+    trained = [load.training + more for load in loads for more in {0, load.upstream}]
     counts = {
-        "training": [load.training for load in loads if load.training],
+        "training": [number for number in trained if number],
         "screening": [load.screening for load in loads if load.screening],
         "test": [load.test for load in loads],
         "words": [roughly(load.words) for load in loads],
@@ -66,7 +69,7 @@ def what_it_asks(study: Study) -> dict[str, Any]:
     }
     return {
         "what": sorted({card.description: card for card in cards}.values(), key=_description),
-        "always_trains": all(load.training for load in loads),
+        "always_trains": all(trained),
         "by": sorted({card.answered_by for card in cards}, key=ANSWERS.index),
         **{name: in_range(numbers) for name, numbers in counts.items()},
         # The plural form goes by the larger number: "10 to 30 examples".

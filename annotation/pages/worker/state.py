@@ -32,9 +32,12 @@ from annotation.steps import (
     siblings,
     training_review,
     training_step,
+    upstream_step,
 )
+from annotation.study import cross_task
 from annotation.study.consent_text import as_html
 from annotation.wording import in_words, money
+from tasks.cards import Card
 
 ENDED_MESSAGES = {
     Status.EXPIRED: gettext_lazy(
@@ -124,10 +127,12 @@ def _had_completed(participation: Participation) -> bool:
 
 def _instructions(participation: Participation) -> dict:
     token, study = participation.token, participation.study
-    page = instructions_of(participation.scenario) | {
+    card = upstream_step.first_card(participation)
+    page = instructions_of(participation.scenario, card) | {
         "stage": "instructions",
         "begin_url": reverse("begin", args=[token]),
     }
+    page["training_total"] += cross_task.length(study, participation.scenario.arm)
     if study.try_the_tool:
         page["try_url"] = reverse("try_tool", args=[token, 1])
     if comprehension.is_open(participation):
@@ -138,10 +143,22 @@ def _instructions(participation: Participation) -> dict:
     return page
 
 
-def instructions_of(scenario: Scenario) -> dict:
-    """What worker/_instructions.html shows to everybody of a scenario."""
-    card = scenario.task.card
+def next_instructions(participation: Participation, card: Card) -> dict:
+    """The instructions of the next task, between two tasks of a cross-task study."""
+    page = instructions_of(participation.scenario, card)
+    return page | {
+        "stage": "instructions",
+        "begin_url": reverse("continue", args=[participation.token]),
+        "leaving": "instructions",
+        "training_total": page["training_total"] + len(participation.upstream_order),
+    }
+
+
+def instructions_of(scenario: Scenario, card: Card | None = None) -> dict:
+    """What worker/_instructions.html shows to everybody of a scenario, or of that card."""
+    card = card or scenario.task.card
     return {
+        "card": card,
         "instructions": paragraphs(card.instructions),
         "help_windows": card.help_windows,
         "show_examples": scenario.shows_help_examples,
@@ -200,11 +217,13 @@ def earned_in_words(participation: Participation) -> str:
 def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPage:
     """The page of a turn: its question, or (training step, answered) its reveal."""
     scenario = participation.scenario
-    card = scenario.task.card
     turn.participation = participation
-    revealed = None
+    card, revealed = turn.card, None
+    # What an annotator sees is one training step: the upstream examples, then those of the task.
+    before = len(participation.upstream_order)
+    training = before + len(participation.training_order)
     review = training_review.shown_after(participation, turn)
-    if turn.step == Step.TRAINING and turn.given is not None and not review:
+    if turn.is_revealed and turn.given is not None and not review:
         given, comparison = turn.answer.as_given(), training_step.reveal(turn)
         revealed = reveal_page(card, turn.example, given, comparison, siblings.other_kinds(turn))
     worked = turn.worked_until(timezone.now(), scenario.idle_cutoff)
@@ -213,16 +232,16 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
     return TurnPage(
         card=card,
         example=turn.example,
-        step=turn.step,
-        number=turn.position + 1,
-        total=len(participation.order_of(turn.step)),
+        step=Step.TRAINING if turn.is_revealed else turn.step,
+        number=turn.position + 1 + (before if turn.step == Step.TRAINING else 0),
+        total=training if turn.is_revealed else len(participation.order_of(turn.step)),
         key=str(turn.pk),
         answer_url=reverse("answer", args=[participation.token]),
         continue_url=reverse("continue", args=[participation.token]),
         ping_url=reverse("ping", args=[participation.token]),
         cutoff_seconds=int(scenario.idle_cutoff.total_seconds()),
         shows_examples=scenario.shows_help_examples,
-        training_total=len(participation.training_order),
+        training_total=training,
         screening_total=len(participation.screening_order),
         test_total=len(participation.order_of(Step.ANNOTATION)),
         worked_seconds=int(worked.total_seconds()),
@@ -231,9 +250,13 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
         max_paid_seconds=None if max_hours is None else int(max_hours * 3600),
         reveal=revealed,
         review=review,
-        tally=training_step.tally(participation) if (revealed or review) and card.is_judged else (),
+        tally=(
+            training_step.tally(participation, turn.step)
+            if (revealed or review) and card.is_judged
+            else ()
+        ),
         refuses_pastes=scenario.refuses_pastes,
-        advances=scenario.auto_advance and turn.step != Step.TRAINING and bool(card.labels),
+        advances=scenario.auto_advance and not turn.is_revealed and bool(card.labels),
         draft_url=reverse("draft", args=[participation.token]),
         draft=draft,
         draft_age=draft_age,
@@ -245,8 +268,10 @@ def turn_page(participation: Participation, turn: Turn, **shown: Any) -> TurnPag
 def _ahead(participation: Participation, turn: Turn, worked: timedelta) -> Way:
     """How far this participation is with that turn, its latest, and at what pace."""
     rate, _currency, max_hours = participation.scenario.promise
-    judged = len(participation.judged_order)
-    before = 0 if turn.step in JUDGED_STEPS else judged
+    upstream = len(participation.upstream_order)
+    judged = upstream + len(participation.judged_order)
+    begins = {Step.UPSTREAM.value: 0} | {step.value: upstream for step in JUDGED_STEPS}
+    before = begins.get(turn.step, judged)
     return Way(
         answered=before + turn.position + (turn.given is not None),
         total=judged + len(participation.annotation_order),

@@ -28,7 +28,7 @@ from annotation.pages.worker.client_address import client_address
 from annotation.pages.worker.forms import ComprehensionForm, ConsentForm, ExitForm, turn_of
 from annotation.pages.worker.landing import landing_page
 from annotation.pages.worker.sentences import sentences_of
-from annotation.pages.worker.state import page_outside_turns, turn_page
+from annotation.pages.worker.state import next_instructions, page_outside_turns, turn_page
 from annotation.pages.worker.translated import translated
 from annotation.platforms import registry
 from annotation.recruitment import consent as consent_step
@@ -41,6 +41,7 @@ from annotation.steps import (
     drafts,
     qualification,
     training_step,
+    upstream_step,
     withdrawal,
 )
 from annotation.steps import exit_questionnaire as questionnaire
@@ -344,7 +345,8 @@ def _after_post(
     access.speak_to(participation)
     if not request.htmx:
         return redirect("work", participation.token)
-    if turn is None or not _shows_turn(participation):
+    shows_turn = _shows_turn(participation)
+    if turn is None or not shows_turn or upstream_step.card_shown_after(participation, turn):
         return HttpResponseClientRedirect(reverse("work", args=[participation.token]))
     page = turn_page(participation, turn)
     return render(request, page.template, {"turn": page})
@@ -370,12 +372,16 @@ def _state(
     if turn is None:
         sentences = {"error": error, "notice": notice}
         context = {**page_outside_turns(participation), **sentences, **by_key(sent=form)}
+    elif card := upstream_step.card_shown_after(participation, turn):
+        if request.htmx:
+            return HttpResponseClientRedirect(reverse("work", args=[participation.token]))
+        context = {**next_instructions(participation, card), "error": error, "notice": notice}
     else:
         sent = request.POST.dict() if error else {}
         page = turn_page(participation, turn, error=error, notice=notice, sent=sent)
         if request.htmx:
             return render(request, page.template, {"turn": page}, status=status)
-        context = {"turn": page, "stage": "turn"}
+        context = {"turn": page, "stage": "turn", "card": page.card}
     study, scenario = participation.study, participation.scenario
     shared = {
         "study": study,

@@ -71,6 +71,11 @@ def plan(study: Study, annotation_parts: int, by: User) -> list[ProlificStudy]:
         raise PlanError(f"Open the study first: it is {study.status}.")
     if not 0 <= annotation_parts <= MAX_PARTS:
         raise PlanError(f"The annotation step can have 1 to {MAX_PARTS} parts.")
+    if study.is_cross_task:
+        raise PlanError(
+            "A cross-task study cannot be drafted here: each scenario would be a study of its own"
+            " on Prolific, so that people would choose their arm. Give its link to one study there."
+        )
     if study.currency not in LEAST_HOURLY:
         raise PlanError(
             f"Prolific pays in {' or '.join(LEAST_HOURLY)}, this study in {study.currency}: design"

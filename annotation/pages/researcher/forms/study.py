@@ -10,6 +10,7 @@ from annotation.models import Study
 from annotation.money.amounts import AmountField
 from annotation.pages.fields import RowsField, WholeNumberField, row_field
 from annotation.study import design
+from tasks.gym import catalogue, people
 from tasks.models import Task
 
 
@@ -17,6 +18,24 @@ def task_label(task: Task) -> str:
     """The task with the training sizes that it has."""
     sizes = ", ".join(map(str, task.training_sizes)) or "none"
     return f"{task} (training splits of {sizes})"
+
+
+def partitions() -> list[tuple[str, str]]:
+    """The published partitions; one that does not fit people says why, and is refused."""
+    offers = map(people.offer, catalogue.partitions().values())
+    return [
+        ("", "none"),
+        *(
+            (
+                offer.name,
+                f"{offer.name}: does not fit people: {offer.refused}"
+                if offer.refused
+                else f"{offer.name}: {len(offer.upstream)} upstream and {len(offer.held_out)}"
+                " unseen tasks fit people",
+            )
+            for offer in offers
+        ),
+    ]
 
 
 class StudyForm(forms.ModelForm):
@@ -27,6 +46,18 @@ class StudyForm(forms.ModelForm):
     """
 
     tasks = RowsField(Task.objects.none(), widget=forms.CheckboxSelectMultiple, required=False)
+    upstream_tasks = RowsField(
+        Task.objects.none(),
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+        help_text=Study._meta.get_field("upstream_tasks").help_text,
+    )
+    partition = forms.ChoiceField(
+        label="Partition of CrossFit",
+        required=False,
+        choices=partitions,
+        help_text=Study._meta.get_field("partition").help_text,
+    )
     shots = forms.CharField(help_text=Study._meta.get_field("shots").help_text)
     splits = forms.CharField(
         label="Training splits", help_text=Study._meta.get_field("splits").help_text
@@ -46,11 +77,13 @@ class StudyForm(forms.ModelForm):
 
     def __init__(self, *args: Any, **kwargs: Any):
         super().__init__(*args, **kwargs)
-        row_field(self, "tasks").queryset = self._selectable()
+        for name in ("tasks", "upstream_tasks", "sham_task"):
+            row_field(self, name).queryset = self._selectable()
         self.initial["shots"] = " ".join(map(str, self.instance.shots))
         self.initial["splits"] = " ".join(map(str, self.instance.splits))
         self.initial["version"] = design.version(self.instance)
-        row_field(self, "tasks").label_from_instance = self._task_label  # type: ignore[method-assign, assignment]  # as Django documents
+        for name in ("tasks", "upstream_tasks", "sham_task"):
+            row_field(self, name).label_from_instance = self._task_label  # type: ignore[method-assign, assignment]  # as Django documents
         self._suggest()
 
     # Headings of the page -> the fields below them.
@@ -60,6 +93,7 @@ class StudyForm(forms.ModelForm):
             "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
             "try_the_tool", "auto_advance", "refuse_pastes", "interface_language",
         ],
+        "Cross-task study": ["upstream_tasks", "upstream_examples", "sham_task", "partition"],
         "Time and pay": [
             "hourly_rate", "currency", "base_reward", "minimum_pay", "max_paid_hours", "budget",
             "estimated_minutes", "idle_limit_hours", "idle_cutoff_seconds",
@@ -118,10 +152,11 @@ class StudyForm(forms.ModelForm):
     def _post_clean(self) -> None:
         """Copy the values onto the study, then let the rules of the design speak at the fields."""
         for name in self.cleaned_data:
-            if name not in ("tasks", "version"):
+            if name not in (*design.LISTS, "version"):
                 setattr(self.instance, name, self.cleaned_data[name])
         try:
-            design.check_design(self.instance, list(self.cleaned_data.get("tasks", [])))
+            lists = [list(self.cleaned_data.get(name, [])) for name in design.LISTS]
+            design.check_design(self.instance, *lists)
         except ValidationError as error:
             for field, messages in error.message_dict.items():
                 if field not in self.errors:
@@ -132,8 +167,9 @@ class StudyForm(forms.ModelForm):
 
         Raises design.DesignError if it is frozen by now, StaleDesign if somebody else saved it.
         """
-        tasks, version = list(self.cleaned_data["tasks"]), self.cleaned_data["version"]
-        design.save_draft(self.instance, tasks, made_from=version)
+        tasks, upstream = (list(self.cleaned_data[name]) for name in design.LISTS)
+        version = self.cleaned_data["version"]
+        design.save_draft(self.instance, tasks, made_from=version, upstream=upstream)
         return self.instance
 
     def overtake(self, stored: Study) -> list[tuple[forms.BoundField, str]]:

@@ -1,0 +1,379 @@
+"""What a cross-task study found: the gain of its arms, and how its upstream training went.
+
+The score of a person is the mean score over the test examples of the unseen task, as in every
+table. Gains are those of analysis/stats/arg.py, over the unseen tasks of the study.
+"""
+
+import csv
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from operator import attrgetter
+
+import numpy as np
+
+from analysis.stats import arg
+from analysis.stats.uncertainty import sd
+from analysis.tables import frames
+from analysis.tables.columns import NOTHING, count, points, seconds, signed_between, signed_points
+from analysis.tables.published import FOLDER
+from annotation.models import Answer, Arm, Step, Study
+from tasks.columns import Column
+
+# (new arm, base arm) -> what their gain means; the first is the one that is asked for.
+CONTRASTS = {
+    (Arm.UPSTREAM, Arm.SHAM): "transfer",
+    (Arm.UPSTREAM, Arm.DIRECT): "transfer and practice",
+    (Arm.SHAM, Arm.DIRECT): "practice",
+}
+ALL = "all tasks"
+QUESTION = "other people, these tasks and test examples"
+
+
+@dataclass(frozen=True)
+class Gain:
+    """A contrast of two arms on one unseen task, or over all; scores x 100, gains in percent.
+
+    Of one task, intervals are those of that task alone; `refused` says why it has no relative gain.
+    """
+
+    kind: str
+    new_arm: str
+    base_arm: str
+    meaning: str
+    task: str
+    new_people: int
+    base_people: int
+    new: float
+    base: float
+    new_sd: float
+    base_sd: float
+    gain: float
+    low: float
+    high: float
+    method: str
+    no_interval: str
+    boot_low: float
+    boot_high: float
+    difference: float
+    difference_low: float
+    difference_high: float
+    refused: str
+
+
+def scores(study: Study, kind: str) -> dict[str, dict[str, list[float]]]:
+    """Unseen task -> arm -> mean scores in [0, 1] of those of that kind who count, by pseudonym."""
+    frame = frames.annotators(study)
+    frame = frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)]
+    found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for task, arm, score in zip(frame["task"], frame["arm"], frame["mean_s1"], strict=True):
+        found[task][arm].append(float(score))
+    return found
+
+
+def gains(study: Study, kind: str) -> list[Gain]:
+    """For each contrast a row over all tasks where both arms have people, then a row for each."""
+    found = scores(study, kind)
+    rows = []
+    for (new, base), meaning in CONTRASTS.items():
+        tasks = [
+            (task, arms[base], arms[new])
+            for task, arms in sorted(found.items())
+            if arms[base] and arms[new]
+        ]
+        if not tasks:
+            continue
+        head = (kind, str(new), str(base), meaning)
+        if len(tasks) > 1:
+            rows.append(_row(head, ALL, arg.average_relative_gain(tasks, seed=study.seed)))
+        rows += [
+            _row(head, task[0], arg.average_relative_gain([task], seed=study.seed))
+            for task in tasks
+        ]
+    return rows
+
+
+def _row(head: tuple[str, str, str, str], task: str, found: arg.Arg) -> Gain:
+    """`found` as it is shown; of several tasks no SDs and means, which are other quantities."""
+    gains, one = found.gains, len(found.gains) == 1
+    own = gains[0]
+    refused = "; ".join(
+        gain.refused if one else f"{gain.task}: {gain.refused}" for gain in found.refused
+    )
+    kind, new_arm, base_arm, meaning = head
+    low, high, boot_low, boot_high, difference_low, difference_high = (
+        100 * end for end in (*found.interval, *found.bootstrap, *found.difference_interval)
+    )
+    return Gain(
+        kind=kind,
+        new_arm=new_arm,
+        base_arm=base_arm,
+        meaning=meaning,
+        task=task,
+        new_people=sum(gain.new_people for gain in gains),
+        base_people=sum(gain.base_people for gain in gains),
+        new=100 * own.new if one else math.nan,
+        base=100 * own.base if one else math.nan,
+        new_sd=100 * own.new_sd if one else math.nan,
+        base_sd=100 * own.base_sd if one else math.nan,
+        gain=100 * found.arg,
+        low=low,
+        high=high,
+        method=found.method,
+        no_interval=found.why_no_interval,
+        boot_low=boot_low,
+        boot_high=boot_high,
+        difference=100 * found.difference,
+        difference_low=difference_low,
+        difference_high=difference_high,
+        refused=refused,
+    )
+
+
+def _percent(value: float) -> str:
+    return f"{value:+.1f} %" if math.isfinite(value) else NOTHING
+
+
+GAINS = [
+    Column("kind"),
+    Column("task", "Unseen task", "the task that no arm has met before; all tasks: the ARG"),
+    Column("new_arm", "Arm", "the arm whose gain it is"),
+    Column("base_arm", "Against", "the arm that is divided by"),
+    Column("meaning", "Shows", "what the gain of this arm against that one means"),
+    Column("new_people", "n", "people of the arm", "", count),
+    Column("base_people", "n against", "people of the other arm", "", count),
+    Column("new", "Mean", "mean over people of the arm", "score x 100", points),
+    Column("base", "Mean against", "mean over people of the other arm", "score x 100", points),
+    Column("new_sd", "", "SD over people of the arm (ddof 1)", "points"),
+    Column("base_sd", "", "SD over people of the other arm (ddof 1)", "points"),
+    Column(
+        "gain",
+        "Relative gain",
+        "(mean - mean against) / mean against; over all tasks the mean of these ratios, ARG",
+        "%",
+        _percent,
+    ),
+    Column("low", "", "lower end of its 95 % interval", "%"),
+    Column("high", "", "upper end of its 95 % interval", "%"),
+    Column(
+        "",
+        "95 %",
+        f"Fieller's interval of one task, the delta method's of several, in percent: {QUESTION}",
+        "%",
+        signed_between,
+        attrgetter("low", "high", "no_interval"),
+    ),
+    Column("method", "", "how the interval was made: Fieller or delta method"),
+    Column("no_interval", "", "why there is no interval"),
+    Column("boot_low", "", "lower end of the bootstrap over people, from ten in each arm on", "%"),
+    Column("boot_high", "", "upper end of the bootstrap over people", "%"),
+    Column(
+        "difference",
+        "Difference",
+        "mean - mean against, over all tasks the mean of these; also where a base is refused",
+        "points",
+        signed_points,
+    ),
+    Column("difference_low", "", "lower end of its 95 % t interval", "points"),
+    Column("difference_high", "", "upper end of its 95 % t interval", "points"),
+    Column(
+        "",
+        "Its 95 %",
+        "Welch's t interval of the difference",
+        "points",
+        signed_between,
+        attrgetter("difference_low", "difference_high"),
+    ),
+    Column("refused", "Refused", "tasks without a relative gain, and why their base is refused"),
+]
+
+
+# Models, as published -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PublishedGain:
+    """ARG of a model on the test tasks of a partition, as printed."""
+
+    partition: str
+    method: str
+    gain: float
+
+
+@cache
+def published() -> tuple[PublishedGain, ...]:
+    """CrossFit, Table 1: ARG in percent of multi-task learning and of MAML, by partition."""
+    with (FOLDER / "crossfit_table1.csv").open(newline="") as file:
+        return tuple(
+            PublishedGain(row["partition"], row["method"], float(row["arg"]))
+            for row in csv.DictReader(file)
+        )
+
+
+PUBLISHED = [
+    Column("partition", "Partition", "of CrossFit's 160 tasks"),
+    Column("method", "Upstream learning", "of BART-base, by the paper"),
+    Column("gain", "ARG, as published", "over all test tasks of the partition", "%", _percent),
+]
+
+
+# How the upstream training went -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Trained:
+    """An upstream task by the place in which people met it, or one task; score x 100."""
+
+    kind: str
+    arm: str
+    what: str
+    people: int
+    answers: int
+    mean: float
+    sd: float
+    first: float
+    last: float
+    active: float
+
+
+@dataclass(frozen=True)
+class UpstreamAnswer:
+    """An answer of the upstream step: the how many-th task of its annotator, and example of it."""
+
+    annotator: str
+    arm: str
+    task: str
+    block: int
+    number: int
+    score: float
+    seconds: float
+
+
+def upstream_answers(study: Study, kind: str) -> list[UpstreamAnswer]:
+    """Those of the participations of that kind that count, annotator by annotator, in order."""
+    people = study.participations.analysed().filter(kind=kind)
+    rows = (
+        Answer.objects.filter(turn__participation__in=people, turn__step=Step.UPSTREAM)
+        .order_by("turn__participation__pseudonym", "turn__position")
+        .values_list(
+            "turn__participation__pseudonym", "turn__participation__scenario__arm",
+            "turn__example__split__task__name", "s1", "active_seconds",
+        )
+    )  # fmt: skip
+    answers, before, block, number = [], ("", ""), 0, 0
+    for who, arm, task, score, active in rows.iterator(chunk_size=5000):
+        if who != before[0]:
+            block, number = 1, 0
+        elif task != before[1]:
+            block, number = block + 1, 0
+        before, number = (who, task), number + 1
+        answers.append(UpstreamAnswer(who, arm, task, block, number, score, active))
+    return answers
+
+
+def manipulation(study: Study, kind: str) -> list[Trained]:
+    """Did people learn in the upstream step? By place, then by task, for each arm that trains."""
+    groups: dict[tuple[str, int, str], list[UpstreamAnswer]] = defaultdict(list)
+    for answer in upstream_answers(study, kind):
+        groups[answer.arm, 0, f"task {answer.block}"].append(answer)
+        groups[answer.arm, 1, answer.task].append(answer)
+    return [
+        _trained(kind, arm, what, answers)
+        for (arm, _by, what), answers in sorted(groups.items(), key=lambda item: item[0])
+    ]
+
+
+def _trained(kind: str, arm: str, what: str, answers: Sequence[UpstreamAnswer]) -> Trained:
+    own: dict[str, list[UpstreamAnswer]] = defaultdict(list)
+    for answer in answers:
+        own[answer.annotator].append(answer)
+    means = [100 * float(np.mean([a.score for a in theirs])) for theirs in own.values()]
+    halves: tuple[list[float], list[float]] = ([], [])
+    for theirs in own.values():
+        half = len(theirs) // 2
+        halves[0].extend(a.score for a in theirs[:half])
+        halves[1].extend(a.score for a in theirs[len(theirs) - half :])
+    first, last = (100 * float(np.mean(half)) if half else math.nan for half in halves)
+    return Trained(
+        kind=kind,
+        arm=arm,
+        what=what,
+        people=len(own),
+        answers=len(answers),
+        mean=float(np.mean(means)),
+        sd=sd(means),
+        first=first,
+        last=last,
+        active=float(np.median([a.seconds for a in answers])),
+    )
+
+
+MANIPULATION = [
+    Column("kind"),
+    Column("arm", "Arm", "upstream or sham"),
+    Column("what", "Upstream task", "by its place in the annotator's order, or by name"),
+    Column("people", "n", "people who count", "", count),
+    Column("answers", "Answers", "of these people", "", count),
+    Column("mean", "Mean", "mean over people of their mean score", "score x 100", points),
+    Column("sd", "SD", "over people (ddof 1)", "points", points),
+    Column("first", "First half", "mean of the first half of each one's answers", "", points),
+    Column("last", "Second half", "mean of the second half", "", points),
+    Column("active", "Seconds", "median active time of an answer", "s", seconds),
+]
+
+
+@dataclass(frozen=True)
+class CurvePoint:
+    """The how many-th example of an upstream task: mean score x 100 over people and tasks."""
+
+    kind: str
+    arm: str
+    number: int
+    answers: int
+    mean: float
+    active: float
+
+
+def curve(study: Study, kind: str) -> list[CurvePoint]:
+    """The learning curve within an upstream task, example by example, for each arm."""
+    groups: dict[tuple[str, int], list[UpstreamAnswer]] = defaultdict(list)
+    for answer in upstream_answers(study, kind):
+        groups[answer.arm, answer.number].append(answer)
+    return [
+        CurvePoint(
+            kind,
+            arm,
+            number,
+            len(answers),
+            100 * float(np.mean([a.score for a in answers])),
+            float(np.median([a.seconds for a in answers])),
+        )
+        for (arm, number), answers in sorted(groups.items())
+    ]
+
+
+CURVE = [
+    Column("kind"),
+    Column("arm", "Arm", "upstream or sham"),
+    Column("number", "Example", "its place among those of its task, from 1", "", count),
+    Column("answers", "Answers", "of all people and tasks", "", count),
+    Column("mean", "Mean", "mean score", "score x 100", points),
+    Column("active", "Seconds", "median active time", "s", seconds),
+]
+
+
+def sentences(rows: Sequence[Gain]) -> Iterator[str]:
+    """The answer of the study in words, for page and report."""
+    for row in rows:
+        if row.task != ALL and any(other.task == ALL for other in rows):
+            continue
+        interval = signed_between((row.low, row.high, row.no_interval))
+        yield (
+            f"{row.meaning.capitalize()}: the {row.new_arm} arm gains {_percent(row.gain)}"
+            f" relative to the {row.base_arm} arm (95 % {interval}; {row.new_people} and"
+            f" {row.base_people} people), {signed_points(row.difference)} points."
+        )
+        if row.refused:
+            yield f"Not in it: {row.refused}."

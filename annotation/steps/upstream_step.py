@@ -1,0 +1,103 @@
+"""The upstream step of a cross-task study: training on other tasks, before the unseen one.
+
+Its turns are answered, stored and revealed like those of the training step. Between two tasks
+stands a page with the instructions of the next one: it follows from stored rows (the reading of the
+last reveal), so that a reload and a second device show the same.
+"""
+
+from annotation.models import (
+    ArmTaken,
+    Exposure,
+    Participation,
+    Reading,
+    Status,
+    Step,
+    Turn,
+)
+from annotation.study import cross_task
+from tasks import frozen
+from tasks.cards import Card
+from tasks.models import Example, Split
+
+
+def may_begin(participation: Participation) -> bool:
+    """Note that this worker meets the tasks of their scenario, and its arm; False if they did.
+
+    An upstream task counts as a task that was met, also in another study. The caller holds the
+    participation's lock.
+    """
+    scenario, key = participation.scenario, participation.worker.key
+    names = [scenario.task.name]
+    if scenario.arm:
+        names += cross_task.trained_on(scenario)
+        if _has_met_a_text(participation):
+            return False
+        taken, _is_new = ArmTaken.objects.get_or_create(
+            study_id=scenario.study_id, worker_key=key, defaults={"arm": scenario.arm}
+        )
+        if taken.arm != scenario.arm:
+            return False
+    if Exposure.objects.filter(worker_key=key, task_name__in=names).exists():
+        return False
+    rows = [Exposure.objects.get_or_create(worker_key=key, task_name=name) for name in names]
+    # Somebody else may have noted one in the meantime: the same worker, in another study.
+    return all(is_new for _row, is_new in rows)
+
+
+def _has_met_a_text(participation: Participation) -> bool:
+    """Was this worker shown a text of the study before, in whatever task? By hash, for any arm."""
+    shown = Turn.objects.filter(participation__worker=participation.worker_id)
+    contexts = shown.values_list("example__context", flat=True)
+    met = {text for context in contexts for text in cross_task.texts_of(context)}
+    if not met:
+        return False
+    study, scenario = participation.study, participation.scenario
+    pool = Example.objects.filter(pk__in=study.upstream_pool.values("example"))
+    unseen = Example.objects.filter(split__task=scenario.task_id).exclude(
+        split__kind=Split.Kind.CHECK
+    )
+    return any(
+        not met.isdisjoint(cross_task.texts_of(context))
+        for examples in (pool, unseen)
+        for context in examples.values_list("context", flat=True)
+    )
+
+
+def first_card(participation: Participation) -> Card:
+    """The card of what this participation begins with: of its first upstream task, if any."""
+    order = cross_task.draw(participation) if participation.scenario.arm else []
+    return frozen.card_of_example(order[0]) if order else participation.scenario.task.card
+
+
+def ends_a_task(participation: Participation, turn: Turn) -> bool:
+    """Does another task follow this answered turn of the upstream step?"""
+    if turn.step != Step.UPSTREAM or turn.given is None:
+        return False
+    order = participation.upstream_order
+    if turn.position + 1 == len(order):
+        return True
+    following = frozen.card_of_example(order[turn.position + 1])
+    return following.name != turn.card.name
+
+
+def card_shown_after(participation: Participation, turn: Turn | None) -> Card | None:
+    """The card of the next task, if its instructions are what is shown now; else None."""
+    if turn is None or participation.status != Status.WORKING:
+        return None
+    if not ends_a_task(participation, turn) or not Reading.objects.filter(turn=turn).exists():
+        return None
+    order = participation.upstream_order
+    if turn.position + 1 == len(order):
+        return participation.scenario.task.card
+    return frozen.card_of_example(order[turn.position + 1])
+
+
+def following(participation: Participation, turn: Turn) -> Turn:
+    """Show what follows that turn of the upstream step: its next example, or the next step's first.
+
+    The caller holds the participation's lock.
+    """
+    if turn.position + 1 < len(participation.upstream_order):
+        return participation.show(Step.UPSTREAM, turn.position + 1, after=turn)
+    first = Step.TRAINING if participation.training_order else Step.ANNOTATION
+    return participation.show(first, 0, after=turn)

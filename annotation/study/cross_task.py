@@ -1,0 +1,268 @@
+"""Cross-task studies: are people better at an unseen task after training on other tasks?
+
+People cannot be reset, so the arms are other people: *upstream* is trained on the upstream tasks
+first, *sham* on as many examples of one neutral task, *direct* on nothing. Then all have the same
+training and test of one unseen task. What an arm is trained on is drawn from a pool that opening
+freezes; nothing in it has a text in common with an unseen task or with another task of the pool.
+"""
+
+import hashlib
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+from django.db.models import QuerySet
+
+from annotation.models import Arm, Participation, Qualification, Scenario, Study, UpstreamExample
+from tasks.formats import digest_of
+from tasks.gym import catalogue, people
+from tasks.models import Example, Split, Task
+
+ARMS = (Arm.UPSTREAM, Arm.SHAM, Arm.DIRECT)
+FEWEST_WORDS = 4  # of a segment that can be recognised: "yes" stands in many tasks
+Refuse = Callable[[str, str], None]
+
+
+def check(study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse: Refuse) -> None:
+    """Call `refuse(field, sentence)` for each rule of a cross-task design that is broken."""
+    if not study.is_cross_task:
+        if upstream:
+            refuse("upstream_examples", "Write how many examples of each upstream task.")
+        for field in ("sham_task", "partition"):
+            if getattr(study, field):
+                refuse(field, "Only a cross-task study has this: leave it empty.")
+        return
+    if not upstream:
+        refuse("upstream_tasks", "Choose at least one upstream task.")
+    if study.sham_task is None:
+        refuse("sham_task", "Choose the neutral task of the sham arm.")
+    if len(study.shots or []) != 1:
+        refuse("shots", "A cross-task study has one number of shots: people differ by arm.")
+    if study.tasks_per_worker != 1:
+        refuse("tasks_per_worker", "Nobody takes part in two arms: write 1.")
+    if study.qualification != Qualification.NONE:
+        refuse("qualification", "Screening after the training would select each arm differently.")
+    _check_names(study, tasks, upstream, refuse)
+    _check_partition(study, tasks, upstream, refuse)
+    if study.sham_task is not None and study.upstream_examples:
+        for arm, task, wanted in _wanted(study, upstream):
+            size = len(_pool(task, wanted, _texts_of_unseen(study, tasks)))
+            if size < wanted:
+                field = "sham_task" if arm == Arm.SHAM else "upstream_tasks"
+                refuse(field, f"{task.name}: {wanted} training examples are needed that share no"
+                       f" text with an unseen task; it has {size}.")  # fmt: skip
+
+
+def _check_names(
+    study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse: Refuse
+) -> None:
+    """No task is in two roles, in any version."""
+    unseen, trained = {task.name for task in tasks}, [task.name for task in upstream]
+    for name in sorted({name for name in trained if trained.count(name) > 1}):
+        refuse("upstream_tasks", f"{name} is chosen twice.")
+    for name in sorted(unseen.intersection(trained)):
+        refuse("upstream_tasks", f"{name} is an unseen task: nobody may be trained on it before.")
+    if study.sham_task is not None and study.sham_task.name in unseen.union(trained):
+        refuse("sham_task", f"{study.sham_task.name} is an unseen or an upstream task too.")
+
+
+def _check_partition(
+    study: Study, tasks: Sequence[Task], upstream: Sequence[Task], refuse: Refuse
+) -> None:
+    """Unseen and upstream tasks are those of the published partition that fit people."""
+    if not study.partition:
+        return
+    published = catalogue.partitions().get(study.partition)
+    if published is None:
+        refuse("partition", f"There is no partition {study.partition}.")
+        return
+    offered = people.offer(published)
+    if offered.refused:
+        refuse("partition", f"{offered.name} does not fit people: {offered.refused}.")
+        return
+    for field, chosen, allowed in (
+        ("tasks", tasks, offered.held_out),
+        ("upstream_tasks", upstream, offered.upstream),
+    ):
+        for name in [task.name for task in chosen if task.name not in allowed]:
+            refuse(field, f"{name}: {_why_outside(name, offered, field)}.")
+
+
+def _why_outside(name: str, offered: people.Offer, field: str) -> str:
+    if name in offered.leaked:
+        return f"the published {offered.name} has it in two lists, so it is in neither here"
+    where = "held-out" if field == "tasks" else "upstream"
+    return people.why_not(name) or f"it is no {where} task of {offered.name}"
+
+
+def _wanted(study: Study, upstream: Sequence[Task]) -> Iterator[tuple[str, Task, int]]:
+    """(arm, task, how many of its examples one person does)."""
+    each = study.upstream_examples or 0
+    for task in sorted(upstream, key=lambda task: task.name):
+        yield Arm.UPSTREAM, task, each
+    if study.sham_task is not None:
+        yield Arm.SHAM, study.sham_task, each * len(upstream)
+
+
+# Texts --------------------------------------------------------------------------------------------
+
+
+def texts_of(context: Iterable[str]) -> set[str]:
+    """Hashes of the texts of an example: its segments of some words, else all together."""
+    long = [text.strip() for text in context if len(text.split()) >= FEWEST_WORDS]
+    return {hashlib.sha256(text.encode()).hexdigest() for text in long or ["\n".join(context)]}
+
+
+def _texts_of_unseen(study: Study, tasks: Sequence[Task]) -> set[str]:
+    """Those of the unseen tasks: their tests and all of their training files."""
+    rows = Example.objects.filter(split__task__in=[task.pk for task in tasks])
+    return {
+        text for context in rows.values_list("context", flat=True) for text in texts_of(context)
+    }
+
+
+def _pool(task: Task, wanted: int, taken: set[str]) -> list[Example]:
+    """The training examples of that task that share no text with `taken` nor with each other.
+
+    Of the smallest training file that has enough of them, else of the largest; by position.
+    """
+    pool: list[Example] = []
+    splits = task.splits.filter(kind=Split.Kind.TRAIN).order_by("shots", "number")
+    for split in splits:
+        pool, met = [], set(taken)
+        for example in split.examples.order_by("position"):
+            texts = texts_of(example.context)
+            if met.isdisjoint(texts):
+                pool.append(example)
+                met |= texts
+        if len(pool) >= wanted:
+            break
+    return pool
+
+
+# The frozen pool ----------------------------------------------------------------------------------
+
+
+class PoolError(ValueError):
+    """What an arm lacks; the text is for people."""
+
+
+def freeze(study: Study) -> None:
+    """Store what each arm may be trained on: no text of it stands in two tasks of the study.
+
+    Raises PoolError where a task has too few examples left.
+    """
+    if not study.is_cross_task:
+        return
+    taken = _texts_of_unseen(study, list(study.tasks.all()))
+    for arm, task, wanted in _wanted(study, list(study.upstream_tasks.all())):
+        pool = _pool(task, wanted, taken)
+        if len(pool) < wanted:
+            raise PoolError(
+                f"{task.name} has {len(pool)} training examples that share no text with another"
+                f" task of the study; {wanted} are needed."
+            )
+        taken |= {text for example in pool for text in texts_of(example.context)}
+        UpstreamExample.objects.bulk_create(
+            UpstreamExample(study=study, arm=arm, task=task, example=example, position=position)
+            for position, example in enumerate(pool)
+        )
+
+
+def thaw(study: Study) -> None:
+    """Back to draft: the pool is made again when it opens."""
+    study.upstream_pool.all().delete()
+
+
+def manifest(study: Study) -> dict[str, Any] | None:
+    """What a cross-task study freezes besides; None of an ordinary one."""
+    if not study.is_cross_task:
+        return None
+    return {
+        "partition": study.partition,
+        "upstream_examples": study.upstream_examples,
+        "arms": [str(arm) for arm in ARMS],
+        "pools": [_pool_of(rows) for rows in pools(study).values()],
+    }
+
+
+def pools(study: Study) -> dict[tuple[str, str], list[UpstreamExample]]:
+    """(arm, name of the task) -> its frozen pool in order; arms and names ascending."""
+    pools: dict[tuple[str, str], list[UpstreamExample]] = {}
+    rows: QuerySet[UpstreamExample] = study.upstream_pool.select_related("task", "example")
+    for row in rows.order_by("arm", "task__name", "position"):
+        pools.setdefault((row.arm, row.task.name), []).append(row)
+    return pools
+
+
+def _pool_of(rows: list[UpstreamExample]) -> dict[str, Any]:
+    task = rows[0].task
+    return {
+        "arm": rows[0].arm,
+        "task": task.name,
+        "version": task.version,
+        "content_hash": task.content_hash,
+        "card": task.card.as_dict(),
+        "examples": len(rows),
+        "sha256": digest_of(row.example.content_hash for row in rows),
+    }
+
+
+# What one participation is trained on -------------------------------------------------------------
+
+
+def draw(participation: Participation) -> list[int]:
+    """The examples (keys) of the upstream step in the order of this participation; [] for direct.
+
+    Tasks in a random order, of each as many examples as the design says. It follows from the
+    study's seed and the pseudonym, so that anybody can draw it again.
+    """
+    scenario, study = participation.scenario, participation.study
+    if scenario.arm not in (Arm.UPSTREAM, Arm.SHAM):
+        return []
+    rows = study.upstream_pool.filter(arm=scenario.arm).order_by("task__name", "position")
+    pools: dict[str, list[int]] = {}
+    for name, example in rows.values_list("task__name", "example_id"):
+        pools.setdefault(name, []).append(example)
+    each = study.upstream_examples or 0
+    if scenario.arm == Arm.SHAM:
+        each *= study.upstream_pool.filter(arm=Arm.UPSTREAM).values("task").distinct().count()
+    return order_of(pools, each, f"{study.seed}:{participation.pseudonym}:upstream")
+
+
+def order_of(pools: dict[str, list[int]], each: int, seed: str) -> list[int]:
+    """Draw: the tasks (by name, ascending) shuffled, then of each a sample from its pool."""
+    rng = random.Random(seed)
+    names = list(pools)
+    rng.shuffle(names)
+    return [example for name in names for example in rng.sample(pools[name], each)]
+
+
+def length(study: Study, arm: str) -> int:
+    """How many examples the upstream step of that arm has."""
+    if not study.is_cross_task or arm not in (Arm.UPSTREAM, Arm.SHAM):
+        return 0
+    return (study.upstream_examples or 0) * study.upstream_tasks.count()
+
+
+def trained_first(study: Study) -> list[Task]:
+    """The upstream tasks and the sham task, by name; [] of an ordinary study."""
+    if not study.is_cross_task:
+        return []
+    sham = [study.sham_task] if study.sham_task else []
+    return sorted([*study.upstream_tasks.all(), *sham], key=lambda task: task.name)
+
+
+def trained_on(scenario: Scenario) -> list[str]:
+    """The names of the tasks that the arm of that scenario is trained on before."""
+    rows = UpstreamExample.objects.filter(study=scenario.study_id, arm=scenario.arm)
+    return list(rows.order_by("task__name").values_list("task__name", flat=True).distinct())
+
+
+def knows_the_training(study: Study, worker_key_tasks: Iterable[str]) -> bool:
+    """Has somebody who has met these tasks met one that an arm is trained on?
+
+    They are then not for any arm: an arm that admits other people is no random arm.
+    """
+    names = study.upstream_pool.values_list("task__name", flat=True).distinct()
+    return not set(names).isdisjoint(worker_key_tasks)

@@ -1,0 +1,121 @@
+"""What a cross-task study found: gains, manipulation check, export, verify.py."""
+
+import pytest
+
+from analysis.export.files import write_export
+from analysis.stats import arg
+from analysis.tables import cross_task, performance
+from annotation.models import Kind
+from annotation.study import lifecycle
+from tests import factories
+from tests.analysis.tampering import Export
+from tests.annotation.test_cross_task import arrive, make_cross_task
+
+WRONG = {"upstream": 1, "sham": 2, "direct": 3}  # of six test examples
+
+
+@pytest.fixture
+def study(researcher, db):
+    """Two people in each arm of each of two unseen tasks: the more training, the fewer mistakes."""
+    study = make_cross_task(researcher)
+    lifecycle.change_status(study, "open")
+    for number in range(12):
+        person = arrive(study, f"p{number}")
+        wrong = WRONG[person.scenario.arm] + (person.seat_number == 2)
+
+        def answer(turn, wrong=wrong):
+            right = turn.example.gold[0]
+            is_wrong = turn.position < (wrong if turn.step == "annotation" else 1)
+            return [{"positive": "negative", "negative": "positive"}[right] if is_wrong else right]
+
+        factories.work_through(person, answer)
+    return study
+
+
+def score(wrong: int) -> list[float]:
+    return [1 - wrong / 6, 1 - (wrong + 1) / 6]
+
+
+def test_the_gains_are_those_of_the_means_of_the_arms(study):
+    rows = {(row.new_arm, row.base_arm, row.task): row for row in cross_task.gains(study, "person")}
+    expected = arg.average_relative_gain(
+        [(task, score(2), score(1)) for task in ("unseen-a", "unseen-b")], seed=7
+    )
+    whole = rows["upstream", "sham", cross_task.ALL]
+    assert whole.gain == pytest.approx(100 * expected.arg)
+    assert (whole.low, whole.high) == pytest.approx([100 * end for end in expected.interval])
+    assert whole.meaning == "transfer"
+    assert rows["sham", "direct", cross_task.ALL].meaning == "practice"
+    assert rows["upstream", "direct", "unseen-a"].method == "Fieller"
+    assert len(rows) == 3 * 3
+    assert cross_task.gains(study, "simulated") == []
+
+
+def test_tables_by_task_and_shots_count_the_direct_arm_alone(study):
+    table = performance.performance(study, Kind.PERSON)
+    assert [(cell.task, cell.n) for cell in table.cells.values()] == [
+        ("unseen-a", 2),
+        ("unseen-b", 2),
+    ]
+    assert "4 completed in the sham arm" in " ".join(table.not_counted)
+
+
+def test_the_manipulation_check_follows_the_order_of_each_annotator(study):
+    rows = {(row.arm, row.what): row for row in cross_task.manipulation(study, "person")}
+    assert rows["upstream", "task 1"].mean == pytest.approx(100 * 2 / 3)
+    assert rows["upstream", "task 2"].mean == 100
+    assert rows["sham", "sham"].answers == 4 * 6
+    assert {what for arm, what in rows if arm == "upstream"} == {
+        "task 1", "task 2", "up-one", "up-two",
+    }  # fmt: skip
+    curve = {(row.arm, row.number): row.mean for row in cross_task.curve(study, "person")}
+    assert curve["upstream", 1] == 50  # the first example of the first task was wrong
+    assert curve["sham", 6] == 100
+
+
+def test_the_models_of_the_paper_stand_beside_as_published():
+    gains = {(row.partition, row.method): row.gain for row in cross_task.published()}
+    assert len(gains) == 16
+    assert gains["train_non_nli_test_nli", "MAML"] == 12.30
+
+
+ALTERED = [
+    ("upstream.csv", "answer", '["positive"]', "s1"),
+    ("upstream.csv", "s1", "0.5", "s1"),
+    ("upstream.csv", "arm", "direct", "example"),
+    ("upstream.csv", "hash", "0" * 64, "hash"),
+    ("upstream_pool.csv", "gold", '["negative"]', "hash"),
+    ("upstream_pool.csv", "arm", "upstream", "upstream sham"),
+    ("annotators.csv", "arm", "direct", "arm"),
+    ("flow.csv", "arm", "sham", "task"),
+    ("allocations.csv", "arm", "sham", "arm"),
+    ("gains.csv", "gain", "12.5", "gain"),
+    ("gains.csv", "low", "12.5", "low"),
+    ("gains.csv", "difference_high", "12.5", "difference_high"),
+    ("gains.csv", "refused", "the base is low", "refused"),
+    ("gains.csv", "meaning", "practise", "meaning"),
+]
+
+
+def test_verify_recomputes_arms_upstream_answers_and_gains(study, tmp_path, capsys):
+    """One export, whole and with one cell altered at a time; the sums are made to agree."""
+    write_export(study, tmp_path / "export")
+    export = Export(tmp_path / "export")
+    assert export.verify() == 0
+    told = capsys.readouterr().out
+    assert "ok     upstream: frozen pools, texts met once, order, S1 (72)" in told
+    assert "ok     gains: ARG, Fieller's and delta intervals, differences (9)" in told
+    for file, column, value, named in ALTERED:
+        other = '["negative"]' if column == "answer" else None
+        row = next(r for r in export[file] if r[column] != value and other in (None, r[column]))
+        kept, row[column] = row[column], value
+        export.write(file)
+        assert export.verify() == 1, (file, column)
+        told = capsys.readouterr().out
+        failed = [line for line in told.splitlines() if line.startswith("         ")]
+        assert any(f", {named}: found" in line for line in failed), (file, column, told)
+        row[column] = kept
+        export.write(file)
+    export.delete(next(row["annotator"] for row in export["upstream.csv"]))
+    export.write()
+    assert export.verify() == 1
