@@ -3,7 +3,17 @@
 from django.urls import path
 from drf_spectacular.views import SpectacularAPIView
 
-from analysis.pages import api, examples, figures, leaderboard, models, planning, report, tables
+from analysis.pages import (
+    api,
+    cross_task,
+    examples,
+    figures,
+    leaderboard,
+    models,
+    planning,
+    report,
+    tables,
+)
 from annotation.api.views import Unknown
 
 urlpatterns = [
@@ -14,6 +24,12 @@ urlpatterns = [
         "studies/<str:name>/human-performance.<str:ext>",
         tables.human_performance_file,
         name="human_performance_file",
+    ),
+    path("studies/<str:name>/cross-task/", cross_task.cross_task_page, name="cross_task"),
+    path(
+        "studies/<str:name>/cross-task/<str:table>.csv",
+        cross_task.cross_task_file,
+        name="cross_task_file",
     ),
     path("studies/<str:name>/training/", tables.training_table, name="training_table"),
     path("studies/<str:name>/training.csv", tables.training_table_file, name="training_table_file"),

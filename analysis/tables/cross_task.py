@@ -190,6 +190,64 @@ GAINS = [
 ]
 
 
+# A plan from this study as a pilot ----------------------------------------------------------------
+
+WIDTHS = (2.5, 5.0, 7.5, 10.0)  # half intervals of the ARG, in percent
+
+
+@dataclass(frozen=True)
+class Planned:
+    """How many people a contrast takes in each arm of each task for an ARG known to ± `width` %.
+
+    By the t quantile, as the interval has it, and by the normal one; `people_in_all` by t.
+    """
+
+    kind: str
+    new_arm: str
+    base_arm: str
+    tasks: int
+    width: float
+    people: int
+    people_normal: int
+    people_in_all: int
+
+
+def plan(study: Study, kind: str) -> list[Planned]:
+    """From the means and SDs of this study's arms; no row where they give none."""
+    found = scores(study, kind)
+    rows = []
+    for new, base in CONTRASTS:
+        gains = [
+            arg.task_gain(task, arms[base], arms[new])
+            for task, arms in sorted(found.items())
+            if min(len(arms[base]), len(arms[new])) > 1
+        ]
+        gains = [gain for gain in gains if not gain.refused]
+        if not any(gain.new_sd > 0 or gain.base_sd > 0 for gain in gains):
+            continue
+        for width in WIDTHS:
+            people, normal = (
+                arg.people_needed(width / 100, gains, t=by_t) for by_t in (True, False)
+            )
+            in_all = people * len(gains) * 2
+            rows.append(
+                Planned(kind, str(new), str(base), len(gains), width, people, normal, in_all)
+            )
+    return rows
+
+
+PLAN = [
+    Column("kind"),
+    Column("new_arm", "Arm", "the arm whose gain it is"),
+    Column("base_arm", "Against", "the arm that is divided by"),
+    Column("tasks", "Tasks", "unseen tasks that the plan is over", "", count),
+    Column("width", "± %", "half the 95 % interval of the ARG", "%", points),
+    Column("people", "People", "in each arm of each task, by t", "", count),
+    Column("people_normal", "Normal", "the same by the normal quantile", "", count),
+    Column("people_in_all", "In all", "in both arms of all these tasks, by t", "", count),
+]
+
+
 # Models, as published -----------------------------------------------------------------------------
 
 

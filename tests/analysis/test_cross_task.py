@@ -1,6 +1,7 @@
 """What a cross-task study found: gains, manipulation check, export, verify.py."""
 
 import pytest
+from django.urls import reverse
 
 from analysis.export.files import write_export
 from analysis.stats import arg
@@ -77,6 +78,29 @@ def test_the_models_of_the_paper_stand_beside_as_published():
     gains = {(row.partition, row.method): row.gain for row in cross_task.published()}
     assert len(gains) == 16
     assert gains["train_non_nli_test_nli", "MAML"] == 12.30
+
+
+def test_the_page_and_its_files_show_the_same(study, researcher, client):
+    client.force_login(researcher)
+    page = client.get(reverse("cross_task", args=[study.name])).content.decode()
+    (whole, *_rest) = cross_task.gains(study, "person")
+    assert f"Transfer: the upstream arm gains {whole.gain:+.1f} %" in page
+    assert "+35.1 %" in page  # the models of the paper, marked as published
+    assert "ARG, as published" in page
+    for table, number in (("gains", 9), ("manipulation", 6), ("curve", 9), ("plan", 12)):
+        text = client.get(reverse("cross_task_file", args=[study.name, table])).content.decode()
+        assert len(text.splitlines()) == number + 1, table
+    assert client.get(reverse("study", args=[study.name])).status_code == 200
+    assert client.get(reverse("cross_task_file", args=[study.name, "no"])).status_code == 404
+
+
+def test_a_pilot_plans_as_many_people_as_its_own_interval_says(study):
+    rows = {(row.new_arm, row.base_arm, row.width): row for row in cross_task.plan(study, "person")}
+    tasks = [arg.task_gain(task, score(2), score(1)) for task in ("unseen-a", "unseen-b")]
+    planned = rows["upstream", "sham", 5.0]
+    assert planned.people == arg.people_needed(0.05, tasks)
+    assert planned.people_normal == arg.people_needed(0.05, tasks, t=False)
+    assert planned.people_in_all == 4 * planned.people
 
 
 ALTERED = [

@@ -93,6 +93,8 @@ ALLOWED = [
     ("human_performance_file", ("csv",), None, READERS),
     ("training_table", (), None, READERS),
     ("training_table_file", (), None, READERS),
+    ("cross_task", (), None, READERS),
+    ("cross_task_file", ("gains",), None, READERS),
     ("analysis", (), None, READERS),
     ("analysis_run", (), {"kind": "person"}, READERS),
     ("analysis_file", ("intervals",), None, READERS),
