@@ -19,6 +19,8 @@ from tasks import checking, disk, jobs, teams, uploads
 from tasks.cards import CardError
 from tasks.formats import FormatError, is_beside
 from tasks.gym import making
+from tasks.gym.catalogue import partitions
+from tasks.gym.findings import of_partition
 from tasks.gym.making import Sample
 from tasks.gym.reader import FILE_NAME
 from tasks.importing import import_task
@@ -37,16 +39,26 @@ class GymRefused(ValueError):
         super().__init__(" ".join(self.problems))
 
 
-def begin(files: Iterable[UploadedFile], owner: Any) -> TaskUpload:
-    """Store the files and read all tasks. Raises GymRefused; then nothing is left of them."""
+def begin(files: Iterable[UploadedFile], owner: Any, partition: str = "") -> TaskUpload:
+    """Store the files and read all tasks, or those of a published partition.
+
+    Raises GymRefused; then nothing is left of them.
+    """
+    wanted = partitions()[partition] if partition else None
     upload = TaskUpload.objects.create(owner=owner)
     try:
         with disk.named():
             _store_all(folder_of(upload), files)
-        seen = _run("gym", folder=str(folder_of(upload)))
+        only = None if wanted is None else list(wanted.all)
+        seen = _run("gym", folder=str(folder_of(upload)), only=only)
         problems = [task["error"] for task in seen["tasks"] if "error" in task]
         if problems:
             raise GymRefused(_first(problems))
+        if wanted is not None:
+            if not seen["tasks"]:
+                raise GymRefused([f"None of these tasks is in the partition {partition}."])
+            here = {task["name"] for task in seen["tasks"]}
+            seen["shared"] = [*of_partition(wanted, here), *seen["shared"]]
         text = json.dumps(seen)
         (uploads.folder_of(upload) / SEEN).write_text(text, encoding="utf-8")
     except disk.DiskFull as error:
@@ -71,7 +83,7 @@ def is_gym(upload: TaskUpload) -> bool:
 
 
 def seen(upload: TaskUpload) -> dict[str, Any]:
-    """{tasks: as `process.gym` gives each, shared: sentences on texts that two tasks share}."""
+    """{tasks: as `process.gym` gives each, shared: sentences on several of them}."""
     return json.loads((uploads.folder_of(upload) / SEEN).read_text(encoding="utf-8"))
 
 

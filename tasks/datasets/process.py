@@ -106,14 +106,18 @@ def _check(folder: Path, made: Made) -> list[dict[str, Any]]:
     ]
 
 
-def gym(folder: str) -> dict[str, Any]:
+def gym(folder: str, only: list[str] | None) -> dict[str, Any]:
     """{tasks, shared}: what stands in each folder of the Few-shot Gym, or its {error}.
+
+    `only` names the tasks that are wanted; None: all.
 
     A task has: name, ontology, metric, k, seeds, sizes, kind, typed, why, possible (kinds), texts
     (names), told (sentences), digest, shown (texts, options and golds of three examples).
     """
     tasks, read = [], []
     for path in sorted(Path(folder).iterdir()):
+        if only is not None and path.name not in only:
+            continue
         try:
             seen = making.see(path)
         except FormatError as error:

@@ -32,6 +32,11 @@ class Partition:
     held_out: tuple[str, ...]
 
     @property
+    def all(self) -> tuple[str, ...]:
+        """Every task once, those that are trained on first."""
+        return tuple(dict.fromkeys([*self.upstream, *self.dev, *self.held_out]))
+
+    @property
     def leaked(self) -> tuple[str, ...]:
         return tuple(name for name in self.upstream if name in {*self.dev, *self.held_out})
 

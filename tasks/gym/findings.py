@@ -1,7 +1,7 @@
 """The data report of a task of the Gym: what is odd in its files, by file and line."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from tasks.gym.catalogue import Partition
 from tasks.gym.kinds import Kind
@@ -107,6 +107,9 @@ def _options(task: GymTask, shape: Shape, kind: Kind) -> Iterator[str]:
         for text in gold.split(SEPARATOR)
         if text.strip() not in shape.options(line.input)
     ]
+    if edged := [line for line in lines if any(gold != gold.strip() for gold in line.golds)]:
+        golds = _counted(len(edged), "gold is", "golds are")
+        yield f"{golds} taken as the option without the blanks at the edges: {_places(edged)}"
     if twice:
         lines_whose = _counted(len(twice), "line whose", "lines whose")
         yield f"{lines_whose} options hold a text twice: {_places(twice)}"
@@ -168,7 +171,10 @@ def _tests(task: GymTask) -> Iterator[str]:
     if different:
         seeds = ", ".join(map(str, different))
         which = _counted(len(different), "other seed", "other seeds")
-        yield f"the test file of seed {first} differs from that of {which}: {seeds}"
+        yield (
+            f"the test file of seed {first} differs from that of {which}: {seeds}; the test of"
+            f" seed {first} is imported"
+        )
 
 
 def shared_inputs(tasks: list[GymTask]) -> list[str]:
@@ -189,8 +195,14 @@ def _text(line: Line) -> str:
     return line.input.partition(" context: ")[0].strip()
 
 
-def leaks(partition: Partition) -> list[str]:
+def of_partition(partition: Partition, here: Collection[str]) -> list[str]:
+    """Its tasks that stand in two lists, and how many of its tasks are among these."""
+    present = sum(name in here for name in partition.all)
     return [
-        f"{partition.name}: {name} is in the upstream tasks and in the held-out ones, as published"
-        for name in partition.leaked
+        *(
+            f"{partition.name}: {name} is in the upstream tasks and in the held-out ones, as"
+            " published"
+            for name in partition.leaked
+        ),
+        f"{partition.name}: {present} tasks are here, {len(partition.all) - present} are not.",
     ]

@@ -177,3 +177,17 @@ def test_too_many_bytes_are_refused(ada, tmp_path, monkeypatch):
     page = send(ada, write(tmp_path, "glue-rte", {}))
     assert "larger than" in text(page)
     assert not TaskUpload.objects.exists()
+
+
+@pytest.mark.real_data
+def test_the_tasks_of_a_partition_alone_are_offered_with_its_leak(ada):
+    sent = {
+        "archive": zipped(GYM / "sick", GYM / "codah", GYM / "blimp-wh_questions_object_gap"),
+        "partition": "train_non_nli_test_nli",
+    }
+    page = ada.post(reverse("gym_import"), sent, follow=True)
+    assert [task["name"] for task in page.context["form"].tasks] == ["sick"]
+    assert "sick is in the upstream tasks and in the held-out ones, as published" in text(page)
+    sent = {"archive": zipped(GYM / "codah"), "partition": "train_non_nli_test_nli"}
+    page = ada.post(reverse("gym_import"), sent, follow=True)
+    assert "None of these tasks is in the partition train_non_nli_test_nli." in text(page)

@@ -28,7 +28,8 @@ def gym_import(request: ResearcherRequest) -> HttpResponse:
         uploads.drop_old()
         if form.is_valid():
             try:
-                upload = gym_uploads.begin(form.sent, request.user)
+                partition = form.cleaned_data["partition"]
+                upload = gym_uploads.begin(form.sent, request.user, partition)
             except gym_uploads.GymRefused as error:
                 form.add_error(None, error.problems)
             else:

@@ -50,13 +50,9 @@ class Command(BaseCommand):
 
     def of_partition(self, partition: catalogue.Partition, here: set[str]) -> list[str]:
         """Say which of its tasks are here; their names."""
-        for sentence in findings.leaks(partition):
+        for sentence in findings.of_partition(partition, here):
             self.stdout.write(sentence)
-        wanted = dict.fromkeys([*partition.upstream, *partition.dev, *partition.held_out])
-        present = [name for name in wanted if name in here]
-        missing = len(wanted) - len(present)
-        self.stdout.write(f"{partition.name}: {len(present)} tasks are here, {missing} are not.")
-        return present
+        return [name for name in partition.all if name in here]
 
     def see(self, folder: Path, name: str) -> Seen:
         """Read one task; raises FormatError."""

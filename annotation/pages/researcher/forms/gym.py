@@ -6,6 +6,7 @@ from typing import Any
 from django import forms
 
 from annotation.pages.fields import PageForm, WholeNumberField
+from tasks.gym.catalogue import partitions
 from tasks.gym.making import Sample
 
 
@@ -36,6 +37,13 @@ class GymForm(PageForm):
         label="Or the folder itself",
         required=False,
         widget=_Many({"multiple": True, "webkitdirectory": True}),
+    )
+
+    partition = forms.ChoiceField(
+        label="Tasks",
+        required=False,
+        choices=[("", "All"), *((name, f"Those of {name}") for name in sorted(partitions()))],
+        help_text="The published partitions say which tasks are trained on and which held out.",
     )
 
     def clean(self) -> dict[str, Any]:
