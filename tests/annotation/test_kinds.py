@@ -7,6 +7,8 @@ from django.urls import reverse
 from lxml import html
 
 from annotation.models import Answer, AnswerSpan, Draft, Step
+from annotation.pages.worker.widgets import BESIDE as BESIDE_QUESTION
+from annotation.pages.worker.widgets import WIDGETS
 from annotation.simulation import robots
 from tests import factories
 
@@ -149,3 +151,28 @@ def test_robots_of_every_policy_answer_every_kind(researcher, policy):
         assert len(list(walk)) == 6
     if policy == "gold":
         assert set(Answer.objects.values_list("s1", flat=True)) == {1.0}
+
+
+def test_a_submit_takes_at_most_8_queries_whatever_the_kind(
+    client, seat, django_assert_max_num_queries
+):
+    """Of the annotation step, as the page sends it."""
+    factories.work_through(seat, limit=2)
+    factories.go_on(seat.token)
+    fields = {"turn": seat.latest_turn().pk, **right(seat)}
+    assert seat.latest_turn().step == Step.ANNOTATION
+    with django_assert_max_num_queries(8):
+        reply = client.post(
+            reverse("answer", args=[seat.token]), fields, headers={"HX-Request": "true"}
+        )
+    assert reply.status_code == 200
+
+
+def test_a_page_loads_the_scripts_and_styles_of_its_own_kind_alone(client, seat):
+    page = client.get(reverse("work", args=[seat.token])).content.decode()
+    own = WIDGETS[seat.scenario.task.card.answered_by]
+    others = {widget.element for widget in WIDGETS.values()} - {own.element}
+    assert f"js/{own.element}." in page
+    assert [element for element in others if f"js/{element}." in page] == []
+    assert all(f"js/{module}." in page for module in own.modules)
+    assert "css/beside." not in page or own.template == BESIDE_QUESTION

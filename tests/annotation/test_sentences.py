@@ -88,6 +88,13 @@ def test_a_page_in_english_has_no_table():
     assert sentences_of(*SCRIPTS) == {}
 
 
+# More than there are digits: a list that is searched.
+MANY = [
+    *factories.LABELS,
+    *({"name": f"label {n}", "definition": "It is.", "example": "So."} for n in range(8)),
+]
+
+
 def embedded(client, participation) -> dict | None:
     """The table on the page where that participation stands."""
     page = client.get(reverse("work", args=[participation.token])).content.decode()
@@ -106,7 +113,14 @@ def keys_of(*scripts: str) -> set[str]:
 
 @pytest.mark.parametrize(
     ("card", "scripts"),
-    [({}, ("work", "span-answer")), ({"labels": factories.LABELS}, ("work", "choice-answer"))],
+    [
+        ({}, ("work", "span-answer")),
+        ({"labels": factories.LABELS}, ("work", "choice-answer")),
+        ({"labels": MANY}, ("work", "choice-answer", "label-search")),
+        (factories.KINDS["options"][0], ("work", "choice-answer")),
+        (factories.KINDS["number"][0], ("work", "number-answer")),
+        (factories.KINDS["long text"][0], ("work", "text-answer")),
+    ],
 )
 def test_a_page_has_the_sentences_of_its_own_scripts_in_its_language(
     researcher, client, settings, tmp_path, card, scripts
