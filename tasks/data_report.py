@@ -25,9 +25,9 @@ def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
     Keys: splits [{file, examples, empty_share}], unreachable [{file, ids}], labels_not_in_question
     [label], not_nested [[number, smaller size, larger size]], renumbering {number: {size: number}},
     duplicates [{file, ids}], overlap_with_test [{file, ids}], reused_ids [{file, ids}] (the same id
-    for another text in the test file), baseline_name, baseline (None where the task accepts no
-    answer without reading), ceiling, floors [{name, s1}] of choosing blindly among the answers
-    that the test file lists.
+    for another text in the test file), respelled and same_options [{file, ids}], baseline_name,
+    baseline (None where the task accepts no answer without reading), ceiling, floors [{name, s1}]
+    of choosing blindly among the answers that the test file lists.
     """
     test = next(file for file in files if file.kind == "test")
     trains = [file for file in files if file.kind == "train"]
@@ -47,6 +47,7 @@ def build(card: Card, files: list[SplitFile]) -> dict[str, Any]:
         "duplicates": _duplicates(files),
         "overlap_with_test": _overlap(trains, test),
         "reused_ids": _reused_ids(trains, test),
+        "respelled": _ids(files, lambda record: record.respelled),
         "same_options": _ids(files, lambda record: len(set(record.options)) < len(record.options)),
         **_bounds(card, test),
     }
@@ -234,6 +235,7 @@ def lines(report: dict[str, Any]) -> list[str]:
         ("duplicates", "the same content as an earlier example of the file"),
         ("overlap_with_test", "in the test file too"),
         ("reused_ids", "ids that the test file uses for another text"),
+        ("respelled", "gold stored in the one spelling of answers (3.50 as 3.5, no outer blanks)"),
         ("same_options", "two options with the same text (the answer is the text)"),
     ):
         # Reports of earlier versions do not know every key.

@@ -56,6 +56,8 @@ class Record:
     candidates: tuple[str, ...] = ()
     # What can be chosen, in the order in which it is shown; of tasks answered by options alone.
     options: tuple[str, ...] = ()
+    # Is the gold of a number or a text stored in another spelling than the file's?
+    respelled: bool = False
 
     @cached_property
     def content_hash(self) -> str:
@@ -326,8 +328,9 @@ def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
     if data.get("is_impossible") is True and gold:
         refuse("is_impossible", "true, but there are answers")
     options = _options(data.get("options"), card, text, refuse)
+    published = gold
     try:
-        gold = check_gold(card, options, gold)
+        gold = check_gold(card, options, published)
     except GoldError as error:
         refuse("answer", str(error))
     if card.question_types and not card.question_type(question):
@@ -335,7 +338,17 @@ def _record(data: dict[str, Any], card: Card, file: str, line: int) -> Record:
         refuse("question", f"expected one of the card's question types: {known}")
     explanation = _explanation(data.get("explanation", ""), text, refuse)
     listed = _candidates(data.get("entities"), segments)
-    return Record(identity, tuple(segments), question, gold, starts, explanation, listed, options)
+    return Record(
+        identity,
+        tuple(segments),
+        question,
+        gold,
+        starts,
+        explanation,
+        listed,
+        options,
+        respelled=gold != published,
+    )
 
 
 def _options(listed: Any, card: Card, text: Any, refuse: Any) -> tuple[str, ...]:

@@ -1,11 +1,16 @@
 """Each kind of answer is read strictly: what fits is stored in one form, what does not is told."""
 
+import json
+import tempfile
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
+from tasks import data_report
 from tasks.answers import KINDS, GoldError, check_gold, read
 from tasks.cards import CardError, parse_card
+from tasks.formats import FormatError, read_folder
 from tasks.spans import AnswerError, GivenAnswer
 from tests import factories
 
@@ -213,3 +218,41 @@ def test_a_card_that_says_the_usual_is_the_same_card():
 @pytest.mark.parametrize("kind", factories.KINDS)
 def test_a_card_is_the_same_when_it_is_read_from_what_it_says(kind):
     assert parse_card(card(kind).as_dict(), "card") == card(kind)
+
+
+def test_the_data_report_names_what_is_odd_about_gold_and_options():
+    lines = [
+        {"id": "1", "context": "a", "question": "?", "answer": ["3.50"]},
+        {"id": "2", "context": "a", "question": "?", "answer": ["3.5"]},
+    ]
+    assert reported("number", lines)["respelled"] == [{"file": "toy_test.jsonl", "ids": ["1"]}]
+    for line in lines:
+        line |= {"answer": ["a"], "options": ["a", "b", "a"][: 1 + int(line["id"])]}
+    report = reported("option", lines)
+    assert report["same_options"] == [{"file": "toy_test.jsonl", "ids": ["2"]}]
+    assert report["floors"] == [{"name": "a random option", "s1": pytest.approx(100 * 7 / 12)}]
+
+
+def reported(kind, lines):
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "toy_test.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return data_report.build(card(kind), read_folder(Path(folder), card(kind)))
+
+
+BAD_LINES = [
+    ("option", {"options": ["a"]}, "field answer: expected two different options or more"),
+    ("option", {"options": "ab"}, "field options: expected a list of texts"),
+    ("option", {"options": ["a", " "]}, "field options: expected texts of 1 to 2,000 characters"),
+    ("option", {"options": ["a"] * 101}, "field options: expected at most 100 options"),
+    ("option", {"options": ["a", "b\0"]}, "field options: contains U\\+0000"),
+    ("option", {}, "field options: expected a list"),
+    ("number", {"options": ["a", "b"]}, "field options: expected only where the card says"),
+]
+
+
+@pytest.mark.parametrize(("kind", "fields", "sentence"), BAD_LINES)
+def test_a_line_with_bad_options_is_named(kind, fields, sentence):
+    line = {"id": "1", "context": "a", "question": "?", "answer": ["a"], **fields}
+    with pytest.raises(FormatError, match=f"toy_test.jsonl, line 1, {sentence}"):
+        reported(kind, [line])
