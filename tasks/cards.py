@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from tasks.answer_keys import LABEL, LONG_TEXT, LONGEST_TEXTS, OF_KINDS, SPANS, problems
+from tasks.answer_keys import LABEL, LONG_TEXT, LONGEST_TEXTS, OF_KINDS, OPTIONS, SPANS, problems
 from tasks.tokens import GRANULARITIES, WORD
 
 FAMILIES = ("classification", "sequence_labelling", "reading_comprehension", "generation")
@@ -134,6 +134,11 @@ class Card:
     def is_highlighted(self) -> bool:
         """Are answers highlighted in the text? All others are chosen or typed beside it."""
         return self.answered_by == SPANS
+
+    @property
+    def is_one_text(self) -> bool:
+        """Is an answer one text at most? Its S1 is 0 or 1 then."""
+        return self.answered_by not in (SPANS, OPTIONS)
 
     @property
     def is_judged(self) -> bool:

@@ -17,6 +17,7 @@ from analysis.documents.wording import (
 from analysis.stats import two_way
 from annotation.money.ledger import in_currency
 from annotation.study import gates
+from tasks.answer_keys import LONG_TEXT, NUMBER, OPTION, SHORT_TEXT
 
 
 def paragraphs(record: StudyRecord) -> list[Paragraph]:
@@ -63,16 +64,15 @@ def _design(record: StudyRecord) -> str:
 
 def _answers(manifest: dict[str, Any]) -> str:
     """What an answer is in these tasks."""
-    labels = _named(manifest, lambda card: card.get("labels"))
-    spans = _named(manifest, lambda card: not card.get("labels"))
-    if not labels:
-        return "Annotators answered by highlighting spans of the text."
-    if not spans:
-        return "Annotators answered by choosing a label."
-    return (
-        f"Annotators answered by highlighting spans of the text in {_listed(spans)} and by choosing"
-        f" a label in {_listed(labels)}."
-    )
+    named: dict[str, list[str]] = {verb: [] for _noun, verb in wording.WAYS.values()}
+    for task in manifest["tasks"]:
+        _noun, verb = wording.WAYS[wording.way(task["card"])]
+        named[verb].append(task["name"])
+    ways = [(verb, names) for verb, names in named.items() if names]
+    if len(ways) == 1:
+        return f"Annotators answered by {ways[0][0]}."
+    told = [f"by {verb} in {_listed(names)}" for verb, names in ways]
+    return f"Annotators answered {_listed(told)}."
 
 
 def _named(manifest: dict[str, Any], wanted: Callable[[dict[str, Any]], Any]) -> list[str]:
@@ -188,6 +188,11 @@ def _score(record: StudyRecord) -> str:
     ]
     if _named(manifest, lambda card: card.get("labels")):
         sentences.append("For labels, S1 is 1 if the label is correct and 0 otherwise.")
+    if _named(manifest, lambda card: wording.way(card) in (OPTION, NUMBER, SHORT_TEXT, LONG_TEXT)):
+        sentences.append(
+            "For one option, number or text, S1 is 1 if it is the gold option, an equal number or"
+            " exactly the gold text, and 0 otherwise."
+        )
     alternatives = _named(manifest, lambda card: card["gold_rule"] == "any_of")
     if alternatives:
         sentences.append(

@@ -20,6 +20,7 @@ from analysis.documents.blocks import (
     Section,
 )
 from analysis.documents.wording import (
+    WAYS,
     Manifest,
     count,
     help_at_zero_shots,
@@ -33,6 +34,7 @@ from analysis.documents.wording import (
     rule_text,
     scenario_is,
     shots_of,
+    way,
 )
 from analysis.tables.performance import FAMILY_NAMES
 from annotation.models import Study
@@ -117,7 +119,7 @@ def _tasks(manifest: Manifest) -> list:
             task["name"],
             str(task["version"]),
             FAMILY_NAMES[task["card"]["family"]],
-            "a label" if task["card"].get("labels") else "highlighted spans",
+            WAYS[way(task["card"])][0],
             task["card"]["gold_rule"],
             task["card"]["language"],
             "yes" if task["rechained"] else "no",

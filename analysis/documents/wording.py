@@ -10,6 +10,7 @@ from django.utils.translation import get_language_info
 
 from analysis.documents.blocks import Fact
 from annotation.models import Qualification, Study
+from tasks.answer_keys import LABEL, LONG_TEXT, NUMBER, OPTION, OPTIONS, SHORT_TEXT, SPANS
 from tasks.cards import parse_card
 
 Manifest = dict[str, Any]
@@ -23,6 +24,25 @@ def moment(at: datetime) -> str:
 
 
 ORDERS = dict(Study.Order.choices)
+
+
+# How an example is answered -> what an answer is, and what annotators do.
+WAYS = {
+    SPANS: ("highlighted spans", "highlighting spans of the text"),
+    "typed": ("highlighted spans or typed texts", "highlighting spans of the text or typing"),
+    LABEL: ("a label", "choosing a label"),
+    OPTION: ("an option of the example", "choosing one of the example's options"),
+    OPTIONS: ("options of the example", "choosing any of the example's options"),
+    NUMBER: ("a number", "entering a number"),
+    SHORT_TEXT: ("a short text", "typing a short text"),
+    LONG_TEXT: ("a long text", "typing a long text"),
+}
+
+
+def way(card: dict[str, Any]) -> str:
+    """The key in WAYS of a card as the manifest has it."""
+    usual = LABEL if card.get("labels") else "typed" if card.get("typed") else SPANS
+    return card.get("answer") or usual
 
 
 def order(name: str) -> str:

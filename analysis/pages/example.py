@@ -19,7 +19,7 @@ from analysis.tables import findings
 from analysis.tables.columns import NOTHING, points, share, two_digits
 from annotation.models import Answer, Participation, Status, Step, Study
 from annotation.steps import blinding
-from tasks.answer_keys import OPTION, OPTIONS, SPANS
+from tasks.answer_keys import OPTION
 from tasks.cards import Card
 from tasks.comparison import Comparison, compare_answer, places_of
 from tasks.metrics import score
@@ -310,11 +310,6 @@ class ExamplePage:
             return list(dict.fromkeys(self.example.options))
         return [label.name for label in self.card.labels]
 
-    @property
-    def takes_several(self) -> bool:
-        """Is an answer a set that may hold more than one text?"""
-        return self.card.answered_by in (SPANS, OPTIONS)
-
     # --- Distinct answers ----------------------------------------------------------------------
 
     @cached_property
@@ -377,7 +372,7 @@ class ExamplePage:
     def _disagreements(self, unit: list[frozenset[str]], pairs: int) -> list[Fact]:
         """The part of this example in alpha; of single labels all distances are the same."""
         facts = []
-        for name in agreement.DISTANCES if self.takes_several else ["nominal"]:
+        for name in ["nominal"] if self.card.is_one_text else agreement.DISTANCES:
             observed = agreement.observed_disagreement(unit, agreement.DISTANCES[name])
             facts.append(
                 Fact(

@@ -88,7 +88,7 @@ def known(user: Any, source: str) -> list[Known]:
         ]
     kind, name = source.split(":", 1)
     study = Study.objects.visible_to(user, "read").get(name=name)
-    labelled = {task.name for task in study.tasks.all() if task.card.labels}
+    labelled = {task.name for task in study.tasks.all() if task.card.is_one_text}
     answers = answers_in_order(study, kind)
     annotation = answers[answers["step"] == Step.ANNOTATION]
     contexts = contexts_of_tests(list(study.tasks.values_list("pk", flat=True)))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 
+from analysis.documents import blocks, preregistration, report
 from annotation.models import Study
 from tasks.predictions.store import PredictionsError
 from tests import factories
@@ -99,6 +100,17 @@ def test_a_wrong_answer_of_another_wording_is_found_where_it_could_not_be_given(
     export.write("answers.csv")
     assert export.verify() == 1
     assert capsys.readouterr().out.count("options of the example") >= 2
+
+
+def test_methods_and_plan_say_how_each_task_was_answered(db, stored):
+    study = Study.objects.get(pk=stored)
+    text = " ".join(part.text for part in report.for_study(study).sections[0].blocks)
+    assert "by highlighting spans of the text in toy-spans" in text
+    assert "by entering a number in toy-number" in text
+    assert "and by typing a long text in toy-long-text." in text
+    planned = blocks.as_markdown(preregistration.for_study(study))
+    for noun in ("options of the example", "a short text", "highlighted spans or typed texts"):
+        assert f"| {noun} |" in planned
 
 
 BAD = [
