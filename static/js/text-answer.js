@@ -44,7 +44,10 @@ class TextAnswer extends AnswerElement {
     super.show();
     const length = lengthOf(this.value);
     const place = this.querySelector("[data-length]");
-    place.textContent = isNearEnd(length, this.longest) ? this.left(length) : this.words();
+    const isNear = isNearEnd(length, this.longest);
+    // Read aloud only where it matters: not the number of words after each of them.
+    place.setAttribute("aria-live", isNear ? "polite" : "off");
+    place.textContent = isNear ? this.left(length) : this.words();
     place.toggleAttribute("data-over", length > this.longest);
   }
 

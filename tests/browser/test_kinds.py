@@ -330,6 +330,42 @@ def test_a_paste_is_taken_where_the_study_says_nothing(page, seated):
     assert page.locator("[name=text]").input_value() == "Oslo"
 
 
+def test_the_number_of_words_is_not_read_aloud_after_each_but_what_is_left_is(page, seated):
+    Desk(page, seated("long text", {"longest": 20}))
+    page.locator("[name=text]").fill("Nobody left.")
+    expect(page.locator("[data-length]")).to_have_attribute("aria-live", "off")
+    page.locator("[name=text]").fill("Nobody left here, so")
+    expect(page.locator("[data-length]")).to_have_attribute("aria-live", "polite")
+
+
+# Typed answers beside highlights -----------------------------------------------------------------
+
+
+@pytest.mark.journey
+def test_highlights_and_typed_answers_are_one_answer_by_keys_alone(page, seated):
+    desk = Desk(page, seated("typed"))
+    page.keyboard.type("osl")
+    page.keyboard.press("Enter")
+    assert desk.chips == ["Oslo"]
+    page.locator("[name=typed]").focus()
+    page.keyboard.type("Village 0")
+    page.keyboard.press("Control+Enter")
+    page.wait_for_selector("[data-state=reveal]")
+    assert given(desk.seat) == RIGHT["typed"]
+
+
+def test_no_answer_and_a_typed_one_exclude_each_other(page, seated):
+    desk = Desk(page, seated("typed", {"no_answer": True}))
+    typed, tick = page.locator("[name=typed]"), page.locator("[name=no_answer]")
+    typed.fill("Village 0")
+    tick.check()
+    assert typed.input_value() == ""
+    typed.fill("Village 0")
+    assert not tick.is_checked()
+    desk.reveal()
+    assert given(desk.seat) == ["Village 0"]
+
+
 # Mirrored ----------------------------------------------------------------------------------------
 
 
