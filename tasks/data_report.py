@@ -273,7 +273,8 @@ def origin(made_from: dict[str, Any]) -> str:
         return (
             f"Made from {made_from['file']} of the NLP Few-shot Gym (SHA-256"
             f" {made_from['sha256'][:16]}…): K = {made_from['k']}, training splits 1 to"
-            f" {len(made_from['seeds'])} are the seeds {seeds}; answered by {made_from['answer']}"
+            f" {len(made_from['seeds'])} are the seeds {seeds}; {made_from['ontology']}, scored"
+            f" there by {made_from['metric']}; answered by {made_from['answer']}"
             f" ({made_from['why']}); the test holds {made_from['test']:,} of"
             f" {made_from['test_of']:,} examples{drawn}"
         )

@@ -165,6 +165,8 @@ def _made_from(seen: Seen, kept: int, tests: int, card: Card) -> dict[str, Any]:
         "sha256": seen.digest,
         "k": seen.task.k,
         "seeds": seen.task.seeds,
+        "ontology": seen.published.ontology,
+        "metric": seen.published.metric,
         "answer": seen.kind.name,
         "why": seen.kind.why,
         "test": kept,

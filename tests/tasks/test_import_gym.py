@@ -65,9 +65,9 @@ def test_a_drawn_test_is_the_same_for_the_same_seed_and_says_of_how_many():
         return [record.id for record in test.records]
 
     assert drawn(5) == drawn(5) != drawn(6)
-    assert "the test holds 20 of 60 examples, drawn with seed 5" in run(
-        str(GYM), "--tasks", "glue-rte", "--test", "20", "--seed", "5"
-    )
+    out = run(str(GYM), "--tasks", "glue-rte", "--test", "20", "--seed", "5")
+    assert "the test holds 20 of 60 examples, drawn with seed 5" in out
+    assert "cls/nli, scored there by ACC; answered by label" in out
     assert Task.objects.get().test_split.examples.count() == 20
     # Fewer than asked for: all of them, and no sample.
     made = making.make(making.see(GYM / "glue-rte"), making.Sample(61, 5))
