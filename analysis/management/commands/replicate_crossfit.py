@@ -1,0 +1,120 @@
+"""A cross-task study of the Few-shot Gym with simulated annotators, from import to its ARG."""
+
+from argparse import ArgumentParser
+from collections import Counter
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from django.contrib.auth import get_user_model
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+
+from analysis.tables import cross_task
+from annotation.models import Kind, Study
+from tasks.columns import Column, cells, on_page
+from tasks.gym import catalogue, people
+from tasks.models import Task
+
+
+class Command(BaseCommand):
+    help = (
+        "Imports tasks of one partition from DIR (NAME/NAME_K_SEED_{train,dev,test}.tsv), designs a"
+        " cross-task study, fills its seats with robots and prints their ARG."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("path", type=Path, help="the folder that holds the tasks")
+        parser.add_argument(
+            "--partition", default="train_non_nli_test_nli", choices=sorted(catalogue.partitions())
+        )
+        parser.add_argument("--unseen", type=int, default=2, help="how many unseen tasks (2)")
+        parser.add_argument("--upstream", type=int, default=3, help="how many upstream tasks (3)")
+        parser.add_argument("--examples", type=int, default=4, help="of each upstream task (4)")
+        parser.add_argument("--test", type=int, default=40, help="test examples of each task (40)")
+        parser.add_argument("--annotators", type=int, default=3, help="in each arm of a task (3)")
+        parser.add_argument("--policy", default="transfer:0.6:0.2", help="transfer:P:GAIN")
+        parser.add_argument("--seed", type=int, default=0)
+        parser.add_argument("--name", default="crossfit", help="of the study (crossfit)")
+        parser.add_argument("--owner", help="user name of the researcher")
+        parser.add_argument("--processes", type=int, default=2)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        started = monotonic()
+        unseen, upstream, sham = self._chosen(options)
+        owner = self._owner(options["owner"])
+        call_command(
+            "import_gym", str(options["path"]), tasks=[*unseen, *upstream, sham],
+            test=options["test"], seed=options["seed"], owner=owner, stdout=self.stdout,
+        )  # fmt: skip
+        unseen, shots = self._of_one_size(unseen)
+        call_command(
+            "create_study", options["name"], tasks=unseen, shots=[shots],
+            annotators=options["annotators"], seed=options["seed"], owner=owner,
+            upstream_tasks=upstream, upstream_examples=options["examples"], sham_task=sham,
+            partition=options["partition"], try_the_tool=False, open=True, stdout=self.stdout,
+            stderr=self.stderr,
+        )  # fmt: skip
+        call_command(
+            "simulate_workers", options["name"], policy=options["policy"], seed=options["seed"],
+            processes=options["processes"], verbosity=options["verbosity"], stdout=self.stdout,
+        )  # fmt: skip
+        self._tell(Study.objects.get(name=options["name"]), options["partition"])
+        self.stdout.write(f"{monotonic() - started:.0f} s in all")
+
+    def _chosen(self, options: dict[str, Any]) -> tuple[list[str], list[str], str]:
+        """Unseen, upstream and sham tasks: the first by name that lie in the folder and fit people.
+
+        Raises CommandError.
+        """
+        offered = people.offer(catalogue.partitions()[options["partition"]])
+        if offered.refused:
+            raise CommandError(f"{offered.name} does not fit people: {offered.refused}.")
+        folder: Path = options["path"]
+        if not folder.is_dir():
+            raise CommandError(f"{folder} is no folder.")
+        there = {path.name for path in folder.iterdir() if path.is_dir()}
+        unseen = sorted(there.intersection(offered.held_out))[: options["unseen"]]
+        rest = sorted(there.intersection(offered.upstream))
+        upstream, others = rest[: options["upstream"]], rest[options["upstream"] :]
+        if len(unseen) < options["unseen"] or not others:
+            raise CommandError(
+                f"{folder} has too few tasks of {offered.name} that fit people: unseen"
+                f" {', '.join(unseen) or 'none'}; upstream {', '.join(rest) or 'none'}."
+            )
+        # Minimal pairs of a grammar ask for no knowledge of any other task.
+        sham = next((name for name in others if name.startswith("blimp")), others[0])
+        return unseen, upstream, sham
+
+    def _owner(self, name: str | None) -> str | None:
+        users = get_user_model().objects
+        if name or users.exists():
+            return name
+        # Nobody can sign in to this account until `manage.py changepassword` gives it one.
+        owner: str = users.create_user("researcher").get_username()
+        return owner
+
+    def _of_one_size(self, names: list[str]) -> tuple[list[str], int]:
+        """The unseen tasks of the commonest K, and that K: a cross-task study has one."""
+        sizes = {
+            task.name: task.training_sizes[0]
+            for task in Task.objects.latest_versions().filter(name__in=names)
+        }
+        (shots, _times), *_others = Counter(sizes.values()).most_common(1)
+        for name in [name for name in names if sizes[name] != shots]:
+            self.stdout.write(f"{name} is left out: it has K {sizes[name]}, others {shots}.")
+        return [name for name in names if sizes[name] == shots], shots
+
+    def _tell(self, study: Study, partition: str) -> None:
+        rows = cross_task.gains(study, Kind.SIMULATED)
+        self._table(cross_task.GAINS, rows)
+        for sentence in cross_task.sentences(rows):
+            self.stdout.write(sentence)
+        self.stdout.write("\nModels, as published (CrossFit, Table 1), on all its test tasks:")
+        own = [row for row in cross_task.published() if row.partition == partition]
+        self._table(cross_task.PUBLISHED, own)
+
+    def _table(self, columns: list[Column], rows: list[Any]) -> None:
+        headings = [column.heading for column in on_page(columns)]
+        lines = [headings, ["---"] * len(headings), *cells(columns, rows)]
+        self.stdout.write("\n" + "\n".join(f"| {' | '.join(line)} |" for line in lines))

@@ -1,0 +1,32 @@
+"""One command from the files of the Gym over simulated annotators to the ARG table."""
+
+import io
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from annotation.models import Kind, Participation, Study
+from tests.tasks.test_gym import GYM
+
+
+@pytest.mark.real_data
+@pytest.mark.timeout(400)
+def test_robots_with_a_known_transfer_go_from_import_to_the_table(db):
+    out = io.StringIO()
+    call_command(
+        "replicate_crossfit", str(GYM), unseen=2, upstream=2, examples=2, test=5, annotators=1,
+        policy="transfer:0.5:0.9", seed=1, processes=1, verbosity=0, stdout=out,
+    )  # fmt: skip
+    study = Study.objects.get(name="crossfit")
+    done = Participation.objects.filter(study=study, status="completed", kind=Kind.SIMULATED)
+    assert done.count() == study.scenarios.count() == 2 * 3
+    told = out.getvalue()
+    assert "| all tasks | upstream | sham | transfer |" in told
+    assert "| train_non_nli_test_nli | multi-task learning | +16.9 % |" in told
+
+
+def test_a_partition_that_does_not_fit_people_is_refused_with_the_reason(db, tmp_path):
+    with pytest.raises(CommandError, match="random does not fit people: .* held-out tasks"):
+        call_command("replicate_crossfit", str(tmp_path), partition="random")
+    with pytest.raises(CommandError, match="too few tasks of train_non_nli_test_nli"):
+        call_command("replicate_crossfit", str(tmp_path))
