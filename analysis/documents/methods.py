@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from analysis.documents import wording
+from analysis.documents import cross_task, wording
 from analysis.documents.blocks import Paragraph
 from analysis.documents.study_record import PLATFORMS, StudyRecord
 from analysis.documents.wording import (
@@ -24,6 +24,7 @@ def paragraphs(record: StudyRecord) -> list[Paragraph]:
     """Design, steps, gates, participants, score and pay; nothing that this study did not have."""
     texts = [
         _design(record),
+        *filter(None, [cross_task.arms(record.manifest)]),
         _steps(record),
         _gates(record),
         _participants(record),

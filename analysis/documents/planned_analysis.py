@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from analysis.documents import cross_task
 from analysis.documents.blocks import Block, Bullets, Facts, Grid, Paragraph
 from analysis.documents.wording import LEVEL, POWER, Manifest, count, pairs, same_recipe, sds
 from analysis.stats import power, significance
@@ -16,6 +17,7 @@ def blocks(manifest: Manifest) -> list[Block]:
         Bullets([*SCORES, *_equivalence(manifest)]),
         Facts(same_recipe(manifest)),
         *_contrasts(manifest["scenarios"], manifest["qualification"]),
+        *cross_task.planned(manifest),
     ]
 
 

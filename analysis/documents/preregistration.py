@@ -8,7 +8,7 @@ import json
 from dataclasses import dataclass
 from datetime import datetime
 
-from analysis.documents import planned_analysis
+from analysis.documents import cross_task, planned_analysis
 from analysis.documents.blocks import (
     Bullets,
     Document,
@@ -162,10 +162,12 @@ def _scenarios(manifest: Manifest) -> list:
             scenario["task"],
             str(scenario["shots"]),
             str(scenario["split"]) if scenario["split"] else "none",
+            *([scenario["arm"]] if "arm" in scenario else []),
             str(scenario["seats"]),
         ]
         for scenario in scenarios
     ]
+    told = cross_task.arms(manifest)
     total = count(sum(scenario["seats"] for scenario in scenarios), "seat")
     limit = manifest["tasks_per_worker"]
     return [
@@ -181,9 +183,10 @@ def _scenarios(manifest: Manifest) -> list:
             " who arrive by the study's open"
             " link, this holds per browser."
         ),
+        *([Paragraph(told)] if told else []),
         Grid(
             "The scenarios",
-            ["Task", "Shots", "Training split", "Annotators"],
+            ["Task", "Shots", "Training split", *(["Arm"] if told else []), "Annotators"],
             rows,
             [
                 "Every annotator of a task answers all of its test examples."

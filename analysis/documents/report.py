@@ -7,7 +7,15 @@ annotators and models have sections of their own. Nobody is named.
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter, itemgetter
 
-from analysis.documents import ceilings, checklist, differences, methods, selection, wording
+from analysis.documents import (
+    ceilings,
+    checklist,
+    cross_task,
+    differences,
+    methods,
+    selection,
+    wording,
+)
 from analysis.documents.blocks import (
     Block,
     Bullets,
@@ -63,6 +71,7 @@ def document(
             "Uncertainty and differences",
             [*differences.uncertainty(record), *selection.blocks(record), *marked],
         ),
+        *_of_arms(record),
         Section("Ceilings and doubtful golds", [*ceilings.blocks(record), *marked]),
         Section("Figures", [*_figures(record), *marked]),
     ]
@@ -79,6 +88,13 @@ def document(
         Section("Reproducibility", _provenance(record)),
     ]
     return Document(f"Report: {record.study.title}", sections)
+
+
+def _of_arms(record: StudyRecord) -> list[Section]:
+    """The section on the arms of a cross-task study."""
+    if not record.study.is_cross_task:
+        return []
+    return [Section("Gains of the arms", cross_task.results(record.study))]
 
 
 # Results ------------------------------------------------------------------------------------------
