@@ -75,8 +75,9 @@ class Choices:
         known = robots.Known(example.gold, example.context, question, card)
 
         def choice(policy: robots.Policy) -> Choice:
-            spans, label = policy(known, self._rng)
-            given = GivenAnswer(tuple(sorted(spans)), label, not spans and not label)
+            spans, texts = policy(known, self._rng)
+            label = texts[0] if card.labels else ""
+            given = GivenAnswer(tuple(sorted(spans)), label, not spans and not texts)
             return Choice(given, score(given.texts, example.gold, card.gold_rule).s1)
 
         return choice(robots.gold), [choice(robots.mistaken) for _ in range(MISTAKES)]

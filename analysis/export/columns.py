@@ -328,9 +328,10 @@ COLUMNS: dict[str, dict[str, str]] = {
         "example": "id of the example in its training file",
         "segments": "the context as a JSON list of texts",
         "question": "the question as published",
+        "options": "what can be chosen for this example as a JSON list; empty if nothing can",
         "gold": "gold texts as a JSON list",
         "gold_rule": "set or any_of",
-        "hash": "SHA-256 of the JSON list [segments, question, gold]",
+        "hash": "SHA-256 of the JSON list [segments, question, gold], with any options at its end",
     },
     "upstream.csv": STUDY
     | {

@@ -20,7 +20,8 @@ def pool_rows(study: Study) -> Iterator[list[Any]]:
             yield [
                 study.name, study.manifest_hash, arm, task, row.task.version, row.position,
                 example.source_id, json_list(example.context), example.question,
-                json_list(example.gold), card.gold_rule, example.content_hash,
+                json_list(example.options) if example.options else "", json_list(example.gold),
+                card.gold_rule, example.content_hash,
             ]  # fmt: skip
 
 
@@ -37,13 +38,15 @@ def upstream_rows(study: Study) -> Iterator[list[Any]]:
     rows = turns.values_list(
         "pk", "participation__pseudonym", "participation__scenario__arm", "position",
         "example_id", "example__source_id", "example__content_hash", "shown_at",
-        "answer__submitted_at", "answer__label", "answer__s1", "answer__active_seconds",
+        "answer__submitted_at", "answer__label", "answer__values", "answer__s1",
+        "answer__active_seconds",
     )  # fmt: skip
     for (
-        pk, who, arm, position, example, source, digest, shown, submitted, label, s1, active,
+        pk, who, arm, position, example, source, digest, shown, submitted, label, values, s1,
+        active,
     ) in rows.iterator(chunk_size=2000):  # fmt: skip
         is_given = submitted is not None
-        given = [label] if label else texts.get(pk, [])
+        given = frames.texts_of(label, texts.get(pk, ()), values)
         yield [
             study.name, study.manifest_hash, who, arm, position, *names[example], source, digest,
             json_list(given) if is_given else "", number(s1) if is_given else "", moment(shown),

@@ -82,8 +82,8 @@ FILES = {
     " split_numbers training test_examples contexts human_mean model_mean difference low high p"
     " p_holm margin p_equivalence low_90 high_90 smallest_margin se_clustered p_sign_flip floor se"
     " df people_se people_df no_interval",
-    "upstream_pool.csv": f"{OF_STUDY} arm task task_version position example segments question gold"
-    " gold_rule hash",
+    "upstream_pool.csv": f"{OF_STUDY} arm task task_version position example segments question"
+    " options gold gold_rule hash",
     "upstream.csv": f"{OF_STUDY} annotator arm position task task_version example hash answer s1"
     " shown_at submitted_at active_seconds",
     "gains.csv": f"{OF_STUDY} kind task new_arm base_arm meaning new_people base_people new base"
@@ -787,9 +787,7 @@ def check_examples(export, check):
 
 def check_content(export, check, row, segments, gold, options):
     """Check what is computed from the texts: hash, highlightable question, reachable S1."""
-    texts = [segments, row["question"], gold, *([options] if options else [])]
-    content = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
-    check.texts(row, hash=hashlib.sha256(content.encode()).hexdigest())
+    check.texts(row, hash=hash_of(segments, row["question"], gold, options))
     task = row["task"]
     if task in export.cards:
         card = export.cards[task]
@@ -807,6 +805,13 @@ def check_content(export, check, row, segments, gold, options):
         texts = [*segments, row["question_selectable"]]
         best = reachable(texts, gold, rule, row["granularity"])
     check.numbers(row, reachable=best)
+
+
+def hash_of(segments, question, gold, options):
+    """SHA-256 of what an example is, by which equal ones are known."""
+    texts = [segments, question, gold, *([options] if options else [])]
+    content = json.dumps(texts, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(content.encode()).hexdigest()
 
 
 def is_highlighted(card):
@@ -2785,10 +2790,8 @@ def read_pools(export, check):
         if segments is None or gold is None:
             check.wrong(row, "gold" if gold is None else "segments", "a JSON list of texts")
             continue
-        content = json.dumps(
-            [segments, row["question"], gold], ensure_ascii=False, separators=(",", ":")
-        )
-        digest = hashlib.sha256(content.encode()).hexdigest()
+        options = texts_of(row["options"] or "[]")
+        digest = hash_of(segments, row["question"], gold, options or [])
         pool = pools[row["arm"], row["task"]]
         check.texts(row, hash=digest, position=str(len(pool)))
         check.one_of(row, "gold_rule", ("set", "any_of"))

@@ -8,10 +8,13 @@ import pytest
 from django.core.management import call_command
 
 from analysis.documents import blocks, preregistration, report
+from analysis.export import files
 from annotation.models import Study
+from annotation.study import lifecycle
 from tasks.predictions.store import PredictionsError
 from tests import factories
 from tests.analysis.tampering import Export
+from tests.annotation.test_cross_task import arrive, make_cross_task
 
 KINDS = [*factories.KINDS]
 # What an answer of a kind may hold instead of what it holds; a text of no example.
@@ -111,6 +114,26 @@ def test_methods_and_plan_say_how_each_task_was_answered(db, stored):
     planned = blocks.as_markdown(preregistration.for_study(study))
     for noun in ("options of the example", "a short text", "highlighted spans or typed texts"):
         assert f"| {noun} |" in planned
+
+
+def test_upstream_tasks_of_other_kinds_are_recomputed(researcher, db, tmp_path, capsys):
+    more = [
+        factories.make_kind(kind, name=f"up-{place}", shots=[8])
+        for place, kind in enumerate(("option", "options", "number", "short text", "typed"))
+    ]
+    study = make_cross_task(researcher, more_upstream=more, upstream_examples=1)
+    lifecycle.change_status(study, "open")
+    people = [arrive(study, f"p{number}") for number in range(6)]
+    trained = [person for person in people if person.scenario.arm == "upstream"]
+    assert trained
+    for person in trained:
+        factories.work_through(person)
+    files.write_export(study, tmp_path / "export")
+    export = Export(tmp_path / "export")
+    assert export.verify() == 0, capsys.readouterr().out
+    answered = [row for row in export["upstream.csv"] if row["submitted_at"]]
+    assert {row["s1"] for row in answered} == {"1.0"}
+    assert {row["task"] for row in answered} >= {task.name for task in more}
 
 
 BAD = [

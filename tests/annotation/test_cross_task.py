@@ -47,7 +47,9 @@ def label_task(name: str, train: int = 8, splits: int = 1):
     )
 
 
-def make_cross_task(owner, splits=(1,), targets=("unseen-a", "unseen-b"), **fields) -> Study:
+def make_cross_task(
+    owner, splits=(1,), targets=("unseen-a", "unseen-b"), more_upstream=(), **fields
+) -> Study:
     unseen = [label_task(name, 4, splits=max(splits)) for name in targets]
     upstream = [label_task(name) for name in ("up-one", "up-two")]
     study = Study(
@@ -58,7 +60,7 @@ def make_cross_task(owner, splits=(1,), targets=("unseen-a", "unseen-b"), **fiel
             "max_paid_hours": 2, "budget": 9000, **fields,
         },
     )  # fmt: skip
-    design.save_draft(study, unseen, upstream=upstream)
+    design.save_draft(study, unseen, upstream=[*upstream, *more_upstream])
     return study
 
 
