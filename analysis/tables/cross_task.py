@@ -431,7 +431,7 @@ def sentences(rows: Sequence[Gain]) -> Iterator[str]:
         yield (
             f"{row.meaning.capitalize()}: the {row.new_arm} arm gains {_percent(row.gain)}"
             f" relative to the {row.base_arm} arm (95 % {interval}; {row.new_people} and"
-            f" {row.base_people} people), {signed_points(row.difference)} points."
+            f" {row.base_people} annotators), {signed_points(row.difference)} points."
         )
         if row.refused:
             yield f"Not in it: {row.refused}."
