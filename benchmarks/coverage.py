@@ -4,9 +4,10 @@
 and prints the tables there, in Markdown, with a mark at what misses. People and examples are
 samples: each study draws its own. Answers are right or wrong, with probability 1 / (1 + exp(-x)),
 x a mean + the annotator + the example; the mean is .80, examples have an SD of 1.5 in x, annotators
-the SD in points of S1 x 100 that the design names. Intervals and tests are those of
+the SD in points of S1 x 100 that the design names (drawn.py). Intervals and tests are those of
 analysis/stats, on arrays of many studies; bootstraps draw 1,000 resamples. coverage_arg.py has
-cross-task studies (`--arg 200`: those alone, so many of each design).
+cross-task studies (`--arg 200`: those alone, so many of each design), coverage_of_metrics.py the
+metrics that are no mean over examples.
 """
 
 import argparse
@@ -15,8 +16,6 @@ import math
 import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -25,10 +24,9 @@ from scipy import stats
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from analysis.stats import two_way
-from benchmarks import coverage_arg
+from benchmarks import coverage_arg, coverage_of_metrics
+from benchmarks.drawn import EXAMPLES_SD, MEAN, Design, answers, examples, expit, logits, smoothed
 
-MEAN, EXAMPLES_SD = 0.8, 1.5  # of scores; of x
-CONTEXT_SD = 1.0  # of x, the part of EXAMPLES_SD that the examples of a context share
 SHIFT_SD = 0.5  # of x, the part that differs between the arms of a contrast
 SHARED = 0.5  # how far what is hard for people is hard for the model
 RESAMPLES = 1000
@@ -42,20 +40,6 @@ SATTERTHWAITE = "Satterthwaite's two-way t alone"
 NORMAL = "wider of t over annotators and 1.96 SE"
 ONLY_NORMAL = "mean ± 1.96 SE"
 T_PEOPLE = "t over annotators"
-
-
-@dataclass(frozen=True)
-class Design:
-    """Annotators of one arm, contexts, examples of each; SD between annotators, in points."""
-
-    annotators: int
-    contexts: int
-    each: int
-    sd: float
-
-    def __str__(self) -> str:
-        among = "" if self.each == 1 else f" in {self.contexts} contexts"
-        return f"{self.annotators} x {self.contexts * self.each}{among}; {self.sd:g}"
 
 
 DESIGNS = (
@@ -72,75 +56,6 @@ UNEQUAL = (
     (Design(3, 200, 1, 7.2), Design(6, 200, 1, 1.2)),
     (Design(3, 200, 1, 1.2), Design(2, 200, 1, 7.2)),
 )
-
-
-# What is drawn ------------------------------------------------------------------------------------
-
-NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(30)
-WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
-
-
-def expit(x: np.ndarray) -> np.ndarray:
-    return 1 / (1 + np.exp(-x))
-
-
-def smoothed(x: np.ndarray, sd: float) -> np.ndarray:
-    """The mean of expit over a normal error of that SD."""
-    return sum(w * expit(x + sd * node) for node, w in zip(NODES, WEIGHTS, strict=True))
-
-
-@cache
-def logits(sd: float) -> tuple[float, float]:
-    """(mean of x, SD of annotators in x) for that SD of annotators in points."""
-
-    def spread(of_x: float) -> tuple[float, float]:
-        low, high = -5.0, 8.0
-        for _ in range(60):
-            middle = (low + high) / 2
-            mean = float(smoothed(np.array(middle), math.hypot(EXAMPLES_SD, of_x)))
-            low, high = (middle, high) if mean < MEAN else (low, middle)
-        people = smoothed(low + of_x * NODES, EXAMPLES_SD)
-        return low, 100 * math.sqrt(WEIGHTS @ (people - MEAN) ** 2)
-
-    low, high = 0.0, 3.0
-    for _ in range(40):
-        middle = (low + high) / 2
-        low, high = (middle, high) if spread(middle)[1] < sd else (low, middle)
-    return spread(low)[0], low
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """Some studies: scores, annotators and examples in x, with the arms' own part of examples."""
-
-    design: Design
-    scores: np.ndarray  # studies x annotators x examples
-    people: np.ndarray  # studies x annotators
-    examples: np.ndarray  # studies x examples
-
-    @property
-    def values(self) -> np.ndarray:
-        """Annotators x contexts, as `two_way.layout` makes them where contexts are equal."""
-        shape = (*self.scores.shape[:2], self.design.contexts, self.design.each)
-        return self.scores.reshape(shape).mean(-1)
-
-
-def examples(draw: np.random.Generator, size: int, design: Design, sd: float) -> np.ndarray:
-    """What makes examples easy, in x: studies x examples, in the order of their contexts."""
-    if design.each == 1:
-        return draw.normal(0, sd, (size, design.contexts))
-    shared = draw.normal(0, CONTEXT_SD, (size, design.contexts, 1))
-    own = draw.normal(0, math.sqrt(sd**2 - CONTEXT_SD**2), (size, design.contexts, design.each))
-    return (shared + own).reshape(size, -1)
-
-
-def answers(draw: np.random.Generator, design: Design, easy: np.ndarray) -> Drawn:
-    """What new annotators answer to these examples."""
-    mean, sd = logits(design.sd)
-    people = draw.normal(0, sd, (len(easy), design.annotators))
-    chances = expit((mean + people[:, :, None] + easy[:, None, :]).astype(np.float32))
-    scores = draw.random(chances.shape, dtype=np.float32) < chances
-    return Drawn(design, scores.astype(float), people, easy)
 
 
 # Intervals of a cell ------------------------------------------------------------------------------
@@ -357,6 +272,12 @@ def main() -> None:
     parser.add_argument("--studies", type=int, default=STUDIES)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--arg", type=int, help="average relative gain alone, so many studies")
+    parser.add_argument(
+        "--metric-studies",
+        type=int,
+        default=coverage_of_metrics.STUDIES,
+        help="of each metric that is no mean over examples; its jackknife takes longer",
+    )
     options = parser.parse_args()
     if options.arg:
         print(gains(options.arg, options.seed))
@@ -376,6 +297,7 @@ def main() -> None:
         covered = {name: complement(own) for name, own in held.items()}
         print(printed(f"Coverage, {title}", ".95", covered, is_covered))
         print(printed(f"Size, {title}", ".05", held, is_kept))
+    print(coverage_of_metrics.table(options.metric_studies, options.seed))
     odd = {f"{a} against {b}": false_alarms(a, b, *drawn) for a, b in UNEQUAL}
     print(printed("Size, two numbers of shots whose SDs differ", ".05", odd, is_kept))
     print(gains(*drawn))

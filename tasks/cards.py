@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from tasks.answer_keys import LABEL, LONG_TEXT, LONGEST_TEXTS, OF_KINDS, OPTIONS, SPANS, problems
+from tasks.metrics import METRICS, misfit
 from tasks.tokens import GRANULARITIES, WORD
 
 FAMILIES = ("classification", "sequence_labelling", "reading_comprehension", "generation")
 GOLD_RULES = ("set", "any_of")
 DIRECTIONS = ("ltr", "rtl")
+S1 = "S1"  # the metric of a card that names none
 LONGEST_LABEL = 100  # characters
 MAX_BYTES = 100_000  # of a task.toml; the longest that ships has 2,231
 # The longest name of the Few-shot Gym has 52 characters.
@@ -111,6 +113,7 @@ class Card:
     # A text: characters at most; of a long one the fewest and most words asked for, a guide only.
     longest: int | None = None
     words: tuple[int, ...] = ()
+    metric: str = S1
     labels: tuple[Label, ...] = ()
     question_types: tuple[QuestionType, ...] = ()
     help: tuple[Help, ...] = ()
@@ -150,6 +153,10 @@ class Card:
         """Characters that a typed text has at most; 0 where the whole answer is not one."""
         usual, _most = LONGEST_TEXTS.get(self.answered_by, (0, 0))
         return usual if self.longest is None else self.longest
+
+    def misfit(self, metric: str) -> str:
+        """Why that metric cannot score the answers to this task, in a sentence; "" if it can."""
+        return misfit(metric, self.answered_by, [label.name for label in self.labels])
 
     @property
     def is_rtl(self) -> bool:
@@ -206,13 +213,20 @@ class Card:
 
 
 # What a card need not say is left out; so the hashes of cards from before such a key stay.
-UNSAID = {"granularity": WORD, "shots_per_label": False, "typed": False, "all_options": False}
+UNSAID = {
+    "granularity": WORD,
+    "metric": S1,
+    "shots_per_label": False,
+    "typed": False,
+    "all_options": False,
+}
 PARTS = {"labels": Label, "question_types": QuestionType, "help": Help}
 CHOICES = {
     "family": FAMILIES,
     "gold_rule": GOLD_RULES,
     "direction": DIRECTIONS,
     "granularity": GRANULARITIES,
+    "metric": tuple(METRICS),
 }
 TEXTS = ("title", "description", "instructions", "submit_hint", "language", "source", "licence")
 REQUIRED = (
@@ -220,7 +234,7 @@ REQUIRED = (
     "no_answer", "gold_rule", "language", "direction", "source", "licence",
 )  # fmt: skip
 OPTIONAL = (
-    "question", "granularity", "answer", *OF_KINDS, "question_types", "help", "ontology",
+    "question", "granularity", "metric", "answer", *OF_KINDS, "question_types", "help", "ontology",
     "shots_per_label", "training_seeds", "test_of", "test_seed",
 )  # fmt: skip
 
@@ -275,7 +289,10 @@ def parse_card(data: dict[str, Any], source: str) -> Card:
     unsaid = {"answer": None if answer == usual else answer}  # said or not, it is the same card
     lists = {"segments": tuple(segments)}
     lists |= {key: tuple(data.get(key, ())) for key in ("words", "training_seeds")}
-    return Card(**{**data, **unsaid, **lists, **parts})
+    card = Card(**{**data, **unsaid, **lists, **parts})
+    if reason := card.misfit(card.metric):
+        raise CardError(f"{source}: key metric: {reason}")
+    return card
 
 
 def _check_texts(data: dict[str, Any], source: str) -> None:
@@ -289,7 +306,7 @@ def _check_texts(data: dict[str, Any], source: str) -> None:
 
 def _check_choices(data: dict[str, Any], source: str) -> None:
     for key, allowed in CHOICES.items():
-        if data.get(key, WORD) not in allowed:
+        if data.get(key, UNSAID.get(key)) not in allowed:
             raise CardError(f"{source}: key {key}: expected one of {', '.join(allowed)}")
     for key in ("no_answer", "question_selectable", "shots_per_label", "typed", "all_options"):
         if not isinstance(data.get(key, False), bool):

@@ -300,7 +300,10 @@ def _analysis(record: StudyRecord) -> Known:
             "SD over annotators and t intervals are in this report; bootstrap intervals over"
             " examples, annotators and both are on the page Analysis.",
         ),
-        "4.3": ("Same metric", f"S1 for both. {_recipes(record)}"),
+        "4.3": (
+            "Same metric",
+            f"{wording.metrics(record.manifest) or 'S1 for both.'} {_recipes(record)}",
+        ),
         "4.4": ("Same rubric", "The same gold texts and gold rule for both."),
         "4.5": ("Same method", "One function scores the answers of people and models."),
         "4.6": (

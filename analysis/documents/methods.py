@@ -200,8 +200,11 @@ def _score(record: StudyRecord) -> str:
             f"The gold texts of {_listed(alternatives)} are alternatives (gold rule any_of); the"
             " score is the best S1 against any one of them."
         )
+    if told := wording.metrics(manifest):
+        sentences.append(told)
+    score = "score" if told else "mean S1"
     sentences += [
-        "We report the mean ± standard deviation (ddof = 1) over annotators of their mean S1 on"
+        f"We report the mean ± standard deviation (ddof = 1) over annotators of their {score} on"
         " the test examples, x 100; answers are not aggregated. The recipe below each table lists"
         " every choice that affects its numbers.",
         f"Intervals and tests take annotators and test examples as samples: they generalise to"

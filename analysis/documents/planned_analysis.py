@@ -4,7 +4,16 @@ from typing import Any
 
 from analysis.documents import cross_task
 from analysis.documents.blocks import Block, Bullets, Facts, Grid, Paragraph
-from analysis.documents.wording import LEVEL, POWER, Manifest, count, pairs, same_recipe, sds
+from analysis.documents.wording import (
+    LEVEL,
+    POWER,
+    Manifest,
+    count,
+    metrics,
+    pairs,
+    same_recipe,
+    sds,
+)
 from analysis.stats import power, significance
 from analysis.stats.two_way import BOTH, RUNS
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES
@@ -14,7 +23,7 @@ from annotation.study import admission
 def blocks(manifest: Manifest) -> list[Block]:
     """What will be computed, decided before anybody has a seat."""
     return [
-        Bullets([*SCORES, *_equivalence(manifest)]),
+        Bullets([*SCORES, *filter(None, [metrics(manifest)]), *_equivalence(manifest)]),
         Facts(same_recipe(manifest)),
         *_contrasts(manifest["scenarios"], manifest["qualification"]),
         *cross_task.planned(manifest),
@@ -38,11 +47,11 @@ SCORES = [
     "Agreement: Krippendorff's alpha with nominal, Jaccard, MASI and 1 - S1 distances, and mean"
     " pairwise S1. Aggregated answers (majority vote on texts; plurality vote and Dawid-Skene on"
     " labels) are reported separately from individual performance.",
-    "Models, if predictions are uploaded, are scored by the same function on the same examples. The"
-    " difference of people and a model is the same two-way estimate, on each annotator's S1 minus"
-    f" the model's S1 of each example; interval and p generalise to {RUNS}. Its two-sided p is"
-    " Holm-corrected over the family of all differences from models in this study. A sign-flip test"
-    " over contexts stands beside it as sensitivity.",
+    "Models, if predictions are uploaded, are scored by the same functions on the same examples."
+    " The difference of people and a model is the same two-way estimate, on each annotator's S1"
+    f" minus the model's S1 of each example; interval and p generalise to {RUNS}. Its two-sided p"
+    " is Holm-corrected over the family of all differences from models in this study. A sign-flip"
+    " test over contexts stands beside it as sensitivity.",
 ]
 
 

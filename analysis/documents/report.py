@@ -31,11 +31,11 @@ from analysis.documents.blocks import (
 from analysis.documents.study_record import Amount, StudyRecord
 from analysis.documents.wording import moment, same_recipe
 from analysis.figures import data as figure_data
-from analysis.tables import columns, marks, rendering
+from analysis.tables import columns, marks, metrics, rendering
 from analysis.tables.performance import PerformanceTable, kinds_of, versions
 from annotation.models import Kind, Study
 from annotation.money.ledger import in_currency
-from tasks.columns import Column
+from tasks.columns import Column, on_page
 
 
 def for_study(
@@ -132,14 +132,22 @@ MODELS = [
     Column("model", "Model"),
     Column("task", "Task", get=attrgetter("task.name")),
     Column("shots", "Shots"),
-    Column("score", "Mean S1 x 100", get=attrgetter("score.text")),
+    Column("metric", "Metric", get=attrgetter("task.card.metric")),
+    Column("score", "Score x 100", get=attrgetter("score.text")),
     Column("splits", "Splits", get=lambda row: f"{row.score.n} of {row.score.of}"),
 ]
+
+
+EVERY_METRIC = on_page(metrics.COLUMNS)
 
 
 def _models(record: StudyRecord) -> list[Block]:
     note = "Mean ± SD (ddof = 1) over training splits, scored by the same function as people."
     scores = Grid.of("Models", MODELS, record.models, [note])
+    every = metrics.page_rows(record.study, Kind.PERSON)
+    if every:
+        grid = Grid.of("People and models under every metric", EVERY_METRIC, every, [metrics.NOTE])
+        return [scores, grid, *differences.people_minus_models(record)]
     return [scores, *differences.people_minus_models(record)]
 
 

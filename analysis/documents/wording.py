@@ -261,6 +261,25 @@ def same_recipe(manifest: Manifest) -> list[Fact]:
     return [Fact(f"Recipe of {', '.join(names)}", text, True) for text, names in sharing.items()]
 
 
+def metrics(manifest: Manifest) -> str:
+    """Which metrics score a test set, where S1 is not the only one; else ""."""
+    by_metric: dict[str, list[str]] = {}
+    for task in manifest["tasks"]:
+        by_metric.setdefault(task["card"].get("metric", "S1"), []).append(task["name"])
+    further = manifest.get("metrics", [])
+    if set(by_metric) == {"S1"} and not further:
+        return ""
+    named = "; ".join(f"{metric} on {', '.join(names)}" for metric, names in by_metric.items())
+    besides = ", ".join(further)
+    return (
+        f"The score of a test set is that of its task's metric, as CrossFit computes it: {named}."
+        + (f" Declared beside it, where they fit, and without tests: {besides}." if further else "")
+        + " Scores that are no mean over examples have intervals by the two-way t on"
+        " delete-one-context pseudo-values of the jackknife; one undefined score leaves a mean"
+        " undefined."
+    )
+
+
 def pairs(scenarios: list[dict[str, Any]]) -> list[tuple[str, int, int, int, int]]:
     """(task, fewer shots, more shots, annotators at fewer, at more) of each planned contrast.
 

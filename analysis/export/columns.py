@@ -7,6 +7,7 @@ from analysis.tables import (
     cross_task,
     difficulty,
     findings_columns,
+    metrics,
     models_columns,
     rendering,
     sensitivity,
@@ -34,7 +35,7 @@ WORKER = {
     "in_analysis": "1 if the participation is analysed (completed and not excluded), else 0",
 }
 SPREAD = {
-    "mean": "mean over annotators of their mean S1, 0 to 1",
+    "mean": "mean over annotators of their score under the metric of the task's card, at most 1",
     "sd_ddof1": "sample standard deviation over annotators (ddof 1); empty for a single annotator",
     "sd_ddof0": "population standard deviation over annotators (ddof 0)",
     "n": "number of annotators who completed and are in the analysis",
@@ -187,6 +188,8 @@ COLUMNS: dict[str, dict[str, str]] = {
     },
     "scenarios.csv": STUDY | SCENARIO | {"kind": "person, simulated or model"} | SPREAD,
     "human_performance.csv": STUDY | meanings(rendering.PERFORMANCE),
+    "metrics.csv": STUDY | meanings(metrics.COLUMNS),
+    "metric_values.csv": STUDY | meanings(metrics.OWN_COLUMNS),
     "training.csv": STUDY | meanings(training.BLOCK_SCORES),
     "agreement.csv": STUDY
     | OF_CELL

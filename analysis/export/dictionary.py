@@ -30,7 +30,7 @@ NUMBERS = {
     "model_mean", "se_clustered", "p_sign_flip", "elapsed_seconds", "per_active_hour",
     "per_elapsed_hour", "median_active_seconds", "median_elapsed_seconds", "total_active_seconds",
     "total_elapsed_seconds", "new", "base", "new_sd", "base_sd", "gain", "boot_low", "boot_high",
-    "difference_low", "difference_high",
+    "difference_low", "difference_high", "value",
 }  # fmt: skip
 TIMES = {"shown_at", "submitted_at", "at"}
 

@@ -28,6 +28,8 @@ from analysis.export.rows import (
     annotators_rows,
     answers_rows,
     examples_rows,
+    metric_values_rows,
+    metrics_rows,
     performance_rows,
     scenarios_rows,
     spans_rows,
@@ -107,6 +109,8 @@ def write_files(study: Study, folder: Path) -> dict[str, int]:
         "annotators.csv": lambda: annotators_rows(study, frame),
         "scenarios.csv": lambda: scenarios_rows(study, frame),
         "human_performance.csv": lambda: performance_rows(study, frame),
+        "metrics.csv": lambda: metrics_rows(study),
+        "metric_values.csv": lambda: metric_values_rows(study),
         "training.csv": lambda: training_rows(study),
         **{name: partial(make, study) for name, make in (records.ROWS | upstream.ROWS).items()},
     }

@@ -7,8 +7,8 @@ import pandas as pd
 from django.db.models import Q, QuerySet
 
 from analysis.export.columns import ALLOCATED, COLUMNS
-from analysis.tables import frames, performance, rendering, training
-from analysis.tables.frames import spans_in_order, texts_by_turn, texts_of
+from analysis.tables import frames, metrics, performance, rendering, training
+from analysis.tables.answer_texts import spans_in_order, texts_by_turn, texts_of
 from analysis.values import cell, json_list, moment, number
 from annotation.models import Status, Step, Study, Turn
 from annotation.money.ledger import elapsed_seconds, waiting_time
@@ -17,6 +17,7 @@ from annotation.steps import signs
 from annotation.study import screening
 from annotation.study.manifest import splits_of
 from tasks.answers import highest_s1
+from tasks.columns import in_files
 from tasks.models import Example, Split, Task
 from tasks.spans import QUESTION
 
@@ -181,6 +182,20 @@ def performance_rows(study: Study, frame: pd.DataFrame) -> Iterator[list[Any]]:
         ):
             values = (cell(column.value(row)) for column in rendering.PERFORMANCE)
             yield [study.name, study.manifest_hash, *values]
+
+
+def metrics_rows(study: Study) -> Iterator[list[Any]]:
+    """One row per task, shots, metric and who answered: annotators of a kind, or a model."""
+    for row in metrics.rows(study):
+        values = (cell(column.value(row)) for column in in_files(metrics.COLUMNS))
+        yield [study.name, study.manifest_hash, *values]
+
+
+def metric_values_rows(study: Study) -> Iterator[list[Any]]:
+    """One row per annotator who counts, or file of predictions, and metric."""
+    for own in metrics.own_scores(study):
+        values = (cell(column.value(own)) for column in metrics.OWN_COLUMNS)
+        yield [study.name, study.manifest_hash, *values]
 
 
 def training_rows(study: Study) -> Iterator[list[Any]]:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
-from analysis.tables import cross_task, frames
+from analysis.tables import cross_task
+from analysis.tables.answer_texts import texts_of, texts_of_upstream
 from analysis.tables.performance import kinds
 from analysis.values import cell, json_list, moment, number
 from annotation.models import Step, Study, Turn
@@ -29,7 +30,7 @@ def upstream_rows(study: Study) -> Iterator[list[Any]]:
     """One row per turn of an upstream step; annotators by pseudonym, each in its order."""
     turns = Turn.objects.filter(participation__study=study, step=Step.UPSTREAM)
     turns = turns.order_by("participation__pseudonym", "position")
-    texts = dict(frames.texts_of_upstream(study))
+    texts = dict(texts_of_upstream(study))
     names = {
         row.example_id: (row.task.name, row.task.version)
         for rows in pools(study).values()
@@ -46,7 +47,7 @@ def upstream_rows(study: Study) -> Iterator[list[Any]]:
         active,
     ) in rows.iterator(chunk_size=2000):  # fmt: skip
         is_given = submitted is not None
-        given = frames.texts_of(label, texts.get(pk, ()), values)
+        given = texts_of(label, texts.get(pk, ()), values)
         yield [
             study.name, study.manifest_hash, who, arm, position, *names[example], source, digest,
             json_list(given) if is_given else "", number(s1) if is_given else "", moment(shown),

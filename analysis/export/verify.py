@@ -22,6 +22,7 @@ import operator
 import random
 import re
 import statistics
+import string
 import sys
 import unicodedata
 from array import array
@@ -47,10 +48,13 @@ FILES = {
     " waited_seconds elapsed_seconds browser too_fast modal_share longest_run longest_absence blurs"
     " pastes checks checks_passed flags",
     "scenarios.csv": f"{OF_STUDY} {SCENARIO} kind {SPREAD}",
-    "human_performance.csv": f"{OF_STUDY} kind task task_version family shots {SPREAD} splits"
-    " split_sd_ddof1 split_sd_ddof0 set_mean set_sd_ddof1 set_sd_ddof0 set_ceiling set_recipe note"
-    " baseline floor_random floor_frequent"
+    "human_performance.csv": f"{OF_STUDY} kind task task_version family shots metric {SPREAD}"
+    " remark splits split_sd_ddof1 split_sd_ddof0 set_mean set_sd_ddof1 set_sd_ddof0 set_ceiling"
+    " set_recipe note baseline floor_random floor_frequent"
     " baseline_name ceiling published_mean published_spread late_seats recipe",
+    "metrics.csv": f"{OF_STUDY} who name task task_version shots metric role {SPREAD} of low high"
+    " se df no_interval remark recipe",
+    "metric_values.csv": f"{OF_STUDY} who name task task_version shots split metric value remark",
     "training.csv": f"{OF_STUDY} kind task task_version shots split examples in_shots not_in_shots"
     " mean_s1_x100 sd_ddof1 sd_ddof0 n nested",
     "agreement.csv": f"{OF_STUDY} kind task task_version shots n pairwise_s1 alpha_nominal"
@@ -76,8 +80,9 @@ FILES = {
     "wages.csv": f"{OF_STUDY} n per_active_hour per_elapsed_hour median_active_seconds"
     " median_elapsed_seconds total_active_seconds total_elapsed_seconds",
     "predictions.csv": f"{OF_STUDY} model {SCENARIO} example hash predicted s1",
-    "model_scores.csv": f"{OF_STUDY} model task task_version shots {SPREAD} of set_mean"
-    " set_sd_ddof1 set_sd_ddof0 set_recipe numbering seen_test predicted_on revision recipe",
+    "model_scores.csv": f"{OF_STUDY} model task task_version shots {SPREAD} metric remark of"
+    " set_mean set_sd_ddof1 set_sd_ddof0 set_recipe numbering seen_test predicted_on revision"
+    " recipe",
     "model_differences.csv": f"{OF_STUDY} kind task task_version shots model annotators splits"
     " split_numbers training test_examples contexts human_mean model_mean difference low high p"
     " p_holm margin p_equivalence low_90 high_90 smallest_margin se_clustered p_sign_flip floor se"
@@ -183,6 +188,7 @@ NOT_RECOMPUTED = {
     "pay.csv": {"cents": "of bonuses: the sum", "by_platform": "what the design promises besides"},
     "pay_totals.csv": {"withdrawn_cents": "that somebody withdrew"},
     "predictions.csv": {"predicted": "another one with the same S1"},
+    "metrics.csv": {"of": "of models: at least n"},
     "model_scores.csv": {
         "of": "at least n",
         **dict.fromkeys(("numbering", "seen_test", "predicted_on", "revision"), "as stated"),
@@ -342,8 +348,216 @@ def spread(values):
     }
 
 
-def recipe(rule, over):
-    return f"s1|match:exact|empty:1|gold:{rule}|mean:examples|sd:{over}|ddof:1|v:1"
+def recipe(rule, over, metric="S1"):
+    spread_over = f"sd:{over}|ddof:1|v:1"
+    if metric == "S1":
+        return f"s1|match:exact|empty:1|gold:{rule}|mean:examples|{spread_over}"
+    return f"{HOW[metric]}|texts:sorted, joined|empty:1|gold:{rule}|{spread_over}"
+
+
+# The metrics besides S1, as CrossFit computes them (Ye, Lin, Ren 2021, dataloader/metrics.py).
+BEST, WHOLE = "golds:best|mean:examples", "golds:first|over:test set"
+MAX_WORDS = 1000  # of a text that Rouge-L compares
+HOW = {
+    "EM": f"em|match:normalised|{BEST}",
+    "ACC": f"acc|match:lower case|{BEST}",
+    "QA-F1": f"qa-f1|words:normalised multiset|{BEST}",
+    "Rouge-L": "rouge-l|lcs:union over sentences, words once|beta:1"
+    f"|words:first {MAX_WORDS}|{BEST}",
+    "Classification-F1": f"classification-f1|mean:labels of golds and predictions|{WHOLE}",
+    "Matthew-Correlation": f"matthew-correlation|positive:acceptable|constant:0|{WHOLE}",
+    "Pearson-Correlation": f"pearson-correlation|constant:undefined|{WHOLE}",
+}
+NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+Judged = namedtuple("Judged", "value remark parts why_not")
+
+
+def normalised(text):
+    """Lower case, without punctuation and articles, single blanks."""
+    bare = text.lower().translate(NO_PUNCTUATION)
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", bare).split())
+
+
+def shared_words(said, gold):
+    """F1 of the words of two texts, counted as often as they stand."""
+    said, gold = Counter(normalised(said).split()), Counter(normalised(gold).split())
+    hits = (said & gold).total()
+    return 2 * hits / (said.total() + gold.total()) if hits else 0.0
+
+
+def sentences(text):
+    """The words of each sentence, of the first MAX_WORDS words of the text."""
+    cut, left = [], MAX_WORDS
+    for part in filter(None, text.split(".")):
+        if left > 0:
+            cut.append((" ".join(part.split())).split(" ")[:left])
+            left -= len(cut[-1])
+    return cut
+
+
+def common(first, second):
+    """The words of a longest common subsequence; a step back in `second` comes first."""
+    table = [[0] * (len(second) + 1)]
+    for word in first:
+        row = [0]
+        for j, other in enumerate(second):
+            row.append(table[-1][j] + 1 if word == other else max(table[-1][j + 1], row[j]))
+        table.append(row)
+    words, i, j = set(), len(first), len(second)
+    while i and j:
+        if first[i - 1] == second[j - 1]:
+            words.add(first[i - 1])
+            i, j = i - 1, j - 1
+        elif table[i - 1][j] > table[i][j - 1]:
+            i -= 1
+        else:
+            j -= 1
+    return words
+
+
+def rouge(said, gold):
+    """Rouge-L of a text against one gold; 0 where one of them says nothing."""
+    is_empty = not said.translate(NO_PUNCTUATION)
+    said, gold = sentences(said), sentences(gold)
+    if is_empty or not gold:
+        return 0.0
+    hits = len(set().union(*(common(right, own) for right in gold for own in said)))
+    recall, precision = (hits / len(set().union(*texts)) for texts in (gold, said))
+    return 2 * precision * recall / (precision + recall + 1e-8)
+
+
+BY_EXAMPLE = {
+    "EM": lambda said, gold: float(normalised(said) == normalised(gold)),
+    "ACC": lambda said, gold: float(said.lower() == gold.lower()),
+    "QA-F1": shared_words,
+    "Rouge-L": rouge,
+}
+
+
+def joined(texts):
+    """A set of texts as one text, whatever their order."""
+    return " [SEP] ".join(sorted(set(texts), key=lambda text: (normalised(text), text)))
+
+
+def golds_of(example):
+    """The alternatives that a text is compared with."""
+    if example.rule == "any_of" or not example.gold:
+        return example.gold
+    return [joined(example.gold)]
+
+
+def f1_of_labels(pairs):
+    """Classification-F1: the mean of F1 over all labels of predictions and golds."""
+    hits = Counter(said for said, gold in pairs if said == gold)
+    counts = Counter(text for pair in pairs for text in pair)
+    return mean([2 * hits[label] / count for label, count in counts.items()])
+
+
+def correlation_of(pairs):
+    """Pearson's, NaN where a side is constant."""
+    sides = list(zip(*pairs, strict=True))
+    if any(len(set(side)) == 1 for side in sides):
+        return math.nan
+    scaled = []
+    for side in sides:
+        middle = mean(side)
+        gaps = [value - middle for value in side]
+        largest = max(map(abs, gaps))
+        gaps = [gap / largest for gap in gaps]
+        length = math.sqrt(math.fsum(gap * gap for gap in gaps))
+        scaled.append([gap / length for gap in gaps])
+    return max(-1.0, min(1.0, math.fsum(a * b for a, b in zip(*scaled, strict=True))))
+
+
+def matthews(pairs):
+    """The correlation of "is acceptable" on both sides, 0 where one of them is constant."""
+    value = correlation_of(pairs)
+    return 0.0 if math.isnan(value) else value
+
+
+def whole_set(metric, pairs, no_answer, contexts):
+    """Judged: value, remark and parts of a test set of (example, set of texts) under a metric.
+
+    The parts add up to the value: those of the examples, or pseudo-values that leave out a context.
+    """
+    if metric == "S1":
+        parts = [score(texts, example.gold, example.rule) for example, texts in pairs]
+        return Judged(mean(parts), "", parts, "")
+    if metric in BY_EXAMPLE:
+        parts = [of_example(metric, example, texts, no_answer) for example, texts in pairs]
+        return Judged(mean(parts), "", parts, "")
+    texts, why_not = as_pairs(metric, pairs)
+    if why_not:
+        return Judged(math.nan, why_not, [math.nan] * len(pairs), why_not)
+    over = {"Classification-F1": f1_of_labels, "Matthew-Correlation": matthews}
+    score_of = over.get(metric, correlation_of)
+    value, remark = score_of(texts), ""
+    if metric != "Classification-F1":
+        constant = [len(set(side)) == 1 for side in zip(*texts, strict=True)]
+        remark = "constant prediction" if constant[0] else "constant gold" if constant[1] else ""
+    if math.isnan(value):
+        remark = f"undefined: {remark}"
+        return Judged(value, remark, [math.nan] * len(pairs), remark)
+    return Judged(value, remark, *pseudo_values(score_of, value, texts, contexts))
+
+
+def of_example(metric, example, texts, no_answer):
+    """The score of one answer under a metric that is a mean over examples."""
+    if no_answer and not (texts and example.gold):
+        return float(not texts and not example.gold)
+    said = joined(texts).strip()
+    return max((BY_EXAMPLE[metric](said, gold) for gold in golds_of(example)), default=0.0)
+
+
+def as_pairs(metric, pairs):
+    """((prediction, gold) of each example as the metric reads them, why it cannot)."""
+    read = []
+    for number, (example, texts) in enumerate(pairs, start=1):
+        golds = golds_of(example)
+        if not golds:
+            return [], f"undefined: example {number} has no gold"
+        read.append((joined(texts).strip(), golds[0]))
+    if metric == "Matthew-Correlation":
+        read = [tuple(float(text == "acceptable") for text in pair) for pair in read]
+    if metric == "Pearson-Correlation":
+        for side in zip(*read, strict=True):
+            for number, text in enumerate(side, start=1):
+                if math.isnan(real(text)):
+                    return [], f"undefined: example {number}: {text!r} is not a finite number"
+        read = [tuple(map(real, pair)) for pair in read]
+        if len(read) < 2:
+            return [], "undefined: a correlation takes two examples or more"
+    return read, ""
+
+
+def pseudo_values(score_of, value, pairs, contexts):
+    """(a part for each example, why there is none): delete one context, moved to mean `value`.
+
+    Of contexts of different sizes (Busing, Meijer and van der Leeden 1999).
+    """
+    groups, size = defaultdict(list), len(pairs)
+    for place, context in enumerate(contexts):
+        groups[context].append(place)
+    if len(groups) < 2:
+        return [value] * size, "one context"
+    parts, is_known = [value] * size, True
+    for own in groups.values():
+        gone, times = set(own), size / len(own)
+        without = score_of([pair for place, pair in enumerate(pairs) if place not in gone])
+        is_known = is_known and not math.isnan(without)
+        for place in own:
+            parts[place] = times * value - (times - 1) * without
+    if not is_known:
+        parts = [math.nan if math.isnan(part) else value for part in parts]
+        return parts, "undefined without one context"
+    moved = mean(parts) - value
+    return [part - moved for part in parts], ""
+
+
+def remarks_of(judged):
+    """What stands beside a mean of these: each remark, and of how many."""
+    counts = Counter(own.remark for own in judged if own.remark)
+    return "; ".join(f"{remark} ({times} of {len(judged)})" for remark, times in counts.items())
 
 
 # What a character is to the tokeniser: w letter, digit or "_"; m mark; i mark that joins letters;
@@ -550,12 +764,12 @@ class Export:
             for name, card in self.cards.items()
             if not card.get("labels") and not card["no_answer"]
         }
-        if not self.manifest:  # the baseline's name tells them
-            names = {
-                row["task"]: row["baseline_name"]
-                for row in read(folder, "human_performance.csv")
-                if None not in row
-            }
+        self.metrics = {name: card.get("metric", "S1") for name, card in self.cards.items()}
+        self.further = self.design.get("metrics", [])  # besides those of the cards
+        if not self.manifest:  # the table of results tells them
+            rows = [row for row in read(folder, "human_performance.csv") if None not in row]
+            names = {row["task"]: row["baseline_name"] for row in rows}
+            self.metrics = {row["task"]: row["metric"] for row in rows}
             self.always_answered = {task for task in names if names[task] == NO_BASELINE}
             self.label_tasks = {
                 task for task in names if names[task] not in (NO_ANSWER, NO_BASELINE)
@@ -573,6 +787,9 @@ class Export:
                 annotator = Annotator(places.setdefault(place, place), row)
                 self.annotators[row["annotator"]] = annotator
         self.means = defaultdict(list)  # (kind, task, shots, split) -> of each who counts
+        self.judged = {}  # (annotator, metric) -> the test set under that metric
+        self.predicted = {}  # (model, task, shots, split) -> example -> S1
+        self.predicted_texts = defaultdict(dict)  # the same -> example -> predicted texts
         self.sets = {NOTHING: frozenset()}  # hash of the texts of an answer -> these texts
         self.seats = {}  # (kind, task, shots, split, arm) -> seats now
         self.declined = {}  # (task, shots, split, arm) -> how many
@@ -639,6 +856,29 @@ class Export:
         if place.shots == "0":
             return self.files.get((place.task, "screening", "", ""), [])
         return self.files.get((place.task, "training", place.shots, place.split), [])
+
+    def judge_texts(self, task, metric, texts_by_example):
+        """A test set under a metric; None where an answer is missing."""
+        tests = self.tests.get(task, ())
+        if not tests or any(example not in texts_by_example for example in tests):
+            return None
+        no_answer = task not in self.label_tasks and task not in self.always_answered
+        pairs = [(example, texts_by_example[example]) for example in tests]
+        return whole_set(metric, pairs, no_answer, [example.context for example in tests])
+
+    def judge_annotator(self, annotator, metric=None):
+        """The same of an annotator's answers; under the metric of the task's card, or that one."""
+        task = annotator.place.task
+        metric = metric or self.metrics.get(task, "S1")
+        key = (annotator.name, metric)
+        if key not in self.judged:
+            texts = {
+                example: self.sets[annotator.texts[index]]
+                for example, index in annotator.at.items()
+                if annotator.steps[index] == ANNOTATION
+            }
+            self.judged[key] = self.judge_texts(task, metric, texts)
+        return self.judged[key]
 
     def example(self, row):
         """The example of a row of answers.csv; None if there is none."""
@@ -1116,7 +1356,11 @@ def check_annotators(export, check):
         check_how_far(export, check, row, annotator, expected)
         if row["in_analysis"] == "1" and row["arm"] in IN_CELLS:
             key = (row["kind"], row["task"], row["shots"], row["split"])
-            export.means[key].append(real(row["mean_s1"]))
+            value = real(row["mean_s1"])
+            if export.metrics.get(row["task"], "S1") != "S1":
+                judged = export.judge_annotator(annotator)
+                value = judged.value if judged else math.nan
+            export.means[key].append(value)
 
 
 def check_allocated(export, check, row, met):
@@ -1332,10 +1576,16 @@ def bounds(export, task):
         counts = Counter(gold[0] if gold else "" for gold in golds)
         label = max(counts, key=counts.__getitem__)
         name, baseline = f"always “{label}”", counts[label] / len(golds)
-    best = mean([example.reachable for example in export.tests[task]])
+    best = 100 * mean([example.reachable for example in export.tests[task]])
+    metric = export.metrics.get(task, "S1")
+    if metric != "S1":
+        answer = frozenset([label] if task in export.label_tasks else [])
+        texts = dict.fromkeys(export.tests[task], answer)
+        baseline = export.judge_texts(task, metric, texts).value
+        best = best if task in export.label_tasks else None
     if task in export.always_answered:
-        return None, NO_BASELINE, 100 * best
-    return 100 * baseline, name, 100 * best
+        return None, NO_BASELINE, best
+    return 100 * baseline, name, best
 
 
 def published_of(export, task):
@@ -1387,9 +1637,10 @@ def check_performance(export, check):
         groups[kind, task, shots] += [100 * value for value in values]
         if split and values:
             splits[kind, task, shots].append(100 * mean(values))
-    sets = defaultdict(list)
+    sets, people = defaultdict(list), defaultdict(list)
     for (kind, task, shots, _split), group in export.who_counts().items():
         sets[kind, task, shots] += [100 * mean(one.as_set) for one in group if one.as_set]
+        people[kind, task, shots] += group
     published, kinds = set(), export.kinds()
     cells = {
         (kind, scenario["task"], str(scenario["shots"]))
@@ -1403,16 +1654,21 @@ def check_performance(export, check):
         check.numbers(row, **spread(groups.get(key, [])), baseline=baseline, ceiling=ceiling)
         check.numbers(row, **between_splits(splits.get(key, [])))
         check_as_one_set(export, check, row, sets.get(key, []))
+        metric = export.metrics.get(row["task"], "S1")
+        group = sorted(people.get(key, []), key=operator.attrgetter("name"))
+        judged = [export.judge_annotator(one) for one in group] if metric != "S1" else []
+        check.texts(row, metric=metric, remark=remarks_of(list(filter(None, judged))))
         for column in ("floor_random", "floor_frequent"):
-            if row["task"] not in export.always_answered:
+            if row["task"] not in export.always_answered or metric != "S1":
                 check.texts(row, **{column: ""})
             elif row[column] and not 0 <= real(row[column]) <= 100:
                 check.wrong(row, column, "0 to 100")
         rule = export.rules.get(row["task"])
-        check.texts(row, baseline_name=name, recipe=recipe(rule, "annotators"))
+        check.texts(row, baseline_name=name, recipe=recipe(rule, "annotators", metric))
         if row["task"] in export.cards:
             check.texts(row, family=export.cards[row["task"]]["family"])
-        quoted, spread_quoted = published_of(export, row["task"]).get(row["shots"], (None, None))
+        printed = published_of(export, row["task"]) if metric == "S1" else {}
+        quoted, spread_quoted = printed.get(row["shots"], (None, None))
         check.numbers(row, published_mean=quoted, published_spread=spread_quoted)
         late = integer(row["late_seats"])
         if late is None or late < 0 or (late and row["kind"] != "person"):
@@ -1743,18 +1999,36 @@ class Estimate:
         )
 
 
-def scores_of(export, task, group):
+def scores_of(export, task, group, metric=None):
     """(annotators x test examples, context of each); a matrix is None where answers are missing."""
     tests = export.tests.get(task, ())
     is_whole = all(example in one.at for one in group for example in tests)
-    matrix = [[one.s1[one.at[example]] for example in tests] for one in group] if is_whole else None
+    matrix, metric = None, metric or export.metrics.get(task, "S1")
+    if is_whole and metric == "S1":
+        matrix = [[one.s1[one.at[example]] for example in tests] for one in group]
+    elif is_whole:
+        judged = [export.judge_annotator(one) for one in group]
+        matrix = [own.parts for own in judged] if all(judged) else None
     return matrix, [example.context for example in tests]
 
 
-def why_no_layout(group, contexts):
-    if len(group) < 2:
+def why_no_layout(matrix, contexts):
+    if len(matrix) < 2:
         return "one annotator"
+    if any(math.isnan(value) for row in matrix for value in row):
+        return "values are missing"
     return "" if len(set(contexts)) > 1 else "one context"
+
+
+def known_mean(values):
+    """Of those that are defined; NaN where none is."""
+    known = [value for value in values if not math.isnan(value)]
+    return mean(known) if known else math.nan
+
+
+def lowest(metric):
+    """The least that a metric can be."""
+    return -1 if metric.endswith("Correlation") else 0
 
 
 def check_intervals(export, check):
@@ -1766,12 +2040,15 @@ def check_intervals(export, check):
         if not group or not matrix or not contexts:
             check.wrong(row, "shots", "a cell that somebody completed, once")
             continue
-        own = [mean(scores) for scores in matrix]
-        why_not = why_no_layout(group, contexts)
+        own = [known_mean(scores) for scores in matrix]
+        least = lowest(export.metrics.get(row["task"], "S1"))
+        why_not = why_no_layout(matrix, contexts)
         parts = None if why_not else variances(layout(matrix, contexts))
         estimate = Estimate(mean(own), parts, why_not, real(row["df"]))
         half = estimate.reach(0.95)
         t, why_no_t = math.nan, "one annotator" if len(own) < 2 else ""
+        if not why_no_t and any(map(math.isnan, own)):
+            why_no_t = "undefined"
         if not why_no_t and max(own) - min(own) <= ROUNDING:
             why_no_t = "annotators tie"
         if not why_no_t:
@@ -1784,10 +2061,10 @@ def check_intervals(export, check):
             test_examples=len(contexts),
             contexts=len(set(contexts)),
             mean=100 * estimate.value,
-            low=100 * cut(estimate.value - half),
-            high=100 * cut(estimate.value + half),
-            t_low=100 * cut(estimate.value - t),
-            t_high=100 * cut(estimate.value + t),
+            low=100 * cut(estimate.value - half, least),
+            high=100 * cut(estimate.value + half, least),
+            t_low=100 * cut(estimate.value - t, least),
+            t_high=100 * cut(estimate.value + t, least),
             se=100 * estimate.se,
             df=estimate.df,
             **components(parts, len(group), len(set(contexts))),
@@ -1809,9 +2086,9 @@ def components(parts, people, contexts):
     return own
 
 
-def cut(value):
-    """A score, not outside of 0 to 1; NaN stays NaN."""
-    return value if math.isnan(value) else min(max(value, 0), 1)
+def cut(value, least):
+    """A score, not outside of `least` to 1; NaN stays NaN."""
+    return value if math.isnan(value) else min(max(value, least), 1)
 
 
 def check_contrasts(export, check):
@@ -1858,8 +2135,8 @@ def check_contrast(export, check, row, arms, margin):
     if not first or not second or not contexts:
         check.wrong(row, "n_from", "of annotators who answered everything")
         return math.nan
-    own = [[mean(scores) for scores in arm] for arm in (first, second)]
-    why_not = why_no_layout(arms[0], contexts) or why_no_layout(arms[1], contexts)
+    own = [[known_mean(scores) for scores in arm] for arm in (first, second)]
+    why_not = why_no_layout(first, contexts) or why_no_layout(second, contexts)
     parts = None
     if not why_not:
         parts = variances_of_difference(layout(first, contexts), layout(second, contexts))
@@ -1920,6 +2197,8 @@ def margin_of(export):
 def permutation(first, second):
     """The two-sided p of a difference in means, over all ways to split the values."""
     pooled, size, other = [*first, *second], len(first), len(second)
+    if any(map(math.isnan, pooled)):
+        return math.nan
     total, observed = math.fsum(pooled), abs(mean(first) - mean(second))
     sums = [math.fsum(own) for own in itertools.combinations(pooled, size)]
     reached = sum(abs(own / size - (total - own) / other) >= observed - ROUNDING for own in sums)
@@ -2298,34 +2577,174 @@ def check_models(export, check):
         if example in predicted[where]:
             check.wrong(row, "example", "an example once")
         predicted[where][example] = judged[1]
+        export.predicted_texts[where][example] = judged[2]
         if example.rule == "any_of":
             as_set[where].append(s1(judged[2], example.gold))
     export.predicted = predicted
-    means, set_means = defaultdict(list), defaultdict(list)
+    means, set_means, under = defaultdict(list), defaultdict(list), defaultdict(list)
     for (*place, _split), scores in as_set.items():
         set_means[tuple(place)].append(100 * mean(scores))
-    for (model, task, shots, split), own in predicted.items():
+    for (model, task, shots, split), own in sorted(predicted.items(), key=by_split):
         expected = len(export.tests.get(task, ()))
         if len(own) != expected:
             given = f"{len(own)} of {model}, {task}, {shots} shots, split {split or '-'}"
             check.differs("predictions.csv", "-", "example", given, expected)
-        means[model, task, shots].append(100 * mean(own.values()))
+        key, metric = (model, task, shots), export.metrics.get(task, "S1")
+        if metric == "S1":
+            means[key].append(100 * mean(own.values()))
+            continue
+        texts = export.predicted_texts[model, task, shots, split]
+        if judged := export.judge_texts(task, metric, texts):
+            means[key].append(100 * judged.value)
+            under[key].append(judged)
     for row in export.rows("model_scores.csv", check):
-        values = means.pop((row["model"], row["task"], row["shots"]), None)
+        key = (row["model"], row["task"], row["shots"])
+        values = means.pop(key, None)
         if values is None:
             check.wrong(row, "model", "a model of predictions.csv, once for a task and shots")
             continue
         check.numbers(row, **spread(values))
         if (integer(row["of"]) or 0) < len(values):
             check.wrong(row, "of", f"at least {len(values)}")
-        over, rule = "runs" if row["shots"] == "0" else "splits", export.rules.get(row["task"])
-        numbers = spread(set_means.get((row["model"], row["task"], row["shots"]), []))
+        over, rule = "runs" if key[2] == "0" else "splits", export.rules.get(key[1])
+        numbers = spread(set_means.get(key, []))
         check.numbers(row, **{f"set_{name}": numbers[name] for name in numbers if name != "n"})
-        set_recipe = recipe("set", over) if rule == "any_of" else ""
-        check.texts(row, recipe=recipe(rule, over), set_recipe=set_recipe)
+        set_recipe, metric = (
+            recipe("set", over) if rule == "any_of" else "",
+            export.metrics.get(key[1], "S1"),
+        )
+        check.texts(row, recipe=recipe(rule, over, metric), set_recipe=set_recipe)
+        check.texts(row, metric=metric, remark=remarks_of(under[key]))
         check_stated(check, row)
     for key in means:
         check.differs("model_scores.csv", "-", "model", "no row", key)
+
+
+def by_split(item):
+    """The key by which files of predictions stand in order."""
+    *where, split = item[0]
+    return where, integer(split) or 0
+
+
+def check_metrics(export, check):
+    """Every test set under every metric: of each annotator and file, and over them."""
+    expected, seen = judged_sets(export), set()
+    for row in export.rows("metric_values.csv", check):
+        key = tuple(row[name] for name in ("who", "name", "task", "shots", "split", "metric"))
+        if key not in expected:
+            check.wrong(row, "name", "somebody who counts, or a file of predictions")
+            continue
+        own = expected[key]
+        check.numbers(row, value=own.value)
+        check.texts(row, remark=own.remark)
+        if key in seen:
+            check.wrong(row, "name", "one row for each metric")
+        seen.add(key)
+    for key in expected.keys() - seen:
+        check.differs("metric_values.csv", "-", "name", "no row", key)
+    groups = defaultdict(list)
+    for (who, name, task, shots, _split, metric), own in expected.items():
+        groups[who, name if who == UPLOADED else "", task, shots, metric].append(own)
+    for row in export.rows("metrics.csv", check):
+        key = tuple(row[name] for name in ("who", "name", "task", "shots", "metric"))
+        group = groups.pop(key, None)
+        if group is None:
+            check.wrong(row, "metric", "a metric of that task, once")
+            continue
+        check_metric(export, check, row, group)
+    for key in groups:
+        check.differs("metrics.csv", "-", "metric", "no row", key)
+
+
+UPLOADED = "uploaded"  # who, of the predictions of a model
+
+
+def judged_sets(export):
+    """(who, name, task, shots, split, metric) -> the test set under that metric."""
+    judged, further = {}, defaultdict(set)
+    for row in read(export.folder, "metrics.csv") if not export.design else ():
+        further[row["task"]].add(row["metric"])  # of a draft, as its rows say
+
+    def metrics_of(task):
+        named = further[task]
+        if export.design:
+            named = {metric for metric in export.further if fits(export, task, metric)}
+        return {export.metrics.get(task, "S1"), *named}
+
+    people = sorted(export.annotators.values(), key=operator.attrgetter("name"))
+    for one in people:
+        place, counts = one.place, one.place.in_analysis == "1" and one.arm in IN_CELLS
+        for metric in metrics_of(place.task) if counts else ():
+            if own := export.judge_annotator(one, metric):
+                key = (place.kind, one.name, place.task, place.shots, place.split, metric)
+                judged[key] = own
+    for (model, task, *place), texts in sorted(export.predicted_texts.items(), key=by_split):
+        for metric in metrics_of(task):
+            if own := export.judge_texts(task, metric, texts):
+                judged[(UPLOADED, model, task, *place, metric)] = own
+    return judged
+
+
+OF_TEXTS = {"ACC", "EM", "QA-F1", "Rouge-L"}
+# Kind of answer -> the metrics besides S1 that score it; of texts all others.
+FITTING = {
+    "label": {"ACC", "EM", "Classification-F1", "Matthew-Correlation", "Pearson-Correlation"},
+    "option": OF_TEXTS | {"Classification-F1"},
+    "number": {"ACC", "Pearson-Correlation"},
+}
+READ_AS = {"EM": normalised, "ACC": str.lower, "Classification-F1": str.strip}
+
+
+def fits(export, task, metric):
+    """Whether a further metric can score the answers of a task, by its card."""
+    card = export.cards.get(task, {})
+    labels = [label["name"] for label in card.get("labels", ())]
+    kind = card.get("answer", "label" if labels else "spans")
+    if metric == "S1":
+        return True
+    if metric == "Matthew-Correlation" and "acceptable" not in labels:
+        return False
+    if metric == "Pearson-Correlation" and any(math.isnan(real(label)) for label in labels):
+        return False
+    read_as = READ_AS.get(metric, str)
+    is_told_apart = len(set(map(read_as, labels))) == len(labels)
+    return is_told_apart and metric in FITTING.get(kind, OF_TEXTS)
+
+
+def check_metric(export, check, row, group):
+    """Mean, SDs and interval of one metric over its annotators or files."""
+    task, metric, is_model = row["task"], row["metric"], row["who"] == UPLOADED
+    check.numbers(row, **spread([100 * own.value for own in group]))
+    places = [own for own in export.design.get("scenarios", ()) if own["task"] == task]
+    places = [own for own in places if own.get("arm", "") in IN_CELLS]
+    seats = sum(own["seats"] for own in places if str(own["shots"]) == row["shots"])
+    if is_model and (integer(row["of"]) or 0) < len(group):
+        check.wrong(row, "of", f"at least {len(group)}")
+    elif not is_model and export.design:
+        check.texts(row, of=str(seats))
+    over = "annotators" if not is_model else "runs" if row["shots"] == "0" else "splits"
+    role = "card" if metric == export.metrics.get(task, "S1") else "further"
+    said = recipe(export.rules.get(task), over, metric)
+    check.texts(row, role=role, remark=remarks_of(group), recipe=said)
+    if is_model:
+        check.texts(row, low="", high="", se="", df="", no_interval="")
+        return
+    matrix = [own.parts for own in group]
+    contexts = [example.context for example in export.tests.get(task, ())]
+    why_not = why_no_layout(matrix, contexts)
+    parts = None if why_not else variances(layout(matrix, contexts))
+    value = mean([known_mean(scores) for scores in matrix])
+    estimate = Estimate(value, parts, why_not, real(row["df"]))
+    half, least = estimate.reach(0.95), lowest(metric)
+    check.numbers(
+        row,
+        low=100 * cut(value - half, least),
+        high=100 * cut(value + half, least),
+        se=100 * estimate.se,
+        df=estimate.df,
+    )
+    reason = next((own.why_not for own in group if own.why_not), "")
+    check.texts(row, no_interval=estimate.why_not and (reason or estimate.why_not))
 
 
 def check_stated(check, row):
@@ -2370,7 +2789,7 @@ def check_difference(export, check, row, group, margin):
     """Check a row but for Holm's p, which follows from the p of all; return p."""
     place = row["model"], row["task"], row["shots"]
     numbers = compared_splits(export, check, row)
-    runs = [export.predicted[*place, number] for number in numbers]
+    runs = [parts_of_run(export, *place, number) for number in numbers]
     scores, contexts = scores_of(export, row["task"], group)
     tests = export.tests.get(row["task"], ())
     if not scores or not tests or not all(example in run for run in runs for example in tests):
@@ -2378,9 +2797,10 @@ def check_difference(export, check, row, group, margin):
         return math.nan
     of_model = [mean([run[example] for run in runs]) for example in tests]
     gaps = [[a - b for a, b in zip(own, of_model, strict=True)] for own in scores]
-    why_not = why_no_layout(group, contexts)
+    why_not = why_no_layout(gaps, contexts)
     parts = None if why_not else variances(layout(gaps, contexts))
-    estimate = Estimate(mean([mean(own) for own in gaps]), parts, why_not, real(row["df"]))
+    value = mean([known_mean(own) for own in gaps])
+    estimate = Estimate(value, parts, why_not, real(row["df"]))
     own = [mean(column) for column in zip(*gaps, strict=True)]
     check.numbers(
         row,
@@ -2396,6 +2816,15 @@ def check_difference(export, check, row, group, margin):
     )
     check_sign_flip(export, check, row, sums_of(own, contexts))
     return check_tested(check, row, estimate, margin)
+
+
+def parts_of_run(export, model, task, shots, split):
+    """Example -> its S1, or its part of the score under another metric of the task's card."""
+    place, metric = (model, task, shots, split), export.metrics.get(task, "S1")
+    if metric == "S1":
+        return export.predicted[place]
+    judged = export.judge_texts(task, metric, export.predicted_texts[place])
+    return dict(zip(export.tests[task], judged.parts, strict=True)) if judged else {}
 
 
 def compared_splits(export, check, row):
@@ -2429,6 +2858,9 @@ def sums_of(values, contexts):
 
 def check_sign_flip(export, check, row, sums):
     """The p over all flips of contexts' signs, where there are few; and the smallest p."""
+    if any(map(math.isnan, sums)):
+        check.numbers(row, floor=None, p_sign_flip=None)
+        return
     sums = [value for value in sums if abs(value) > ROUNDING]
     if len(sums) > 16:
         check.numbers(row, floor=1 / 10_001)
@@ -2455,7 +2887,7 @@ def check_ceilings(export, check):
     groups = export.cells()
     for row in export.rows("ceilings.csv", check):
         group = groups.pop((row["kind"], row["task"], row["shots"]), None)
-        scores, _contexts = scores_of(export, row["task"], group or ())
+        scores, _contexts = scores_of(export, row["task"], group or (), "S1")
         if not group or not scores or not scores[0]:
             check.wrong(row, "shots", "a cell that somebody completed, once")
             continue
@@ -2704,16 +3136,21 @@ RULES = {
 
 def cell_of(export, task, group):
     """(mean, SDs, n and interval of a cell of these annotators; why it has no interval)."""
-    numbers = spread([100 * mean([one.s1[i] for i in one.answered(ANNOTATION)]) for one in group])
+    metric = export.metrics.get(task, "S1")
+    own = [mean([one.s1[i] for i in one.answered(ANNOTATION)]) for one in group]
+    if metric != "S1":
+        judged = [export.judge_annotator(one) for one in group]
+        own = [one.value if one else math.nan for one in judged]
+    numbers, least = spread([100 * value for value in own]), lowest(metric)
     scores, contexts = scores_of(export, task, group)
-    why_not = why_no_layout(group, contexts) if group else "no annotator"
-    if not why_not and not scores:
-        why_not = "answers are missing"
+    why_not = "" if group else "no annotator"
+    if not why_not:
+        why_not = why_no_layout(scores, contexts) if scores else "values are missing"
     parts = None if why_not else variances(layout(scores, contexts))
     value = numbers["mean"] / 100 if group else math.nan
     estimate = Estimate(value, parts, why_not, math.nan)
     half = estimate.reach(0.95)
-    ends = {"low": 100 * cut(value - half), "high": 100 * cut(value + half)}
+    ends = {"low": 100 * cut(value - half, least), "high": 100 * cut(value + half, least)}
     return numbers | ends, estimate.why_not
 
 
@@ -3012,6 +3449,7 @@ CHECKS = (
     ("items: difficulty, item-rest correlation, doubtful gold", check_items),
     ("sensitivity: cells under other rules", check_sensitivity),
     ("wages: medians", check_wages),
+    ("metrics: of each annotator and model, mean, SDs, jackknife intervals", check_metrics),
 )
 
 

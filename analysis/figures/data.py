@@ -20,7 +20,7 @@ from analysis.figures import charts
 from analysis.figures.columns import COLUMNS, ShotRow
 from analysis.stats import learning
 from analysis.stats.two_way import BOTH
-from analysis.tables import frames, means, performance
+from analysis.tables import bounds, frames, means, test_sets
 from analysis.tables.findings import state
 from analysis.values import number
 from annotation.models import Kind, Step, Study
@@ -112,12 +112,14 @@ def data(study: Study, kind: str) -> Data:
 
 def _data(study: Study, kind: str) -> Data:
     answers = frames.answers_in_order(study, kind)
+    scored = test_sets.with_scores(study, answers[answers["step"] == Step.ANNOTATION])
+    answers = answers.drop(columns="participation")
     training = answers[answers["step"] == Step.TRAINING]
     annotation = answers[answers["step"] == Step.ANNOTATION]
-    baselines = {task.name: performance.bounds(task).line for task in study.tasks.with_reports()}
+    baselines = {task.name: bounds.bounds(task).line for task in study.tasks.with_reports()}
     contexts = frames.contexts_of_tests(list(study.tasks.values_list("pk", flat=True)))
     shots, shot_rows = _shot_curve(
-        annotation.assign(context=annotation["example"].map(contexts)), baselines
+        scored.assign(context=scored["example"].map(contexts)), baselines
     )
     blocks = learning.by_block(training)
     curve = _with_means(blocks, learning.group_means(blocks, ["block", "first", "last"]))
@@ -153,7 +155,8 @@ def _with_means(people: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
 def _shot_curve(
     annotation: pd.DataFrame, baselines: dict[str, float]
 ) -> tuple[pd.DataFrame, list[ShotRow]]:
-    people = annotation.groupby(["task", "shots", "annotator"])["s1"].mean().reset_index()
+    people = annotation.groupby(["task", "shots", "annotator"])["score"].mean().reset_index()
+    people = people.rename(columns={"score": "s1"})
     rows = [
         ShotRow(
             row.task,

@@ -25,6 +25,7 @@ from analysis.tables import (
     findings_columns,
     leaderboard,
     leaderboard_columns,
+    metrics,
     models_columns,
     performance,
     rendering,
@@ -222,6 +223,10 @@ class HumansAndModels(ApiView):
         differences = serializers.ListField(
             child=serializers.DictField(), help_text="humans minus model on the same examples"
         )
+        metrics = serializers.ListField(
+            child=serializers.DictField(),
+            help_text="annotators of that kind and models under every metric of the design",
+        )
 
     @extend_schema(
         responses=Comparison(many=True), summary="Humans, uploaded models and published figures"
@@ -240,6 +245,10 @@ class HumansAndModels(ApiView):
                         models_columns.AGGREGATES, model_tables.aggregate_rows(tables)
                     ),
                     "differences": [{"kind": kind} | pairing for pairing in pairings],
+                    "metrics": as_records(
+                        metrics.COLUMNS,
+                        [row for row in metrics.rows(study) if row.who in (kind, metrics.MODEL)],
+                    ),
                 }
             )
         return Response(replies)

@@ -1,5 +1,6 @@
 """The results of a cross-task study: gains of its arms, and how its upstream training went."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from django.contrib.auth.decorators import login_required
@@ -10,11 +11,12 @@ from django.views.decorators.http import require_GET
 from analysis.pages.common import chosen_kind, results_of
 from analysis.tables import columns, cross_task, performance
 from annotation.access import study_of
-from tasks.columns import cells, on_page
+from annotation.models import Study
+from tasks.columns import Column, cells, on_page
 from tasks.downloads import download
 
 # Name of a table -> its columns, and its rows of one kind.
-TABLES = {
+TABLES: dict[str, tuple[Sequence[Column], Callable[[Study, str], Sequence[Any]]]] = {
     "gains": (cross_task.GAINS, cross_task.gains),
     "manipulation": (cross_task.MANIPULATION, cross_task.manipulation),
     "curve": (cross_task.CURVE, cross_task.curve),

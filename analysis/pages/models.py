@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from analysis.pages.common import chosen_kind, results_of
 from analysis.pages.forms import UploadForm
-from analysis.tables import columns, differences, models_columns, performance, published
+from analysis.tables import columns, differences, metrics, models_columns, performance, published
 from analysis.tables import models as model_tables
 from annotation.access import ResearcherRequest, own_model, predictions_job_of, study_of
 from annotation.models import Kind
@@ -183,6 +183,9 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
         "not_compared": published.not_compared(study.tasks.all()),
         "score_columns": models_columns.SCORE_COLUMNS,
         "explanations": models_columns.explanations(model_tables.WHO[Kind(kind)]),
+        "metric_columns": on_page(metrics.COLUMNS),
+        "metric_cells": cells(metrics.COLUMNS, metrics.page_rows(study, kind)),
+        "metric_note": metrics.NOTE,
         "differences": pairings,
         "difference_columns": on_page(models_columns.DIFFERENCES),
         "difference_cells": cells(models_columns.DIFFERENCES, pairings),
@@ -218,6 +221,8 @@ def study_models_file(request: ResearcherRequest, name: str, table: str) -> Http
     elif table == "aggregates":
         shown = models_columns.AGGREGATES
         rows = model_tables.aggregate_rows(model_tables.tables(study, kind))
+    elif table == "metrics":
+        shown, rows = metrics.COLUMNS, metrics.rows(study)
     elif table == "differences":
         shown, rows = models_columns.DIFFERENCES, differences.differences(study, kind)
     elif table == "examples":

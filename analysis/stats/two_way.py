@@ -23,6 +23,7 @@ from analysis.stats.uncertainty import ROUNDING, by_cluster
 
 LEVEL = 0.95
 PEOPLE, BOTH = "other people, the same examples", "other people, other examples"
+MISSING = "values are missing"
 RUNS = f"{BOTH}, the same model runs"
 NO_VARIANCE = 1e-14  # of scores in [0, 1]: what rounding alone leaves
 
@@ -182,13 +183,20 @@ def unknown(value: float, why_not: str) -> Estimate:
     return Estimate(float(value), math.nan, math.nan, math.nan, math.nan, why_not)
 
 
+def row_means(matrix: np.ndarray) -> np.ndarray:
+    """The mean of each annotator's values, without those that are missing; NaN where all are."""
+    known = ~np.isnan(matrix)
+    with np.errstate(invalid="ignore"):
+        means: np.ndarray = np.where(known, matrix, 0).sum(axis=1) / known.sum(axis=1)
+    return means
+
+
 def of_mean(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> Estimate:
     """The mean of a matrix of annotators x examples: scores, or scores minus those of a model.
 
-    NaN inside is an answer that is missing.
+    NaN inside is an answer that is missing, or a score that is undefined.
     """
-    with np.errstate(invalid="ignore"):
-        value = float(np.mean(np.nanmean(matrix, axis=1))) if matrix.size else math.nan
+    value = float(np.mean(row_means(matrix))) if matrix.size else math.nan
     why_not = _why_not(matrix, contexts)
     return (
         unknown(value, why_not) if why_not else estimate(value, variances(layout(matrix, contexts)))
@@ -201,7 +209,7 @@ def of_difference(
     """The second mean minus the first: two groups of annotators on the same examples."""
     value = math.nan
     if first.size and second.size:
-        value = float(np.nanmean(second, axis=1).mean() - np.nanmean(first, axis=1).mean())
+        value = float(row_means(second).mean() - row_means(first).mean())
     why_not = _why_not(first, contexts) or _why_not(second, contexts)
     if why_not:
         return unknown(value, why_not)
@@ -216,7 +224,7 @@ def _why_not(matrix: np.ndarray, contexts: Sequence[object] | None) -> str:
     if people < 2:
         return "one annotator" if people else "no annotator"
     if np.isnan(matrix).any():
-        return "answers are missing"
+        return MISSING
     different = matrix.shape[1] if contexts is None else len(set(contexts))
     return "" if different > 1 else "one context"
 
@@ -245,7 +253,7 @@ class Components:
 def components(matrix: np.ndarray, contexts: Sequence[object] | None = None) -> Components | None:
     """Two-way random effects by the method of moments; a negative estimate is 0.
 
-    None for fewer than two annotators or contexts, or where answers are missing.
+    None for fewer than two annotators or contexts, or where values are missing.
     """
     if _why_not(matrix, contexts):
         return None

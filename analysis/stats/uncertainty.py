@@ -43,6 +43,8 @@ def why_no_interval(values: Numbers) -> str:
     """Why these annotators' scores say nothing of other annotators; "" where they do."""
     if len(values) < 2:
         return "one annotator" if len(values) else "no annotator"
+    if np.isnan(values).any():
+        return "undefined"
     return "" if sd(values) else "annotators tie"
 
 
@@ -59,10 +61,10 @@ def t_interval(values: Numbers, level: float = 0.95) -> Interval:
     return Interval(array.mean() - reach, array.mean() + reach, error)
 
 
-def t_interval_of_scores(values: Numbers) -> Interval:
-    """The t interval of a mean S1 in [0, 1], cut at what S1 can be; NaN as in `t_interval`."""
+def t_interval_of_scores(values: Numbers, lowest: float = 0) -> Interval:
+    """The t interval of a mean score, cut at `lowest` and 1; NaN as in `t_interval`."""
     interval = t_interval(values)
-    low, high = np.clip([interval.low, interval.high], 0, 1)
+    low, high = np.clip([interval.low, interval.high], lowest, 1)
     return Interval(float(low), float(high), interval.sd)
 
 

@@ -106,6 +106,17 @@ def mean_and_sd(mean: float, sd: float) -> str:
     return NOTHING if math.isnan(mean) else f"{points(mean)} ± {points(sd)}"
 
 
+def with_remark(text: str, remark: str) -> str:
+    """A score with what must stand beside it; the remark alone where there is no score.
+
+    >>> with_remark("57.7 ± 1.0", ""), with_remark("–", "undefined: constant prediction (1 of 3)")
+    ('57.7 ± 1.0', 'undefined: constant prediction (1 of 3)')
+    """
+    if not remark:
+        return text
+    return remark if text == NOTHING else f"{text}; {remark}"
+
+
 def seconds(value: float) -> str:
     """Seconds, with as many digits as their size is worth.
 

@@ -1,6 +1,7 @@
 """Differences between numbers of shots: other people, on the same test examples."""
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -39,7 +40,7 @@ def contrasts(
     """Each pair of shots of a task; Holm's correction is over all pairs of the table.
 
     `frame` has one row per answer of the annotation step: task, shots, annotator, example, context,
-    s1 in [0, 1]. `margin` is that of equivalence, in points.
+    score (test_sets.with_scores). `margin` is that of equivalence, in points.
     """
     cells = {(task, shots): _Arm.of(part) for task, shots, part in by_cell(frame)}
     rows = [
@@ -61,7 +62,7 @@ class _Arm:
     def of(cls, part: pd.DataFrame) -> "_Arm":
         first = part.drop_duplicates("example")
         return cls(
-            part.pivot(index="annotator", columns="example", values="s1"),
+            part.pivot(index="annotator", columns="example", values="score"),
             dict(zip(first["example"], first["context"], strict=True)),
         )
 
@@ -70,7 +71,7 @@ def _contrast(task: str, less: int, more: int, few: _Arm, many: _Arm, seed: int)
     shared = few.scores.columns.intersection(many.scores.columns)
     first, second = (arm.scores[shared].to_numpy(dtype=float) for arm in (few, many))
     contexts = [few.contexts[example] for example in shared]
-    means = list(np.nanmean(first, axis=1)), list(np.nanmean(second, axis=1))
+    means = list(two_way.row_means(first)), list(two_way.row_means(second))
     sizes = len(first), len(second)
     return Contrast(
         task=task,
@@ -79,7 +80,9 @@ def _contrast(task: str, less: int, more: int, few: _Arm, many: _Arm, seed: int)
         n_from=sizes[0],
         n_to=sizes[1],
         hedges_g=two_way.hedges_g(*means),
-        permutation_p=significance.permutation(*means, seed=seed),
+        permutation_p=math.nan
+        if np.isnan([*means[0], *means[1]]).any()
+        else significance.permutation(*means, seed=seed),
         floor=significance.smallest_p(*sizes),
         welch_p=significance.welch(*means),
         **tested.numbers(two_way.of_difference(first, second, contexts)),

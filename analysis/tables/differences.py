@@ -4,6 +4,7 @@ Each annotator's S1 minus the model's S1 of each example is one value of a layou
 contexts, so that people and examples are both samples. The model's S1 is the mean over its runs on
 the training splits that people had (the equal pairing); over all of its runs, and said so, where
 there is none. The sign flip over contexts stands beside it: it takes these annotators as fixed.
+Under another metric than S1 the values are the parts of both scores (test_sets.py).
 """
 
 import hashlib
@@ -18,7 +19,7 @@ from django.core.cache import cache
 from django.db.models import Avg
 
 from analysis.stats import significance, two_way
-from analysis.tables import tested
+from analysis.tables import test_sets, tested
 from analysis.tables.frames import contexts_of_tests
 from analysis.tables.model_runs import equally_trained
 from analysis.tables.tested import Tested
@@ -124,6 +125,7 @@ def _differences(study: Study, kind: str) -> list[Difference]:
     contexts = contexts_of_tests(list(names))
     compared = _compared_files(study)
     models = _model_means([file.pk for files, _is_equal in compared.values() for file in files])
+    models |= _model_parts(compared)
     humans = _scores(study, kind)
     rows = []
     for (task, shots, model), predicted in sorted(models.items()):
@@ -159,9 +161,10 @@ def _compared(
     scores: np.ndarray, of_model: np.ndarray, contexts: Sequence[str], seed: int
 ) -> dict[str, Any]:
     """Annotators x examples against the model: the numbers of a Difference."""
-    humans = np.nanmean(scores, axis=0)
+    humans = two_way.row_means(scores.T)
     gaps = list(humans - of_model)
     sums = cluster_sums(gaps, contexts)
+    is_known = not np.isnan(gaps).any()
     estimate = two_way.of_mean(scores - of_model, contexts)
     return {
         "examples": len(gaps),
@@ -169,8 +172,8 @@ def _compared(
         "human_mean": 100 * float(humans.mean()),
         "model_mean": 100 * float(of_model.mean()),
         "se_clustered": 100 * clustered_se(gaps, contexts),
-        "p_sign_flip": significance.sign_flip(sums, seed),
-        "floor": significance.smallest_sign_flip_p(sums),
+        "p_sign_flip": significance.sign_flip(sums, seed) if is_known else math.nan,
+        "floor": significance.smallest_sign_flip_p(sums) if is_known else math.nan,
         **tested.numbers(estimate),
     }
 
@@ -223,7 +226,10 @@ def _human_means(study: Study, kind: str) -> dict[Group, dict[int, float]]:
 
 
 def _scores(study: Study, kind: str) -> dict[tuple[int, int], dict[int, dict[int, float]]]:
-    """Key of the task version and shots -> participation that counts -> example -> S1."""
+    """Key of the task version and shots -> participation that counts -> example -> score.
+
+    Of an example its part of the score under the metric of the task's card: under S1 its S1.
+    """
     rows = Answer.objects.filter(
         turn__step=Step.ANNOTATION,
         turn__participation__in=study.participations.analysed().in_cells().filter(kind=kind),
@@ -235,8 +241,11 @@ def _scores(study: Study, kind: str) -> dict[tuple[int, int], dict[int, dict[int
         "s1",
     )
     scores: dict[tuple[int, int], dict[int, dict[int, float]]] = {}
+    people = study.participations.analysed().in_cells().filter(kind=kind)
+    parts = test_sets.parts(study, list(people.values_list("pk", flat=True)))
     for task, shots, person, example, s1 in rows.iterator(chunk_size=5000):
-        scores.setdefault((task, shots), {}).setdefault(person, {})[example] = s1
+        own = scores.setdefault((task, shots), {}).setdefault(person, {})
+        own[example] = parts.get((person, example), s1)
     return scores
 
 
@@ -274,3 +283,20 @@ def _training(numbers: Sequence[int | None], of_people: Sequence[int], is_equal:
     if not is_equal:
         return "other splits"
     return "same splits" if set(numbers) == set(of_people) else "some of people's splits"
+
+
+def _model_parts(
+    compared: dict[Group, tuple[list[PredictionFile], bool]],
+) -> dict[Group, dict[int, float]]:
+    """The same of tasks whose metric is not S1: each example's part of the model's score."""
+    keys = [file.pk for files, _is_equal in compared.values() for file in files]
+    scores = test_sets.of_files(PredictionFile.objects.filter(pk__in=keys), is_linear=True)
+    parts: dict[Group, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for group, (files, _is_equal) in compared.items():
+        for test, score in (scores[file.pk] for file in files if file.pk in scores):
+            for example, value in zip(test.examples, score.values, strict=True):
+                parts[group][example].append(value)
+    return {
+        group: {example: math.fsum(values) / len(values) for example, values in own.items()}
+        for group, own in parts.items()
+    }

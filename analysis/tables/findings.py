@@ -14,10 +14,11 @@ from django.db.models import QuerySet
 
 from analysis.stats import aggregation, agreement
 from analysis.stats.learning import by_cell
+from analysis.tables.answer_texts import texts_by_turn, texts_of
 from analysis.tables.ceilings import Ceiling, ceilings
 from analysis.tables.contrasts import Contrast, contrasts
-from analysis.tables.frames import texts_by_turn, texts_of
 from analysis.tables.means import Intervals, intervals
+from analysis.tables.test_sets import with_scores
 from annotation.models import Answer, Participation, Step, Study
 from tasks.metrics import score
 from tasks.models import Example, Task
@@ -63,7 +64,8 @@ def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:
     """One row per answer of the annotation step by a participation that counts; of one task or all.
 
     Columns: task, shots, annotator, example (key), context (as text), s1 in [0, 1], texts (a
-    frozenset; the label of a label task), is_label, gold (list), gold_rule.
+    frozenset; the label of a label task), is_label, gold (list), gold_rule, participation (key),
+    score and lowest (test_sets.with_scores).
     """
     chosen = counted(study, kind)
     if task is not None:
@@ -99,10 +101,11 @@ def answers_of(study: Study, participations: Sequence[int]) -> pd.DataFrame:
         context, gold = examples[example]
         answer = frozenset(texts_of(label, texts.get(turn, ()), values))
         records.append(
-            (name, shots, pseudonym, example, context, s1, answer, bool(label), gold, rule)
+            (name, shots, pseudonym, example, context, s1, answer, bool(label), gold, rule, person)
         )
     columns = [*GROUP, "annotator", "example", "context", "s1", "texts", "is_label", "gold"]
-    return pd.DataFrame.from_records(records, columns=[*columns, "gold_rule"])
+    columns += ["gold_rule", "participation"]
+    return with_scores(study, pd.DataFrame.from_records(records, columns=columns))
 
 
 def _groups(frame: pd.DataFrame) -> Iterator[tuple[str, int, int, pd.DataFrame]]:

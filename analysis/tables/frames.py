@@ -6,19 +6,24 @@ S1 was stored with each answer; here it is only averaged. Nothing in this packag
 import itertools
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q
 
-from annotation.models import ANALYSED, Answer, AnswerSpan, Arm, Step, Study
+from analysis.tables import test_sets
+from analysis.tables.answer_texts import texts_by_turn, texts_of
+from analysis.tables.scores import counted_remarks
+from annotation.models import ANALYSED, Answer, Arm, Status, Step, Study
 from tasks.metrics import s1
-from tasks.models import Example, Split
+from tasks.models import Example, Split, Task
 
 COLUMNS = [
     "participation", "annotator", "task", "task_version", "shots", "split", "arm", "kind",
     "status", "analysed", "mean_s1", "sd_examples", "n", "training_s1", "training_n", "set_s1",
+    "score", "remark",
 ]  # fmt: skip
 
 
@@ -29,7 +34,9 @@ def annotators(study: Study) -> pd.DataFrame:
     answered examples of the annotation and the training step, in [0, 1]; `sd_examples` is the SD
     over the examples of the annotation step with ddof 1; `n` and `training_n` count answers.
     `set_s1` is `mean_s1` with all golds of an example as one set, of tasks whose golds are
-    alternatives. Missing numbers are NaN.
+    alternatives. `score` is that of the test set under the metric of the task's card: `mean_s1`, or
+    of who completed that of another metric, with what must stand beside it (`remark`). Missing
+    numbers are NaN.
     """
     people = pd.DataFrame.from_records(
         study.participations.annotate(analysed=ANALYSED).values_list(
@@ -50,16 +57,26 @@ def annotators(study: Study) -> pd.DataFrame:
     counts, means = ["n", "training_n"], ["mean_s1", "sd_examples", "training_s1"]
     people = people.astype(dict.fromkeys(means, float))
     people[counts] = people[counts].fillna(0).astype(int)
-    people["set_s1"] = people["participation"].map(_as_one_set(study)).astype(float)
+    tasks = list(study.tasks.all())
+    people["set_s1"] = people["participation"].map(_as_one_set(study, tasks)).astype(float)
+    completed = people.loc[people["status"] == Status.COMPLETED, "participation"]
+    primary = test_sets.primary(study, [int(pk) for pk in completed], tasks)
+    people["score"] = [
+        primary[pk].value if pk in primary else mean
+        for pk, mean in zip(people["participation"], people["mean_s1"], strict=True)
+    ]
+    people["remark"] = [
+        primary[pk].remark if pk in primary else "" for pk in people["participation"]
+    ]
     return people[COLUMNS].sort_values(["task", "shots", "annotator"], ignore_index=True)
 
 
-def _as_one_set(study: Study) -> dict[int, float]:
+def _as_one_set(study: Study, tasks: Sequence[Task]) -> dict[int, float]:
     """Participation -> mean S1 in [0, 1] of the annotation step, all golds of an example as one.
 
     Of tasks whose golds are alternatives; where an example has one gold both are the same.
     """
-    alternatives = [task.pk for task in study.tasks.all() if task.card.gold_rule == "any_of"]
+    alternatives = [task.pk for task in tasks if task.card.gold_rule == "any_of"]
     if not alternatives:
         return {}
     people = study.participations.filter(scenario__task__in=alternatives)
@@ -129,9 +146,10 @@ def training_answers(study: Study, kind: str) -> pd.DataFrame:
 def answers_in_order(study: Study, kind: str) -> pd.DataFrame:
     """One row per answer of both steps by those who completed and are in the analysis.
 
-    Columns: task, shots, annotator, step (training or annotation: attention checks are left out),
-    position (from 0 without a gap, in the order in which this annotator met the step's examples),
-    example (key), s1 in [0, 1], seconds (active time on it). Rows stand in that order.
+    Columns: participation (key), task, shots, annotator, step (training or annotation: attention
+    checks are left out), position (from 0 without a gap, in the order in which this annotator met
+    the step's examples), example (key), s1 in [0, 1], seconds (active time on it). Rows stand in
+    that order.
     """
     people = study.participations.analysed().in_cells().filter(kind=kind)
     who = pd.DataFrame.from_records(
@@ -149,7 +167,7 @@ def answers_in_order(study: Study, kind: str) -> pd.DataFrame:
     # Straight into numbers: as rows of Python objects a million answers take far more memory.
     numbers = [("participation", "i8"), ("trains", "?"), ("example", "i8"), ("s1", "f8")]
     records = np.fromiter(rows.iterator(chunk_size=5000), dtype=[*numbers, ("seconds", "f8")])
-    places = pd.Index(who.pop("participation")).get_indexer(records["participation"])
+    places = pd.Index(who["participation"]).get_indexer(records["participation"])
     frame = who.take(places).reset_index(drop=True)
     steps = np.array([Step.ANNOTATION.value, Step.TRAINING.value], dtype=object)
     frame["step"] = steps[records["trains"].astype(int)]
@@ -177,7 +195,7 @@ def of_cells(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def scenarios(frame: pd.DataFrame) -> pd.DataFrame:
-    """One row per task, shots, split and kind: mean over annotators, both SDs, n.
+    """One row per task, shots, split and kind: mean score over annotators, both SDs, n.
 
     `frame` is what `annotators` returns. Columns: task, task_version, shots, split, kind, mean,
     sd_ddof1 (NaN for one annotator), sd_ddof0, n.
@@ -185,15 +203,15 @@ def scenarios(frame: pd.DataFrame) -> pd.DataFrame:
     keys = ["task", "task_version", "shots", "split", "kind"]
     parts = [counted(frame, kind) for kind in sorted(set(frame["kind"]))]
     rows = pd.concat(parts) if parts else frame.iloc[:0]
-    grouped = rows.groupby(keys, dropna=False)["mean_s1"]
-    return pd.DataFrame(
-        {
-            "mean": grouped.mean(),
-            "sd_ddof1": grouped.std(ddof=1),
-            "sd_ddof0": grouped.std(ddof=0),
-            "n": grouped.count(),
-        }
-    ).reset_index()
+    return _spread(rows.groupby(keys, dropna=False)["score"]).reset_index()
+
+
+def _spread(grouped: Any) -> pd.DataFrame:
+    """Mean, both SDs and n of grouped scores; an undefined score leaves none but n."""
+    undefined = grouped.size() > grouped.count()
+    numbers = {"mean": grouped.mean(), **{f"sd_ddof{k}": grouped.std(ddof=k) for k in (1, 0)}}
+    known = {name: values.mask(undefined) for name, values in numbers.items()}
+    return pd.DataFrame({**known, "n": grouped.size()})
 
 
 def cells(frame: pd.DataFrame) -> pd.DataFrame:
@@ -202,68 +220,21 @@ def cells(frame: pd.DataFrame) -> pd.DataFrame:
     `frame` is what `counted` returns. Columns: task, shots, mean, sd_ddof1 (NaN for one annotator),
     sd_ddof0, n; set_mean, set_sd_ddof1 and set_sd_ddof0 (the same of
     `set_s1`); splits (how many training splits they had, 0 at zero shots), split_sd_ddof1 and
-    split_sd_ddof0 (of the means of these splits; NaN for one).
+    split_sd_ddof0 (of the means of these splits; NaN for one); remark (why the mean is undefined,
+    and of how many annotators, else what must stand beside it).
     """
-    grouped = frame.groupby(["task", "shots"])["mean_s1"]
-    by_split = frame.dropna(subset="split").groupby(["task", "shots", "split"])["mean_s1"].mean()
-    between = by_split.groupby(["task", "shots"])
-    table = pd.DataFrame(
-        {
-            "mean": grouped.mean(),
-            "sd_ddof1": grouped.std(ddof=1),
-            "sd_ddof0": grouped.std(ddof=0),
-            "n": grouped.count(),
-        }
-    )
+    grouped = frame.groupby(["task", "shots"])
+    table = _spread(grouped["score"])
+    table["remark"] = grouped["remark"].agg(counted_remarks)
+    by_split = frame.dropna(subset="split").groupby(["task", "shots", "split"])
+    between = _spread(by_split["score"])["mean"].groupby(["task", "shots"])
     as_set = frame.groupby(["task", "shots"])["set_s1"]
     table["set_mean"] = as_set.mean()
     table["set_sd_ddof1"], table["set_sd_ddof0"] = as_set.std(ddof=1), as_set.std(ddof=0)
-    table["splits"] = between.count().reindex(table.index, fill_value=0)
+    table["splits"] = between.size().reindex(table.index, fill_value=0)
     for ddof in (1, 0):
-        spread = between.std(ddof=ddof).where(between.count() > 1)
+        spread = between.std(ddof=ddof).where(
+            (between.size() > 1) & (between.size() == between.count())
+        )
         table[f"split_sd_ddof{ddof}"] = spread.reindex(table.index)
     return table.reset_index()
-
-
-def texts_of(label: str, spans: Iterable[str], values: Sequence[str] | None) -> list[str]:
-    """The distinct texts of an answer in order, from what is stored: as GivenAnswer.texts."""
-    return [label] if label else list(dict.fromkeys([*spans, *(values or ())]))
-
-
-def texts_by_turn(
-    study: Study, participations: Sequence[int] | None = None
-) -> Iterator[tuple[int, list[str]]]:
-    """(turn, distinct texts of its spans in order), by turn; of these participations or of all."""
-    current: int | None = None
-    texts: dict[str, None] = {}
-    spans = spans_in_order(study)
-    if participations is not None:
-        spans = spans.filter(answer__turn__participation__in=participations)
-    for turn, text in spans.values_list("answer_id", "text").iterator(chunk_size=2000):
-        if turn != current:
-            if current is not None:
-                yield current, list(texts)
-            current, texts = turn, {}
-        texts[text] = None
-    if current is not None:
-        yield current, list(texts)
-
-
-def texts_of_upstream(study: Study) -> Iterator[tuple[int, list[str]]]:
-    """(turn, texts of its spans in order) of the answers of an upstream step."""
-    spans = AnswerSpan.objects.filter(
-        answer__turn__participation__study=study, answer__turn__step=Step.UPSTREAM
-    ).order_by("answer_id", "segment", "start")
-    for turn, rows in itertools.groupby(
-        spans.values_list("answer_id", "text").iterator(chunk_size=2000), key=lambda row: row[0]
-    ):
-        yield turn, list(dict.fromkeys(text for _turn, text in rows))
-
-
-def spans_in_order(study: Study) -> QuerySet[AnswerSpan]:
-    """The spans in the order of spans.csv: those of an answer together, as verify.py needs.
-
-    Not those of an upstream step, which are of other tasks.
-    """
-    spans = AnswerSpan.objects.filter(answer__turn__participation__study=study)
-    return spans.exclude(answer__turn__step=Step.UPSTREAM).order_by("answer_id", "segment", "start")

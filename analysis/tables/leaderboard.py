@@ -11,11 +11,12 @@ from dataclasses import dataclass, replace
 
 from analysis.tables import findings, frames, means
 from analysis.tables.columns import between
-from analysis.tables.model_runs import Place
-from analysis.tables.models import WHO, splits, training_files
+from analysis.tables.model_runs import FileScore, Place, mean_of, splits, training_files
+from analysis.tables.models import WHO
 from analysis.tables.performance import performance
 from analysis.tables.published import human_table4, machine_tables5_6, name_of
-from analysis.tables.scores import Score, aggregate, over
+from analysis.tables.scores import Score, aggregate
+from analysis.tables.test_sets import S1
 from annotation.models import Kind, Study
 from tasks.models import LanguageModel, PredictionFile, Task
 from tasks.models.predictions import ExternalData, SizeClass
@@ -81,8 +82,11 @@ class Board:
 
     @property
     def test_text(self) -> str:
-        """How many of a corpus's test examples are scored, where it is not all of them."""
-        return "" if self.task is None else self.task.test_part
+        """By which metric, and how many of a corpus's test examples where it is not all of them."""
+        if self.task is None:
+            return ""
+        part = f"{self.task.test_part}, " if self.task.test_part else ""
+        return f"{part}scored by {self.task.card.metric}"
 
     @property
     def groups(self) -> list[tuple[str, list[Entry]]]:
@@ -123,7 +127,7 @@ def _own(study: Study, kind: str, task: Task, cells: Sequence) -> Iterator[Entry
     scores = tuple(
         Score(of=seats)
         if cell is None
-        else Score(cell.mean, cell.sd_ddof1, cell.sd_ddof0, n=cell.n, of=seats)
+        else Score(cell.mean, cell.sd_ddof1, cell.sd_ddof0, n=cell.n, of=seats, remark=cell.remark)
         for cell in cells
     )
     entry = Entry(PEOPLE, f"{WHO[Kind(kind)]}, this study", "study", "annotators", scores)
@@ -137,7 +141,7 @@ def _own(study: Study, kind: str, task: Task, cells: Sequence) -> Iterator[Entry
 def _uploaded(
     task: Task,
     sizes: Sequence[int],
-    uploaded: dict[Place, list[float]],
+    uploaded: dict[Place, list[FileScore]],
     of: dict[tuple[int, int], int],
     models: dict[str, LanguageModel],
 ) -> tuple[list[Entry], list[str]]:
@@ -146,7 +150,7 @@ def _uploaded(
     names = sorted({name for name, pk, size in uploaded if pk == task.pk and size in sizes})
     for name in names:
         scores = tuple(
-            over(uploaded.get((name, task.pk, size), []), of[task.pk, size]) for size in sizes
+            mean_of(uploaded.get((name, task.pk, size), []), of[task.pk, size]) for size in sizes
         )
         lacks = [
             f"{score.n} of {score.of} splits at {size} shots"
@@ -168,7 +172,7 @@ def _uploaded(
 
 def _published(task: Task, sizes: Sequence[int]) -> Iterator[Entry]:
     """The rows that the paper prints for this very test file."""
-    name = name_of(task)
+    name = name_of(task) if task.card.metric == S1 else ""
     people = [human_table4().get((name, size)) for size in sizes]
     if all(people):
         scores = tuple(Score(q.mean, printed=q.spread, n=3, of=3) for q in people if q)

@@ -66,23 +66,33 @@ def means(frame: pd.DataFrame) -> list[Mean]:
     """One row per task and shots, without resampling.
 
     `frame` has one row per answer of the annotation step: task, shots, annotator, example, context,
-    s1 in [0, 1].
+    score and lowest (test_sets.with_scores).
     """
-    return [Mean(**_mean(task, shots, *matrix_of(part))) for task, shots, part in by_cell(frame)]
+    return [
+        Mean(**_mean(task, shots, *matrix_of(part), lowest_of(part)))
+        for task, shots, part in by_cell(frame)
+    ]
 
 
 def matrix_of(part: pd.DataFrame) -> tuple[np.ndarray, list[Any]]:
     """Annotators x examples of one cell, and the context of each example."""
-    table = part.pivot(index="annotator", columns="example", values="s1")
+    table = part.pivot(index="annotator", columns="example", values="score")
     contexts = part.drop_duplicates("example").set_index("example")["context"]
     return table.to_numpy(dtype=float), list(contexts.loc[table.columns])
 
 
-def _mean(task: str, shots: int, matrix: np.ndarray, contexts: Sequence[Any]) -> dict[str, Any]:
-    own = np.nanmean(matrix, axis=1)
+def lowest_of(part: pd.DataFrame) -> float:
+    """The least that the metric of that cell can be."""
+    return float(part["lowest"].iloc[0])
+
+
+def _mean(
+    task: str, shots: int, matrix: np.ndarray, contexts: Sequence[Any], lowest: float
+) -> dict[str, Any]:
+    own = two_way.row_means(matrix)
     estimate = two_way.of_mean(matrix, contexts)
-    low, high = np.clip(estimate.interval(), 0, 1)
-    t = uncertainty.t_interval_of_scores(own)
+    low, high = np.clip(estimate.interval(), lowest, 1)
+    t = uncertainty.t_interval_of_scores(own, lowest)
     return {
         "task": task,
         "shots": shots,
@@ -106,18 +116,19 @@ def intervals(frame: pd.DataFrame, seed: int) -> list[Intervals]:
     rows = []
     for task, shots, part in by_cell(frame):
         matrix, contexts = matrix_of(part)
-        mean = _mean(task, shots, matrix, contexts)
+        mean = _mean(task, shots, matrix, contexts, lowest_of(part))
         enough = len(matrix) >= uncertainty.FEWEST_FOR_BOOTSTRAP
-        no_bootstrap = uncertainty.why_no_interval(np.nanmean(matrix, axis=1))
+        undefined = bool(np.isnan(matrix).any())
+        no_bootstrap = uncertainty.why_no_interval(two_way.row_means(matrix))
         no_bootstrap = no_bootstrap or ("" if enough else FEW)
         ends: dict[str, Any] = {}
         for over in uncertainty.OVER:
-            known = over == "examples" or not no_bootstrap
+            known = not undefined and (over == "examples" or not no_bootstrap)
             interval = uncertainty.Interval(math.nan, math.nan, math.nan)
             if known:
                 interval = uncertainty.bootstrap(matrix, over, clusters=contexts, seed=seed)
             ends[f"{over}_low"], ends[f"{over}_high"] = 100 * interval.low, 100 * interval.high
-        ends["no_examples"] = ""
+        ends["no_examples"] = two_way.MISSING if undefined else ""
         if ends["examples_high"] - ends["examples_low"] <= 100 * uncertainty.ROUNDING:
             ends["no_examples"] = "contexts tie" if mean["contexts"] > 1 else "one context"
             ends["examples_low"] = ends["examples_high"] = math.nan

@@ -1,14 +1,17 @@
-"""What uploaders state of a model's run: numbering of splits, test set seen, date, revision.
+"""The runs of a model: what their uploader states of them, and the score of each file.
 
 And what a study makes of the runs: which were trained on the very examples that its people saw,
 and their scores with alternative golds as one set.
 """
 
 import math
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from analysis.tables import test_sets
+from analysis.tables.scores import Score, over
 from annotation.models import Study
 from tasks.metrics import s1
 from tasks.models import Prediction, PredictionFileQuerySet, Split, Task
@@ -112,3 +115,40 @@ def splits_as_one_set(
     for (at, _number), own in scores.items():
         by_place[at].append(math.fsum(own) / len(own))
     return by_place
+
+
+class FileScore(NamedTuple):
+    """The score of a file under the metric of its task's card, and what must stand beside it."""
+
+    value: float
+    remark: str
+
+
+def splits(files: PredictionFileQuerySet) -> dict[Place, list[FileScore]]:
+    """(model, key of the task version, shots) -> the score of each of its files."""
+    by_place: dict[Place, list[FileScore]] = defaultdict(list)
+    under = test_sets.of_files(files)
+    rows = files.with_scores().values_list("pk", "model__name", "task_id", "shots", "mean_s1")  # type: ignore[misc]  # annotated
+    for pk, model, task, shots, mean in rows:
+        own = under[pk][1] if pk in under else None
+        scored = FileScore(own.value, own.remark) if own else FileScore(mean, "")
+        by_place[model, task, shots].append(scored)
+    return dict(by_place)
+
+
+def mean_of(scores: Sequence[FileScore], of: int) -> Score:
+    """Over the files of a model, of so many that there could be."""
+    return over([own.value for own in scores], of, [own.remark for own in scores])
+
+
+def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int]]:
+    """(key of the task version, shots) -> on how many splits a model can be trained.
+
+    At zero shots nothing is trained: one run.
+    """
+    files = Split.objects.filter(task__in=tasks, kind=Split.Kind.TRAIN)
+    counts = Counter(
+        (task, shots) for task, shots in files.values_list("task_id", "shots") if shots is not None
+    )
+    counts.update((task.pk, 0) for task in tasks)
+    return counts

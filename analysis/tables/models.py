@@ -1,26 +1,30 @@
 """Humans and models in one table, under one scorer (CLUES, Tables 5 and 6).
 
-A model's score on a task at some shots is the mean over its training splits of the mean S1 over
-the test examples; people's is the mean over annotators of the same. Both are scored by
-tasks/metrics on the same examples. Published figures are quoted beside them where the test file
-is the published one, never recomputed.
+A model's score on a task at some shots is the mean over its training splits of its score on the
+test examples under the metric of the task's card; people's is the mean over annotators of theirs.
+Both are scored by tasks/metrics on the same examples. Published figures are quoted beside them
+where the test file is the published one, never recomputed.
 """
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from analysis.tables import frames
+from analysis.tables import frames, test_sets
 from analysis.tables.columns import points
 from analysis.tables.model_runs import (
+    FileScore,
     Place,
     Run,
     equally_trained,
     joined,
+    mean_of,
     runs,
+    splits,
     splits_as_one_set,
+    training_files,
 )
 from analysis.tables.performance import FAMILY_NAMES, PerformanceTable, performance
 from analysis.tables.published import human_table4, machine_tables5_6, name_of
@@ -29,7 +33,7 @@ from analysis.tables.shared_workers import covariances
 from annotation.models import Kind, Study
 from tasks.cards import FAMILIES
 from tasks.metrics import recipe
-from tasks.models import PredictionFile, PredictionFileQuerySet, Split, Task
+from tasks.models import PredictionFile, PredictionFileQuerySet, Task
 from tasks.paper import place
 
 ALL = "all"  # fully supervised, among the published figures
@@ -81,13 +85,14 @@ class Row:
     def cells(self) -> list[tuple[Score, str]]:
         """Each score with what it is, for a reader who meets it alone."""
         return [
-            (score, self._explain(score, task.name))
+            (score, self._explain(score, task))
             for score, task in zip(self.scores, self.tasks, strict=True)
         ]
 
-    def _explain(self, score: Score, task: str) -> str:
+    def _explain(self, score: Score, of: Task) -> str:
+        task = of.name
         if math.isnan(score.mean):
-            return f"{self}, {task}: none."
+            return f"{self}, {task}: {score.remark or 'none'}."
         if self.is_published:
             spread = "no ± printed" if math.isnan(score.printed) else self._published_spread
             return f"{self}, {task}: quoted from CLUES, {spread}."
@@ -96,7 +101,7 @@ class Row:
             sds = f"{score.sd_ddof1:.2f} with ddof 1, {score.sd_ddof0:.2f} with ddof 0"
             spread = f"SD over {self.unit} {sds}"
         over = f"{score.n} of {score.of} {self.unit}"
-        return f"{self}, {task}: mean over {over} of the mean S1 x 100; {spread}."
+        return f"{self}, {task}: mean over {over} of {_scored_by(of)}; {spread}."
 
     @property
     def _published_spread(self) -> str:
@@ -126,6 +131,11 @@ class Row:
             f"; of the variance of the sum, {2 * self.covariance:+.2f} is the covariance between"
             " tasks of the people who did several"
         )
+
+
+def _scored_by(task: Task) -> str:
+    metric = task.card.metric
+    return "the mean S1 x 100" if metric == test_sets.S1 else f"{metric} x 100"
 
 
 @dataclass(frozen=True)
@@ -181,11 +191,12 @@ def _own(people: PerformanceTable, shots: int, covariance: float) -> Iterator[Ro
     cells = [people.cells[task.name, shots] for task in people.tasks]
     many = len(study.splits) if shots else 1
     seats = study.annotators * many
-    own = [Score(c.mean, c.sd_ddof1, c.sd_ddof0, n=c.n, of=seats) for c in cells]
+    own = [Score(c.mean, c.sd_ddof1, c.sd_ddof0, n=c.n, of=seats, remark=c.remark) for c in cells]
     yield Row("study", who, "annotators", own, people.tasks, covariance=covariance)
     if any(c.splits > 1 for c in cells):
         apart = [
-            Score(c.mean, c.split_sd_ddof1, c.split_sd_ddof0, n=c.splits, of=many) for c in cells
+            Score(c.mean, c.split_sd_ddof1, c.split_sd_ddof0, n=c.splits, of=many, remark=c.remark)
+            for c in cells
         ]
         yield Row("study", f"{who}, over training splits", "splits", apart, people.tasks)
 
@@ -207,7 +218,8 @@ class ModelRow:
 
     @property
     def recipe(self) -> str:
-        return recipe(self.task.card.gold_rule, over=self.unit)
+        card = self.task.card
+        return recipe(card.gold_rule, over=self.unit, metric=card.metric)
 
     @property
     def set_recipe(self) -> str:
@@ -226,7 +238,7 @@ def model_rows(files: PredictionFileQuerySet) -> list[ModelRow]:
             model,
             tasks[task],
             shots,
-            over(values, of[task, shots]),
+            mean_of(values, of[task, shots]),
             over(as_set.get((model, task, shots), []), of[task, shots]),
             run[model, task, shots],
         )
@@ -237,32 +249,10 @@ def model_rows(files: PredictionFileQuerySet) -> list[ModelRow]:
     )
 
 
-def splits(files: PredictionFileQuerySet) -> dict[tuple[str, int, int], list[float]]:
-    """(model, key of the task version, shots) -> score in [0, 1] of each of its files."""
-    by_place: dict[tuple[str, int, int], list[float]] = defaultdict(list)
-    rows = files.with_scores().values_list("model__name", "task_id", "shots", "mean_s1")  # type: ignore[misc]  # annotated
-    for model, task, shots, mean in rows:
-        by_place[model, task, shots].append(mean)
-    return dict(by_place)
-
-
-def training_files(tasks: Collection[Task]) -> Counter[tuple[int, int]]:
-    """(key of the task version, shots) -> on how many splits a model can be trained.
-
-    At zero shots nothing is trained: one run.
-    """
-    files = Split.objects.filter(task__in=tasks, kind=Split.Kind.TRAIN)
-    counts = Counter(
-        (task, shots) for task, shots in files.values_list("task_id", "shots") if shots is not None
-    )
-    counts.update((task.pk, 0) for task in tasks)
-    return counts
-
-
 def _uploaded(
     tasks: list[Task],
     shots: int | str,
-    by_place: dict[Place, list[float]],
+    by_place: dict[Place, list[FileScore]],
     of: Mapping[tuple[int, int], int],
     stated: dict[Place, Run],
     suffix: str = "",
@@ -270,7 +260,7 @@ def _uploaded(
     unit = "splits" if shots else "runs"
     for model in sorted({model for model, _task, k in by_place if k == shots}):
         places = [(task.pk, int(shots)) for task in tasks]
-        scores = [over(by_place.get((model, *place), []), of[place]) for place in places]
+        scores = [mean_of(by_place.get((model, *place), []), of[place]) for place in places]
         told = [stated[model, *place] for place in places if (model, *place) in stated]
         run = joined((r.numbering, r.seen_test, r.predicted_on, r.revision) for r in told)
         yield Row("uploaded", f"{model}{suffix}", unit, scores, tasks, link=model, run=run)
@@ -280,8 +270,8 @@ def _equally_trained(
     study: Study,
     tasks: list[Task],
     shots: int | str,
-    all_splits: dict[Place, list[float]],
-    equal: dict[Place, list[float]],
+    all_splits: dict[Place, list[FileScore]],
+    equal: dict[Place, list[FileScore]],
     stated: dict[Place, Run],
 ) -> Iterator[Row]:
     """The models on the training splits that this study's people had, where they have others too.
@@ -323,7 +313,8 @@ def _models_at(shots: str) -> dict[str, dict[str, Score]]:
 
 def _published(name: str, unit: str, tasks: list[Task], quoted: dict[str, Score]) -> Iterator[Row]:
     """A row of published figures, if there is one for any of these tasks' test files."""
-    names = [name_of(task) for task in tasks]
+    # All published figures are S1: they stand beside nothing else.
+    names = [name_of(task) if task.card.metric == test_sets.S1 else "" for task in tasks]
     if any(task_name in quoted for task_name in names):
         scores = [quoted.get(task_name, Score()) for task_name in names]
         yield Row("published", name, unit, scores, tasks)
@@ -361,8 +352,10 @@ class ScoreRow:
 
     @property
     def recipe(self) -> str:
-        rule = self.task.card.gold_rule
-        return "" if self.row.is_published else recipe(rule, over=self.row.unit)
+        card = self.task.card
+        if self.row.is_published:
+            return ""
+        return recipe(card.gold_rule, over=self.row.unit, metric=card.metric)
 
 
 def score_rows(tables: Sequence[Table]) -> list[ScoreRow]:
@@ -372,7 +365,7 @@ def score_rows(tables: Sequence[Table]) -> list[ScoreRow]:
         for table in tables
         for row in table.rows
         for score, task in zip(row.scores, table.tasks, strict=True)
-        if not math.isnan(score.mean)
+        if score.remark or not math.isnan(score.mean)
     ]
 
 

@@ -52,11 +52,24 @@ MODEL = [
     Column("shots", "Shots", "number of examples in the training splits used"),
     Column(
         "mean",
-        "S1",
-        "mean over training splits of the mean S1 over the test examples, x 100",
-        "S1 x 100",
+        "Score",
+        "mean over training splits of the score of the test set under the metric of the task's"
+        " card, x 100",
+        "points",
         points,
         attrgetter("score.mean"),
+    ),
+    Column(
+        "metric",
+        "Metric",
+        "that of the task's card",
+        get=attrgetter("task.card.metric"),
+    ),
+    Column(
+        "remark",
+        "Remark",
+        "what must stand beside the mean, or why it is undefined and for how many splits",
+        get=attrgetter("score.remark"),
     ),
     Column(
         "sd_ddof1",
@@ -140,7 +153,13 @@ SCORES = [
     Column("task", meaning="name of the task", get=attrgetter("task.name")),
     Column("task_version", meaning="version of the task; empty for a published figure"),
     Column("shots", meaning="number of shots, or all: fully supervised"),
-    Column("mean", meaning="mean S1 x 100", unit="S1 x 100", get=attrgetter("score.mean")),
+    Column("metric", meaning="that of the task's card", get=attrgetter("task.card.metric")),
+    Column("mean", meaning="mean x 100 under it", unit="points", get=attrgetter("score.mean")),
+    Column(
+        "remark",
+        meaning="what must stand beside the mean, or why it is undefined and for how many",
+        get=attrgetter("score.remark"),
+    ),
     Column("sd_ddof1", meaning=SD1, unit="points", get=attrgetter("score.sd_ddof1")),
     Column("sd_ddof0", meaning=SD0, unit="points", get=attrgetter("score.sd_ddof0")),
     Column(
@@ -169,7 +188,7 @@ AGGREGATES = [
     Column("name", meaning="who, or which model"),
     Column("shots", meaning="number of shots, or all: fully supervised"),
     Column("tasks", meaning="number of tasks", get=attrgetter("aggregate.tasks")),
-    Column("mean", meaning="mean over tasks", unit="S1 x 100", get=attrgetter("aggregate.mean")),
+    Column("mean", meaning="mean over tasks", unit="points", get=attrgetter("aggregate.mean")),
     Column(
         "sd_of_sum",
         meaning="SD of the sum over tasks",

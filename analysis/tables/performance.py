@@ -6,20 +6,19 @@ tables of their own, under their own heading.
 
 import math
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import pandas as pd
 
-from analysis.tables import frames, marks
-from analysis.tables.columns import mean_and_sd, points
+from analysis.tables import frames, marks, metrics, test_sets
+from analysis.tables.bounds import Bounds, bounds, set_note
+from analysis.tables.columns import mean_and_sd, points, with_remark
 from analysis.tables.published import Published, human_table4, name_of, not_compared
 from annotation.models import Kind, Status, Study
-from tasks import frozen
 from tasks.cards import FAMILIES
-from tasks.data_report import NO_BASELINE
 from tasks.metrics import recipe
 from tasks.models import Task
 from tasks.paper import place
@@ -31,62 +30,6 @@ FAMILY_NAMES = {
     "reading_comprehension": "Machine Reading Comprehension",
     "generation": "Text Generation",
 }
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """What a task gives without reading, and at most: both x 100 over its test examples.
-
-    `set_ceiling` is the most that the allowed number of texts can score where all golds are one
-    set: NaN for tasks whose golds are one set anyway. `baseline` is NaN where the task accepts no
-    empty answer; `floors` (name, S1 x 100) are then those of choosing blindly, if the file lists
-    candidates.
-    """
-
-    baseline_name: str
-    baseline: float
-    ceiling: float
-    set_ceiling: float
-    floors: tuple[tuple[str, float], ...]
-
-    @property
-    def line(self) -> float:
-        """What a figure draws as the least: the baseline, else the best floor, else NaN."""
-        return max((s1 for _name, s1 in self.floors), default=self.baseline)
-
-    @property
-    def baseline_text(self) -> str:
-        return points(self.baseline)
-
-
-def bounds(task: Task) -> Bounds:
-    """The trivial baseline (always empty, or the majority label) and the reachable ceiling.
-
-    Both are means over the task's test examples under its gold rule, as its data report has them.
-    """
-    report = task.report
-    as_set = 100 * frozen.set_ceiling(task)
-    name, baseline = report["baseline_name"], report["baseline"]
-    if not task.card.labels and not task.card.no_answer:  # also in reports of version 0.1.0
-        name, baseline = NO_BASELINE, None
-    floors = tuple((floor["name"], floor["s1"]) for floor in report.get("floors", ()))
-    ceiling = report["ceiling"]
-    return Bounds(name, math.nan if baseline is None else baseline, ceiling, as_set, floors)
-
-
-def set_note(task: Task, ceiling: float) -> str:
-    """What the two scales of a task with alternative golds are, and which the paper may be on."""
-    sentence = (
-        f"{task.name}: the golds of an example are alternatives, and the best S1 against one of"
-        f" them counts; “as one set” scores the same answers against all of them together, where"
-        f" the best possible answers reach {points(ceiling)}."
-    )
-    if name_of(task):
-        sentence += (
-            " The published figures may be on that scale: the paper does not say how it scores"
-            " several golds, and scores of 0 or 1 for 3 x 200 answers cannot give all of its means."
-        )
-    return sentence
 
 
 @dataclass(frozen=True)
@@ -106,12 +49,16 @@ class Cell:
     set_sd_ddof1: float
     set_sd_ddof0: float
     published: Published | None
+    metric: str = test_sets.S1
+    remark: str = ""
+    further: Sequence[tuple[str, str]] = ()  # further metrics, each with its mean ± SD
 
     @property
     def set_text(self) -> str:
         """Mean ± SD with all golds as one set, of tasks whose golds are alternatives; else ""."""
         text = mean_and_sd(self.set_mean, self.set_sd_ddof1)
-        return "" if math.isnan(self.set_mean) else f"as one set {text}"
+        scale = "as one set" if self.metric == test_sets.S1 else "S1 as one set"
+        return "" if math.isnan(self.set_mean) else f"{scale} {text}"
 
     @property
     def split_text(self) -> str:
@@ -122,15 +69,17 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """As the paper prints it: 83.7 ± 0.6; a dash where there is nothing to print."""
-        return mean_and_sd(self.mean, self.sd_ddof1)
+        """As the paper prints it: 83.7 ± 0.6; what must stand beside it; a dash for nothing."""
+        return with_remark(mean_and_sd(self.mean, self.sd_ddof1), self.remark)
 
     @property
     def explanation(self) -> str:
         """What the number is, for a reader who meets it alone."""
         if not self.n:
             return f"{self.task}, {self.shots} shots: nobody has completed it yet."
-        over = f"mean S1 x 100 over {self.n} annotator{'s' if self.n > 1 else ''}"
+        if self.remark and math.isnan(self.mean):
+            return f"{self.task}, {self.shots} shots: {self.metric} {self.remark}."
+        over = f"mean {self.metric} x 100 over {self.n} annotator{'s' if self.n > 1 else ''}"
         spread = "no SD for one annotator" if self.n == 1 else "± SD over annotators, ddof 1"
         apart = ""
         if self.splits > 1:
@@ -138,7 +87,8 @@ class Cell:
                 f" SD of the means of {self.splits} training splits: {self.split_sd_ddof1:.2f} with"
                 f" ddof 1, {self.split_sd_ddof0:.2f} with ddof 0; it holds what people differ too."
             )
-        return f"{self.task}, {self.shots} shots: {over}, {spread}.{apart}"
+        beside = f" {self.remark.capitalize()}." if self.remark else ""
+        return f"{self.task}, {self.shots} shots: {over}, {spread}.{apart}{beside}"
 
 
 @dataclass(frozen=True)
@@ -215,7 +165,17 @@ class PerformanceTable:
 
     @property
     def recipes(self) -> list[str]:
-        return sorted({recipe(task.card.gold_rule) for task in self.tasks})
+        return sorted({recipe(task.card.gold_rule, metric=task.card.metric) for task in self.tasks})
+
+    @property
+    def metrics(self) -> str:
+        """The metrics of the table's tasks, in words: "S1", or "S1 (MNLI), ACC (SST-2)"."""
+        names: dict[str, list[str]] = {}
+        for task in self.tasks:
+            names.setdefault(task.card.metric, []).append(task.name)
+        if len(names) == 1:
+            return next(iter(names))
+        return ", ".join(f"{metric} ({', '.join(own)})" for metric, own in names.items())
 
 
 def performance(
@@ -242,21 +202,27 @@ def performance(
     cells = {}
     for task in tasks:
         for number in shots:
-            quoted = human_table4().get((name_of(task), number))
+            is_s1 = task.card.metric == test_sets.S1  # as all published figures are
+            quoted = human_table4().get((name_of(task), number)) if is_s1 else None
             cells[task.name, number] = _cell(
-                task.name, number, measured.get((task.name, number)), quoted
+                task, number, measured.get((task.name, number)), quoted
             )
+    # Of who counts alone, as declared.
+    for where, texts in ({} if with_excluded else metrics.further(study, kind)).items():
+        if where in cells:
+            cells[where] = replace(cells[where], further=texts)
     left_out = _not_counted(frame, kind)
     return PerformanceTable(study, kind, tasks, shots, cells, left_out, with_excluded)
 
 
-def _cell(task: str, shots: int, row: Any | None, quoted: Published | None) -> Cell:
+def _cell(task: Task, shots: int, row: Any | None, quoted: Published | None) -> Cell:
     """The cell of a row of `frames.cells`, or an empty one."""
+    metric = task.card.metric
     if row is None:
         three = (math.nan,) * 3
-        return Cell(task, shots, *three, 0, 0, math.nan, math.nan, *three, published=quoted)
+        return Cell(task.name, shots, *three, 0, 0, math.nan, math.nan, *three, quoted, metric)
     return Cell(
-        task,
+        task.name,
         shots,
         100 * row.mean,
         100 * row.sd_ddof1,
@@ -269,6 +235,8 @@ def _cell(task: str, shots: int, row: Any | None, quoted: Published | None) -> C
         set_sd_ddof1=100 * row.set_sd_ddof1,
         set_sd_ddof0=100 * row.set_sd_ddof0,
         published=quoted,
+        metric=metric,
+        remark=row.remark,
     )
 
 
@@ -321,7 +289,7 @@ class LongRow:
 
     @property
     def recipe(self) -> str:
-        return recipe(self.task.card.gold_rule)
+        return recipe(self.task.card.gold_rule, metric=self.task.card.metric)
 
     @property
     def set_recipe(self) -> str:

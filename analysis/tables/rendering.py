@@ -9,6 +9,7 @@ from analysis.tables.columns import NOTHING, between, points
 from analysis.tables.markup import latex, markdown
 from analysis.tables.models_columns import RECIPE
 from analysis.tables.performance import PerformanceTable
+from analysis.tables.test_sets import S1
 from tasks.columns import Column
 
 Intervals = Mapping[tuple[str, int], str]  # task and shots -> the interval as printed
@@ -55,9 +56,14 @@ PERFORMANCE = [
         get=attrgetter("cell.shots"),
     ),
     Column(
+        "metric",
+        meaning="the metric of the task's card, as the NLP Few-shot Gym spells it",
+        get=attrgetter("cell.metric"),
+    ),
+    Column(
         "mean",
-        meaning="mean over annotators of their mean S1, x 100",
-        unit="S1 x 100",
+        meaning="mean over annotators of their score on the test set under that metric, x 100",
+        unit="points",
         get=attrgetter("cell.mean"),
     ),
     *_sds("sd", "annotators", "; empty for a single annotator"),
@@ -65,6 +71,11 @@ PERFORMANCE = [
         "n",
         meaning="number of annotators who completed and are in the analysis",
         get=attrgetter("cell.n"),
+    ),
+    Column(
+        "remark",
+        meaning="what must stand beside the mean, or why it is undefined and for how many",
+        get=attrgetter("cell.remark"),
     ),
     Column(
         "splits",
@@ -90,9 +101,9 @@ PERFORMANCE = [
     Column("note", meaning="what these two scales are, and which of them the paper may be on"),
     Column(
         "baseline",
-        meaning="S1 x 100 of the trivial baseline on the test examples; empty where the task"
-        " accepts no empty answer",
-        unit="S1 x 100",
+        meaning="score x 100 of the trivial baseline on the test examples; empty where the task"
+        " accepts no empty answer, or where it is undefined",
+        unit="points",
         get=attrgetter("bounds.baseline"),
     ),
     Column(
@@ -115,8 +126,9 @@ PERFORMANCE = [
     ),
     Column(
         "ceiling",
-        meaning="highest mean S1 x 100 attainable by highlighting on the test examples",
-        unit="S1 x 100",
+        meaning="highest score x 100 attainable by highlighting on the test examples; known for S1"
+        " and where labels are chosen",
+        unit="points",
         get=attrgetter("bounds.ceiling"),
     ),
     Column(
@@ -174,8 +186,11 @@ def lines(
         if intervals and any(cell.n for cell in cells):
             texts = [intervals.get((cell.task, shots), NOTHING) for cell in cells]
             printed.append((f"{shots} shots, 95 % CI", texts))
+        for metric in dict.fromkeys(name for cell in cells for name, _text in cell.further):
+            texts = [dict(cell.further).get(metric, NOTHING) for cell in cells]
+            printed.append((f"{shots} shots, {metric}", texts))
         if any(cell.set_text for cell in cells):
-            texts = [cell.set_text.removeprefix("as one set ") or NOTHING for cell in cells]
+            texts = [cell.set_text.rpartition("as one set ")[2] or NOTHING for cell in cells]
             printed.append((f"{shots} shots, as one set", texts))
         if any(cell.split_text for cell in cells):
             texts = [cell.split_text or NOTHING for cell in cells]
@@ -191,10 +206,20 @@ def lines(
     return printed
 
 
+def definition(table: PerformanceTable) -> str:
+    """What the numbers are, with the metric of the table named."""
+    if table.metrics == S1:
+        return "Mean ± SD over annotators (ddof 1) of each annotator's mean S1 x 100."
+    return (
+        "Mean ± SD over annotators (ddof 1) of each annotator's score x 100 on the test set, by the"
+        f" metric of the task's card: {table.metrics}."
+    )
+
+
 def notes(table: PerformanceTable, with_intervals: bool = False) -> list[str]:
     """The notes below the table: the definition of its numbers, and who is not counted."""
     sentences = [
-        "Mean ± SD over annotators (ddof 1) of each annotator's mean S1 x 100.",
+        definition(table),
         f"Recipe: {'; '.join(table.recipes)}",
     ]
     if with_intervals:

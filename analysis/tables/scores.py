@@ -1,12 +1,13 @@
 """A score over annotators or splits, and the average of scores over tasks."""
 
 import math
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from analysis.tables.columns import mean_and_sd
+from analysis.tables.columns import mean_and_sd, with_remark
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,7 @@ class Score:
     printed: float = math.nan
     n: int = 0
     of: int = 0
+    remark: str = ""  # what must stand beside it, and why there is none
 
     @property
     def spread(self) -> float:
@@ -30,11 +32,13 @@ class Score:
 
     @property
     def text(self) -> str:
-        return mean_and_sd(self.mean, self.spread)
+        return with_remark(mean_and_sd(self.mean, self.spread), self.remark)
 
 
-def over(values: Sequence[float], of: int) -> Score:
-    """Mean and both SDs of scores in [0, 1], as a Score (x 100); `of` is how many there could be.
+def over(values: Sequence[float], of: int, remarks: Sequence[str] = ()) -> Score:
+    """Mean and both SDs of scores up to 1, as a Score (x 100); `of` is how many there could be.
+
+    `remarks` are those of the values. One undefined value (NaN) leaves the mean undefined.
 
     >>> over([0.5, 0.7], 5).text
     '60.0 ± 14.1'
@@ -43,7 +47,21 @@ def over(values: Sequence[float], of: int) -> Score:
         return Score(of=of)
     scores = 100 * np.asarray(values, dtype=float)
     sd = float(scores.std(ddof=1)) if len(scores) > 1 else math.nan
-    return Score(float(scores.mean()), sd, float(scores.std(ddof=0)), n=len(scores), of=of)
+    return Score(
+        float(scores.mean()),
+        sd,
+        float(scores.std(ddof=0)),
+        n=len(scores),
+        of=of,
+        remark=counted_remarks(remarks),
+    )
+
+
+def counted_remarks(remarks: Iterable[str]) -> str:
+    """What must stand beside a mean over annotators: "constant prediction (1 of 3)"."""
+    own = list(remarks)
+    counts = Counter(remark for remark in own if remark)
+    return "; ".join(f"{remark} ({times} of {len(own)})" for remark, times in counts.items())
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,8 @@ from analysis.stats import two_way
 from analysis.stats.learning import by_cell
 from analysis.tables import frames
 from analysis.tables.columns import NOTHING, between, mean_and_sd
+from analysis.tables.means import lowest_of
+from analysis.tables.test_sets import with_scores
 from annotation.models import Answer, ExitAnswers, Status, Step, Study
 from annotation.monitoring import flags
 from tasks.columns import Column
@@ -101,7 +103,7 @@ RULES = (
 def people(study: Study, kind: str) -> pd.DataFrame:
     """Who completed, of that kind, also those taken out of the analysis.
 
-    Columns: participation (key), task, shots, annotator, analysed (bool), mean_s1, training_s1 (NaN
+    Columns: participation (key), task, shots, annotator, analysed (bool), score, training_s1 (NaN
     at zero shots), median_seconds (of active time on an example of the annotation step),
     seen_before and ai_used (yes, no, unsure, or "" where not answered), failed_checks and flagged
     (bool: one or more of the quality flags that annotators.csv has too).
@@ -124,17 +126,21 @@ def people(study: Study, kind: str) -> pd.DataFrame:
     raised = {pk: theirs for pk, (_signs, theirs) in flags.for_study(study).items()}
     frame["failed_checks"] = ["checks" in raised.get(pk, {}) for pk in keys]
     frame["flagged"] = [bool(raised.get(pk)) for pk in keys]
-    columns = ["participation", "task", "shots", "annotator", "analysed", "mean_s1", "training_s1"]
+    columns = ["participation", "task", "shots", "annotator", "analysed", "score", "training_s1"]
     told_or_seen = ["seen_before", "ai_used", "failed_checks", "flagged"]
     return frame[[*columns, "median_seconds", *told_or_seen]]
 
 
 @dataclass(frozen=True)
 class Scores:
-    """S1 in [0, 1] of one task and number of shots: annotators (in rows, by name) x examples."""
+    """Scores of one task and number of shots: annotators (in rows, by name) x examples.
+
+    `lowest` is the least that the metric can be.
+    """
 
     matrix: pd.DataFrame
     contexts: list[str]
+    lowest: float
 
     def estimate(self, annotators: pd.Series) -> two_way.Estimate:
         """The mean of these annotators with its interval, as in the table of intervals."""
@@ -152,12 +158,15 @@ def scores(study: Study, people: pd.DataFrame) -> dict[tuple[str, int], Scores]:
     answers = pd.DataFrame(np.fromiter(rows.iterator(chunk_size=5000), dtype=fields))
     examples = Example.objects.filter(pk__in=answers["example"].unique().tolist())
     contexts = {pk: str(context) for pk, context in examples.values_list("pk", "context")}
+    names = people.set_index("participation")["task"]
+    answers = with_scores(study, answers.assign(task=answers["participation"].map(names)))
     cells = {}
     for task, shots, group in by_cell(people):
         own = answers[answers["participation"].isin(group["participation"])]
-        matrix = own.pivot(index="participation", columns="example", values="s1")
+        matrix = own.pivot(index="participation", columns="example", values="score")
         matrix.index = group.set_index("participation")["annotator"].loc[matrix.index]
-        cells[task, shots] = Scores(matrix, [contexts[int(key)] for key in matrix.columns])
+        own_contexts = [contexts[int(key)] for key in matrix.columns]
+        cells[task, shots] = Scores(matrix, own_contexts, lowest_of(own))
     return cells
 
 
@@ -193,13 +202,17 @@ COLUMNS = [
     Column("rule", meaning="who counts"),
     Column("task", meaning="name of the task"),
     Column("shots", meaning="size of the training step"),
-    Column("mean", meaning="mean over annotators of their mean S1, x 100", unit="S1 x 100"),
+    Column(
+        "mean",
+        meaning="mean over annotators of their score under the task's metric, x 100",
+        unit="points",
+    ),
     Column("sd_ddof1", meaning="SD over annotators, ddof 1", unit="points"),
     Column("sd_ddof0", meaning="SD over annotators, ddof 0", unit="points"),
     Column("n", meaning="annotators that the rule leaves"),
     Column("completed", meaning="annotators who completed it, excluded or not"),
-    Column("low", meaning=f"low end of the 95 % interval: {two_way.BOTH}", unit="S1 x 100"),
-    Column("high", meaning=f"high end of the 95 % interval: {two_way.BOTH}", unit="S1 x 100"),
+    Column("low", meaning=f"low end of the 95 % interval: {two_way.BOTH}", unit="points"),
+    Column("high", meaning=f"high end of the 95 % interval: {two_way.BOTH}", unit="points"),
     Column("why_not", meaning="why there is no interval, if so"),
 ]
 
@@ -220,17 +233,17 @@ def rows(frame: pd.DataFrame, scores: Mapping[tuple[str, int], Scores]) -> list[
         kept = frame[rule.keeps(frame)]
         for task, shots, everybody in by_cell(frame):
             left = kept[(kept["task"] == task) & (kept["shots"] == shots)]
-            own = 100 * left["mean_s1"]
+            own = 100 * left["score"]
             estimate = scores[task, shots].estimate(left["annotator"])
-            low, high = np.clip(estimate.interval(), 0, 1)
+            low, high = np.clip(estimate.interval(), scores[task, shots].lowest, 1)
             cells.append(
                 Row(
                     rule.name,
                     task,
                     shots,
-                    mean=float(own.mean()),
-                    sd_ddof1=float(own.std(ddof=1)),
-                    sd_ddof0=float(own.std(ddof=0)),
+                    mean=float(own.mean(skipna=False)),
+                    sd_ddof1=float(own.std(ddof=1, skipna=False)),
+                    sd_ddof0=float(own.std(ddof=0, skipna=False)),
                     n=len(own),
                     completed=len(everybody),
                     low=float(100 * low),

@@ -16,10 +16,10 @@ from annotation.models import Study
 def covariances(study: Study, kind: str, frame: pd.DataFrame) -> dict[int, float]:
     """Shots -> what the covariance between tasks adds to half the variance of a sum over tasks.
 
-    In points squared of S1 x 100. For each pair of tasks the covariance (ddof 1) over the workers
-    who did both at that number of shots, times their number over the root of the product of both
-    tasks' numbers of annotators: 1 where the same people did both. Pairs with fewer than two such
-    workers add nothing. `frame` is `frames.annotators(study)`.
+    In points squared of the score x 100. For each pair of tasks the covariance (ddof 1) over the
+    workers who did both at that number of shots, times their number over the root of the product of
+    both tasks' numbers of annotators: 1 where the same people did both. Pairs with fewer than two
+    such workers add nothing. `frame` is `frames.annotators(study)`.
     """
     if study.tasks_per_worker < 2:
         return {}
@@ -29,7 +29,7 @@ def covariances(study: Study, kind: str, frame: pd.DataFrame) -> dict[int, float
     for row in rows:
         worker = workers.get(row.participation)
         if worker is not None:
-            scores[int(row.shots)][str(row.task)][worker] = 100 * float(row.mean_s1)
+            scores[int(row.shots)][str(row.task)][worker] = 100 * float(row.score)
     return {
         shots: math.fsum(
             _of_pair(one, other) for one, other in itertools.combinations(by_task.values(), 2)

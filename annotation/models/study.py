@@ -345,6 +345,14 @@ class Study(models.Model):
         " ± this many points of S1 x 100. Frozen with the design.",
         validators=[MinValueValidator(0.1), MaxValueValidator(100)],
     )
+    # Names of tasks/metrics, besides the one on each task's card.
+    metrics = models.JSONField(
+        "further metrics",
+        default=list,
+        blank=True,
+        help_text="Shown beside the metric of each task's card, for people and models, where they"
+        " fit how the task is answered. Frozen with the design.",
+    )
     computer_only = models.BooleanField("for computers only, not for phones", default=False)
     seed = models.PositiveIntegerField(
         default=new_seed, help_text="Determines the order of examples and ties between scenarios."

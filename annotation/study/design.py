@@ -19,6 +19,7 @@ from django.db.models import Sum
 from annotation.models import SCALES, Arm, Qualification, Scenario, Study
 from annotation.money import ledger
 from annotation.study import cross_task, gates, screening
+from tasks.metrics import METRICS
 from tasks.models import Example, Split, Task
 
 # More than anybody can mean, and so little that a date can be worked out from it.
@@ -49,7 +50,7 @@ FORM_FIELDS = (
     "comprehension_questions", "comprehension_attempts", "qualification",
     "qualification_threshold", "screening_examples", "max_screen_outs_in_a_row",
     "decision_minutes", "attention_checks", "exit_questionnaire", "consent_text",
-    "equivalence_margin",
+    "equivalence_margin", "metrics",
 )  # fmt: skip
 
 
@@ -112,6 +113,7 @@ def check_design(study: Study, tasks: Sequence[Task], upstream: Sequence[Task] =
         refuse("equivalence_margin", "Write a number of points, or leave it empty.")
     if "\0" in study.consent_text or not study.consent_text.strip():
         refuse("consent_text", "Write the consent text.")
+    _check_metrics(study, tasks, refuse)
     _check_gates(study, tasks, refuse)
     if not errors.keys() & {"shots", "splits", "screening_examples", "seed"}:
         _check_screening(study, tasks, refuse)
@@ -161,6 +163,24 @@ def _checked_splits(study: Study, refuse: Any) -> list[int]:
     else:
         return splits
     return []
+
+
+def _check_metrics(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
+    """Each further metric is known, fits a task, and is not the card's of all of them."""
+    names = study.metrics
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        refuse("metrics", "Write a list of names of metrics.")
+        return
+    for name in sorted({name for name in names if names.count(name) > 1}):
+        refuse("metrics", f"{name} is named twice.")
+    for name in names:
+        if name not in METRICS:
+            refuse("metrics", f"There is no metric {name!r}. Known: {', '.join(METRICS)}.")
+        elif tasks and all(task.card.metric == name for task in tasks):
+            refuse("metrics", f"{name} is the metric of every task's card already.")
+        elif tasks and all(task.card.misfit(name) for task in tasks):
+            reasons = " ".join(dict.fromkeys(task.card.misfit(name) for task in tasks))
+            refuse("metrics", f"{name} fits no task of the study. {reasons}")
 
 
 def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:

@@ -28,7 +28,7 @@ FIELDS = {
             "hourly_rate", "currency", "estimated_minutes", "idle_limit_hours",
             "comprehension_questions", "comprehension_attempts", "max_screen_outs_in_a_row",
             "attention_checks", "exit_questionnaire", "computer_only", "consent_text",
-            "equivalence_margin",
+            "equivalence_margin", "metrics",
         )
     },
     "pay.base_reward": "base_reward",
@@ -144,6 +144,7 @@ def _value(path: Path, key: str, value: Any) -> Any:
     if value == "" and field.null:  # TOML has no null
         return None
     types, words = next(held for kind, held in WRITTEN.items() if isinstance(field, kind))
+    words = "a list of names" if key == "metrics" else words
     right = isinstance(value, types) and (bool in types or not isinstance(value, bool))
     if right and isinstance(field, models.DecimalField):
         try:

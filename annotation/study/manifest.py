@@ -63,6 +63,7 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "computer_only": study.computer_only,
         "consent_text": study.consent_text,
         "equivalence_margin": study.equivalence_margin,
+        "metrics": study.metrics,
         "tokeniser": TOKENISER,
     }
 
@@ -84,7 +85,7 @@ def _task(task: Task, study: Study) -> dict[str, Any]:
         "content_hash": task.content_hash,
         "rechained": task.rechained,
         "card": task.card.as_dict(),
-        "recipe": recipe(task.card.gold_rule),
+        "recipe": recipe(task.card.gold_rule, metric=task.card.metric),
         "splits": [_split(split) for split in splits_of(study, task)],
     }
 

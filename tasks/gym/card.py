@@ -1,6 +1,7 @@
 """The card of a task of the Gym, and an example of it: what annotators will read."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tasks.answer_keys import (
@@ -55,7 +56,8 @@ def card_of(
 ) -> Card:
     """The card; `lines` are those that become examples. Raises CardError.
 
-    The Gym has no instructions and no meanings of labels: what is said here is a default.
+    The Gym has no instructions and no meanings of labels: what is said here is a default. The
+    metric is the Gym's where it fits the kind of answer, else S1.
     """
     are_several = kind.name != OPTIONS and any(len(line.golds) > 1 for line in lines)
     data = {
@@ -76,7 +78,9 @@ def card_of(
     words = WORDS[kind.name](kind, lines)
     if asks(shape, kind):
         words.pop("question", None)
-    return parse_card({**data, "answer": kind.name, **words}, task.name)
+    card = parse_card({**data, "answer": kind.name, **words}, task.name)
+    # Of an answer of another kind than the one inferred the Gym's metric may not be defined.
+    return card if card.misfit(published.metric) else replace(card, metric=published.metric)
 
 
 def _family(ontology: str, kind: Kind) -> str:

@@ -15,7 +15,7 @@ def classification_f1(predictions: Sequence[str], golds: Sequence[Sequence[str]]
 
     Labels compare exactly. A label that only the predictions hold has F1 0 and lowers the mean.
     """
-    said, right = _pairs(predictions, golds)
+    said, right = first_golds(predictions, golds)
     labels = {*said, *right}
     return math.fsum(_f1_of_label(label, said, right) for label in labels) / len(labels)
 
@@ -28,10 +28,12 @@ def _f1_of_label(label: str, said: Sequence[str], right: Sequence[str]) -> float
 
 def matthews(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float:
     """Matthew-Correlation, in [-1, 1]: of "acceptable" against all else; 0 if one is constant."""
-    said, right = ([is_acceptable(text) for text in texts] for texts in _pairs(predictions, golds))
+    said, right = (
+        [is_acceptable(text) for text in texts] for texts in first_golds(predictions, golds)
+    )
     if _constant(said) or _constant(right):
         return 0.0
-    return _correlation(said, right)
+    return correlation(said, right)
 
 
 def is_acceptable(text: str) -> float:
@@ -44,24 +46,27 @@ def pearson(predictions: Sequence[str], golds: Sequence[Sequence[str]]) -> float
 
     Raises ValueError for fewer than two examples, and for a text that is no finite number.
     """
-    said, right = (
-        [_number(text, place) for place, text in enumerate(texts, 1)]
-        for texts in _pairs(predictions, golds)
-    )
+    said, right = map(as_numbers, first_golds(predictions, golds))
     if len(said) < 2:
         raise ValueError("a correlation takes two examples or more")
     if _constant(said) or _constant(right):
         return math.nan
-    return _correlation(said, right)
+    return correlation(said, right)
 
 
-def _pairs(
+def first_golds(
     predictions: Sequence[str], golds: Sequence[Sequence[str]]
 ) -> tuple[list[str], list[str]]:
+    """The predictions stripped, and the first gold of each example."""
     for place, alternatives in enumerate(golds, 1):
         if not alternatives:
             raise ValueError(f"example {place} has no gold")
     return [text.strip() for text in predictions], [gold[0] for gold in golds]
+
+
+def as_numbers(texts: Sequence[str]) -> list[float]:
+    """The texts as finite numbers. Raises ValueError naming the example of one that is none."""
+    return [_number(text, place) for place, text in enumerate(texts, 1)]
 
 
 def _number(text: str, place: int) -> float:
@@ -78,8 +83,8 @@ def _constant(numbers: Sequence[float]) -> bool:
     return all(number == numbers[0] for number in numbers)
 
 
-def _correlation(first: Sequence[float], second: Sequence[float]) -> float:
-    """Of two lists that both vary."""
+def correlation(first: Sequence[float], second: Sequence[float]) -> float:
+    """Pearson's, of two lists that both vary."""
     deviations = []
     for numbers in (first, second):
         mean = math.fsum(numbers) / len(numbers)

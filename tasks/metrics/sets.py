@@ -1,4 +1,4 @@
-"""S1, the set-based score of one answer (CLUES section 3.3, eval/S1.py), and its recipe string.
+"""S1, the set-based score of one answer (CLUES section 3.3, eval/S1.py).
 
 With p the set of predicted texts and a the set of gold texts: both empty -> 1; exactly one empty
 -> 0; otherwise the harmonic mean of precision |p & a| / |p| and recall |p & a| / |a|, 0 if they
@@ -47,7 +47,7 @@ def score(predicted: Iterable[str], gold: Sequence[str], gold_rule: str) -> Scor
     counts, the first on ties. Without any gold both rules are the same.
     Raises ValueError for another rule, TypeError for a bare string.
     """
-    _check(gold_rule)
+    check_rule(gold_rule)
     _refuse_bare(predicted)
     _refuse_bare(gold)
     predicted = set(predicted)
@@ -58,18 +58,8 @@ def score(predicted: Iterable[str], gold: Sequence[str], gold_rule: str) -> Scor
     return Score(best, scores.index(best))
 
 
-def recipe(gold_rule: str, ddof: int = 1, over: str = "annotators") -> str:
-    """Every choice that changes the number, as one string to print beside it.
-
-    match: texts compare exactly; empty: S1 of two empty sets; gold: the task's gold rule; mean:
-    what a score is the mean of; sd: what the deviation is taken over (annotators, or a model's
-    splits), with its ddof; v: counts up when the meaning of any of these changes.
-    """
-    _check(gold_rule)
-    return f"s1|match:exact|empty:1|gold:{gold_rule}|mean:examples|sd:{over}|ddof:{ddof}|v:1"
-
-
-def _check(gold_rule: str) -> None:
+def check_rule(gold_rule: str) -> None:
+    """Raise ValueError for anything but a gold rule."""
     if gold_rule not in GOLD_RULES:
         raise ValueError(f"gold rule must be set or any_of, not {gold_rule!r}")
 

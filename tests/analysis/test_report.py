@@ -367,7 +367,7 @@ def test_the_pictures_of_the_page_are_there(ada, study):
 def test_models_are_compared_on_the_same_examples(researcher, study):
     factories.predict(researcher, "toy", study.tasks.get(), 2, 1)
     grid = block(study, "Models on the same examples", Grid, "Models")
-    assert grid.rows == [["toy", "toy-places", "2", "100.0 ± –", "1 of 1"]]
+    assert grid.rows == [["toy", "toy-places", "2", "S1", "100.0 ± –", "1 of 1"]]
     grid = block(study, "Models on the same examples", Grid, "People minus models")
     assert grid.rows[0][:3] == ["toy", "toy-places", "2"]
     assert "generalise to other people, other examples, the same model runs" in grid.notes[0]

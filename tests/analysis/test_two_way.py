@@ -106,7 +106,7 @@ def test_equal_contexts_are_their_means():
         (np.full((3, 4), 0.7), None, "annotators tie"),
         (np.array([[1.0, 0, 1], [0, 1, 1], [1, 1, 0]]), None, "annotators tie"),
         (MATRIX, list("aaaa"), "one context"),
-        (np.where(MATRIX == 0.5, np.nan, MATRIX), None, "answers are missing"),
+        (np.where(MATRIX == 0.5, np.nan, MATRIX), None, "values are missing"),
     ],
 )
 def test_what_says_nothing_of_others_has_no_interval_and_says_why(matrix, contexts, why_not):

@@ -12,6 +12,7 @@ from scipy.stats import pearsonr
 from sklearn.metrics import f1_score, matthews_corrcoef
 
 from tasks.metrics import METRICS
+from tasks.metrics.rouge import MAX_WORDS
 from tests.conftest import SHARED
 
 WORDS = st.sampled_from(["red", "Red", "dog", "the", "U.N.", "cat.", ".", "!", "a", "on"])
@@ -88,11 +89,23 @@ def test_worked_examples(name, prediction, golds, expected):
 
 
 def test_a_long_reordered_text_has_nearly_1_and_no_recursion_stops_it():
-    sentences = [" ".join(f"w{number * 50 + place}" for place in range(50)) for number in range(30)]
+    sentences = [" ".join(f"w{number * 50 + place}" for place in range(50)) for number in range(20)]
     forth, back = ". ".join(sentences), ". ".join(reversed(sentences))
     assert METRICS["Rouge-L"].example(forth, [back]) == pytest.approx(1, abs=1e-7)
-    words = " ".join(f"w{number}" for number in range(1500))
+    words = " ".join(f"w{number}" for number in range(MAX_WORDS))
     assert METRICS["Rouge-L"].example(words, [words]) == pytest.approx(1, abs=1e-7)
+
+
+def test_only_the_first_words_of_a_text_count_so_that_time_is_bounded():
+    words = [f"w{number}" for number in range(MAX_WORDS)]
+    text, longer = " ".join(words), " ".join([*words, *["more"] * 100_000])
+    rouge = METRICS["Rouge-L"]
+    assert rouge.example(longer, [text]) == rouge.example(text, [text])
+    assert rouge.example(text, [longer]) == rouge.example(text, [text])
+    assert rouge.example(text, [" ".join([*["more"] * MAX_WORDS, *words])]) == 0
+    in_sentences = ". ".join(words[:10]) + ". " + longer
+    assert rouge.example(in_sentences, [longer]) == pytest.approx(1, abs=0.02)
+    assert f"first {MAX_WORDS}" in rouge.recipe
 
 
 def test_a_constant_side_is_told_and_never_a_bare_nan():

@@ -15,6 +15,7 @@ from annotation.models import Study
 from annotation.money.amounts import read_amount
 from annotation.study import design, design_file, lifecycle, workload
 from annotation.study.design_file import DesignFile
+from tasks.metrics import METRICS
 from tasks.models import Task
 
 # Option -> field of the study; amounts and the consent text are read first.
@@ -36,6 +37,7 @@ FLAGS = {
     "equivalence_margin": "equivalence_margin",
     "upstream_examples": "upstream_examples",
     "partition": "partition",
+    "metrics": "metrics",
 }
 AMOUNTS = ("hourly_rate", "max_paid_hours", "budget")
 
@@ -84,6 +86,12 @@ class Command(BaseCommand):
         parser.add_argument("--upstream-examples", type=int, help="of each upstream task")
         parser.add_argument("--sham-task", help="the neutral task of the sham arm")
         parser.add_argument("--partition", help="of CrossFit, whose tasks must then be chosen")
+        parser.add_argument(
+            "--metrics",
+            nargs="+",
+            metavar="METRIC",
+            help=f"shown beside that of a task's card: {', '.join(METRICS)}",
+        )
         parser.add_argument(
             "--consent-file", type=Path, help="UTF-8 text that annotators consent to"
         )

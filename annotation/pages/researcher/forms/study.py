@@ -11,6 +11,7 @@ from annotation.money.amounts import AmountField
 from annotation.pages.fields import RowsField, WholeNumberField, row_field
 from annotation.study import design
 from tasks.gym import catalogue, people
+from tasks.metrics import METRICS
 from tasks.models import Task
 
 
@@ -62,6 +63,13 @@ class StudyForm(forms.ModelForm):
     splits = forms.CharField(
         label="Training splits", help_text=Study._meta.get_field("splits").help_text
     )
+    metrics = forms.MultipleChoiceField(
+        label="Further metrics",
+        choices=[(name, name) for name in METRICS],
+        widget=forms.CheckboxSelectMultiple,
+        required=False,
+        help_text=Study._meta.get_field("metrics").help_text,
+    )
     version = forms.CharField(widget=forms.HiddenInput, required=False)
 
     class Meta:
@@ -104,7 +112,7 @@ class StudyForm(forms.ModelForm):
             "decision_minutes", "attention_checks",
         ],
         "Consent and exit": ["consent_text", "exit_questionnaire"],
-        "Analysis": ["equivalence_margin"],
+        "Analysis": ["equivalence_margin", "metrics"],
     }  # fmt: skip
 
     def groups(self) -> list[tuple[str, list[forms.BoundField]]]:

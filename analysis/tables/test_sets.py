@@ -1,0 +1,163 @@
+"""Answers of people and of models to whole test sets, scored under any metric (tasks/metrics).
+
+S1 is stored with each answer. Every other metric is computed here, from the texts of the answers,
+for who answered the whole test file.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+
+from analysis.tables.answer_texts import texts_by_turn, texts_of
+from annotation.models import Answer, Step, Study
+from tasks.metrics import METRICS, Answers, SetScore, over_test_set
+from tasks.models import Prediction, PredictionFile, PredictionFileQuerySet, Task
+
+S1 = "S1"
+
+
+@dataclass(frozen=True)
+class TestFile:
+    """The test examples of a task in the file's order, as a metric needs them."""
+
+    task: Task
+
+    @cached_property
+    def rows(self) -> list[tuple[int, list[str], str]]:
+        """(key, gold, context as text) of each example."""
+        examples = self.task.test_split.examples.order_by("position")
+        return [
+            (pk, gold, str(context))
+            for pk, gold, context in examples.values_list("pk", "gold", "context")
+        ]
+
+    @cached_property
+    def examples(self) -> list[int]:
+        return [pk for pk, _gold, _context in self.rows]
+
+    @property
+    def commonest(self) -> str:
+        """The commonest gold label, the first of several."""
+        counts = Counter(gold[0] if gold else "" for _pk, gold, _context in self.rows)
+        return max(counts, key=counts.__getitem__)
+
+    def answers(self, texts: dict[int, Sequence[str]]) -> Answers | None:
+        """These texts (by example) with what they are held against; None if some are missing."""
+        if any(pk not in texts for pk in self.examples):
+            return None
+        card = self.task.card
+        return Answers(
+            given=[texts[pk] for pk in self.examples],
+            golds=[gold for _pk, gold, _context in self.rows],
+            gold_rule=card.gold_rule,
+            no_answer=card.no_answer,
+            contexts=[context for _pk, _gold, context in self.rows],
+        )
+
+    def constant(self, texts: Sequence[str], metric: str) -> SetScore:
+        """The score of the same answer to every example."""
+        answers = self.answers(dict.fromkeys(self.examples, texts))
+        assert answers is not None
+        return over_test_set(metric, answers, is_linear=False)
+
+
+def metrics_of(study: Study, task: Task) -> list[str]:
+    """The metrics under which a task of the study is shown: its card's, then further ones."""
+    further = [name for name in study.metrics if not task.card.misfit(name)]
+    return list(dict.fromkeys([task.card.metric, *further]))
+
+
+def answers_of_people(
+    study: Study, file: TestFile, participations: Sequence[int]
+) -> dict[int, Answers]:
+    """Participation -> its answers to the test file; of those who answered all of it."""
+    texts = dict(texts_by_turn(study, participations))
+    given: dict[int, dict[int, Sequence[str]]] = defaultdict(dict)
+    rows = Answer.objects.filter(
+        turn__participation__in=participations,
+        turn__participation__scenario__task=file.task,
+        turn__step=Step.ANNOTATION,
+    ).values_list("turn_id", "turn__participation_id", "turn__example_id", "label", "values")
+    for turn, participation, example, label, values in rows.iterator(chunk_size=5000):
+        given[participation][example] = texts_of(label, texts.get(turn, ()), values)
+    return _complete((pk, file.answers(own)) for pk, own in given.items())
+
+
+def answers_of_models(
+    file: TestFile, predictions: Collection[PredictionFile]
+) -> dict[int, Answers]:
+    """Key of a file of predictions -> what it predicts for the test file."""
+    given: dict[int, dict[int, Sequence[str]]] = defaultdict(dict)
+    rows = Prediction.objects.filter(file__in=predictions).order_by()
+    for pk, example, texts in rows.values_list("file_id", "example_id", "predicted").iterator(5000):
+        given[pk][example] = texts
+    return _complete((pk, file.answers(own)) for pk, own in given.items())
+
+
+def _complete(pairs: Iterable[tuple[int, Answers | None]]) -> dict[int, Answers]:
+    return {pk: answers for pk, answers in pairs if answers is not None}
+
+
+def primary(
+    study: Study, participations: Sequence[int], tasks: Iterable[Task], is_linear: bool = False
+) -> dict[int, SetScore]:
+    """Participation -> its score under its task's metric; of those whose metric is not S1."""
+    scores: dict[int, SetScore] = {}
+    for task in tasks:
+        if task.card.metric != S1:
+            answers = answers_of_people(study, TestFile(task), participations)
+            scores |= {
+                pk: over_test_set(task.card.metric, own, is_linear) for pk, own in answers.items()
+            }
+    return scores
+
+
+def of_files(
+    files: PredictionFileQuerySet, is_linear: bool = False
+) -> dict[int, tuple[TestFile, SetScore]]:
+    """Key of a file of predictions -> its score under its task's metric, where that is not S1."""
+    scores: dict[int, tuple[TestFile, SetScore]] = {}
+    for task in Task.objects.filter(pk__in=files.order_by().values("task")):
+        if task.card.metric != S1:
+            own, test = files.filter(task=task), TestFile(task)
+            for pk, answers in answers_of_models(test, list(own)).items():
+                scores[pk] = test, over_test_set(task.card.metric, answers, is_linear)
+    return scores
+
+
+def with_scores(study: Study, frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with `score`, each answer's part of the score under the metric of its task's card.
+
+    `frame` has one row per answer of the annotation step: participation, task, example (keys but
+    for the task's name) and s1, which is that part under S1. The mean over an annotator's test set
+    is the score (tasks/metrics/test_sets.py). `lowest` is the least that the metric can be.
+    """
+    metrics = {task.name: METRICS[task.card.metric] for task in study.tasks.all()}
+    frame = frame.assign(
+        score=frame["s1"], lowest=frame["task"].map(lambda name: metrics[name].lowest)
+    )
+    own = parts(study, [int(pk) for pk in frame["participation"].unique()])
+    if own:
+        keys = zip(frame["participation"], frame["example"], frame["s1"], strict=True)
+        frame["score"] = [own.get((person, example), s1) for person, example, s1 in keys]
+    return frame
+
+
+def parts(study: Study, participations: Sequence[int]) -> dict[tuple[int, int], float]:
+    """(participation, example) -> the part of that answer; of tasks whose metric is not S1."""
+    values: dict[tuple[int, int], float] = {}
+    files = {task.pk: TestFile(task) for task in study.tasks.all() if task.card.metric != S1}
+    if not files:
+        return values
+    chosen = [file.task for file in files.values()]
+    scores = primary(study, participations, chosen, is_linear=True)
+    tasks = study.participations.filter(pk__in=scores).values_list("pk", "scenario__task_id")
+    for pk, task in tasks:
+        examples = files[task].examples
+        values |= {
+            (pk, example): part for example, part in zip(examples, scores[pk].values, strict=True)
+        }
+    return values

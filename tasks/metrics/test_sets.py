@@ -1,0 +1,122 @@
+"""A whole test set under one metric: its score, and a value for each example that adds up to it.
+
+Answers are sets of texts. S1 takes them as they are; every other metric takes one text: the
+distinct texts of a set, sorted, joined as the NLP Few-shot Gym joins them. Where "no answer" is
+possible, two empty sets score 1 and one empty set 0, as under S1.
+
+The values are linear: their mean is the score, and the two-way t on them is that of the jackknife.
+For a mean over examples they are the examples' scores. Else they are delete-one-context
+pseudo-values (Busing, Meijer and van der Leeden 1999, for contexts of different sizes), moved by
+one number so that their mean is the score and not its jackknifed version. Of a mean both agree.
+"""
+
+import itertools
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from tasks.metrics.interface import METRICS, Metric
+from tasks.metrics.left_out import members
+from tasks.metrics.sets import score
+from tasks.metrics.texts import normalise
+
+JOIN = " [SEP] "  # between the texts of one answer, as in the Gym's files
+CONSTANT = "constant prediction"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """One person's or model's answers to a test set, with what they are held against."""
+
+    given: Sequence[Sequence[str]]
+    golds: Sequence[Sequence[str]]
+    gold_rule: str
+    no_answer: bool
+    contexts: Sequence[Hashable]
+
+
+@dataclass(frozen=True)
+class SetScore:
+    """The score (NaN where undefined), what must stand beside it, and its linear values.
+
+    `values` are NaN where the score is undefined, and those of a context without which it is:
+    the others are then the score itself. `remark` and `why_no_values` say why.
+    """
+
+    value: float
+    remark: str
+    values: list[float]
+    why_no_values: str
+
+
+def over_test_set(metric: str, answers: Answers, is_linear: bool = True) -> SetScore:
+    """The score of a test set; without its values where `is_linear` is False."""
+    chosen, size = METRICS[metric], len(answers.golds)
+    if chosen.is_mean:
+        values = [
+            example_score(chosen, given, gold, answers.gold_rule, answers.no_answer)
+            for given, gold in zip(answers.given, answers.golds, strict=True)
+        ]
+        return SetScore(math.fsum(values) / size, "", values, "")
+    said = [as_text(texts) for texts in answers.given]
+    golds = [alternatives(gold, answers.gold_rule) for gold in answers.golds]
+    nothing = [math.nan] * size
+    try:
+        value, remark = chosen.corpus(said, golds), chosen.remark(said, golds)
+    except ValueError as error:
+        remark = f"undefined: {error}"
+        return SetScore(math.nan, remark, nothing, remark)
+    if math.isnan(value) or not is_linear:
+        return SetScore(value, remark, nothing, remark)
+    values, why_not = _linear(chosen, value, said, golds, answers.contexts)
+    return SetScore(value, remark, values, why_not)
+
+
+def _linear(
+    metric: Metric,
+    value: float,
+    said: Sequence[str],
+    golds: Sequence[Sequence[str]],
+    contexts: Sequence[Hashable],
+) -> tuple[list[float], str]:
+    """The linear value of each example, and why there is none."""
+    groups, size = members(contexts), len(said)
+    values = [value] * size
+    if len(groups) < 2:
+        return values, "one context"
+    pseudo = [
+        value * size / len(own) - (size / len(own) - 1) * without
+        for own, without in zip(groups, metric.without_each(said, golds, contexts), strict=True)
+    ]
+    undefined = [math.isnan(number) for number in pseudo]
+    if any(undefined):
+        for own in itertools.compress(groups, undefined):
+            for place in own:
+                values[place] = math.nan
+        return values, "undefined without one context"
+    moved = math.fsum(len(own) * p for own, p in zip(groups, pseudo, strict=True)) / size - value
+    for own, number in zip(groups, pseudo, strict=True):
+        for place in own:
+            values[place] = number - moved
+    return values, ""
+
+
+def example_score(
+    metric: Metric, given: Sequence[str], gold: Sequence[str], gold_rule: str, no_answer: bool
+) -> float:
+    """The score of one example under a metric that is a mean over examples."""
+    if metric.name == "S1":
+        return score(given, gold, gold_rule).s1
+    if no_answer and not (given and gold):
+        return float(not given and not gold)
+    return metric.example(as_text(given), alternatives(gold, gold_rule))
+
+
+def as_text(texts: Sequence[str]) -> str:
+    """A set of texts as the one text that metrics on texts read: order never counts."""
+    return JOIN.join(sorted(set(texts), key=lambda text: (normalise(text), text)))
+
+
+def alternatives(gold: Sequence[str], gold_rule: str) -> list[str]:
+    """The golds of an example as alternative texts: one where all golds are one answer."""
+    return list(gold) if gold_rule == "any_of" or not gold else [as_text(gold)]

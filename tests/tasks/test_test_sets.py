@@ -1,0 +1,200 @@
+"""A whole test set under each metric: its score, and parts that the two-way t can take."""
+
+import math
+import random
+import statistics
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analysis.export.verify import Example, whole_set
+from analysis.stats import two_way
+from tasks.gym.reader import read_task
+from tasks.metrics import METRICS, Answers, misfit, over_test_set, recipe
+from tests.conftest import SHARED
+
+WHOLE = ("Classification-F1", "Matthew-Correlation", "Pearson-Correlation")
+TEXTS = ("S1", "EM", "ACC", "QA-F1", "Rouge-L")
+
+
+def answers(said, gold, contexts=None, rule="set", no_answer=False) -> Answers:
+    """One text for each, or a list of texts."""
+    as_list = [[text] if isinstance(text, str) else text for text in said]
+    golds = [[text] if isinstance(text, str) else text for text in gold]
+    return Answers(as_list, golds, rule, no_answer, contexts or list(range(len(golds))))
+
+
+def verified(metric, sets):
+    """What verify.py makes of the same."""
+    pairs = [
+        (Example(("", "", sets.gold_rule), list(gold), [], "", 0, 1.0, "", context), frozenset(own))
+        for own, gold, context in zip(sets.given, sets.golds, sets.contexts, strict=True)
+    ]
+    return whole_set(metric, pairs, sets.no_answer, list(sets.contexts))
+
+
+def test_hand_worked_pseudo_values_of_classification_f1():
+    # Labels pos, neg, neg; said pos, neg, pos: F1 of pos and neg 2/3 each.
+    score = over_test_set("Classification-F1", answers(["p", "n", "p"], ["p", "n", "n"]))
+    assert score.value == pytest.approx(2 / 3)
+    # Without the first: p 0, n 2/3, mean 1/3. Without the second: p 2/3, n 0. Without the third: 1.
+    pseudo = [3 * 2 / 3 - 2 * left for left in (1 / 3, 1 / 3, 1)]
+    moved = statistics.fmean(pseudo) - 2 / 3
+    assert score.values == pytest.approx([value - moved for value in pseudo])
+    assert statistics.fmean(score.values) == pytest.approx(score.value)
+
+
+def test_contexts_of_different_sizes_have_the_weights_of_their_examples():
+    sets = answers(["p", "n", "p", "p"], ["p", "n", "n", "p"], ["a", "a", "b", "c"])
+    score = over_test_set("Classification-F1", sets)
+    full = (2 / 3 + 4 / 5) / 2
+    # Without a: said p p, gold n p: p 2/3, n 0. Without b: all right. Without c: as above.
+    pseudo = {"a": 2 * full - 1 / 3, "b": 4 * full - 3, "c": 4 * full - 3 * 2 / 3}
+    values = [pseudo[context] for context in sets.contexts]
+    moved = statistics.fmean(values) - full
+    assert score.values == pytest.approx([value - moved for value in values])
+
+
+LABELS = {
+    "Classification-F1": ("a", "b", "c", " c"),
+    "Matthew-Correlation": ("acceptable", "no", "never"),
+    "Pearson-Correlation": ("1", "2.5", "-4", " 1.0", "1e300"),
+}
+
+
+@pytest.mark.parametrize("metric", WHOLE)
+@given(data=st.data())
+def test_what_is_left_without_a_context_equals_the_metric_of_the_rest(metric, data):
+    label = st.sampled_from(LABELS[metric])
+    rows = data.draw(st.lists(st.tuples(label, label, st.integers(0, 4)), min_size=2, max_size=15))
+    said, gold, groups = (list(column) for column in zip(*rows, strict=True))
+    golds = [[text] for text in gold]
+    left_out = METRICS[metric].without_each(said, golds, groups)
+    for group, value in zip(dict.fromkeys(groups), left_out, strict=True):
+        kept = [place for place, own in enumerate(groups) if own != group]
+        try:
+            right = METRICS[metric].corpus(
+                [said[place] for place in kept], [golds[place] for place in kept]
+            )
+        except ValueError:  # nothing is left, or too little
+            right = math.nan
+        assert value == pytest.approx(right, abs=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("metric", [*WHOLE, *TEXTS])
+@given(data=st.data())
+def test_verify_agrees_on_the_score_its_remark_and_every_part(metric, data):
+    words = st.sampled_from(["1", "2", "acceptable", "the cat", "A cat. It sat", "3.5", "x", "."])
+    texts = st.lists(words, max_size=3) if metric in TEXTS else st.tuples(words)
+    rows = data.draw(st.lists(st.tuples(texts, texts, st.integers(0, 3)), min_size=1, max_size=8))
+    said, gold, contexts = (list(column) for column in zip(*rows, strict=True))
+    rule, no_answer = data.draw(st.sampled_from(["set", "any_of"])), data.draw(st.booleans())
+    sets = Answers(said, [list(own) for own in gold], rule, no_answer, contexts)
+    score, again = over_test_set(metric, sets), verified(metric, sets)
+    assert again.value == pytest.approx(score.value, abs=1e-9, nan_ok=True)
+    assert (again.remark, again.why_not) == (score.remark, score.why_no_values)
+    assert again.parts == pytest.approx(score.values, abs=1e-8, nan_ok=True)
+
+
+def test_of_a_mean_the_jackknife_and_the_examples_give_the_same_interval():
+    """So one estimator serves all metrics: pseudo-values of a mean are its contexts' values."""
+    rng = random.Random(4)
+    contexts = [place // 2 if place < 10 else place for place in range(20)]
+    matrix, linear = [], []
+    for _person in range(4):
+        scores = [rng.random() for _ in contexts]
+        mean = statistics.fmean(scores)
+        parts = []
+        for context in contexts:
+            own = [place for place, other in enumerate(contexts) if other == context]
+            rest = [score for place, score in enumerate(scores) if place not in own]
+            times = len(contexts) / len(own)
+            parts.append(times * mean - (times - 1) * statistics.fmean(rest))
+        matrix.append(scores)
+        linear.append(parts)
+    one, other = (two_way.of_mean(np.array(rows), contexts) for rows in (matrix, linear))
+    assert (one.value, one.se, one.df) == pytest.approx((other.value, other.se, other.df))
+
+
+def test_a_set_of_texts_is_one_text_whose_order_does_not_count():
+    gold = [["Rome", "Oslo"]]
+    for said in (["Oslo", "Rome"], ["rome", "OSLO", "Oslo"][:2]):
+        assert over_test_set("EM", answers([said], gold)).value == 1
+    assert over_test_set("EM", answers([["Oslo"]], gold)).value == 0
+    assert over_test_set("QA-F1", answers([["Oslo"]], gold)).value == pytest.approx(0.5)
+    assert over_test_set("EM", answers([["Oslo"]], gold, rule="any_of")).value == 1
+
+
+@pytest.mark.parametrize("metric", ["EM", "ACC", "QA-F1", "Rouge-L", "S1"])
+def test_no_answer_counts_as_under_s1_where_it_is_possible(metric):
+    sets = answers([[], [], ["x"]], [[], ["x"], []], no_answer=True)
+    assert over_test_set(metric, sets).values == [1, 0, 0]
+
+
+def test_what_cannot_be_scored_is_undefined_with_its_reason():
+    def of(said, gold):
+        return over_test_set("Pearson-Correlation", answers(said, gold))
+
+    assert of(["3", "3"], ["1", "2"]).remark == "undefined: constant prediction"
+    assert of(["3", "2,5"], ["1", "2"]).remark.startswith("undefined: example 2: '2,5' is not")
+    # Without the third only constants are left.
+    score = of(["1", "1", "2"], ["1", "1", "2"])
+    assert (score.value, score.why_no_values) == (1, "undefined without one context")
+    assert score.values == pytest.approx([1, 1, math.nan], nan_ok=True)
+    one = over_test_set("Classification-F1", answers(["a", "b"], ["a", "b"], ["c", "c"]))
+    assert one.why_no_values == "one context"
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_every_recipe_names_metric_gold_rule_and_spread(metric):
+    text = recipe("any_of", over="splits", metric=metric)
+    assert text.startswith(metric.lower())
+    assert "|gold:any_of|" in text
+    assert text.endswith("|sd:splits|ddof:1|v:1")
+
+
+@pytest.mark.parametrize(
+    ("metric", "kind", "said"),
+    [
+        ("Pearson-Correlation", "short text", "needs numbers"),
+        ("EM", "number", "-3 and 3"),
+        ("Classification-F1", "options", "mean over labels"),
+        ("Rouge-L", "number", "words of texts"),
+    ],
+)
+def test_kinds_of_answer_that_a_metric_does_not_fit(metric, kind, said):
+    assert said in misfit(metric, kind)
+
+
+@pytest.mark.real_data
+@pytest.mark.parametrize(
+    ("task", "metric"),
+    [
+        ("glue-rte", "ACC"), ("trec", "Classification-F1"), ("sick", "Classification-F1"),
+        ("poem_sentiment", "Classification-F1"), ("squad-with_context", "QA-F1"),
+        ("e2e_nlg_cleaned", "Rouge-L"),
+    ],
+)  # fmt: skip
+def test_on_real_test_files_of_the_gym_parts_add_up_and_equal_brute_force(task, metric):
+    gym = read_task(SHARED / "data" / "gym" / task)
+    lines = gym.lines[gym.seeds[0], "test"]
+    rng, golds = random.Random(9), [list(line.golds) for line in lines]
+    pool = [gold[0] for gold in golds]
+    said = [gold[0] if rng.random() < 0.7 else rng.choice(pool) for gold in golds]
+    contexts = [line.input for line in lines]
+    score = over_test_set(metric, answers(said, golds, contexts, rule="any_of"))
+    assert score.value == METRICS[metric].corpus(said, golds)
+    assert statistics.fmean(score.values) == pytest.approx(score.value, abs=1e-12)
+    if metric in WHOLE:
+        groups = {context: contexts.count(context) for context in contexts}
+        plain = {}
+        for context, size in groups.items():
+            kept = [place for place, other in enumerate(contexts) if other != context]
+            rest = METRICS[metric].corpus([said[i] for i in kept], [golds[i] for i in kept])
+            times = len(said) / size
+            plain[context] = times * score.value - (times - 1) * rest
+        values = [plain[context] for context in contexts]
+        moved = statistics.fmean(values) - score.value
+        assert score.values == pytest.approx([value - moved for value in values], abs=1e-9)
