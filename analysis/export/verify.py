@@ -156,7 +156,7 @@ NOT_RECOMPUTED = {
     },
     "annotators.csv": {
         "stage": "what answers show",
-        "worked_seconds": "that pay follows from it",
+        "worked_seconds": "that pay and wages.csv follow from it",
         "waited_seconds": "that pay follows from it",
         "elapsed_seconds": "that wages.csv follows from it",
         "browser": FORM,

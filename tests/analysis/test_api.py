@@ -88,7 +88,10 @@ def as_json(rows) -> list[dict]:
                 pass
         return text or None
 
-    return [{key: value(text) for key, text in row.items()} for row in rows]
+    return [
+        {key: text or None if key == "split_numbers" else value(text) for key, text in row.items()}
+        for row in rows
+    ]
 
 
 def rows_of_csv(client, address: str, **query) -> list[dict]:

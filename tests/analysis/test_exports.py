@@ -220,7 +220,6 @@ UNNOTICED = {
     ("answers.csv", "away_seconds"),
     ("answers.csv", "reveal_seconds"),
     ("annotators.csv", "browser"),
-    ("annotators.csv", "worked_seconds"),
     ("flow.csv", "seats"),
     ("human_performance.csv", "late_seats"),
     ("decisions.csv", "score_seen"),
