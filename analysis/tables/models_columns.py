@@ -69,7 +69,8 @@ MODEL = [
         "remark",
         "Remark",
         "what must stand beside the mean, or why it is undefined and for how many splits",
-        get=attrgetter("score.remark"),
+        show=lambda value: value or "–",
+        get=lambda row: row.score.remark or None,
     ),
     Column(
         "sd_ddof1",
@@ -158,7 +159,7 @@ SCORES = [
     Column(
         "remark",
         meaning="what must stand beside the mean, or why it is undefined and for how many",
-        get=attrgetter("score.remark"),
+        get=lambda row: row.score.remark or None,
     ),
     Column("sd_ddof1", meaning=SD1, unit="points", get=attrgetter("score.sd_ddof1")),
     Column("sd_ddof0", meaning=SD0, unit="points", get=attrgetter("score.sd_ddof0")),

@@ -75,7 +75,7 @@ PERFORMANCE = [
     Column(
         "remark",
         meaning="what must stand beside the mean, or why it is undefined and for how many",
-        get=attrgetter("cell.remark"),
+        get=lambda row: row.cell.remark or None,
     ),
     Column(
         "splits",
