@@ -22,6 +22,7 @@ INTERVAL = (
 def of_board(board: Board) -> list[Column]:
     """The columns of a board on the page; the name of an entry stands before them."""
     last = len(board.sizes) - 1
+    largest = f"at {board.sizes[last]} shots"
     sizes = [
         Column(
             "",
@@ -41,10 +42,10 @@ def of_board(board: Board) -> list[Column]:
         ),
         *sizes,
         Column(
-            "", "n", "training splits, or annotators of the seats there are, at the largest size",
+            "", f"n {largest}", "training splits, or annotators of the seats there are",
             get=_n,
         ),
-        Column("", "95 % CI", INTERVAL, "S1 x 100", get=attrgetter("interval_text")),
+        Column("", f"95 % CI {largest}", INTERVAL, "S1 x 100", get=attrgetter("interval_text")),
         Column(
             "", "External labelled", LABELLED,
             get=lambda entry: external_text(entry, entry.external_labelled),
