@@ -261,7 +261,7 @@ def lines(report: dict[str, Any]) -> list[str]:
         sentences.append(f"Trivial baseline, {report['baseline_name']}: {report['baseline']:.2f}")
     for floor in report.get("floors", ()):
         sentences.append(f"Floor, {floor['name']}: {floor['s1']:.2f}")
-    sentences.append(f"Ceiling by highlighting: {report['ceiling']:.2f}")
+    sentences.append(f"Ceiling, the highest S1 that an answer can reach: {report['ceiling']:.2f}")
     return sentences
 
 

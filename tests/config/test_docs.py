@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import pytest
 from django.apps import apps
 from django.conf import settings
-from django.core.management import get_commands
+from django.core.management import get_commands, load_command_class
 from markdown_it import MarkdownIt
 
 from config.help import anchors, pages
@@ -116,6 +116,13 @@ def test_every_command_of_ours_is_documented():
     missing = our_commands() - documented
     assert not missing
     assert {"import_task", "run_jobs", "demo"} <= our_commands()
+
+
+@pytest.mark.parametrize("command", sorted(our_commands()))
+def test_every_command_can_print_its_help(command):
+    app = get_commands()[command]
+    parser = load_command_class(app, command).create_parser("manage.py", command)
+    assert command in parser.format_help()
 
 
 def test_every_command_in_a_document_exists():

@@ -76,7 +76,7 @@ class Command(BaseCommand):
         parser.add_argument("--hourly-rate", help="(12.00)")
         parser.add_argument("--currency", help="(USD)")
         parser.add_argument("--max-paid-hours", help="per task (three times the estimate)")
-        parser.add_argument("--budget", help="of the study (the cap for each seat plus 20 %)")
+        parser.add_argument("--budget", help="of the study (the cap for each seat plus 20 %%)")
         parser.add_argument("--minutes", type=int, help="estimate shown to annotators (60)")
         parser.add_argument("--idle-limit-hours", type=int, help="(48)")
         parser.add_argument("--equivalence-margin", type=float, help="in points of S1 x 100 (none)")
