@@ -3,9 +3,12 @@
 Groups are told apart by shape and dash as well as by colour, so that a page printed in black and
 white can be read. Colours stand in the chart's config alone, where static/js/figure.js puts those
 of the page, light or dark, in their place. Each function takes one row per mark, which is the CSV
-behind the figure; S1 is x 100 in all of them. With several tasks each has a panel.
+behind the figure; scores are x 100 in all of them. With several tasks each has a panel. The shot
+curve is of whole test sets, under the metric of each task's card, which is named at the axis or, of
+several, over each panel; learning and drift are of single answers, which always have S1.
 """
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,11 +48,12 @@ CONFIG: dict[str, Any] = {
 
 
 def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:
-    """Mean S1 by the number of shots, with its interval of 95 % over people and examples.
+    """Mean score by the number of shots, with its interval of 95 % over people and examples.
 
-    Data: task, shots, what (mean or annotator), annotator, s1, low and high (of means; empty for
-    one annotator), n (annotators), baseline (the task's trivial baseline). Points of S1 x 100, on
-    the test examples. Source: CLUES (2021), Table 4, here as a curve with intervals.
+    Data: task, metric (of its card), shots, what (mean or annotator), annotator, score, low and
+    high (of means; empty for one annotator), n (annotators), baseline (the task's trivial
+    baseline). Points of score x 100, of the test set. Source: CLUES (2021), Table 4, here as a
+    curve with intervals.
     """
     base = alt.Chart(frame)
     x = alt.X(
@@ -58,7 +62,9 @@ def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:
         axis=alt.Axis(values=_shots(frame), format="d", grid=False),
         scale=alt.Scale(zero=False, nice=False, padding=18),
     )
-    y = _s1_axis()
+    metrics = sorted(set(frame["metric"]))
+    name = metrics[0] if len(metrics) == 1 else "Score"
+    y = _score_axis("score:Q", f"{name} x 100")
     baseline = base.mark_rule(style="baseline", strokeDash=[5, 4], strokeWidth=1.5)
     annotators = base.transform_filter(alt.datum.what == "annotator").mark_point(
         style="annotator", filled=False, size=22, strokeWidth=1.2, xOffset=9
@@ -68,17 +74,19 @@ def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:
         annotators.encode(x=x, y=y, tooltip=OF_AN_ANNOTATOR),
         *_means_with_bars(base.transform_filter(alt.datum.what == "mean"), x, y),
     ]
-    return _panels(_layered(*layers, data=frame))
+    return _panels(_layered(*layers, data=frame), with_metric=len(metrics) > 1)
 
 
 OF_AN_ANNOTATOR = [
     alt.Tooltip("annotator:N", title="Annotator"),
-    alt.Tooltip("s1:Q", title="S1 x 100", format=".1f"),
+    alt.Tooltip("metric:N", title="Metric"),
+    alt.Tooltip("score:Q", title="Score x 100", format=".1f"),
 ]
 OF_A_MEAN = [
     alt.Tooltip("task:N", title="Task"),
     alt.Tooltip("shots:Q", title="Shots"),
-    alt.Tooltip("s1:Q", title="Mean S1 x 100", format=".1f"),
+    alt.Tooltip("metric:N", title="Metric"),
+    alt.Tooltip("score:Q", title="Mean score x 100", format=".1f"),
     alt.Tooltip("low:Q", title=f"95 % from ({BOTH})", format=".1f"),
     alt.Tooltip("high:Q", title="to", format=".1f"),
     alt.Tooltip("n:Q", title="Annotators"),
@@ -118,7 +126,7 @@ def learning_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
         alt.Tooltip("first:Q", title="Examples from"),
         alt.Tooltip("last:Q", title="to"),
     ]
-    return _panels(_lines(frame, x, _s1_axis(), shots, names), own_x=True)
+    return _panels(_lines(frame, x, _score_axis(), shots, names), own_x=True)
 
 
 def drift_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
@@ -134,7 +142,7 @@ def drift_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
         scale=alt.Scale(zero=False, padding=10, nice=False),
     )
     names = [alt.Tooltip("part:Q", title="Tenth")]
-    return _panels(_lines(frame, x, _s1_axis(), shots, names))
+    return _panels(_lines(frame, x, _score_axis(), shots, names))
 
 
 def speed_curve(frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
@@ -198,8 +206,8 @@ def _shots(frame: pd.DataFrame) -> list[int]:
     return sorted(int(number) for number in frame["shots"].unique())
 
 
-def _s1_axis() -> alt.Y:
-    return alt.Y("s1:Q", title="S1 x 100", scale=alt.Scale(zero=False, nice=True))
+def _score_axis(field: str = "s1:Q", title: str = "S1 x 100 of single answers") -> alt.Y:
+    return alt.Y(field, title=title, scale=alt.Scale(zero=False, nice=True))
 
 
 def _lines(
@@ -263,11 +271,20 @@ def _layered(*layers: alt.Chart, data: pd.DataFrame) -> alt.LayerChart:
     return chart
 
 
-def _panels(chart: alt.LayerChart, own_x: bool = False) -> alt.FacetChart:
-    """One panel for each task, in the paper's order; `own_x`: tasks differ in length."""
+def _panels(
+    chart: alt.LayerChart, own_x: bool = False, with_metric: bool = False
+) -> alt.FacetChart:
+    """One panel for each task, in the paper's order; `own_x`: tasks differ in length.
+
+    `with_metric`: the metric of a task's card stands beside its name.
+    """
     sized = chart.properties(width=220, height=180)
-    names = set(chart.data["task"])  # type: ignore[index]  # _layered gave it a frame
-    tasks = alt.Facet("task:N", title=None, sort=sorted(names, key=place))
+    names = sorted(set(chart.data["task"]), key=place)  # type: ignore[index]  # _layered gave it
+    tasks = alt.Facet("task:N", title=None, sort=names)
+    if with_metric:
+        metrics = dict(zip(chart.data["task"], chart.data["metric"], strict=True))  # type: ignore[index]
+        titles = {name: f"{name} ({metrics[name]})" for name in names}
+        tasks = tasks.header(title=None, labelExpr=f"({json.dumps(titles)})[datum.label]")
     panels = sized.facet(tasks, columns=COLUMNS, spacing=24)
     panels = panels.resolve_axis(x="independent").properties(config=CONFIG)
     return panels.resolve_scale(x="independent") if own_x else panels

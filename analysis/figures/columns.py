@@ -6,6 +6,7 @@ from operator import attrgetter
 from analysis.stats import learning
 from analysis.stats.two_way import BOTH, PEOPLE
 from analysis.tables.columns import (
+    SCORE,
     between,
     p_value,
     points,
@@ -22,9 +23,10 @@ class ShotRow:
     """One point of the shot curve, x 100; NaN where there is no interval."""
 
     task: str
+    metric: str
     shots: int
     n: int
-    s1: float
+    score: float
     low: float
     high: float
     baseline: float
@@ -51,20 +53,27 @@ _SLOPE = "slope of a linear fit of each annotator's S1 on position, averaged ove
 COLUMNS: dict[str, list[Column]] = {
     "shots": [
         *_WHO,
-        Column("s1", "Mean", "mean over annotators of their mean S1, x 100", "S1 x 100", points),
+        Column("metric", "Metric", "of the task's card: of all scores of the row"),
+        Column(
+            "score",
+            "Mean",
+            "mean over annotators of the score of their test set, x 100",
+            SCORE,
+            points,
+        ),
         Column(
             "",
             "95 % CI",
             f"{_INTERVAL}: the wider of the t interval over annotators and the two-way t interval"
-            " over annotators and contexts, truncated at 0 and 100",
-            "S1 x 100",
+            " over annotators and contexts, truncated at the ends of the metric",
+            SCORE,
             between,
             attrgetter("low", "high", "no_interval"),
         ),
-        Column("low", meaning=f"low end of the {_INTERVAL}", unit="S1 x 100"),
-        Column("high", meaning=f"high end of the {_INTERVAL}", unit="S1 x 100"),
+        Column("low", meaning=f"low end of the {_INTERVAL}", unit=SCORE),
+        Column("high", meaning=f"high end of the {_INTERVAL}", unit=SCORE),
         Column("question", meaning="what low and high generalise to", get=lambda _row: BOTH),
-        Column("baseline", "Baseline", "S1 x 100 of the trivial baseline", "S1 x 100", points),
+        Column("baseline", "Baseline", "score x 100 of the trivial baseline", SCORE, points),
         Column("no_interval", meaning="why there is no interval over annotators, if so"),
     ],
     "learning": [

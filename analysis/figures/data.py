@@ -30,7 +30,7 @@ from tasks.csv_files import csv_text
 
 NEEDS_VL_CONVERT = "SVG, PNG and PDF need vl-convert on the server: pip install vl-convert-python\n"
 REMEMBERED = 3600  # seconds
-VERSION = 5  # of the rows: raise it when one of them gets another shape
+VERSION = 6  # of the rows: raise it when one of them gets another shape
 PICTURES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf"}
 
 
@@ -118,8 +118,9 @@ def _data(study: Study, kind: str) -> Data:
     annotation = answers[answers["step"] == Step.ANNOTATION]
     baselines = {task.name: bounds.bounds(task).line for task in study.tasks.with_reports()}
     contexts = frames.contexts_of_tests(list(study.tasks.values_list("pk", flat=True)))
+    metrics = {task.name: task.card.metric for task in study.tasks.all()}
     shots, shot_rows = _shot_curve(
-        scored.assign(context=scored["example"].map(contexts)), baselines
+        scored.assign(context=scored["example"].map(contexts)), baselines, metrics
     )
     blocks = learning.by_block(training)
     curve = _with_means(blocks, learning.group_means(blocks, ["block", "first", "last"]))
@@ -153,16 +154,16 @@ def _with_means(people: pd.DataFrame, means: pd.DataFrame) -> pd.DataFrame:
 
 
 def _shot_curve(
-    annotation: pd.DataFrame, baselines: dict[str, float]
+    annotation: pd.DataFrame, baselines: dict[str, float], metrics: dict[str, str]
 ) -> tuple[pd.DataFrame, list[ShotRow]]:
     people = annotation.groupby(["task", "shots", "annotator"])["score"].mean().reset_index()
-    people = people.rename(columns={"score": "s1"})
     rows = [
         ShotRow(
             row.task,
+            metrics[row.task],
             row.shots,
             row.n,
-            s1=row.mean,
+            score=row.mean,
             low=row.low,
             high=row.high,
             baseline=baselines[row.task],
@@ -170,14 +171,18 @@ def _shot_curve(
         )
         for row in means.means(annotation)
     ]
-    people["s1"] *= 100
+    people["score"] *= 100
     names = [
-        "task", "shots", "what", "annotator", "s1", "low", "high", "n", "baseline",
+        "task", "metric", "shots", "what", "annotator", "score", "low", "high", "n", "baseline",
         "no_interval", "question",
     ]  # fmt: skip
     frame = pd.concat(
         [
-            people.assign(what="annotator", baseline=people["task"].map(baselines)),
+            people.assign(
+                what="annotator",
+                baseline=people["task"].map(baselines),
+                metric=people["task"].map(metrics),
+            ),
             pd.DataFrame([asdict(row) for row in rows]).assign(what="mean", question=BOTH),
         ]
     )
@@ -210,19 +215,21 @@ NAMES = tuple(COLUMNS)
 TEXTS = {
     "shots": (
         "Shot curve",
-        "Mean S1 x 100 on the test examples by number of shots (filled dots) with its 95 %"
+        "Mean score x 100 of the test set, under the metric of each task's card ({metrics}), by"
+        " number of shots (filled dots) with its 95 %"
         f" interval, which generalises to {BOTH} (bars; undefined for one annotator or if all"
         " scores are equal), individual annotators (hollow dots) and the trivial baseline"
         " (dashed).",
     ),
     "learning": (
         "Learning curve over the training step",
-        f"Mean S1 x 100 in blocks of {learning.BLOCK} training examples, in the order in which each"
-        " annotator saw them; thin lines are individual annotators.",
+        f"Mean S1 x 100 of single answers in blocks of {learning.BLOCK} training examples, in the"
+        " order in which each annotator saw them; thin lines are individual annotators.",
     ),
     "drift": (
         "Drift over the annotation step",
-        "Mean S1 x 100 in each tenth of the annotation step; thin lines are individual annotators."
+        "Mean S1 x 100 of single answers in each tenth of the annotation step; thin lines are"
+        " individual annotators."
         " The order was randomised for each annotator, so the difficulty of examples does not"
         " depend on position.",
     ),
@@ -249,6 +256,8 @@ def figure(study: Study, kind: str, name: str) -> Figure:
     known = data(study, kind)
     frame = known.frames[name]
     title, caption = TEXTS[name]
+    if name == "shots":
+        caption = caption.format(metrics=test_sets.in_words(study.tasks.all()))
     if name == "learning":
         in_file_order = study.training_order == Study.Order.FILE_ORDER
         caption += IN_FILE_ORDER if in_file_order else IN_RANDOM_ORDER

@@ -12,6 +12,7 @@ from analysis.values import cell
 from tasks.columns import Column, in_files
 from tasks.csv_files import csv_text
 
+SCORE = "score x 100"  # the unit of scores under the metric of a task's card
 NOTHING = "–"  # a cell without a value
 
 

@@ -240,7 +240,7 @@ COLUMNS = [
     Column(
         "remark",
         meaning="what must stand beside the mean, or why it is undefined, and for how many",
-        get=attrgetter("score.remark"),
+        get=lambda row: row.score.remark or None,
     ),
     Column("recipe", meaning=RECIPE),
 ]
@@ -255,7 +255,11 @@ OWN_COLUMNS = [
     Column("split", meaning="number of the training split; empty at zero shots"),
     Column("metric", meaning="as the NLP Few-shot Gym spells it"),
     Column("value", meaning="score of the test set, at most 1; empty where undefined"),
-    Column("remark", meaning="what must stand beside it, or why it is undefined"),
+    Column(
+        "remark",
+        meaning="what must stand beside it, or why it is undefined",
+        get=lambda own: own.remark or None,
+    ),
 ]
 NOTE = (
     "Each task has the metric of its card and those that the design declares beside it and that fit"

@@ -169,13 +169,8 @@ class PerformanceTable:
 
     @property
     def metrics(self) -> str:
-        """The metrics of the table's tasks, in words: "S1", or "S1 (MNLI), ACC (SST-2)"."""
-        names: dict[str, list[str]] = {}
-        for task in self.tasks:
-            names.setdefault(task.card.metric, []).append(task.name)
-        if len(names) == 1:
-            return next(iter(names))
-        return ", ".join(f"{metric} ({', '.join(own)})" for metric, own in names.items())
+        """The metrics of the table's tasks, in words."""
+        return test_sets.in_words(self.tasks)
 
 
 def performance(

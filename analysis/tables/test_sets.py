@@ -70,6 +70,16 @@ def metrics_of(study: Study, task: Task) -> list[str]:
     return list(dict.fromkeys([task.card.metric, *further]))
 
 
+def in_words(tasks: Iterable[Task]) -> str:
+    """The metrics of the cards of these tasks: "S1", or "S1 (MNLI), ACC (SST-2)"."""
+    names: dict[str, list[str]] = {}
+    for task in tasks:
+        names.setdefault(task.card.metric, []).append(task.name)
+    if len(names) == 1:
+        return next(iter(names))
+    return ", ".join(f"{metric} ({', '.join(own)})" for metric, own in names.items())
+
+
 def answers_of_people(
     study: Study, file: TestFile, participations: Sequence[int]
 ) -> dict[int, Answers]:

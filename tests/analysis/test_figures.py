@@ -57,7 +57,8 @@ def test_the_shot_curve_is_the_table_as_a_curve(ada, study):
     assert len(means) == 2
     for row in means:
         cell = cells[row["task"], int(row["shots"])]
-        assert float(row["s1"]) == pytest.approx(cell.mean)
+        assert float(row["score"]) == pytest.approx(cell.mean)
+        assert row["metric"] == "S1"
         assert int(row["n"]) == cell.n
         # Two of the six examples have no answer.
         assert float(row["baseline"]) == pytest.approx(100 / 3)
@@ -68,7 +69,7 @@ def test_the_shot_curve_is_the_table_as_a_curve(ada, study):
 def test_the_annotators_stand_beside_their_mean(ada, study):
     people = [row for row in rows_of(ada, study, "shots") if row["what"] == "annotator"]
     assert len(people) == 4
-    assert {round(float(row["s1"]), 6) for row in people} == {100, 33.333333}
+    assert {round(float(row["score"]), 6) for row in people} == {100, 33.333333}
 
 
 def test_one_annotator_has_no_interval(ada, researcher):
@@ -202,7 +203,7 @@ def test_an_exclusion_that_trades_places_with_another_is_noticed(ada, study):
             for row in rows_of(ada, study, "shots")
             if row["what"] == "mean" and row["shots"] == "0"
         ]
-        shown.append(round(float(mean["s1"]), 3))
+        shown.append(round(float(mean["score"]), 3))
     assert shown == [33.333, 100]
 
 

@@ -240,6 +240,7 @@ def test_pages_files_and_programs_show_humans_and_models_under_every_metric(stud
     reply = ada.get(reverse("api_study_models", args=[study.name])).json()
     assert {row["metric"] for row in reply[0]["metrics"]} >= every
     assert {row["who"] for row in reply[0]["metrics"]} == {"person", "uploaded"}
+    assert "" not in [row["remark"] for row in reply[0]["metrics"]]
 
 
 def test_a_constant_model_is_told_beside_its_score(study):
@@ -291,6 +292,27 @@ def test_intervals_of_the_page_are_those_of_the_table_of_metrics(study):
         row = under[mean.task, mean.shots]
         assert mean.mean == pytest.approx(row.score.mean, abs=1e-9)
         assert (mean.low, mean.high) == pytest.approx((row.low, row.high), abs=1e-9, nan_ok=True)
+
+
+def test_the_shot_curve_names_the_metric_of_each_panel_and_single_answers_stay_s1(study, ada):
+    def of(figure, ext):
+        return ada.get(reverse("figure_file", args=[study.name, figure, ext]))
+
+    rows = list(csv.DictReader(io.StringIO(of("shots", "csv").content.decode(), newline="")))
+    cards = {task.name: task.card.metric for task in study.tasks.all()}
+    assert {(row["task"], row["metric"]) for row in rows} == set(cards.items())
+    cells = performance.performance(study).cells
+    for row in rows:
+        if row["what"] == "mean":
+            assert float(row["score"]) == pytest.approx(cells[row["task"], int(row["shots"])].mean)
+    picture = of("shots", "svg").content.decode()
+    for name, metric in cards.items():
+        assert f">{name} ({metric})<" in picture
+    assert ">Score x 100<" in picture
+    assert "S1" not in picture
+    assert ">S1 x 100 of single answers<" in of("learning", "svg").content.decode()
+    page = ada.get(reverse("figures", args=[study.name])).content.decode()
+    assert "Pearson-Correlation (ratings)" in page
 
 
 FITTING = {

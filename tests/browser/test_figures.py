@@ -59,7 +59,7 @@ def test_a_mark_says_what_it_is(page, study):
     drawn(page)
     page.locator("vega-figure").first.locator("svg .mark-symbol path").last.hover()
     tip = page.locator(".vg-tooltip.visible")
-    expect(tip).to_contain_text(re.compile("Mean S1 x 100.*75.0", re.S))
+    expect(tip).to_contain_text(re.compile("Mean score x 100.*75.0", re.S))
     assert tip.evaluate("e => getComputedStyle(e).position") == "fixed"
 
 
