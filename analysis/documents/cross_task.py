@@ -39,6 +39,7 @@ def planned(manifest: dict[str, Any]) -> list[Block]:
         Bullets(
             [
                 "Primary: the average relative gain (ARG) of the upstream arm against the sham arm:"
+                " each person's score is that of the test set under the metric of the task's card;"
                 " the mean over the people of an arm first, then (upstream - sham) / sham of each"
                 " unseen task, then the mean over tasks. Beside it upstream against direct"
                 " (transfer and practice) and sham against direct (practice).",
@@ -46,8 +47,9 @@ def planned(manifest: dict[str, Any]) -> list[Block]:
                 f" degrees of freedom for several; it generalises to {cross_task.QUESTION}. From"
                 " ten people in each arm of each task on a bootstrap over people stands beside it.",
                 "A base at or below zero, below 0.01, or less than four standard errors from zero"
-                " is refused by name. The absolute difference is reported for all tasks.",
-                "Manipulation check: scores over upstream tasks in their order, the learning curve"
+                " is refused by name, as is an undefined mean. The absolute difference is reported"
+                " for all tasks.",
+                "Manipulation check: S1 over upstream tasks in their order, the learning curve"
                 " within a task, active time. Tables by task and shots count the direct arm alone.",
             ]
         )

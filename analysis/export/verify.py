@@ -91,9 +91,9 @@ FILES = {
     " options gold gold_rule hash",
     "upstream.csv": f"{OF_STUDY} annotator arm position task task_version example hash answer s1"
     " shown_at submitted_at active_seconds",
-    "gains.csv": f"{OF_STUDY} kind task new_arm base_arm meaning new_people base_people new base"
-    " new_sd base_sd gain low high method no_interval boot_low boot_high difference difference_low"
-    " difference_high refused",
+    "gains.csv": f"{OF_STUDY} kind task metric new_arm base_arm meaning new_people base_people new"
+    " base new_sd base_sd gain low high method no_interval boot_low boot_high difference"
+    " difference_low difference_high refused",
 }
 KINDS = ("person", "simulated", "model")
 LIVE = ("arrived", "working", "waiting", "between")
@@ -1356,11 +1356,15 @@ def check_annotators(export, check):
         check_how_far(export, check, row, annotator, expected)
         if row["in_analysis"] == "1" and row["arm"] in IN_CELLS:
             key = (row["kind"], row["task"], row["shots"], row["split"])
-            value = real(row["mean_s1"])
-            if export.metrics.get(row["task"], "S1") != "S1":
-                judged = export.judge_annotator(annotator)
-                value = judged.value if judged else math.nan
-            export.means[key].append(value)
+            export.means[key].append(card_score(export, annotator))
+
+
+def card_score(export, annotator):
+    """The score of the annotator's test set under the metric of the task's card."""
+    if export.metrics.get(annotator.place.task, "S1") == "S1":
+        return annotator.mean_s1
+    judged = export.judge_annotator(annotator)
+    return judged.value if judged else math.nan
 
 
 def check_allocated(export, check, row, met):
@@ -3304,7 +3308,7 @@ def check_gains(export, check):
     for annotator in export.annotators.values():
         if annotator.place.in_analysis == "1" and annotator.arm:
             place = annotator.place
-            scores[place.kind, place.task, annotator.arm].append(annotator.mean_s1)
+            scores[place.kind, place.task, annotator.arm].append(card_score(export, annotator))
     expected = {}
     for kind in export.kinds():
         for (new, base), meaning in CONTRASTED.items():
@@ -3325,14 +3329,15 @@ def check_gains(export, check):
             check.wrong(row, "task", "a contrast of two arms that people completed, once")
             continue
         meaning, group = expected.pop(key)
-        check.texts(row, meaning=meaning)
+        names = dict.fromkeys(export.metrics.get(task[0], "S1") for task in group)
+        check.texts(row, meaning=meaning, metric="; ".join(names))
         check_gain(check, row, [TaskGain(*task) for task in group])
     for key in expected:
         check.differs("gains.csv", "-", "task", "no row", key)
 
 
 class TaskGain:
-    """One unseen task: the means and SDs of both arms, and why its base is no divisor."""
+    """One unseen task: the means and SDs of both arms, and why it has no relative gain."""
 
     def __init__(self, task, base, new):
         self.task, self.base, self.new = task, mean(base), mean(new)
@@ -3341,13 +3346,15 @@ class TaskGain:
         self.refused = self.why_not()
 
     def why_not(self):
+        if math.isnan(self.base):
+            return "the base is undefined"
         if self.base <= 0:
             return "the base is at or below zero"
         if self.base < 0.01:
             return "the base is below 0.01"
         if self.base_sd and self.base < 4 * self.base_sd / math.sqrt(self.sizes[0]):
             return "the base is less than 4 standard errors from zero"
-        return ""
+        return "the mean of the arm is undefined" if math.isnan(self.new) else ""
 
     def parts(self, absolute):
         """(variance, df) of the new and the base arm, of the difference or of the relative gain."""
@@ -3362,6 +3369,8 @@ def why_no_gain_interval(gains):
         return "no task has a base to divide by"
     if any(min(gain.sizes) < 2 for gain in gains):
         return "an arm has one annotator"
+    if any(math.isnan(gain.new - gain.base) for gain in gains):
+        return "a mean is undefined"
     if not any(gain.base_sd or gain.new_sd for gain in gains):
         return "annotators tie"
     return ""

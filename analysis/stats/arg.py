@@ -23,7 +23,7 @@ NONE = (math.nan, math.nan)
 
 @dataclass(frozen=True)
 class TaskGain:
-    """One unseen task: the means of both arms, and why its base is no divisor ("" where it is).
+    """One unseen task: the means of both arms, and why there is no ratio ("" where there is one).
 
     `relative` is NaN where `refused`; `difference` is there in any case.
     """
@@ -88,7 +88,10 @@ def task_gain(task: str, base: Sequence[float], new: Sequence[float]) -> TaskGai
         raise ValueError(f"{task}: an arm without people has no mean")
     mean, spread = float(np.mean(base)), sd(base)
     numbers = (mean, float(np.mean(new)), spread, sd(new), len(base), len(new))
-    return TaskGain(task, *numbers, refused=why_no_divisor(mean, spread, len(base)))
+    refused = why_no_divisor(mean, spread, len(base))
+    if math.isnan(numbers[1]):
+        refused = refused or "the mean of the arm is undefined"
+    return TaskGain(task, *numbers, refused=refused)
 
 
 def why_no_divisor(base: float, base_sd: float = 0.0, people: int = 1) -> str:
@@ -140,6 +143,8 @@ def _why_no_interval(gains: Sequence[TaskGain]) -> str:
         return "no task has a base to divide by"
     if any(min(gain.base_people, gain.new_people) < 2 for gain in gains):
         return "an arm has one annotator"
+    if any(math.isnan(gain.difference) for gain in gains):
+        return "a mean is undefined"
     if not any(gain.base_sd > 0 or gain.new_sd > 0 for gain in gains):
         return "annotators tie"
     return ""

@@ -1,7 +1,8 @@
 """What a cross-task study found: the gain of its arms, and how its upstream training went.
 
-The score of a person is the mean score over the test examples of the unseen task, as in every
-table. Gains are those of analysis/stats/arg.py, over the unseen tasks of the study.
+The score of a person is that of the test set of the unseen task under the metric of the task's
+card, as in every table; the upstream training is scored by S1, answer by answer. Gains are those of
+analysis/stats/arg.py, over the unseen tasks of the study.
 """
 
 import csv
@@ -17,7 +18,15 @@ import numpy as np
 from analysis.stats import arg
 from analysis.stats.uncertainty import sd
 from analysis.tables import frames
-from analysis.tables.columns import NOTHING, count, points, seconds, signed_between, signed_points
+from analysis.tables.columns import (
+    NOTHING,
+    SCORE,
+    count,
+    points,
+    seconds,
+    signed_between,
+    signed_points,
+)
 from analysis.tables.published import FOLDER
 from annotation.models import Answer, Arm, Step, Study
 from tasks.columns import Column
@@ -44,6 +53,7 @@ class Gain:
     base_arm: str
     meaning: str
     task: str
+    metric: str
     new_people: int
     base_people: int
     new: float
@@ -64,11 +74,14 @@ class Gain:
 
 
 def scores(study: Study, kind: str) -> dict[str, dict[str, list[float]]]:
-    """Unseen task -> arm -> mean scores in [0, 1] of those of that kind who count, by pseudonym."""
+    """Unseen task -> arm -> scores of those of that kind who count, by pseudonym.
+
+    Of the test set, 1 at best, under the metric of the task's card; NaN where that is undefined.
+    """
     frame = frames.annotators(study)
     frame = frame[frame["analysed"].astype(bool) & (frame["kind"] == kind)]
     found: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for task, arm, score in zip(frame["task"], frame["arm"], frame["mean_s1"], strict=True):
+    for task, arm, score in zip(frame["task"], frame["arm"], frame["score"], strict=True):
         found[task][arm].append(float(score))
     return found
 
@@ -76,6 +89,7 @@ def scores(study: Study, kind: str) -> dict[str, dict[str, list[float]]]:
 def gains(study: Study, kind: str) -> list[Gain]:
     """For each contrast a row over all tasks where both arms have people, then a row for each."""
     found = scores(study, kind)
+    metrics = {task.name: task.card.metric for task in study.tasks.all()}
     rows = []
     for (new, base), meaning in CONTRASTS.items():
         tasks = [
@@ -86,16 +100,17 @@ def gains(study: Study, kind: str) -> list[Gain]:
         if not tasks:
             continue
         head = (kind, str(new), str(base), meaning)
+        groups = {task[0]: [task] for task in tasks}
         if len(tasks) > 1:
-            rows.append(_row(head, ALL, arg.average_relative_gain(tasks, seed=study.seed)))
-        rows += [
-            _row(head, task[0], arg.average_relative_gain([task], seed=study.seed))
-            for task in tasks
-        ]
+            groups = {ALL: tasks} | groups
+        for name, group in groups.items():
+            named = "; ".join(dict.fromkeys(metrics[task] for task, _base, _new in group))
+            gain = arg.average_relative_gain(group, seed=study.seed)
+            rows.append(_row(head, name, named, gain))
     return rows
 
 
-def _row(head: tuple[str, str, str, str], task: str, found: arg.Arg) -> Gain:
+def _row(head: tuple[str, str, str, str], task: str, metric: str, found: arg.Arg) -> Gain:
     """`found` as it is shown; of several tasks no SDs and means, which are other quantities."""
     gains, one = found.gains, len(found.gains) == 1
     own = gains[0]
@@ -112,6 +127,7 @@ def _row(head: tuple[str, str, str, str], task: str, found: arg.Arg) -> Gain:
         base_arm=base_arm,
         meaning=meaning,
         task=task,
+        metric=metric,
         new_people=sum(gain.new_people for gain in gains),
         base_people=sum(gain.base_people for gain in gains),
         new=100 * own.new if one else math.nan,
@@ -139,13 +155,19 @@ def _percent(value: float) -> str:
 GAINS = [
     Column("kind"),
     Column("task", "Unseen task", "the task that no arm has met before; all tasks: the ARG"),
+    Column(
+        "metric",
+        "Metric",
+        "of the task's card, by which the test sets of its people are scored; over all tasks each"
+        " task has its own, and differing ones are joined by a semicolon",
+    ),
     Column("new_arm", "Arm", "the arm whose gain it is"),
     Column("base_arm", "Against", "the arm that is divided by"),
     Column("meaning", "Shows", "what the gain of this arm against that one means"),
     Column("new_people", "n", "people of the arm", "", count),
     Column("base_people", "n against", "people of the other arm", "", count),
-    Column("new", "Mean", "mean over people of the arm", "score x 100", points),
-    Column("base", "Mean against", "mean over people of the other arm", "score x 100", points),
+    Column("new", "Mean", "mean over people of the arm", SCORE, points),
+    Column("base", "Mean against", "mean over people of the other arm", SCORE, points),
     Column("new_sd", "", "SD over people of the arm (ddof 1)", "points"),
     Column("base_sd", "", "SD over people of the other arm (ddof 1)", "points"),
     Column(
@@ -186,7 +208,11 @@ GAINS = [
         signed_between,
         attrgetter("difference_low", "difference_high"),
     ),
-    Column("refused", "Refused", "tasks without a relative gain, and why their base is refused"),
+    Column(
+        "refused",
+        "Refused",
+        "tasks without a relative gain, and why: a base that is no divisor, or an undefined mean",
+    ),
 ]
 
 
@@ -282,7 +308,7 @@ PUBLISHED = [
 
 @dataclass(frozen=True)
 class Trained:
-    """An upstream task by the place in which people met it, or one task; score x 100."""
+    """An upstream task by the place in which people met it, or one task; S1 x 100."""
 
     kind: str
     arm: str
@@ -374,17 +400,19 @@ MANIPULATION = [
     Column("what", "Upstream task", "by its place in the annotator's order, or by name"),
     Column("people", "n", "people who count", "", count),
     Column("answers", "Answers", "of these people", "", count),
-    Column("mean", "Mean", "mean over people of their mean score", "score x 100", points),
+    Column("mean", "Mean", "mean over people of their mean S1", "S1 x 100", points),
     Column("sd", "SD", "over people (ddof 1)", "points", points),
-    Column("first", "First half", "mean of the first half of each one's answers", "", points),
-    Column("last", "Second half", "mean of the second half", "", points),
+    Column(
+        "first", "First half", "mean S1 of the first half of each one's answers", "S1 x 100", points
+    ),
+    Column("last", "Second half", "mean S1 of the second half", "S1 x 100", points),
     Column("active", "Seconds", "median active time of an answer", "s", seconds),
 ]
 
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """The how many-th example of an upstream task: mean score x 100 over people and tasks."""
+    """The how many-th example of an upstream task: mean S1 x 100 over people and tasks."""
 
     kind: str
     arm: str
@@ -417,7 +445,7 @@ CURVE = [
     Column("arm", "Arm", "upstream or sham"),
     Column("number", "Example", "its place among those of its task, from 1", "", count),
     Column("answers", "Answers", "of all people and tasks", "", count),
-    Column("mean", "Mean", "mean score", "score x 100", points),
+    Column("mean", "Mean", "mean S1", "S1 x 100", points),
     Column("active", "Seconds", "median active time", "s", seconds),
 ]
 

@@ -45,6 +45,17 @@ def test_a_base_at_or_near_zero_is_refused_by_name_and_keeps_its_difference(base
     assert math.isnan(result.difference) or result.difference != alone.difference
 
 
+def test_a_mean_that_is_undefined_is_told_and_the_other_tasks_keep_their_gain():
+    good = ("good", [0.5, 0.6, 0.55], [0.7, 0.66, 0.6])
+    result = arg.average_relative_gain([good, ("bad", [0.5, 0.4], [math.nan, 0.5])])
+    (refused,) = result.refused
+    assert (refused.task, refused.refused) == ("bad", "the mean of the arm is undefined")
+    alone = arg.average_relative_gain([good])
+    assert (result.arg, result.interval) == (alone.arg, alone.interval)
+    assert math.isnan(result.difference)
+    assert all(map(math.isnan, result.difference_interval))
+
+
 def test_where_no_base_can_be_divided_by_there_is_no_arg():
     result = arg.average_relative_gain([("bad", [0.0, 0.0], [0.4, 0.5])])
     assert math.isnan(result.arg)

@@ -8,6 +8,7 @@ from analysis.stats import arg
 from analysis.tables import cross_task, performance
 from annotation.models import Kind
 from annotation.study import lifecycle
+from tasks.metrics import METRICS
 from tests import factories
 from tests.analysis.tampering import Export
 from tests.annotation.test_cross_task import arrive, make_cross_task
@@ -17,8 +18,12 @@ WRONG = {"upstream": 1, "sham": 2, "direct": 3}  # of six test examples
 
 @pytest.fixture
 def study(researcher, db):
+    return answered_study(researcher)
+
+
+def answered_study(researcher, metrics=("S1", "S1")):
     """Two people in each arm of each of two unseen tasks: the more training, the fewer mistakes."""
-    study = make_cross_task(researcher)
+    study = make_cross_task(researcher, metrics=metrics)
     lifecycle.change_status(study, "open")
     for number in range(12):
         person = arrive(study, f"p{number}")
@@ -115,6 +120,49 @@ def test_a_pilot_plans_as_many_people_as_its_own_interval_says(study):
     assert planned.people_in_all == 4 * planned.people
 
 
+def corpus_scores(study, task: str, arm: str, metric: str) -> list[float]:
+    """Of each annotator of an arm the metric of all test answers, from texts and golds."""
+    people = study.participations.filter(scenario__task__name=task, scenario__arm=arm)
+    scores = []
+    for person in people.order_by("pseudonym"):
+        turns = person.turns.filter(step="annotation").order_by("example__position")
+        pairs = list(turns.values_list("answer__label", "example__gold"))
+        said = [[label] if metric == "S1" else label for label, _gold in pairs]
+        scores.append(METRICS[metric].corpus(said, [gold for _label, gold in pairs]))
+    return scores
+
+
+def test_each_task_counts_in_the_arg_under_the_metric_of_its_card(researcher, tmp_path, capsys):
+    metrics = {"unseen-a": "Classification-F1", "unseen-b": "S1"}
+    study = answered_study(researcher, list(metrics.values()))
+    rows = {(row.new_arm, row.base_arm, row.task): row for row in cross_task.gains(study, "person")}
+    tasks = [
+        (task, *(corpus_scores(study, task, arm, metric) for arm in ("sham", "upstream")))
+        for task, metric in metrics.items()
+    ]
+    assert tasks[0][1] != pytest.approx(tasks[1][1])  # the same mistakes under another metric
+    expected = arg.average_relative_gain(tasks, seed=7)
+    whole = rows["upstream", "sham", cross_task.ALL]
+    assert whole.gain == pytest.approx(100 * expected.arg)
+    assert (whole.low, whole.high) == pytest.approx([100 * end for end in expected.interval])
+    assert whole.metric == "Classification-F1; S1"
+    assert rows["upstream", "sham", "unseen-a"].metric == "Classification-F1"
+    by_place = {(row.arm, row.what): row for row in cross_task.manipulation(study, "person")}
+    assert by_place["upstream", "task 1"].mean == pytest.approx(100 * 2 / 3)  # S1 as ever
+
+    write_export(study, tmp_path / "export")
+    export = Export(tmp_path / "export")
+    assert export.verify() == 0, capsys.readouterr().out
+    row = next(row for row in export["gains.csv"] if row["task"] == "unseen-a")
+    for column, value in (("metric", "S1"), ("new", "12.5"), ("gain", "12.5")):
+        kept, row[column] = row[column], value
+        export.write("gains.csv")
+        capsys.readouterr()
+        assert export.verify() == 1
+        assert f", {column}: found" in capsys.readouterr().out
+        row[column] = kept
+
+
 ALTERED = [
     ("upstream.csv", "answer", '["positive"]', "s1"),
     ("upstream.csv", "s1", "0.5", "s1"),
@@ -130,6 +178,7 @@ ALTERED = [
     ("gains.csv", "difference_high", "12.5", "difference_high"),
     ("gains.csv", "refused", "the base is low", "refused"),
     ("gains.csv", "meaning", "practise", "meaning"),
+    ("gains.csv", "metric", "EM", "metric"),
 ]
 
 

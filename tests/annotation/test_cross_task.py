@@ -35,7 +35,7 @@ def records(prefix: str, number: int) -> list[Record]:
     ]
 
 
-def label_task(name: str, train: int = 8, splits: int = 1):
+def label_task(name: str, train: int = 8, splits: int = 1, **card):
     return factories.make_task(
         name=name,
         title=f"Title of {name}",
@@ -44,13 +44,22 @@ def label_task(name: str, train: int = 8, splits: int = 1):
         train={train: records(f"{name} train", train)},
         test=records(f"{name} test", 6),
         splits=splits,
+        **card,
     )
 
 
 def make_cross_task(
-    owner, splits=(1,), targets=("unseen-a", "unseen-b"), more_upstream=(), **fields
+    owner,
+    splits=(1,),
+    targets=("unseen-a", "unseen-b"),
+    more_upstream=(),
+    metrics=("S1", "S1"),
+    **fields,
 ) -> Study:
-    unseen = [label_task(name, 4, splits=max(splits)) for name in targets]
+    unseen = [
+        label_task(name, 4, splits=max(splits), metric=metric)
+        for name, metric in zip(targets, metrics, strict=False)
+    ]
     upstream = [label_task(name) for name in ("up-one", "up-two")]
     study = Study(
         owner=owner,
