@@ -1,6 +1,7 @@
 """The form that uploads predictions: it only cleans and converts; tasks/predictions/store.py does
 the rest."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
 from analysis.documents import checklist
+from analysis.stats import arg
 from annotation.pages.fields import TextField, WholeNumberField, row_field
 from tasks.formats import FormatError
 from tasks.models import Task
@@ -204,6 +206,78 @@ class PlannerForm(forms.Form):
         source = self.fields["source"]
         assert isinstance(source, forms.ChoiceField)
         source.choices = sources
+
+
+class StatedGainForm(forms.Form):
+    """What is expected of a cross-task study; its fields stand beside PlannerForm's, prefixed."""
+
+    base = forms.FloatField(
+        label="Mean of the base arm",
+        initial=70.0,
+        min_value=0,
+        max_value=100,
+        help_text="Score x 100 of people without the upstream tasks.",
+    )
+    sd = forms.FloatField(
+        label="SD between people: points",
+        initial=6.0,
+        min_value=0.1,
+        max_value=50,
+        help_text="Of people's mean scores, in either arm.",
+    )
+    targets = WholeNumberField(
+        label="Unseen tasks",
+        initial=1,
+        min_value=1,
+        max_value=160,
+        help_text="Other people in each task.",
+    )
+    gain = forms.FloatField(
+        label="Expected gain: %",
+        initial=0.0,
+        min_value=-100,
+        help_text="(new - base) / base, in percent.",
+    )
+    width = forms.FloatField(
+        label="Target interval of the ARG: ± %",
+        initial=5.0,
+        min_value=0.1,
+        max_value=100,
+        help_text="Half-width of its 95 % interval, in percent of the base.",
+    )
+    people = WholeNumberField(
+        label="People an arm at hand",
+        initial=10,
+        min_value=2,
+        max_value=100_000,
+        help_text="In each arm of each task: what they would give stands beside.",
+    )
+
+    def __init__(self, asked: QueryDict):
+        first = {f"arg-{name}": field.initial for name, field in self.base_fields.items()}
+        super().__init__(first | asked.dict(), prefix="arg")
+
+    def clean_base(self) -> float:
+        base: float = self.cleaned_data["base"]
+        if why := arg.why_no_divisor(base / 100):
+            raise forms.ValidationError(
+                f"{why[0].upper()}{why[1:]} (as a score from 0 to 1): nothing is divided by it."
+                " Plan the difference instead, or write the mean x 100."
+            )
+        return base
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        if "base" in cleaned and "gain" in cleaned:
+            new = cleaned["base"] * (1 + cleaned["gain"] / 100)
+            if new > 100:
+                self.add_error(
+                    "gain",
+                    f"A base of {cleaned['base']:g} with this gain would be {new:g}, above 100:"
+                    f" at most {math.floor(1000 * (100 / cleaned['base'] - 1)) / 10:g} % can be"
+                    " gained.",
+                )
+        return cleaned
 
 
 class AnswersForm(forms.Form):

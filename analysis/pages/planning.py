@@ -8,7 +8,7 @@ from django.views.decorators.http import require_GET
 from analysis.pages import forms
 from analysis.pages.common import chosen_kind, results_of
 from analysis.stats import two_way
-from analysis.tables import columns, performance, planner
+from analysis.tables import arg_plan, columns, performance, planner
 from analysis.tables import sensitivity as rules
 from annotation.access import study_of
 from tasks import columns as table_columns
@@ -21,7 +21,8 @@ def plan(request: HttpRequest) -> HttpResponse:
     """How many annotators and examples a wanted interval needs. Nothing is stored."""
     sources = planner.sources(request.user)
     form = forms.PlannerForm(request.GET, sources=sources)
-    context = {"form": form, "has_studies": len(sources) > 1}
+    stated = forms.StatedGainForm(request.GET)
+    context = {"form": form, "stated": stated, "has_studies": len(sources) > 1}
     if form.is_valid():
         wanted = form.cleaned_data
         cells = planner.known(request.user, wanted["source"])
@@ -31,6 +32,14 @@ def plan(request: HttpRequest) -> HttpResponse:
             "sentences": planner.sentences(wanted),
             "columns": shown,
             "cells": table_columns.cells(shown, [planner.plan(cell, wanted) for cell in cells]),
+        }
+    if stated.is_valid():
+        gain = stated.cleaned_data
+        shown = arg_plan.columns(gain)
+        context |= {
+            "formula": arg_plan.FORMULA,
+            "gain_columns": shown,
+            "gain_cells": table_columns.cells(shown, arg_plan.plan(gain)),
         }
     return render(request, "researcher/planner.html", context)
 

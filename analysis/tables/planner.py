@@ -18,6 +18,7 @@ from analysis.tables.columns import between, count, percent, points
 from analysis.tables.frames import answers_in_order, contexts_of_tests
 from analysis.tables.means import matrix_of
 from analysis.tables.published import human_table4
+from analysis.tables.test_sets import S1, with_scores
 from annotation.models import Kind, Participation, Step, Study
 from tasks.cards import load_card
 from tasks.columns import Column
@@ -88,11 +89,12 @@ def known(user: Any, source: str) -> list[Known]:
         ]
     kind, name = source.split(":", 1)
     study = Study.objects.visible_to(user, "read").get(name=name)
-    labelled = {task.name for task in study.tasks.all() if task.card.is_one_text}
+    cards = {task.name: task.card for task in study.tasks.all()}
+    labelled = {name for name, card in cards.items() if card.is_one_text and card.metric == S1}
     answers = answers_in_order(study, kind)
     annotation = answers[answers["step"] == Step.ANNOTATION]
     contexts = contexts_of_tests(list(study.tasks.values_list("pk", flat=True)))
-    annotation = annotation.assign(context=annotation["example"].map(contexts))
+    annotation = with_scores(study, annotation.assign(context=annotation["example"].map(contexts)))
     return [
         measured_by(task, shots, part, task in labelled)
         for task, shots, part in by_cell(annotation)
@@ -100,7 +102,7 @@ def known(user: Any, source: str) -> list[Known]:
 
 
 def measured_by(task: str, shots: int, part: pd.DataFrame, labelled: bool) -> Known:
-    """From the answers of one cell: annotator, example, context, s1."""
+    """From the answers of one cell: annotator, example, context, score."""
     matrix, contexts = matrix_of(part)
     means = matrix.mean(1)
     return Known(

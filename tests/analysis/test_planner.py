@@ -94,7 +94,7 @@ def test_the_components_of_a_pilot_say_what_other_people_on_other_examples_give(
     matrix = np.array([[1, 1, 0, 1], [1, 0.5, 0, 1], [0, 1, 0, 1]])
     part = pd.DataFrame(
         [(row, column, str(column), s1) for (row, column), s1 in np.ndenumerate(matrix)],
-        columns=["annotator", "example", "context", "s1"],
+        columns=["annotator", "example", "context", "score"],
     )
     known = planner.measured_by("toy", 10, part, labelled=False)
     assert (known.mean, known.sd, known.n) == pytest.approx((0.625, 0.125, 3))
@@ -156,7 +156,7 @@ def test_the_page_starts_full_and_takes_nothing_but_wishes(ada):
     reply = ada.get(reverse("planner"))
     page = reply.content.decode()
     assert "From: CLUES, Table 4, as published." in page
-    assert page.count('<tr><th scope="row"') == 24
+    assert page.split('id="arg"')[0].count('<tr><th scope="row"') == 24
     assert "Once an annotator has completed a study of yours" in page
     assert ada.post(reverse("planner")).status_code == 405
 
@@ -229,3 +229,53 @@ def test_a_bad_wish_is_named_at_its_field(ada, field, value, words):
 
 def test_the_planner_is_for_researchers(client):
     assert client.get(reverse("planner")).status_code == 302
+
+
+# A gain after upstream tasks ----------------------------------------------------------------------
+
+STATED = {
+    "arg-base": 70, "arg-sd": 6, "arg-targets": 1, "arg-gain": 0, "arg-width": 5, "arg-people": 10,
+}  # fmt: skip
+
+
+def stated_rows(page: str) -> list[list[str]]:
+    """The cells of the plan of a gain: by t, then by the normal quantile."""
+    part = page[page.index('id="arg"') :]
+    rows = re.findall(r'<tr><th scope="row">(t|normal)</th>(.*?)</tr>', part)
+    return [[name, *re.findall(r"<td>(.*?)</td>", cells)] for name, cells in rows]
+
+
+def test_a_stated_sd_plans_the_people_of_an_arm(ada):
+    """Base 70, SD 6, no gain: ± 7.5 % with 10 people an arm, 23 for ± 5 % (24 by t)."""
+    page = unescape(ada.get(reverse("planner"), STATED).content.decode())
+    assert stated_rows(page) == [["t", "24", "48", "8.1"], ["normal", "23", "46", "7.5"]]
+    assert "docs/statistics.md, Average relative gain" in page
+    # Four tasks halve the interval, and so quarter the people of each task.
+    page = ada.get(reverse("planner"), STATED | {"arg-targets": 4}).content.decode()
+    assert stated_rows(page)[1] == ["normal", "6", "48", "3.8"]
+    # A gain makes the base's noise weigh more.
+    page = ada.get(reverse("planner"), STATED | {"arg-gain": 30}).content.decode()
+    assert int(stated_rows(page)[1][1]) == math.ceil((1.959964 * 6 / 70 / 0.05) ** 2 * (1 + 1.3**2))
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "sentence"),
+    [
+        ("base", "0", "The base is at or below zero"),
+        ("base", "0.7", "The base is below 0.01"),
+        ("base", "nan", "Enter a number"),
+        ("sd", "0", "greater than or equal to 0.1"),
+        ("targets", "1.5", "whole number"),
+        ("gain", "50", "would be 105, above 100: at most 42.8 %"),
+        ("gain", "-101", "greater than or equal to -100"),
+        ("width", "", "required"),
+        ("people", "1", "greater than or equal to 2"),
+    ],
+)
+def test_a_stated_number_that_plans_nothing_is_told_at_its_field(ada, field, value, sentence):
+    sent = STATED | {f"arg-{field}": value}
+    page = unescape(ada.get(reverse("planner"), sent).content.decode())
+    told = re.search(rf'id="id_arg-{field}_error"[^>]*>(.*?)</p>', page)
+    assert told is not None
+    assert sentence in told[1]
+    assert stated_rows(page) == []
