@@ -10,8 +10,15 @@
 #
 #   Rscript analysis.R [person|simulated|model]
 #
-# It prints a table and writes mixed_model.csv: the mean of each number of shots and all differences
-# between two of them, x 100, with intervals of 95 %. Three annotators a group support no more than
+# Of a cross-task study, whose people differ by what they were trained on before, it is
+#
+#   score ~ factor(arm) + (1 | annotator) + (1 | context / example)
+#
+# with the arms of annotators.csv (direct, sham, upstream), at the one number of shots of such a
+# study: no mean is over two arms.
+#
+# It prints a table and writes mixed_model.csv: the mean of each number of shots (or arm) and all
+# differences between two of them, x 100, with intervals of 95 %. Three annotators a group support no more than
 # this model; a p of it is not corrected for the number of comparisons.
 
 suppressPackageStartupMessages(library(lmerTest))
@@ -28,6 +35,12 @@ answers <- answers[counts & !is.na(answers$s1), ]
 examples <- read("examples.csv")
 examples <- examples[examples$file_kind == "test", ]
 if (!nrow(answers)) stop("no annotator of this kind has completed the study and is in the analysis")
+annotators <- read("annotators.csv")
+answers$arm <- annotators$arm[match(answers$annotator, annotators$annotator)]
+crosses_tasks <- !all(is.na(answers$arm))
+if (crosses_tasks) {
+  cat("Cross-task study: the model is of the arms, each a cell of its own; shots do not differ.\n")
+}
 
 # The row of a linear combination of cell means: estimate, SE, df, interval and p.
 combination <- function(model, weights) {
@@ -43,10 +56,12 @@ combination <- function(model, weights) {
 one_task <- function(task) {
   own <- answers[answers$task == task, ]
   texts <- examples[examples$task == task, ]
-  shots <- sort(unique(as.integer(own$shots)))
+  # What people of this task differ by: the cells of the model.
+  by <- if (crosses_tasks) own$arm else as.integer(own$shots)
+  cells <- sort(unique(by))
   data <- data.frame(
     score = as.numeric(own$s1),
-    shots = factor(as.integer(own$shots), levels = shots),
+    cell = factor(by, levels = cells),
     annotator = factor(own$annotator),
     example = factor(own$hash),
     context = factor(texts$segments[match(own$hash, texts$hash)])
@@ -55,21 +70,22 @@ one_task <- function(task) {
   random <- if (nested) "(1 | annotator) + (1 | context / example)" else
     "(1 | annotator) + (1 | example)"
   # Without an intercept the coefficients are the means of the cells; the model is the same.
-  fixed <- if (length(shots) > 1) "score ~ 0 + shots" else "score ~ 1"
+  fixed <- if (length(cells) > 1) "score ~ 0 + cell" else "score ~ 1"
   model <- lmer(as.formula(paste(fixed, "+", random)), data = data)
-  weights <- diag(length(shots))
-  names <- paste(shots, "shots")
-  if (length(shots) > 1) {
-    for (pair in combn(length(shots), 2, simplify = FALSE)) {
-      difference <- rep(0, length(shots))
+  weights <- diag(length(cells))
+  unit <- if (crosses_tasks) "arm" else "shots"
+  names <- paste(cells, unit)
+  if (length(cells) > 1) {
+    for (pair in combn(length(cells), 2, simplify = FALSE)) {
+      difference <- rep(0, length(cells))
       difference[pair] <- c(-1, 1)
       weights <- rbind(weights, difference)
-      names <- c(names, paste(shots[pair[2]], "-", shots[pair[1]], "shots"))
+      names <- c(names, paste(cells[pair[2]], "-", cells[pair[1]], unit))
     }
   }
   rows <- lapply(seq_along(names), function(i) combination(model, weights[i, ]))
   rows <- cbind(data.frame(task = task, what = names), do.call(rbind, rows))
-  rows$p[seq_along(shots)] <- NA # a mean is not tested against 0
+  rows$p[seq_along(cells)] <- NA # a mean is not tested against 0
   spread <- as.data.frame(VarCorr(model))
   rows$singular <- isSingular(model)
   for (group in c("annotator", "context", "example:context", "example", "Residual")) {

@@ -11,10 +11,12 @@ import pytest
 
 from analysis.export.release import write_data
 from analysis.stats import two_way
-from analysis.tables import findings
+from analysis.tables import cross_task, findings
 from annotation.models import Kind, Study
+from annotation.study import lifecycle
 from tasks.importing import read_clues
 from tests import factories
+from tests.annotation.test_cross_task import arrive, make_cross_task
 
 SKILLS = {0: [0.55, 0.7, 0.8], 2: [0.75, 0.8, 0.95]}  # chance of a right answer, by shots
 
@@ -139,3 +141,33 @@ def test_one_number_of_shots_and_another_kind(researcher, tmp_path):
     done = run(tmp_path, "simulated")
     assert done.returncode == 0, done.stderr
     assert "0 shots" in done.stdout
+
+
+def test_the_arms_of_a_cross_task_study_are_not_pooled(researcher, tmp_path):
+    """Each arm of each unseen task has the mean of its own people, as the page of the study has."""
+    study = make_cross_task(researcher, targets=("unseen-a",), annotators=3)
+    lifecycle.change_status(study, "open")
+    wrong = {"upstream": 1, "sham": 2, "direct": 4}
+    for number in range(9):
+        person = arrive(study, f"p{number}")
+        first = wrong[person.scenario.arm] - (person.seat_number == 2)
+
+        def answer(turn, first=first):
+            right = turn.example.gold[0]
+            other = {"positive": "negative", "negative": "positive"}[right]
+            return [other if turn.step == "annotation" and turn.position < first else right]
+
+        factories.work_through(person, answer)
+    rows = table(study, tmp_path / "bundle")
+    assert set(rows) == {
+        "direct arm", "sham arm", "upstream arm",
+        "sham - direct arm", "upstream - direct arm", "upstream - sham arm",
+    }  # fmt: skip
+    means = {
+        arm: 100 * float(np.mean(scores))
+        for arm, scores in cross_task.scores(study, Kind.PERSON)["unseen-a"].items()
+    }
+    for arm, mean in means.items():
+        assert rows[f"{arm} arm"]["estimate"] == pytest.approx(mean, abs=1e-4)
+    difference = rows["upstream - direct arm"]["estimate"]
+    assert difference == pytest.approx(means["upstream"] - means["direct"], abs=1e-4)
