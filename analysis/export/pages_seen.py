@@ -16,6 +16,7 @@ from annotation.pages.worker.forms import ComprehensionForm
 from annotation.pages.worker.reveal import Reveal, reveal_page
 from annotation.pages.worker.state import instructions_of
 from annotation.pages.worker.turn import TurnPage
+from annotation.study import cross_task, screening
 from annotation.study.consent_text import as_html
 from tasks.comparison import compare_answer
 from tasks.models import Example, Task
@@ -28,7 +29,9 @@ def pages(study: Study) -> dict[str, str]:
     """Name of the page -> HTML, in the language of the study.
 
     The consent; of each task the instructions and the first test example as a question, at the
-    fewest shots, and a training example revealed, at the fewest shots with a training step.
+    fewest shots, and a training example revealed, at the fewest shots with a training step. Of a
+    screening set its first example; of each task that an arm of a cross-task study was trained on
+    before, the instructions, its first example as a question, and one revealed.
     """
     with in_study_language(study.interface_language):
         return dict(_pages(study))
@@ -37,13 +40,37 @@ def pages(study: Study) -> dict[str, str]:
 def _pages(study: Study) -> Iterator[tuple[str, str]]:
     yield "consent", _consent(study)
     for task in study.tasks.order_by("name"):
-        least, *others = study.scenarios.filter(task=task).order_by("shots")
+        least, *others = study.scenarios.filter(task=task).order_by("shots", "arm")
         yield f"{task.name}-instructions", _instructions(least)
         first = task.test_split.examples.order_by("position")[0]
         yield f"{task.name}-question", _turn(least, first, Step.ANNOTATION)
         trained = next((scenario for scenario in (least, *others) if scenario.shots), None)
         if trained:
             yield f"{task.name}-reveal", _reveal_page(trained)
+        screened = screening.examples(study, task) if least.screening_examples else []
+        if screened:
+            page = _turn(least, screened[0], Step.SCREENING, (1, len(screened)))
+            yield f"{task.name}-screening", page
+    for arm in cross_task.ARMS:
+        yield from _upstream(study, arm)
+
+
+def _upstream(study: Study, arm: str) -> Iterator[tuple[str, str]]:
+    """Of each task that this arm was trained on: its instructions, a question, and a reveal."""
+    samples = cross_task.samples(study, arm)
+    scenario = study.scenarios.filter(arm=arm).first()
+    by_task: dict[Task, list[tuple[int, Example]]] = {}
+    for number, example in enumerate(samples, start=1):
+        by_task.setdefault(example.split.task, []).append((number, example))
+    for task, examples in by_task.items():
+        assert scenario is not None  # what has samples has an arm, and that has scenarios
+        yield f"{task.name}-instructions", _instructions(scenario, task)
+        total = len(samples) + scenario.training_examples
+        number, example = examples[0]
+        yield f"{task.name}-question", _turn(scenario, example, Step.TRAINING, (number, total))
+        number, example = next((pair for pair in examples if pair[1].gold), examples[0])
+        page = _turn(scenario, example, Step.TRAINING, (number, total), is_revealed=True)
+        yield f"{task.name}-reveal", page
 
 
 def _page(template: str, title: str, context: dict[str, Any]) -> str:
@@ -70,10 +97,13 @@ def _consent(study: Study) -> str:
     return _page("worker/_consent.html", "Consent", context)
 
 
-def _instructions(scenario: Scenario) -> str:
-    study, card = scenario.study, scenario.task.card
-    context = instructions_of(scenario) | {
-        "card": card,
+def _instructions(scenario: Scenario, upstream: Task | None = None) -> str:
+    """Of the task of that scenario, or of one that its arm is trained on before."""
+    study, card = scenario.study, (upstream or scenario.task).card
+    before = cross_task.length(study, scenario.arm)
+    context = instructions_of(scenario, card)
+    context |= {
+        "training_total": context["training_total"] + before,
         "minutes": study.estimated_minutes,
         "begin_url": "#",
         "try_url": "#" if study.try_the_tool else "",
@@ -90,27 +120,40 @@ def _reveal_page(scenario: Scenario) -> str:
     split = scenario.task.train_split(scenario.shots, scenario.split_number)
     examples = split.examples.order_by("position")
     shown = next((example for example in examples if example.gold), examples[0])
-    return _turn(scenario, shown, Step.TRAINING)
+    return _turn(scenario, shown, Step.TRAINING, is_revealed=True)
 
 
-def _turn(scenario: Scenario, example: Example, step: str) -> str:
-    """An example as its question or (training step) as its reveal."""
-    task, study = scenario.task, scenario.study
+def _turn(
+    scenario: Scenario,
+    example: Example,
+    step: str,
+    place: tuple[int, int] | None = None,
+    *,
+    is_revealed: bool = False,
+) -> str:
+    """An example as its question or as its reveal; `place` (number, total), else that in its file.
+
+    The upstream step and the training step look alike, as they do to annotators.
+    """
+    task, study = example.split.task, scenario.study
     card = task.card
+    number, total = place or (example.position + 1, example.split.examples.count())
+    before = cross_task.length(study, scenario.arm)
     turn = TurnPage(
         card=card,
         example=example,
         step=step,
-        number=example.position + 1,
-        total=example.split.examples.count(),
+        number=number,
+        total=total,
         key="",
         answer_url="#",
         continue_url="#",
         shows_examples=scenario.shows_help_examples,
-        training_total=scenario.training_examples,
+        training_total=scenario.training_examples + before,
+        screening_total=scenario.screening_examples,
         hourly_rate=study.hourly_rate,
         currency=study.currency,
-        reveal=_reveal(task, example) if step == Step.TRAINING else None,
+        reveal=_reveal(task, example) if is_revealed else None,
     )
     context = {"turn": turn, "card": card}
     return _page("worker/_turn.html", f"{card.title}: {turn.state}", context)

@@ -12,6 +12,7 @@ from annotation.models import (
     ANALYSED,
     JUDGED_STEPS,
     LIVE,
+    Arm,
     Decision,
     Kind,
     Qualification,
@@ -22,6 +23,7 @@ from annotation.models import (
     Turn,
 )
 from annotation.monitoring.columns import FUNNEL
+from annotation.study import cross_task
 from tasks.models import Split
 
 ROBOTS = Kind.SIMULATED
@@ -150,10 +152,18 @@ def _trained_and_passed(study: Study) -> tuple[Q, Q]:
     decided = Decision.objects.filter(
         participation=OuterRef("pk"), about=Decision.About.QUALIFICATION
     )
+    # Of a cross-task study the turns of the upstream step are among those that were erased.
+    upstream = Case(
+        When(
+            scenario__arm__in=[Arm.UPSTREAM, Arm.SHAM],
+            then=Value(cross_task.length(study, Arm.UPSTREAM)),
+        ),
+        default=Value(0),
+    )
     trained = (
         Q(Exists(last))
         | Q(Exists(first))
-        | Q(tombstone__turns_erased__gt=F("training_size"))
+        | Q(tombstone__turns_erased__gt=F("training_size") + upstream)
         | Q(Exists(decided), tombstone__turns_erased__gt=0)
     )
     if study.qualification == Qualification.NONE:

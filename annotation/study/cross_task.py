@@ -154,19 +154,25 @@ def freeze(study: Study) -> None:
     """
     if not study.is_cross_task:
         return
-    taken = _texts_of_unseen(study, list(study.tasks.all()))
-    for arm, task, wanted in _wanted(study, list(study.upstream_tasks.all())):
-        pool = _pool(task, wanted, taken)
+    for arm, task, wanted, pool in _unfrozen(study):
         if len(pool) < wanted:
             raise PoolError(
                 f"{task.name} has {len(pool)} training examples that share no text with another"
                 f" task of the study; {wanted} are needed."
             )
-        taken |= {text for example in pool for text in texts_of(example.context)}
         UpstreamExample.objects.bulk_create(
             UpstreamExample(study=study, arm=arm, task=task, example=example, position=position)
             for position, example in enumerate(pool)
         )
+
+
+def _unfrozen(study: Study) -> Iterator[tuple[str, Task, int, list[Example]]]:
+    """(arm, task, how many of its examples one person does, its pool as opening freezes it)."""
+    taken = _texts_of_unseen(study, list(study.tasks.all()))
+    for arm, task, wanted in _wanted(study, list(study.upstream_tasks.all())):
+        pool = _pool(task, wanted, taken)
+        taken |= {text for example in pool for text in texts_of(example.context)}
+        yield arm, task, wanted, pool
 
 
 def thaw(study: Study) -> None:
@@ -236,6 +242,21 @@ def order_of(pools: dict[str, list[int]], each: int, seed: str) -> list[int]:
     names = list(pools)
     rng.shuffle(names)
     return [example for name in names for example in rng.sample(pools[name], each)]
+
+
+def samples(study: Study, arm: str) -> list[Example]:
+    """What a look at the upstream step of that arm shows: of each task the first of its pool.
+
+    As many as one person does, by the names of the tasks; of a draft as opening would freeze it.
+    """
+    if not length(study, arm):
+        return []
+    frozen = {name: rows for (of_arm, name), rows in pools(study).items() if of_arm == arm}
+    shown = {name: [row.example for row in rows] for name, rows in frozen.items()} or {
+        task.name: pool for of_arm, task, _wanted, pool in _unfrozen(study) if of_arm == arm
+    }
+    each = length(study, arm) // len(shown)
+    return [example for name in sorted(shown) for example in shown[name][:each]]
 
 
 def length(study: Study, arm: str) -> int:

@@ -5,6 +5,7 @@ warns and refuses nothing: only the researcher knows what the texts ask for.
 """
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -34,6 +35,8 @@ class Workload:
     screening: int = 0
     # Before it, in the arms of a cross-task study that are trained on other tasks.
     upstream: int = 0
+    # Of their median example: of the arm, upstream or sham, that reads more.
+    upstream_words: int = 0
 
     @property
     def examples(self) -> int:
@@ -46,17 +49,25 @@ class Workload:
 
     @property
     def seconds_each(self) -> float:
-        return 60 * self.words / WORDS_A_MINUTE + SECONDS_TO_ANSWER
+        return _seconds(self.words)
 
     @property
     def minutes(self) -> int:
-        return MINUTES_BEFORE + math.ceil(self.examples * self.seconds_each / 60)
+        before = self.upstream * _seconds(self.upstream_words)
+        own = (self.examples - self.upstream) * self.seconds_each
+        return MINUTES_BEFORE + math.ceil((before + own) / 60)
+
+
+def _seconds(words: int) -> float:
+    """How long an example of so many words takes."""
+    return 60 * words / WORDS_A_MINUTE + SECONDS_TO_ANSWER
 
 
 def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
     """Those of each task at each number of shots, in a fixed number of queries."""
     sizes = _sizes(tasks)
     upstream = cross_task.length(study, Arm.UPSTREAM)
+    upstream_words = _upstream_words(study) if upstream else 0
     return [
         Workload(
             task=task,
@@ -65,10 +76,24 @@ def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
             test=sizes[task.pk, None, None] + study.attention_checks,
             screening=0 if shots else study.screening_examples,
             upstream=upstream,
+            upstream_words=upstream_words,
         )
         for task in tasks
         for shots in sorted(study.shots)
     ]
+
+
+def _upstream_words(study: Study) -> int:
+    """Words of the median example before the unseen task, in the arm that reads more.
+
+    One person does as many examples of each upstream task, so theirs is the mean of these medians.
+    """
+    arms = [list(study.upstream_tasks.all()), [study.sham_task] if study.sham_task else []]
+    return max(
+        round(statistics.fmean(frozen.median_words(task) for task in tasks))
+        for tasks in arms
+        if tasks
+    )
 
 
 def _sizes(tasks: Sequence[Task]) -> dict[tuple[int, int | None, int | None], int]:
@@ -98,10 +123,16 @@ def _doubt(promised: int, load: Workload) -> str:
     trained = load.upstream + load.training
     training = f"{trained} training and " if trained else ""
     training += f"{load.screening} screening and " if load.screening else ""
+    upstream = ""
+    if load.upstream:
+        upstream = (
+            f" ({_seconds(load.upstream_words):.0f} for {load.upstream_words} words of each of"
+            f" {load.upstream} upstream examples)"
+        )
     return (
         f"{promised} minutes are promised, but {load.task.name} at {load.shots} shots has"
         f" {training}{load.test} test examples: {each} seconds each."
         f" Reading {load.words} words (the median) at {WORDS_A_MINUTE} a minute and answering in"
-        f" {SECONDS_TO_ANSWER} seconds takes about {load.seconds_each:.0f} seconds, which makes"
-        f" about {load.minutes} minutes with {MINUTES_BEFORE} for consent and instructions."
+        f" {SECONDS_TO_ANSWER} seconds takes about {load.seconds_each:.0f} seconds{upstream}, which"
+        f" makes about {load.minutes} minutes with {MINUTES_BEFORE} for consent and instructions."
     )

@@ -3,6 +3,7 @@
 import pytest
 from django.urls import reverse
 
+from analysis.export import pages_seen
 from analysis.export.files import write_export
 from analysis.stats import arg
 from analysis.tables import cross_task, performance
@@ -161,6 +162,22 @@ def test_each_task_counts_in_the_arg_under_the_metric_of_its_card(researcher, tm
         assert export.verify() == 1
         assert f", {column}: found" in capsys.readouterr().out
         row[column] = kept
+
+
+def test_the_pages_seen_show_what_each_arm_was_trained_on(study):
+    pages = pages_seen.pages(study)
+    names = {"up-one", "up-two", "sham", "unseen-a", "unseen-b"}
+    assert set(pages) == {"consent"} | {
+        f"{name}-{what}" for name in names for what in ("instructions", "question", "reveal")
+    }
+    for name in names:
+        assert f"Instructions of {name}." in pages[f"{name}-instructions"]
+        assert "data-verdict" in pages[f"{name}-reveal"]
+        assert "data-verdict" not in pages[f"{name}-question"]
+        assert f"{name} t" in pages[f"{name}-question"]  # a text of that task
+    assert "4 of 10" in pages["up-two-question"]
+    assert "10 examples" in pages["sham-instructions"]
+    assert "4 examples" in pages["unseen-a-instructions"]  # of the direct arm
 
 
 ALTERED = [

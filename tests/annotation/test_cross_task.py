@@ -1,7 +1,10 @@
 """Cross-task studies: arms, what comes before the unseen task, and who meets what."""
 
 import json
+import math
+import re
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from django.core.exceptions import ValidationError
@@ -9,13 +12,14 @@ from django.db import IntegrityError, transaction
 from django.test import Client
 from django.urls import reverse
 
-from annotation.models import ArmTaken, Exposure, Kind, Scenario, Step, Study, UpstreamExample
+from annotation.models import ArmTaken, Exposure, Kind, Scenario, Step, Study, Turn, UpstreamExample
+from annotation.monitoring import funnel
 from annotation.recruitment import consent, seats
 from annotation.recruitment.identities import worker_key
 from annotation.recruitment.refusals import RecruitmentError, refusal
 from annotation.simulation.robots import InProcess, Knowledge, walk
 from annotation.steps import training_step, withdrawal
-from annotation.study import cross_task, design, lifecycle
+from annotation.study import cross_task, design, lifecycle, workload
 from tasks.formats import Record
 from tests import factories
 
@@ -300,6 +304,88 @@ def test_a_withdrawal_in_the_upstream_step_erases_it(study):
     assert not person.turns.exists()
     assert person.upstream_order == []
     assert person.worked_seconds is not None
+
+
+def trained_of(study) -> int:
+    """How many people of the study count as trained, over all scenarios."""
+    scenarios = list(funnel.with_training_size(study))
+    rows = funnel.by_scenario_and_kind(study, scenarios)
+    return sum(row.trained for (_scenario, kind), row in rows.items() if kind == Kind.PERSON)
+
+
+@pytest.mark.parametrize("arm", ["upstream", "sham", "direct"])
+def test_erased_upstream_turns_do_not_make_somebody_trained(study, arm):
+    before = 0 if arm == "direct" else 6
+    person = in_arm(study, arm)
+    factories.work_through(person, limit=before + 3)  # of 4 training examples
+    assert trained_of(study) == 0
+    withdrawal.withdraw(person.token)
+    assert trained_of(study) == 0
+    other = next(
+        somebody
+        for number in range(12)
+        if (somebody := arrive(study, f"more-{number}")).scenario.arm == arm
+    )
+    factories.work_through(other, limit=before + 5)
+    assert trained_of(study) == 1
+    withdrawal.withdraw(other.token)
+    assert trained_of(study) == 1
+
+
+def test_upstream_examples_take_as_long_as_their_own_texts(researcher, db):
+    """Those of the unseen task have 9 or 10 words with the question; the upstream task has more."""
+    long = [
+        replace(record, context=("word " * 90 + record.context[0],))
+        for record in records("long train", 8)
+    ]
+    slow = factories.make_task(
+        name="slow", labels=factories.LABELS, train={8: long}, test=[replace(long[0], id="t")]
+    )
+    study = make_cross_task(researcher)
+    quick = workload.workloads(study, list(study.tasks.all()))[0]
+    assert quick.upstream_words == quick.words
+    study.upstream_examples = 60
+    study.upstream_tasks.set([slow])
+    load = workload.workloads(study, list(study.tasks.all()))[0]
+    assert (load.upstream, load.words) == (60, quick.words)
+    assert load.upstream_words == quick.words + 90
+    seconds = 60 * (60 * (quick.words + 90) / 240 + 3) + 10 * (60 * quick.words / 240 + 3)
+    assert load.minutes == 2 + math.ceil(seconds / 60)
+    study.estimated_minutes = 1
+    (doubt,) = workload.doubts(study, list(study.tasks.all()))
+    assert f"for {quick.words + 90} words of each of 60 upstream examples" in doubt
+
+
+@pytest.mark.parametrize("status", ["draft", "open"])
+def test_the_preview_of_an_arm_begins_with_its_upstream_step(researcher, client, db, status):
+    study = make_cross_task(researcher)
+    if status == "open":
+        lifecycle.change_status(study, "open")
+    client.force_login(researcher)
+    scenario = study.scenarios.get(arm="upstream", task__name="unseen-a")
+    address = reverse("scenario_preview", args=[study.name, scenario.pk, "upstream", 0])
+    assert address in client.get(reverse("study", args=[study.name])).content.decode()
+    titles, label = [], {"turn": "x", "label": "positive"}
+    for position in range(6):
+        address = reverse("scenario_preview", args=[study.name, scenario.pk, "upstream", position])
+        page = client.get(address).content.decode()
+        assert f"{position + 1} of 10" in page
+        assert "data-verdict" not in page
+        titles.append(re.search(r"<title>[^<]*(Title of [a-z-]+)", page)[1])
+        revealed = client.post(address, label).content.decode()
+        assert "data-verdict" in revealed
+    assert titles == ["Title of up-one"] * 3 + ["Title of up-two"] * 3
+    following = reverse("scenario_preview", args=[study.name, scenario.pk, "training", 0])
+    assert following in revealed
+    page = client.get(following).content.decode()
+    assert "7 of 10" in page
+    assert "Title of unseen-a" in page
+    assert Turn.objects.count() == 0
+    beyond = reverse("scenario_preview", args=[study.name, scenario.pk, "upstream", 6])
+    assert client.get(beyond).status_code == 404
+    direct = study.scenarios.get(arm="direct", task__name="unseen-a")
+    nothing = reverse("scenario_preview", args=[study.name, direct.pk, "upstream", 0])
+    assert client.get(nothing).status_code == 404
 
 
 def test_robots_with_a_transfer_walk_every_arm(study):

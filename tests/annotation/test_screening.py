@@ -10,6 +10,7 @@ from django.core.management import call_command
 from django.db import IntegrityError, transaction
 from django.urls import reverse
 
+from analysis.export import pages_seen
 from analysis.tables import findings, frames, performance
 from annotation.models import Answer, Exposure, Kind, Participation, Status, Step, Study, Turn
 from annotation.monitoring import funnel, seats
@@ -351,6 +352,16 @@ def test_it_can_be_previewed(ada, study):
     assert reply["Location"].endswith("/annotation/0/")
     beyond = reverse("scenario_preview", args=[study.name, scenario.pk, "screening", 3])
     assert ada.get(beyond).status_code == 404
+
+
+def test_its_first_example_is_among_the_pages_seen(study):
+    task = study.tasks.get()
+    first = screening.examples(study, task)[0]
+    page = pages_seen.pages(study)[f"{task.name}-screening"]
+    assert "Screening step" in page
+    assert "1 of 3" in page
+    assert first.context[0] in page
+    assert "data-verdict" not in page
 
 
 def seats_of(study):

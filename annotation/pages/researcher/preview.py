@@ -19,8 +19,8 @@ from annotation.models import JUDGED_STEPS, Scenario, Step
 from annotation.pages.worker.reveal import Reveal, reveal_page
 from annotation.pages.worker.translated import translated
 from annotation.pages.worker.turn import TurnPage
-from annotation.study import screening
-from tasks import answers
+from annotation.study import cross_task, screening
+from tasks import answers, frozen
 from tasks.comparison import compare_answer
 from tasks.models import Example
 from tasks.polling import go_to
@@ -40,17 +40,21 @@ def scenario_preview(
     total = len(examples)
     if position >= total:
         raise Http404
+    # As an annotator sees it, the upstream step and the training step are one.
+    before = cross_task.length(study, chosen.arm)
+    trained = before + chosen.training_examples
+    is_trained = step in (Step.UPSTREAM, Step.TRAINING)
     page = TurnPage(
-        card=chosen.task.card,
+        card=frozen.card_of_example(examples[position].pk),
         example=examples[position],
-        step=step,
-        number=position + 1,
-        total=total,
+        step=Step.TRAINING if is_trained else step,
+        number=position + 1 + (before if step == Step.TRAINING else 0),
+        total=trained if is_trained else total,
         key=f"preview-{chosen.pk}-{step}-{position}",
         answer_url=_address(chosen, step, position),
         continue_url=_following(chosen, step, position, total),
         shows_examples=chosen.shows_help_examples,
-        training_total=chosen.training_examples,
+        training_total=trained,
         screening_total=chosen.screening_examples,
         preview=True,
     )
@@ -83,6 +87,8 @@ def show(request: ResearcherRequest, page: TurnPage) -> HttpResponse:
 
 def _examples(scenario: Scenario, step: str) -> Sequence[Example]:
     """Those of the step, in the order of their file."""
+    if step == Step.UPSTREAM:
+        return cross_task.samples(scenario.study, scenario.arm)
     if step == Step.SCREENING:
         return screening.examples(scenario.study, scenario.task) if not scenario.shots else []
     if step == Step.ANNOTATION:
@@ -102,7 +108,9 @@ def _following(scenario: Scenario, step: str, position: int, total: int) -> str:
     """The next example, over the annotation step back to the study at the end."""
     if position + 1 < total:
         return _address(scenario, step, position + 1)
-    if step in JUDGED_STEPS:
+    if step == Step.UPSTREAM and scenario.shots:
+        return _address(scenario, Step.TRAINING, 0)
+    if step in (Step.UPSTREAM, *JUDGED_STEPS):
         return _address(scenario, Step.ANNOTATION, 0)
     return reverse("study", args=[scenario.study.name])
 

@@ -64,7 +64,11 @@ def what_it_asks(study: Study) -> dict[str, Any]:
         "training": [number for number in trained if number],
         "screening": [load.screening for load in loads if load.screening],
         "test": [load.test for load in loads],
-        "words": [roughly(load.words) for load in loads],
+        "words": [
+            roughly(words)
+            for load in loads
+            for words in (load.words, *[load.upstream_words] * bool(load.upstream))
+        ],
         "labels": [len(card.labels) for card in cards if card.labels],
     }
     return {
