@@ -1,7 +1,5 @@
 """Requests that are refused before any view runs, and pages for addresses that take POST only."""
 
-import base64
-import binascii
 import codecs
 import contextlib
 from collections.abc import Callable
@@ -9,12 +7,12 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
+from django.core.exceptions import TooManyFilesSent
 from django.http import (
     Http404,
     HttpRequest,
     HttpResponse,
     HttpResponseBase,
-    JsonResponse,
     StreamingHttpResponse,
 )
 from django.http.request import UnreadablePostError
@@ -22,7 +20,7 @@ from django.shortcuts import redirect, render
 
 from config.addresses import is_of_researchers, page_above
 from tasks import disk
-from tasks.uploads import MAX_BODY
+from tasks.uploads import AT_ONCE, MAX_BODY
 
 Answer = Callable[[HttpRequest], HttpResponseBase]
 LONGEST_NAME: int = AbstractUser._meta.get_field("username").max_length or 0
@@ -48,10 +46,9 @@ def head_is_get(get_response: Answer) -> Answer:
 
 
 def refuse_odd_requests(get_response: Answer) -> Answer:
-    """404, 400, 401 or 415 for what no browser sends and a database or Django would stumble over.
+    """404, 400 or 415 for what no browser sends and a database or Django would stumble over.
 
-    U+0000 in a path, a query, a cookie or a name; names longer than any account's; a body in
-    another charset than UTF-8.
+    U+0000 in a path, a query or a cookie; a body in another charset than UTF-8.
     """
 
     def refuse(request: HttpRequest) -> HttpResponseBase:
@@ -63,13 +60,6 @@ def refuse_odd_requests(get_response: Answer) -> Answer:
             return _refused(request, 400, "The address or a cookie contains an invalid character.")
         if not _is_utf_8((request.content_params or {}).get("charset", "utf-8")):
             return _refused(request, 415, "Only UTF-8 is accepted: send the request in UTF-8.")
-        name = _basic_name(request)
-        if "\0" in name or len(name) > LONGEST_NAME:
-            return JsonResponse(
-                {"detail": "Invalid username/password."},
-                status=401,
-                headers={"WWW-Authenticate": 'Basic realm="api"'},
-            )
         return get_response(request)
 
     return refuse
@@ -80,17 +70,6 @@ def _is_utf_8(charset: str) -> bool:
         return codecs.lookup(charset.strip("\"'")).name == "utf-8"
     except (LookupError, ValueError):
         return False
-
-
-def _basic_name(request: HttpRequest) -> str:
-    """The name of HTTP Basic, or "" where there is none that can be read (the API says so then)."""
-    scheme, _, encoded = request.META.get("HTTP_AUTHORIZATION", "").partition(" ")
-    if scheme.lower() != "basic":
-        return ""
-    try:
-        return base64.b64decode(encoded).decode("utf-8", "replace").partition(":")[0]
-    except (binascii.Error, ValueError):
-        return ""
 
 
 def limit_bodies(get_response: Answer) -> Answer:
@@ -108,6 +87,7 @@ def limit_bodies(get_response: Answer) -> Answer:
         if not (announced.isascii() and announced.isdecimal() and len(announced) <= LONGEST_LENGTH):
             return _refused(request, 400, "Nothing was accepted: Content-Length is not a number.")
         if int(announced) <= settings.MAX_FORM:
+            _count_files(request, view)
             return None
         limit = getattr(view, MAX_BODY, 0)
         if limit and not request.user.is_authenticated:
@@ -121,13 +101,25 @@ def limit_bodies(get_response: Answer) -> Answer:
                 f"Nothing was accepted: this address accepts at most {limit // 1_000_000} MB in"
                 " total.",
             )  # fmt: skip
-        return _read_files(request)
+        refused = _read_files(request)
+        if refused is None:
+            _count_files(request, view)
+        return refused
 
     def answer(request: HttpRequest) -> HttpResponseBase:
         return get_response(request)
 
     answer.process_view = process_view  # type: ignore[attr-defined]  # as Django calls it
     return answer
+
+
+def _count_files(request: HttpRequest, view: Callable[..., Any]) -> None:
+    """Raise TooManyFilesSent, which is 400, where a view that takes files gets too many at once."""
+    most = getattr(view, AT_ONCE, None)
+    if most is None or not request.user.is_authenticated:
+        return
+    if sum(len(files) for _field, files in request.FILES.lists()) > most:
+        raise TooManyFilesSent(f"more than {most} files")
 
 
 def _read_files(request: HttpRequest) -> HttpResponse | None:

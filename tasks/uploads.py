@@ -35,6 +35,7 @@ TOO_LARGE = "The files are larger than 200 MB in total, the limit for a task."
 MAX_SAID = 20  # files that are not taken, each with its sentence
 View = TypeVar("View", bound=Callable[..., Any])
 MAX_BODY = "max_body"  # of a view: how many bytes a request to it may have
+AT_ONCE = "max_files"  # of a view: how many files a request to it may have
 CHECK, IMPORT, IMPORT_GYM = "check_upload", "import_upload", "import_gym"
 # What the reading of a broken ZIP raises, beside BadZipFile.
 BROKEN = (
@@ -47,8 +48,8 @@ class UploadError(ValueError):
     """A file that cannot be taken: a sentence that names it and says what was expected."""
 
 
-def takes_files(most: int) -> Callable[[View], View]:
-    """A view that takes files of so many bytes in all, from people who are signed in.
+def takes_files(most: int, at_once: int = 100) -> Callable[[View], View]:
+    """A view that takes so many bytes and files in all, from people who are signed in.
 
     Everywhere else config/middleware.py refuses what is larger than a form.
     """
@@ -56,6 +57,7 @@ def takes_files(most: int) -> Callable[[View], View]:
     def mark(view: View) -> View:
         # The other fields, and the lines between the files.
         setattr(view, MAX_BODY, most + 1_000_000)
+        setattr(view, AT_ONCE, at_once)
         return view
 
     return mark

@@ -122,7 +122,11 @@ MODEL = [
             ("sd_ddof0", "SD over splits (ddof 0)", "points"),
         )
     ),
-    Column("set_recipe", meaning="recipe string of set_mean; empty where golds are one set anyway"),
+    Column(
+        "set_recipe",
+        meaning="recipe string of set_mean; empty where golds are one set anyway",
+        get=lambda row: row.set_recipe or None,
+    ),
     _of_run(
         "numbering",
         "Numbering",

@@ -97,7 +97,11 @@ PERFORMANCE = [
         unit="S1 x 100",
         get=attrgetter("bounds.set_ceiling"),
     ),
-    Column("set_recipe", meaning="recipe string of set_mean; empty where golds are one set anyway"),
+    Column(
+        "set_recipe",
+        meaning="recipe string of set_mean; empty where golds are one set anyway",
+        get=lambda row: row.set_recipe or None,
+    ),
     Column("note", meaning="what these two scales are, and which of them the paper may be on"),
     Column(
         "baseline",

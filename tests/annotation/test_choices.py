@@ -8,11 +8,13 @@ from django.db.models import Q
 from annotation import guards
 from annotation.models import (
     AccessRule,
+    ArmTaken,
     Decision,
     ExitAnswers,
     LedgerEntry,
     Member,
     PaymentBatch,
+    UpstreamExample,
 )
 from tasks.models import Job
 from tasks.models.choices import LanguageField
@@ -45,6 +47,10 @@ def rows(researcher, other_researcher):
     LedgerEntry.objects.create(**mine, kind="bonus", cents=1, currency="USD", reason="a test")
     PaymentBatch.objects.create(study=study, method="hand")
     Job.objects.create(kind="bootstrap", key="k", parameters={}, total=1)
+    ArmTaken.objects.create(study=study, worker_key="k", arm="direct")
+    UpstreamExample.objects.create(
+        study=study, arm="sham", task=task, example=task.test_split.examples.first(), position=0
+    )
     guards.lift(connection)  # it is the constraint that has to refuse
 
 

@@ -72,7 +72,8 @@ def create(researcher, task, tmp_path):
 
 
 def test_every_field_of_the_form_has_a_key():
-    assert {*design_file.FIELDS.values(), "tasks"} == set(design.FORM_FIELDS)
+    named = {key.removeprefix("cross_task.") for key in design_file.NAMING}
+    assert {*design_file.FIELDS.values(), "tasks", *named} == set(design.FORM_FIELDS)
 
 
 def test_the_example_in_the_documents_is_taken(create):

@@ -67,7 +67,7 @@ OTHERS = {"secondary", "outline", "htmx-indicator", "htmx-request", "overflow-au
 OTHERS |= {"vg-tooltip", "visible", "key", "errorlist"}
 # A class with a part that the server fills in, and what it is filled in with.
 FILLED = {
-    "reveal-": ("right", "partly", "wrong", "partial", "extra", "missed"),
+    "reveal-": ("right", "partly", "wrong", "partial", "extra", "missed", "compare"),
     "layer-": ("1", "2", "3", "4"),
     "lane-": ("right", "partial", "extra"),
 }

@@ -288,7 +288,9 @@ def test_a_payer_sees_no_answers(client, world):
 def test_a_payer_reads_no_score_in_the_reason_of_a_decision(client, world):
     address = reverse("participation", args=["story", world.done.pseudonym])
     for about in ("qualification", "analysis"):
-        world.done.decisions.create(about=about, outcome=True, reason="training S1 83.3")
+        world.done.decisions.create(
+            about=about, outcome=True, reason="training S1 83.3", by=world.people["alice"]
+        )
     client.force_login(world.people["carol"])
     assert "training S1 83.3" not in client.get(address).content.decode()
     client.force_login(world.people["bob"])

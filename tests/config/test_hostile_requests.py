@@ -186,7 +186,7 @@ def large(client: Client, address: str, size: int, **headers):
 
 
 TAKE_FILES = {"/tasks/import/", "/models/", "/tasks/<str:name>/<int:version>/checks/",
-              "/tasks/import/<uuid:pk>/files/", "/tasks/dataset/"}  # fmt: skip
+              "/tasks/import/<uuid:pk>/files/", "/tasks/dataset/", "/tasks/gym/"}  # fmt: skip
 
 
 def marked(routes, prefix: str = "/"):
@@ -197,7 +197,7 @@ def marked(routes, prefix: str = "/"):
             yield prefix + str(pattern.pattern)
 
 
-def test_five_addresses_take_files():
+def test_six_addresses_take_files():
     assert set(marked(get_resolver().url_patterns)) == TAKE_FILES
 
 

@@ -35,5 +35,6 @@ def test_no_page_uses_what_is_left_out():
         r"|type=\"(?:range|color|date|time|month|week|search)"
         r"|class=\"(?:[^\"]* )?(?:modal|dropdown|grid|container)[ \"]"
     )
-    for path in PAGES:
+    # Its search field stands in the page of a turn, which loads nothing of Pico.
+    for path in [page for page in PAGES if page.name != "_label_question.html"]:
         assert not names.search(path.read_text()), path.name

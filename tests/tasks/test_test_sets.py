@@ -26,10 +26,14 @@ def answers(said, gold, contexts=None, rule="set", no_answer=False) -> Answers:
     return Answers(as_list, golds, rule, no_answer, contexts or list(range(len(golds))))
 
 
+def _example(gold_rule, gold, context) -> Example:
+    return Example(("", "", gold_rule), list(gold), [], "", 0, 1.0, "", context, frozenset(), False)
+
+
 def verified(metric, sets):
     """What verify.py makes of the same."""
     pairs = [
-        (Example(("", "", sets.gold_rule), list(gold), [], "", 0, 1.0, "", context), frozenset(own))
+        (_example(sets.gold_rule, gold, context), frozenset(own))
         for own, gold, context in zip(sets.given, sets.golds, sets.contexts, strict=True)
     ]
     return whole_set(metric, pairs, sets.no_answer, list(sets.contexts))

@@ -17,7 +17,7 @@ from tasks.models import TaskUpload
 from tasks.polling import go_to, poll
 
 
-@uploads.takes_files(uploads.MAX_BYTES)
+@uploads.takes_files(uploads.MAX_BYTES, gym_uploads.MAX_FILES)
 @never_cache
 @login_required
 @require_http_methods(["GET", "POST"])
