@@ -49,7 +49,8 @@ SCORES = [
     " labels) are reported separately from individual performance.",
     "Models, if predictions are uploaded, are scored by the same functions on the same examples."
     " The difference of people and a model is the same two-way estimate, on each annotator's S1"
-    f" minus the model's S1 of each example; interval and p generalise to {RUNS}. Its two-sided p"
+    " minus the model's S1 of each example (under another metric of the task's card, on the parts"
+    f" of both scores); interval and p generalise to {RUNS}. Its two-sided p"
     " is Holm-corrected over the family of all differences from models in this study. A sign-flip"
     " test over contexts stands beside it as sensitivity.",
 ]
@@ -62,7 +63,7 @@ def _equivalence(manifest: Manifest) -> list[str]:
         return ["The design has no equivalence margin: no claim of equivalence is planned."]
     return [
         f"Equivalence: two numbers of shots, or people and a model, are called equivalent if the"
-        f" 90 % interval of their difference lies inside ± {margin:g} points of S1 x 100 (two"
+        f" 90 % interval of their difference lies inside ± {margin:g} points of score x 100 (two"
         " one-sided tests at .05, not corrected). The smallest margin that the design could have"
         " shown, half that interval, is reported with each difference."
     ]
@@ -123,6 +124,6 @@ def _power(groups: list[tuple[int, int]]) -> Grid:
         [
             f"Detectable: the minimum detectable difference at {POWER:.0%} power by the primary"
             f" test, in SDs between annotators.{corrected} Multiplied by the SD in points, it is a"
-            " difference in points of S1 x 100."
+            " difference in points of score x 100."
         ],
     )  # fmt: skip

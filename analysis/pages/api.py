@@ -91,7 +91,8 @@ class Findings(ApiView):
     class Tables(serializers.Serializer):
         """Rows as in the CSV of the same table; the columns are explained on the page.
 
-        S1 x 100 and differences in its points; alphas from -1 to 1, p from 0 to 1.
+        Scores x 100 and differences in their points: means, intervals and contrasts under the
+        metric of the task's card, all else S1 x 100; alphas from -1 to 1, p from 0 to 1.
         """
 
         class Pending(serializers.Serializer):
@@ -210,7 +211,7 @@ class ModelScores(ApiView):
 
 class HumansAndModels(ApiView):
     class Comparison(serializers.Serializer):
-        """Rows as in the CSVs of the page; means, SDs and differences are S1 x 100."""
+        """Rows as in the CSVs of the page; all are x 100 under the card's metric."""
 
         kind = serializers.ChoiceField(Kind.choices)
         scores = serializers.ListField(
@@ -256,7 +257,7 @@ class HumansAndModels(ApiView):
 
 class Leaderboard(ApiView):
     class BoardsOfKind(serializers.Serializer):
-        """Rows as in the CSV; means and SDs are S1 x 100."""
+        """Rows as in the CSV; means and SDs are x 100 under the card's metric."""
 
         kind = serializers.ChoiceField(Kind.choices)
         entries = serializers.ListField(child=serializers.DictField())

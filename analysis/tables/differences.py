@@ -40,7 +40,7 @@ Group = tuple[int, int, str]  # key of the task version, shots, name of the mode
 
 @dataclass(frozen=True, kw_only=True)
 class Difference(Tested):
-    """Human minus model, in points of S1 x 100, over `examples` in `contexts`.
+    """Human minus model, in points of the score x 100, over `examples` in `contexts`.
 
     `se_clustered` and `p_sign_flip` are of other examples alone, with contexts as clusters; `floor`
     is the smallest p that this sign flip can give. Holm's correction is over all differences of the

@@ -7,7 +7,7 @@ from operator import attrgetter
 from analysis.stats.two_way import BOTH, PEOPLE
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES
 from analysis.tables import ceilings
-from analysis.tables.columns import between, p_value, points, two_digits
+from analysis.tables.columns import SCORE, between, p_value, points, two_digits
 from analysis.tables.findings import TABLES, Finding
 from analysis.tables.means import Intervals
 from analysis.tables.tested import (
@@ -71,9 +71,9 @@ def _interval(name: str, heading: str, meaning: str, *reason: str) -> list[Colum
     low, high = (f"{name}_low", f"{name}_high") if name else ("low", "high")
     ends = attrgetter(low, high, *reason)
     return [
-        Column("", heading, meaning, "S1 x 100", between, ends),
-        Column(low, meaning=f"{meaning}: its low end", unit="S1 x 100"),
-        Column(high, meaning=f"{meaning}: its high end", unit="S1 x 100"),
+        Column("", heading, meaning, SCORE, between, ends),
+        Column(low, meaning=f"{meaning}: its low end", unit=SCORE),
+        Column(high, meaning=f"{meaning}: its high end", unit=SCORE),
     ]
 
 
@@ -94,20 +94,28 @@ COLUMNS: dict[str, list[Column]] = {
         *_WHO,
         Column("examples", meaning="test examples that they answered"),
         Column("contexts", meaning="different contexts of these examples"),
-        Column("mean", "Mean", "mean over annotators of their mean S1, x 100", "S1 x 100", points),
+        Column(
+            "mean",
+            "Mean",
+            "mean over annotators of the score of their test set under the metric of the task's"
+            " card, x 100",
+            SCORE,
+            points,
+        ),
         *_interval(
             "",
             "95 % CI",
             f"95 % interval, which generalises to {BOTH}: the wider of the t interval over"
-            " annotators and the two-way t interval over annotators and contexts, truncated at 0"
-            " and 100",
+            " annotators and the two-way t interval over annotators and contexts, truncated at"
+            " the ends of the metric",
             "no_interval",
         ),
         Column("question", meaning="what low and high generalise to", get=lambda _row: BOTH),
         *_interval(
             "t",
             "Other people",
-            f"t interval over annotators, which generalises to {PEOPLE}; truncated at 0 and 100",
+            f"t interval over annotators, which generalises to {PEOPLE}; truncated at the ends of"
+            " the metric",
             "no_interval",
         ),
         *_interval(

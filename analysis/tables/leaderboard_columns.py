@@ -6,7 +6,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from analysis.tables.columns import NOTHING
+from analysis.tables.columns import NOTHING, SCORE
 from analysis.tables.leaderboard import Board, Cell, Entry, external_text
 from analysis.tables.models_columns import SD0, SD1
 from tasks.columns import Column
@@ -27,10 +27,10 @@ def of_board(board: Board) -> list[Column]:
         Column(
             "",
             f"{size} shots",
-            "mean S1 x 100 ± SD over training splits (people: over annotators), ddof 1; of a"
-            " published row as printed; over all tasks the SD of the average"
-            + ("; ranks and orders the entries" if place == last else ""),
-            "S1 x 100",
+            "mean score x 100 under the metric of the task's card ± SD over training splits"
+            " (people: over annotators), ddof 1; of a published row as printed; over all tasks the"
+            " SD of the average" + ("; ranks and orders the entries" if place == last else ""),
+            SCORE,
             get=partial(_text_at, place),
         )
         for place, size in enumerate(board.sizes)
@@ -45,7 +45,7 @@ def of_board(board: Board) -> list[Column]:
             "", f"n {largest}", "training splits, or annotators of the seats there are",
             get=_n,
         ),
-        Column("", f"95 % CI {largest}", INTERVAL, "S1 x 100", get=attrgetter("interval_text")),
+        Column("", f"95 % CI {largest}", INTERVAL, SCORE, get=attrgetter("interval_text")),
         Column(
             "", "External labelled", LABELLED,
             get=lambda entry: external_text(entry, entry.external_labelled),
@@ -93,7 +93,10 @@ FILE = [
     Column("name", meaning="who, or which model", get=attrgetter("entry.name")),
     Column("source", meaning="study, uploaded or published", get=attrgetter("entry.source")),
     Column("shots", meaning="size of the training splits"),
-    Column("mean", meaning="mean S1 x 100", unit="S1 x 100", get=attrgetter("score.mean")),
+    Column(
+        "mean", meaning="mean score x 100 under the metric of the task's card", unit=SCORE,
+        get=attrgetter("score.mean"),
+    ),
     Column("sd_ddof1", meaning=SD1, unit="points", get=attrgetter("score.sd_ddof1")),
     Column("sd_ddof0", meaning=SD0, unit="points", get=attrgetter("score.sd_ddof0")),
     Column(
@@ -104,9 +107,9 @@ FILE = [
            get=attrgetter("entry.unit")),
     Column("n", meaning="how many annotators or splits", get=attrgetter("score.n")),
     Column("of", meaning="how many there could be", get=attrgetter("score.of")),
-    Column("low", meaning=f"low end; {INTERVAL}", unit="S1 x 100",
+    Column("low", meaning=f"low end; {INTERVAL}", unit=SCORE,
            get=_if_largest("low", math.nan)),
-    Column("high", meaning=f"high end; {INTERVAL}", unit="S1 x 100",
+    Column("high", meaning=f"high end; {INTERVAL}", unit=SCORE,
            get=_if_largest("high", math.nan)),
     Column("no_interval", meaning="why there is no interval", get=_if_largest("no_interval", "")),
     Column("external_labelled", meaning=LABELLED, get=attrgetter("entry.external_labelled")),

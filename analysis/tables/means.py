@@ -1,6 +1,7 @@
 """The mean of each cell with its intervals, each for another question, and where variance is from.
 
-All figures are S1 x 100. A reason stands where there is no interval: none has zero width.
+All figures are x 100, under the metric of the task's card. A reason stands where there is no
+interval: none has zero width.
 """
 
 import math

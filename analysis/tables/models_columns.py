@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import Any
 
 from analysis.stats.two_way import RUNS
-from analysis.tables.columns import p_value, points, signed_points, two_digits
+from analysis.tables.columns import SCORE, p_value, points, signed_points, two_digits
 from analysis.tables.differences import Difference
 from analysis.tables.tested import (
     equivalence_columns,
@@ -234,27 +234,28 @@ DIFFERENCES = [
     Column(
         "",
         "Humans",
-        "Mean S1 x 100 over the test examples, over n annotators who completed and are in the"
-        " analysis.",
-        "S1 x 100",
+        "Mean score x 100 of the test set under the metric of the task's card, over n annotators"
+        " who completed and are in the analysis.",
+        SCORE,
         _mean_and_n,
         attrgetter("human_mean", "annotators"),
     ),
-    Column("human_mean", meaning="mean S1 x 100 of the annotators", unit="S1 x 100"),
+    Column("human_mean", meaning="mean score x 100 of the annotators", unit=SCORE),
     Column(
         "",
-        "Model's S1",
-        "Mean S1 x 100 over the test examples, over the n runs that are compared.",
-        "S1 x 100",
+        "Model's score",
+        "Mean score x 100 of the test set under the same metric, over the n runs that are"
+        " compared.",
+        SCORE,
         _mean_and_n,
         attrgetter("model_mean", "splits"),
     ),
-    Column("model_mean", meaning="mean S1 x 100 of the model", unit="S1 x 100"),
+    Column("model_mean", meaning="mean score x 100 of the model", unit=SCORE),
     Column(
         "difference",
         "Difference",
-        "Mean over the test examples of the mean S1 of the annotators minus the mean S1 of these"
-        " runs of the model, in points of S1 x 100.",
+        "Mean score of the annotators minus that of these runs of the model on the same test"
+        " examples, in points of the score x 100 under the metric of the task's card.",
         "points",
         signed_points,
     ),
@@ -333,9 +334,9 @@ SCORE_COLUMNS = [
     Column(
         "score",
         "Each task",
-        "Mean ± SD of S1 x 100 over the test examples. This study: over n annotators who completed"
-        " and are in the analysis, ddof 1. Uploaded: over n training splits, ddof 1. Published:"
-        " quoted, ddof not said.",
+        "Mean ± SD of the score x 100 of the test set under the metric of the task's card. This"
+        " study: over n annotators who completed and are in the analysis, ddof 1. Uploaded: over n"
+        " training splits, ddof 1. Published: S1, quoted, ddof not said.",
     ),
     Column(
         "average",
@@ -353,10 +354,10 @@ SCORE_COLUMNS = [
 SOURCES = [
     (
         "Uploaded models",
-        "Mean ± SD (ddof 1) over training splits of the mean S1 x 100 over the same test examples,"
-        " by the same function and gold rule; n counts the splits that were uploaded, of those that"
-        " the task has. At zero shots nothing is trained: one run. Only predictions for the task"
-        " versions of this study count.",
+        "Mean ± SD (ddof 1) over training splits of the score x 100 on the same test examples under"
+        " the metric of the task's card, by the same function and gold rule; n counts the splits"
+        " that were uploaded, of those that the task has. At zero shots nothing is trained: one"
+        " run. Only predictions for the task versions of this study count.",
     ),
     (
         "Published",
@@ -378,8 +379,8 @@ SOURCES = [
 def explanations(who: str) -> list[tuple[str, str]]:
     """(source, what its numbers are) of the page; `who` names the study's own annotators."""
     own = (
-        "Mean ± SD (ddof 1) over annotators of each annotator's mean S1 x 100 over the test"
-        " examples; n counts annotators who completed and are in the analysis, of the seats there"
-        " are."
+        "Mean ± SD (ddof 1) over annotators of each annotator's score x 100 of the test set under"
+        " the metric of the task's card; n counts annotators who completed and are in the analysis,"
+        " of the seats there are."
     )
     return [(f"{who}, this study", own), *SOURCES]

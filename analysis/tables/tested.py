@@ -1,6 +1,7 @@
 """A difference with its test, as every table of differences has it: shots, and people minus models.
 
-The numbers are those of `analysis/stats/two_way.py`, in points of S1 x 100.
+The numbers are those of `analysis/stats/two_way.py`, in points of the score x 100 under the metric
+of the task's card.
 """
 
 import math
@@ -191,7 +192,7 @@ _EQUIVALENCE = (
 DIFFERENCE = Column(
     "difference",
     "Difference",
-    "difference of the means, in points of S1 x 100",
+    "difference of the means, in points of the score x 100 under the metric of the task's card",
     "points",
     signed_points,
 )
