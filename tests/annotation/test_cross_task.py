@@ -163,6 +163,8 @@ def test_the_landing_page_and_the_first_page_do_not_name_the_unseen_task_before_
     person = seats.join(study.pk, worker_key("link", "u"), "link", Kind.PERSON)
     while person.scenario.arm != "upstream":
         person = seats.join(study.pk, worker_key("link", f"{person.pk}"), "link", Kind.PERSON)
+    asked = Client().get(reverse("work", args=[person.token])).content.decode()
+    assert person.scenario.task.name not in asked  # the page that asks for consent
     consent.record(person, agree=True)
     page = Client().get(reverse("work", args=[person.token])).content.decode()
     assert f"Instructions of {person.scenario.task.name}." not in page

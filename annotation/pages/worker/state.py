@@ -154,6 +154,13 @@ def next_instructions(participation: Participation, card: Card) -> dict:
     }
 
 
+def card_of_visit(participation: Participation) -> Card:
+    """The card that names pages outside turns: before the end never that of a task still unseen."""
+    if participation.status == Status.COMPLETED:
+        return participation.scenario.task.card
+    return upstream_step.first_card(participation)
+
+
 def instructions_of(scenario: Scenario, card: Card | None = None) -> dict:
     """What worker/_instructions.html shows to everybody of a scenario, or of that card."""
     card = card or scenario.task.card

@@ -28,7 +28,12 @@ from annotation.pages.worker.client_address import client_address
 from annotation.pages.worker.forms import ComprehensionForm, ConsentForm, ExitForm, turn_of
 from annotation.pages.worker.landing import landing_page
 from annotation.pages.worker.sentences import sentences_of
-from annotation.pages.worker.state import next_instructions, page_outside_turns, turn_page
+from annotation.pages.worker.state import (
+    card_of_visit,
+    next_instructions,
+    page_outside_turns,
+    turn_page,
+)
 from annotation.pages.worker.translated import translated
 from annotation.platforms import registry
 from annotation.recruitment import consent as consent_step
@@ -382,11 +387,11 @@ def _state(
         if request.htmx:
             return render(request, page.template, {"turn": page}, status=status)
         context = {"turn": page, "stage": "turn", "card": page.card}
-    study, scenario = participation.study, participation.scenario
+    study = participation.study
     shared = {
         "study": study,
         "participation": participation,
-        "card": scenario.task.card,
+        "card": context.get("card") or card_of_visit(participation),
         "minutes": study.estimated_minutes,
         "resume_url": request.build_absolute_uri(reverse("work", args=[participation.token])),
         "sentences": sentences_of("work"),

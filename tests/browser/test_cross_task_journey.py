@@ -1,0 +1,106 @@
+"""A participation in the upstream arm of a cross-task study, from the link to the code."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation.models import Participation, Status, Study
+from annotation.study import lifecycle
+from tests.annotation.test_cross_task import make_cross_task
+
+UNSEEN = "unseen-a"
+
+
+@pytest.fixture
+def study(researcher) -> Study:
+    study = make_cross_task(researcher, targets=(UNSEEN,), annotators=1)
+    lifecycle.change_status(study, "open")
+    return study
+
+
+def press(page: Page, name: str) -> None:
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def enter_upstream(open_browser, study: Study) -> tuple[Page, Participation]:
+    """The page of who is given the upstream arm; before them others, in browsers of their own."""
+    for _person in range(3):
+        page = open_browser()
+        page.goto(f"/join/{study.link_code}/")
+        page.get_by_role("button", name="Start").click()
+        page.get_by_role("button", name="I agree").wait_for()
+        person = Participation.objects.latest("pk")
+        if person.scenario.arm == "upstream":
+            return page, person
+    raise AssertionError("three people take the three arms of one seat each")
+
+
+def question(page: Page) -> str:
+    """The question's page as it stands, once it listens."""
+    page.wait_for_selector("#turn[data-state=question] choice-answer[data-ready]")
+    return page.content()
+
+
+def answer(page: Page) -> None:
+    page.get_by_label("positive").first.check()
+    page.locator("[data-submit]").click()
+
+
+def train(page: Page) -> str:
+    """Answer an example with feedback and go on; what its pages showed, before and after."""
+    seen = question(page)
+    assert "data-verdict" not in seen
+    answer(page)
+    page.wait_for_selector("#turn[data-state=reveal]")
+    seen += page.content()
+    key = page.locator("#turn").get_attribute("data-key")
+    go_on = page.locator("[data-submit]")
+    expect(go_on).to_be_enabled()  # it waits for a moment
+    go_on.click()
+    page.wait_for_selector(
+        f"#turn:not([data-key='{key}']), #turn[data-state=review], article.sheet"
+    )
+    return seen
+
+
+def instructions(page: Page, name: str) -> None:
+    """The page between two tasks; a reload shows the same."""
+    for _look in range(2):
+        page.get_by_text(f"Instructions of {name}.").wait_for()
+        page.reload()
+    press(page, "Continue")
+
+
+@pytest.mark.journey
+def test_the_upstream_arm_from_the_link_to_the_code(open_browser, study):
+    page, person = enter_upstream(open_browser, study)
+    before = [page.content()]
+    page.get_by_role("button", name="I agree").click()
+    page.get_by_role("button", name="Begin the training step").wait_for()
+    before.append(page.content())
+    press(page, "Begin the training step")
+    question(page)
+    first = person.turns.get().card.name
+    second = {"up-one": "up-two", "up-two": "up-one"}[first]
+    before += [train(page) for _example in range(3)]
+    instructions(page, second)
+    before += [train(page) for _example in range(3)]
+    # Until its own instructions nothing has named the unseen task, nor shown a text of it.
+    assert not [seen for seen in before if UNSEEN in seen]
+    instructions(page, UNSEEN)
+    for _example in range(4):
+        assert f"{UNSEEN} train" in train(page)
+    if page.locator("#turn[data-state=review]").count():
+        page.locator("[data-submit]").click()
+    for number in range(6):
+        seen = question(page)
+        assert f"{UNSEEN} test" in seen
+        key = page.locator("#turn").get_attribute("data-key")
+        answer(page)
+        following = f"#turn:not([data-key='{key}'])" if number < 5 else "[data-copy-text]"
+        page.wait_for_selector(following)
+        assert page.locator("[data-verdict]").count() == 0
+    person.refresh_from_db()
+    assert person.status == Status.COMPLETED
+    expect(page.locator("body")).to_contain_text(person.completion_code)
+    steps = list(person.turns.order_by("pk").values_list("step", flat=True))
+    assert steps == ["upstream"] * 6 + ["training"] * 4 + ["annotation"] * 6
