@@ -254,7 +254,7 @@ def _compared_files(study: Study) -> dict[Group, tuple[list[PredictionFile], boo
     files = PredictionFile.objects.filter(task__in=study.tasks.all())
     equal = equally_trained(study, files)
     groups: dict[Group, list[PredictionFile]] = defaultdict(list)
-    for file in files.select_related("model"):
+    for file in files.select_related("model", "task"):
         groups[file.task_id, file.shots, file.model.name].append(file)
     return {
         group: ([file for file in own if file.pk in equal] or own, any(f.pk in equal for f in own))
@@ -289,8 +289,10 @@ def _model_parts(
     compared: dict[Group, tuple[list[PredictionFile], bool]],
 ) -> dict[Group, dict[int, float]]:
     """The same of tasks whose metric is not S1: each example's part of the model's score."""
-    keys = [file.pk for files, _is_equal in compared.values() for file in files]
-    scores = test_sets.of_files(PredictionFile.objects.filter(pk__in=keys), is_linear=True)
+    tasks = {file.pk: file.task for files, _is_equal in compared.values() for file in files}
+    of_each = {task.pk: task for task in tasks.values()}.values()
+    files_of_all = PredictionFile.objects.filter(pk__in=tasks)
+    scores = test_sets.of_files(files_of_all, of_each, is_linear=True)
     parts: dict[Group, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for group, (files, _is_equal) in compared.items():
         for test, score in (scores[file.pk] for file in files if file.pk in scores):

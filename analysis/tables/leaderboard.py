@@ -105,7 +105,7 @@ def boards(study: Study, kind: str) -> list[Board]:
     """
     people = performance(study, kind, frames.annotators(study))
     files = PredictionFile.objects.filter(task__in=people.tasks)
-    uploaded, of = splits(files), training_files(people.tasks)
+    uploaded, of = splits(files, people.tasks), training_files(people.tasks)
     models = {model.name: model for model in LanguageModel.objects.filter(files__in=files)}
     each = []
     for task in people.tasks:

@@ -124,10 +124,10 @@ class FileScore(NamedTuple):
     remark: str
 
 
-def splits(files: PredictionFileQuerySet) -> dict[Place, list[FileScore]]:
-    """(model, key of the task version, shots) -> the score of each of its files."""
+def splits(files: PredictionFileQuerySet, tasks: Iterable[Task]) -> dict[Place, list[FileScore]]:
+    """(model, key of the task version, shots) -> the score of each of its files, of these tasks."""
     by_place: dict[Place, list[FileScore]] = defaultdict(list)
-    under = test_sets.of_files(files)
+    under = test_sets.of_files(files, tasks)
     rows = files.with_scores().values_list("pk", "model__name", "task_id", "shots", "mean_s1")  # type: ignore[misc]  # annotated
     for pk, model, task, shots, mean in rows:
         own = under[pk][1] if pk in under else None

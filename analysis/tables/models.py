@@ -167,8 +167,9 @@ def tables(study: Study, kind: str) -> list[Table]:
     people = performance(study, kind, frame)
     tasks, shared = people.tasks, covariances(study, kind, frame)
     files = PredictionFile.objects.filter(task__in=tasks)
-    uploaded, stated = splits(files), runs(files)
-    of, equal = training_files(tasks), splits(files.filter(pk__in=equally_trained(study, files)))
+    uploaded, stated = splits(files, tasks), runs(files)
+    of = training_files(tasks)
+    equal = splits(files.filter(pk__in=equally_trained(study, files)), tasks)
     shots: list[int | str] = [*sorted({*people.shots, *(place[2] for place in uploaded)})]
     tables = []
     for k in [*shots, ALL]:
@@ -229,8 +230,8 @@ class ModelRow:
 
 def model_rows(files: PredictionFileQuerySet) -> list[ModelRow]:
     """The scores of these files: by model, task version and shots."""
-    by_place = splits(files)
-    tasks = Task.objects.in_bulk({task for _model, task, _shots in by_place})
+    tasks = Task.objects.filter(pk__in=files.order_by().values("task")).in_bulk()
+    by_place = splits(files, tasks.values())
     of, run = training_files(tasks.values()), runs(files)
     as_set = splits_as_one_set(files, tasks)
     rows = [

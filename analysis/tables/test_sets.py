@@ -126,11 +126,14 @@ def primary(
 
 
 def of_files(
-    files: PredictionFileQuerySet, is_linear: bool = False
+    files: PredictionFileQuerySet, tasks: Iterable[Task], is_linear: bool = False
 ) -> dict[int, tuple[TestFile, SetScore]]:
-    """Key of a file of predictions -> its score under its task's metric, where that is not S1."""
+    """Key of a file of predictions -> its score under its task's metric, where that is not S1.
+
+    `tasks` are those of the files.
+    """
     scores: dict[int, tuple[TestFile, SetScore]] = {}
-    for task in Task.objects.filter(pk__in=files.order_by().values("task")):
+    for task in tasks:
         if task.card.metric != S1:
             own, test = files.filter(task=task), TestFile(task)
             for pk, answers in answers_of_models(test, list(own)).items():

@@ -369,7 +369,7 @@ def test_the_page_takes_as_many_queries_for_one_model_as_for_many(
 ):
     for name in ("a", "b", "c"):
         factories.predict(researcher, name, study.tasks.get(), 2, 1)
-    with django_assert_max_num_queries(41):
+    with django_assert_max_num_queries(38):
         ada.get(reverse("study_models", args=[study.name]))
 
 
