@@ -57,7 +57,9 @@ def test_a_file_is_an_open_study_within_twelve_clicks_and_six_page_loads(ada, tm
     ada.get_by_role("button", name="Import it and design a study").click()
 
     ada.wait_for_url("**/new-study/?task=moods", timeout=60_000)
-    expect(ada.get_by_label("moods v1")).to_be_checked()
+    expect(
+        ada.get_by_role("group", name="Tasks", exact=True).get_by_label("moods v1")
+    ).to_be_checked()
     for label, value in (
         ("Name", "pilot"), ("Title", "Moods"), ("Shots", "0 10"), ("Hourly rate", "0"),
     ):  # fmt: skip

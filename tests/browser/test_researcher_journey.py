@@ -71,7 +71,9 @@ def test_a_human_evaluation_from_import_to_a_verified_bundle(page, clues, db, tm
     page.get_by_label("Name", exact=True).fill("humans")
     page.get_by_label("Title").fill("What do humans get?")
     for task in ("MNLI", "CoNLL03"):
-        page.get_by_label(re.compile(rf"\b{task} v1")).check()
+        page.get_by_role("group", name="Tasks", exact=True).get_by_label(
+            re.compile(rf"\b{task} v1")
+        ).check()
     page.get_by_label("Shots", exact=True).fill("0")
     page.get_by_label("Annotators per scenario").fill("2")
     page.get_by_role("button", name="Save the draft").click()
