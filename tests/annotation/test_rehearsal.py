@@ -22,6 +22,7 @@ pytestmark = [
     pytest.mark.postgres,
     pytest.mark.django_db(transaction=True),
     pytest.mark.timeout(600),  # a server, a browser and forty people
+    pytest.mark.long,
 ]
 
 
