@@ -343,4 +343,4 @@ def test_the_documentation_of_the_api_loads_from_here_alone(page, researcher):
     page.get_by_role("button", name="Sign in").click()
     page.goto("/api/v1/docs/")
     expect(page.locator(".swagger-ui .opblock").first).to_be_visible()
-    assert page.locator(".opblock").count() == 9
+    assert page.locator(".opblock").count() == 10

@@ -3,6 +3,8 @@
 import re
 
 import pytest
+from django.utils import translation
+from django.utils.translation import gettext
 from playwright.sync_api import expect
 
 from annotation.models import Study
@@ -60,10 +62,15 @@ def test_a_missing_answer_is_told_in_the_language(foreign):
     assert desk.nothing_is_stored()
 
 
-def test_a_missing_label_is_told_in_the_language(foreign):
-    desk = foreign("de", "A film.", gold=[factories.LABELS[0]["name"]], labels=factories.LABELS)
+def test_a_missing_label_is_told_in_the_language(open_browser, put):
+    """By the server's own sentence, which the page holds from the beginning."""
+    seat = put("A film.", gold=[factories.LABELS[0]["name"]], labels=factories.LABELS)
+    Study.objects.update(interface_language="de")
+    desk = Desk(open_browser(tolerate=FAILURES), seat)
     desk.submit()
-    assert desk.error == "⟦Choose one of the labels.⟧"
+    with translation.override("de"):
+        said = gettext("Choose one of the labels.")
+    assert desk.error == said != "Choose one of the labels."
 
 
 def test_a_network_that_fails_is_told_in_the_language(foreign):
