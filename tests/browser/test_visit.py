@@ -86,7 +86,7 @@ def test_the_landing_says_how_many_examples_and_what_each_is(page, study):
     expect(main).to_contain_text(f"Training step: {trained} examples.")
     expect(main).to_contain_text("Annotation step: 3 examples.")
     expect(main).to_contain_text(
-        re.compile(r"about \d+ words to read. You answer by\s+highlighting")
+        re.compile(r"about \d+ words to read\.\s+You answer by\s+highlighting")
     )
     expect(main).to_contain_text("about 60 minutes")
     expect(main).to_contain_text("12.00 USD per hour")
