@@ -155,6 +155,7 @@ NOT_RECOMPUTED = {
         "away_seconds": FORM,
     },
     "annotators.csv": {
+        "annotator": "but of who withdrew: no other file names them",
         "stage": "what answers show",
         "worked_seconds": "that pay and wages.csv follow from it",
         "waited_seconds": "that pay follows from it",
