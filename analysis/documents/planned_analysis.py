@@ -31,12 +31,13 @@ def blocks(manifest: Manifest) -> list[Block]:
 
 
 SCORES = [
-    "Score of an answer: S1, the harmonic mean of precision and recall between the set of answered"
+    "S1 of an answer: the harmonic mean of precision and recall between the set of answered"
     " texts and the set of gold texts under exact match; 1 if both sets are empty, 0 if exactly one"
     " of them is.",
-    "Score of an annotator: the mean S1 over the test examples, x 100. Each cell of the results"
-    " table is the mean ± standard deviation (ddof = 1; exports also give ddof = 0) over the"
-    " annotators who completed the scenario and were not excluded.",
+    "Score of an annotator: that of the test set under the metric of its task, x 100; for S1 the"
+    " mean over the test examples. Each cell of the results table is the mean ± standard deviation"
+    " (ddof = 1; exports also give ddof = 0) over the annotators who completed the scenario and"
+    " were not excluded.",
     f"95 % confidence intervals generalise to {BOTH}: the wider of the t interval over annotators"
     " and the t interval of the two-way mean squares of annotators and contexts (SE² = (MS_A + MS_C"
     " - MS_AC) / ab, at least the larger of MS_A and MS_C over ab, with Satterthwaite's degrees of"

@@ -336,13 +336,13 @@ class Study(models.Model):
         help_text="Of buttons, instructions of the tool and messages; the texts of a task stay as"
         " they are.",
     )
-    # In points of S1 x 100; null: the design asks no question of equivalence.
+    # In points of the score x 100; null: the design asks no question of equivalence.
     equivalence_margin = models.FloatField(
         "equivalence margin (points)",
         null=True,
         blank=True,
         help_text="Optional: a difference is called equivalent if its 90 % interval lies within"
-        " ± this many points of S1 x 100. Frozen with the design.",
+        " ± this many points of the score x 100. Frozen with the design.",
         validators=[MinValueValidator(0.1), MaxValueValidator(100)],
     )
     # Names of tasks/metrics, besides the one on each task's card.

@@ -23,6 +23,17 @@ def verified(study, folder) -> None:
     assert ran.returncode == 0, ran.stdout
 
 
+def test_a_random_option_is_a_floor_of_the_page_and_of_the_export(ada, researcher, db, tmp_path):
+    study = factories.make_study(researcher, factories.make_kind("option"), annotators=1)
+    (floor,) = study.tasks.get().report["floors"]
+    assert floor["name"] == "a random option"
+    page = ada.get(reverse("human_performance", args=[study.name])).content.decode()
+    assert "<br><small>a random option" in page
+    rows = ada.get(reverse("api_human_performance", args=[study.name])).json()
+    assert {row["floor_random"] for row in rows} == {pytest.approx(floor["s1"])}
+    verified(study, tmp_path / "out")
+
+
 @pytest.mark.real_data
 def test_record_has_the_floors_of_a_random_and_of_the_most_frequent_entity(
     ada, researcher, clues, db, tmp_path
