@@ -4,7 +4,7 @@ PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
 
-.PHONY: help demo test test-all suites test-postgres test-browser test-long test-clients test-browsers test-r lint dictionary pictures states bench bench-million lock clean messages
+.PHONY: help demo test test-all suites test-postgres test-browser test-long test-clients test-tools test-browsers test-r lint dictionary pictures states bench bench-million lock clean messages
 
 help:  ## what each word after make does
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -13,7 +13,7 @@ demo: .venv/core  ## a study with results and free seats, served on PORT
 	$(BIN)/python manage.py demo --port $(PORT)
 
 # Every test is in one of these at least (tests/config/test_suites.py).
-SUITES := test-postgres test-browser test-long test-clients test-browsers test-r
+SUITES := test-postgres test-browser test-long test-clients test-tools test-browsers test-r
 # On two cores; on SQLite a third one works while others wait for processes that they started.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 ON_POSTGRES := $(BIN)/python tests/with_postgres.py
@@ -41,6 +41,9 @@ test-long: .venv/dev  ## what `make test` leaves out for its length, on SQLite
 
 test-clients: .venv/core .venv-clients/ready  ## other people's clients of Prolific, unchanged, against the stand-in
 	.venv-clients/bin/pytest -c tests/clients/pytest.ini tests/clients
+
+test-tools: .venv-tools/ready  ## answers out to other tools and predictions back, by their own libraries
+	.venv-tools/bin/pytest -c tests/tools/pytest.ini tests/tools
 
 test-browsers: .venv/dev .venv/browsers tests/browsers/node_modules/ready  ## the highlighter in Firefox and WebKit, on PostgreSQL
 	$(ON_POSTGRES) $(BIN)/pytest -c tests/browsers/pytest.ini tests/browsers
@@ -96,6 +99,11 @@ bench-million: .venv/dev  ## a million answers, and a tenth: export, table, page
 	.venv-clients/bin/pip install --quiet --disable-pip-version-check -r tests/clients/requirements.txt
 	@touch $@
 
+.venv-tools/ready: tests/tools/requirements.txt
+	$(PYTHON) -m venv .venv-tools
+	.venv-tools/bin/pip install --quiet --disable-pip-version-check -r tests/tools/requirements.txt
+	@touch $@
+
 # The type checker of the browser code; nothing of it is served.
 tests/js/node_modules/ready: tests/js/package-lock.json
 	@command -v npm >/dev/null || { echo "Install Node.js 20 or newer with npm: the checks of the browser code need it"; exit 1; }
@@ -133,4 +141,4 @@ lock: .venv/dev  ## pin the newest dependencies that fit
 	$(BIN)/uv pip compile -q -U --no-emit-index-url --no-emit-find-links --no-header --no-annotate --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean:  ## remove what make, tests and servers made in this folder
-	rm -rf .venv .venv-clients var staticfiles
+	rm -rf .venv .venv-clients .venv-tools var staticfiles

@@ -1,4 +1,4 @@
-"""Write a study's CSVs, with the program that verifies them."""
+"""Write a study's CSVs with the program that verifies them, or its answers for another tool."""
 
 import hashlib
 from argparse import ArgumentParser
@@ -7,6 +7,8 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
+from analysis.export import other_tools
+from analysis.export.answered import NothingAnswered
 from analysis.export.files import SUMS, write_export
 from annotation.models import Study
 
@@ -17,17 +19,25 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("name", help="name of the study")
         parser.add_argument("folder", type=Path, help="a new or empty folder")
+        parser.add_argument(
+            "--as", dest="form", choices=other_tools.FORMATS,
+            help="the answers alone, in the format of another tool",
+        )  # fmt: skip
 
-    def handle(self, *args: Any, name: str, folder: Path, **options: Any) -> None:
+    def handle(
+        self, *args: Any, name: str, folder: Path, form: str | None = None, **options: Any
+    ) -> None:
         study = Study.objects.filter(name=name).first()
         if study is None:
             raise CommandError(f"There is no study {name!r}.")
         try:
-            counts = write_export(study, folder)
-        except OSError as error:
+            counts = other_tools.write(study, folder, form) if form else write_export(study, folder)
+        except (OSError, NothingAnswered, other_tools.NotInstalled) as error:
             raise CommandError(str(error)) from None
         for file, count in counts.items():
             self.stdout.write(f"{file}: {count} rows")
+        if form:
+            return
         self.stdout.write(f"Verify them: python {folder / 'verify.py'}")
         digest = hashlib.sha256((folder / SUMS).read_bytes()).hexdigest()
         self.stdout.write(f"SHA-256 of {SUMS}, to be kept elsewhere: {digest}")

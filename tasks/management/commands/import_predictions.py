@@ -13,12 +13,27 @@ from django.core.management.base import BaseCommand, CommandError
 from tasks.formats import FormatError
 from tasks.models import PredictionFile
 from tasks.models.predictions import ExternalData, Numbering, Seen, SizeClass
+from tasks.predictions import harness_samples, inspect_logs
 from tasks.predictions.format import NAMED
 from tasks.predictions.store import DETAILS, RUN, PredictionsError, PredictionUpload, add
 
 
+def _predictions(path: Path) -> tuple[str, bytes]:
+    """The name and the lines of a file of predictions, converted where it is another tool's.
+
+    Raises FormatError, OSError.
+    """
+    if harness_samples.is_named(path.name):
+        return harness_samples.converted(path)
+    if inspect_logs.is_named(path.name):
+        return inspect_logs.converted(path)
+    return path.name, path.read_bytes()
+
+
 class Command(BaseCommand):
     help = f"Import predictions of MODEL from the files in DIR, named {NAMED}; all or none."
+    help += " Samples of lm-evaluation-harness (samples_TASK_10_3_DATE.jsonl) and logs of Inspect"
+    help += " (.eval) too, whose task is named so."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("model", help="letters, digits, dots, hyphens, underscores")
@@ -68,13 +83,13 @@ class Command(BaseCommand):
                 self.stdout.write(self.style.WARNING(f"  {file.filename}: {remark}"))
 
     def _uploads(self, folder: Path) -> list[PredictionUpload]:
-        """The files of the folder; its notes (README, LICENSE) and hidden files are passed by."""
+        """The files of the folder; notes, results_*.json and hidden ones are passed by."""
         uploads, problems = [], []
         for path in sorted(folder.iterdir()):
-            if path.name.startswith((".", "README", "LICENSE", "LICENCE")):
+            if path.name.startswith((".", "README", "LICENSE", "LICENCE", "results_")):
                 continue
             try:
-                uploads.append(PredictionUpload.named(path.name, path.read_bytes()))
+                uploads.append(PredictionUpload.named(*_predictions(path)))
             except FormatError as error:
                 problems.append(str(error))
             except OSError as error:

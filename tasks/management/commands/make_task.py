@@ -21,6 +21,7 @@ from tasks.formats import FormatError
 from tasks.importing import import_task
 from tasks.management.commands.import_clues import account, add_owner, tell
 from tasks.models import PredictionFile
+from tasks.predictions.lines import prediction_lines
 from tasks.predictions.store import PredictionsError, PredictionUpload, add
 from tasks.tokens import GRANULARITIES
 
@@ -36,15 +37,6 @@ def pairs(values: list[str], option: str) -> dict[str, str]:
             raise CommandError(f"{option} {text}: expected VALUE=TEXT, each value once")
         found[value] = name
     return found
-
-
-def prediction_lines(made: Made) -> bytes:
-    """What the model predicted for each test example, as a file of predictions."""
-    lines = (
-        json.dumps({"id": identity, "predicted": [text] if text else []})
-        for identity, text in made.predicted.items()
-    )
-    return ("\n".join(lines) + "\n").encode()
 
 
 def _sentences(error: PredictionsError | ValidationError) -> list[str]:
@@ -193,9 +185,12 @@ class Command(BaseCommand):
             with transaction.atomic() if model else nullcontext():
                 result = import_task(made.card, made.files, owner=owner, made_from=made.made_from)
                 if model and owner is not None:
-                    upload = PredictionUpload(
-                        f"{result.task.name}_0.jsonl", prediction_lines(made), result.task, 0, None
+                    lines = prediction_lines(
+                        (identity, [text] if text else [])
+                        for identity, text in made.predicted.items()
                     )
+                    name = f"{result.task.name}_0.jsonl"
+                    upload = PredictionUpload(name, lines, result.task, 0, None)
                     (stored,) = add(model, [upload], owner)
         except (PredictionsError, ValidationError) as error:
             raise CommandError(f"Nothing was imported: {'; '.join(_sentences(error))}") from None

@@ -1,0 +1,147 @@
+"""Answers beside the examples that they were given to: what the files for other tools are made of.
+
+As in answers.csv workers appear under pseudonyms, every kind of worker is marked, and nothing is
+written of who withdrew. Answers of an upstream step and to attention checks are left out: they are
+of other tasks, and of none.
+"""
+
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db.models import QuerySet
+
+from annotation.models import ANALYSED, Answer, Participation, Status, Step, Study
+from tasks.cards import Card
+from tasks.models import Example
+from tasks.spans import QUESTION, GivenAnswer
+
+STEPS = (Step.TRAINING, Step.SCREENING, Step.ANNOTATION)
+ANY_ANSWER = "answer"  # the name of a span where the card tells no kinds of questions apart
+BETWEEN = "\n\n"  # texts of an example that a tool shows as one
+
+
+class NothingAnswered(Exception):
+    """Why there is nothing to write; the text is for people."""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """One answer: what was asked, what was said, its S1 and when."""
+
+    step: str
+    position: int
+    example: Example
+    given: GivenAnswer
+    s1: float
+    shown_at: datetime
+    submitted_at: datetime
+    active_seconds: float
+
+
+class Place(NamedTuple):
+    """A span in the texts of an example joined to one, in code points; `name` is what it is of."""
+
+    start: int
+    end: int
+    name: str
+    text: str
+
+
+def participations(study: Study) -> QuerySet[Participation]:
+    """Who answered anything, in a fixed order, with `analysed`; not who withdrew."""
+    people = study.participations.exclude(status=Status.WITHDRAWN)
+    people = people.filter(turns__answer__isnull=False, turns__step__in=STEPS).distinct()
+    people = people.annotate(analysed=ANALYSED).select_related("scenario__task")
+    return people.order_by(
+        "scenario__task__name", "scenario__shots", "scenario__split_number", "scenario__arm",
+        "pseudonym",
+    )  # fmt: skip
+
+
+def tested(study: Study) -> Iterator[tuple[Participation, list[Answered]]]:
+    """Each participation with its answers to the test examples, if there are any.
+
+    Raises NothingAnswered where nobody has answered one.
+    """
+    is_empty = True
+    for participation in participations(study).iterator(chunk_size=500):
+        rows = [row for row in answers(participation) if row.step == Step.ANNOTATION]
+        if rows:
+            is_empty = False
+            yield participation, rows
+    if is_empty:
+        raise NothingAnswered("Nobody has answered a test example yet: there is nothing to write.")
+
+
+def by_task(
+    study: Study,
+) -> Iterator[tuple[Card, Iterator[tuple[Participation, list[Answered]]]]]:
+    """The same, task by task. Raises NothingAnswered."""
+    groups = itertools.groupby(tested(study), key=lambda row: row[0].scenario.task)
+    return ((task.card, people) for task, people in groups)
+
+
+def answers(participation: Participation) -> Iterator[Answered]:
+    """Its answers in the order in which they were given."""
+    stored = Answer.objects.filter(turn__participation=participation, turn__step__in=STEPS)
+    stored = stored.select_related("turn__example").prefetch_related("spans").order_by("turn")
+    for answer in stored:
+        turn = answer.turn
+        yield Answered(
+            turn.step, turn.position, turn.example, answer.as_given(), answer.s1, turn.shown_at,
+            answer.submitted_at, answer.active_seconds,
+        )  # fmt: skip
+
+
+def about(participation: Participation) -> dict[str, Any]:
+    """Who answered and where, as in annotators.csv."""
+    study, scenario = participation.study, participation.scenario
+    return {
+        "study": study.name,
+        "manifest": study.manifest_hash,
+        "task": scenario.task.name,
+        "task_version": scenario.task.version,
+        "shots": scenario.shots,
+        "split": scenario.split_number,
+        "arm": scenario.arm,
+        "annotator": participation.pseudonym,
+        "kind": participation.kind,
+        "status": participation.status,
+        "in_analysis": bool(participation.analysed),  # type: ignore[attr-defined]  # annotated
+    }
+
+
+def place_name(participation: Participation) -> str:
+    """Task, version, shots and split, as a file of predictions is named: MNLI@1_10_3, MNLI@1_0."""
+    scenario = participation.scenario
+    number = f"_{scenario.split_number}" if scenario.shots else ""
+    return f"{scenario.task.name}@{scenario.task.version}_{scenario.shots}{number}"
+
+
+def joined(card: Card, answered: Answered) -> tuple[str, list[Place]]:
+    """The texts of the example as one, the question first if it can be highlighted, and the spans.
+
+    Raises nothing: spans are stored with offsets of their own texts, which are only shifted here.
+    """
+    example = answered.example
+    question = card.selectable_question(example.question)
+    texts = {} if question is None else {QUESTION: question}
+    texts |= dict(enumerate(example.context))
+    starts, at = {}, 0
+    for number, text in texts.items():
+        starts[number] = at
+        at += len(text) + len(BETWEEN)
+    name = card.question_type(example.question) or ANY_ANSWER
+    places = [
+        Place(starts[span.segment] + span.start, starts[span.segment] + span.end, name, span.text)
+        for span in answered.given.spans
+    ]
+    return BETWEEN.join(texts.values()), places
+
+
+def beside(answered: Answered) -> list[str]:
+    """The answer as texts where it is no span: a label, options, a number, what was typed."""
+    return [answered.given.label] if answered.given.label else list(answered.given.values)

@@ -1,0 +1,205 @@
+"""Answers as a folder that `datasets.load_from_disk` opens, with its data card: needs pyarrow.
+
+As `DatasetDict.save_to_disk` writes it: dataset_dict.json, and for each step of the protocol a
+folder with state.json, dataset_info.json and an Arrow stream, from whose schema `datasets` takes
+the types. Written a participation at a time, so that memory stays bounded.
+"""
+
+import hashlib
+import importlib.util
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from analysis.export import answered
+from analysis.export.answered import Answered, NothingAnswered
+from analysis.export.columns import ARM, COLUMNS
+from annotation.models import Participation, Study
+from tasks.cards import Card
+
+NEEDS = "pyarrow"
+DATA = "data-00000-of-00001.arrow"
+# Column -> what it means, where that is not said in the data dictionary.
+OWN = {
+    "annotator": "pseudonym of the participation",
+    "segments": "the texts of the example",
+    "question": "the question as it was displayed",
+    "options": "what could be chosen: labels of the task, or options of the example",
+    "gold": "gold texts; an empty list means that there is no answer",
+    "answer": "the distinct texts of the answer; an empty list means “no answer”",
+    "spans": "the highlighted spans: segment (-1 is the question), start and end in Unicode code"
+    " points, text",
+    "in_analysis": "true if the participation is analysed (completed and not excluded)",
+}
+CARD = """\
+# {title}
+
+{count:,} answers, given in the study `{study}` of Handful (manifest {manifest}). Who answered
+stands in `kind`: **{kinds}**. Only participations with `in_analysis` belong to the study's tables.
+Annotators have pseudonyms; two participations of one person have different ones. Nothing is
+included of who withdrew.
+
+Gold answers of the test are in this folder: keep it out of what models are trained on.
+
+## Splits
+
+| split | answers |
+|---|---|
+{splits}
+
+In the training step the gold was revealed after each answer; in the others it was not.
+
+## Columns
+
+| column | meaning |
+|---|---|
+{columns}
+
+## Tasks
+
+| task | language | source | licence |
+|---|---|---|---|
+{tasks}
+
+The tables of the study, and how each is computed: `export_study` without `--as`.
+"""
+
+
+def can_write() -> bool:
+    """Whether pyarrow is installed."""
+    return importlib.util.find_spec("pyarrow") is not None
+
+
+def write(study: Study, folder: Path) -> dict[str, int]:
+    """Write the folder; return the rows of each split. Raises NothingAnswered."""
+    import pyarrow
+
+    counts: Counter[str] = Counter()
+    kinds: Counter[str] = Counter()
+    schema = _schema()
+    with ExitStack() as files:
+        writers: dict[str, Any] = {}
+        for participation in answered.participations(study).iterator(chunk_size=500):
+            for step, rows in _rows(participation).items():
+                if step not in writers:
+                    (folder / step).mkdir()
+                    sink = files.enter_context(pyarrow.OSFile(str(folder / step / DATA), "wb"))
+                    writers[step] = files.enter_context(pyarrow.ipc.new_stream(sink, schema))
+                writers[step].write_table(pyarrow.Table.from_pylist(rows, schema=schema))
+                counts[step] += len(rows)
+                kinds[participation.kind] += len(rows)
+    if not counts:
+        raise NothingAnswered("Nobody has answered yet: there is nothing to write.")
+    for step in counts:
+        _describe(study, folder / step, step)
+    _json(folder / "dataset_dict.json", {"splits": list(counts)})
+    (folder / "README.md").write_text(_card(study, counts, kinds), encoding="utf-8")
+    return dict(counts)
+
+
+def _schema() -> Any:
+    import pyarrow
+
+    text, texts = pyarrow.string(), pyarrow.list_(pyarrow.string())
+    whole, share = pyarrow.int64(), pyarrow.float64()
+    time = pyarrow.timestamp("us", tz="UTC")
+    span = pyarrow.struct({"segment": whole, "start": whole, "end": whole, "text": text}.items())
+    return pyarrow.schema(
+        {
+            "study": text, "manifest": text, "task": text, "task_version": whole, "shots": whole,
+            "split": whole, "arm": text, "step": text, "position": whole, "annotator": text,
+            "kind": text, "status": text, "in_analysis": pyarrow.bool_(), "example": text,
+            "hash": text, "segments": texts, "question": text, "options": texts, "gold": texts,
+            "gold_rule": text, "answer": texts, "spans": pyarrow.list_(span), "s1": share,
+            "shown_at": time, "submitted_at": time, "active_seconds": share,
+        }.items()
+    )  # fmt: skip
+
+
+def _rows(participation: Participation) -> dict[str, list[dict[str, Any]]]:
+    """Step -> its rows."""
+    about, card = answered.about(participation), participation.scenario.task.card
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for row in answered.answers(participation):
+        rows.setdefault(row.step, []).append({**about, **_row(card, row)})
+    return rows
+
+
+def _row(card: Card, row: Answered) -> dict[str, Any]:
+    example = row.example
+    return {
+        "step": row.step,
+        "position": row.position,
+        "example": example.source_id,
+        "hash": example.content_hash,
+        "segments": example.context,
+        "question": card.wording(example.question),
+        "options": [label.name for label in card.labels] or example.options,
+        "gold": example.gold,
+        "gold_rule": card.gold_rule,
+        "answer": row.given.texts,
+        "spans": [span._asdict() for span in row.given.spans],
+        "s1": row.s1,
+        "shown_at": row.shown_at,
+        "submitted_at": row.submitted_at,
+        "active_seconds": row.active_seconds,
+    }
+
+
+def _describe(study: Study, folder: Path, step: str) -> None:
+    """state.json and dataset_info.json of a split; the fingerprint is that of its data."""
+    with (folder / DATA).open("rb") as file:
+        fingerprint = hashlib.file_digest(file, "sha256").hexdigest()[:16]
+    _json(
+        folder / "state.json",
+        {
+            "_data_files": [{"filename": DATA}], "_fingerprint": fingerprint,
+            "_format_columns": None, "_format_kwargs": {}, "_format_type": None,
+            "_output_all_columns": False, "_split": step,
+        },
+    )  # fmt: skip
+    info = {"description": study.title, "citation": "", "homepage": "", "license": ""}
+    _json(folder / "dataset_info.json", info)
+
+
+def _card(study: Study, counts: Counter[str], kinds: Counter[str]) -> str:
+    cards = [task.card for task in study.tasks.order_by("name")]
+    named = ", ".join(f"{kind}: {count:,} answers" for kind, count in sorted(kinds.items()))
+    text = CARD.format(
+        title=_cell(study.title),
+        study=study.name,
+        manifest=study.manifest_hash or "none: a draft",
+        count=counts.total(),
+        kinds=named,
+        splits=_table((step, f"{count:,}") for step, count in counts.items()),
+        columns=_table((name, _meaning(name)) for name in _schema().names),
+        tasks=_table((card.name, card.language, card.source, card.licence) for card in cards),
+    )
+    about = {
+        "pretty_name": study.title,
+        "language": sorted({card.language for card in cards}),
+        "annotations_creators": ["crowdsourced" if "person" in kinds else "machine-generated"],
+        "tags": ["human-evaluation", "few-shot"],
+    }
+    # JSON is YAML.
+    head = "".join(f"{key}: {json.dumps(value)}\n" for key, value in about.items())
+    return f"---\n{head}---\n{text}"
+
+
+def _meaning(column: str) -> str:
+    return OWN.get(column) or (COLUMNS["answers.csv"] | ARM)[column]
+
+
+def _table(rows: Iterator[tuple[str, ...]]) -> str:
+    return "\n".join(f"| {' | '.join(map(_cell, row))} |" for row in rows)
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def _json(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, indent=2) + "\n", encoding="utf-8")

@@ -1,0 +1,248 @@
+"""export_study --as: answers in the formats of other tools, read by our own readers of them.
+
+The tools' own libraries read them in `make test-tools`.
+"""
+
+import importlib.util
+import json
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from analysis.export import answered
+from analysis.export.conll import blocks, lines
+from annotation.models import Answer, Kind, Study
+from annotation.steps import exclusion
+from tasks.datasets import annotated, arrow, harness, tagged
+from tasks.formats import Record
+from tasks.models import Prediction, PredictionFile
+from tests import factories
+
+KINDS = ["spans", "label", "option", "options", "number", "short text", "long text"]
+ASTRAL = "🎉 Oslo e\u0301 and Lima, then Oslo."
+
+
+@pytest.fixture
+def study(researcher):
+    """Two people and a robot in every scenario of a span task and a label task."""
+    places = factories.make_task(
+        test=[
+            Record("a", (ASTRAL,), "Which places are named?", ("Oslo", "Lima"), None),
+            Record("b", ("We stayed in bed.",), "Which places are named?", (), None),
+        ]
+    )
+    labels = factories.make_task(name="toy-labels", labels=factories.LABELS, title="Labels")
+    study = factories.make_study(researcher, places, labels, shots=[0, 2], annotators=2)
+    for scenario in study.scenarios.all():
+        for kind in (Kind.PERSON, Kind.PERSON, Kind.SIMULATED):
+            factories.work_through(factories.seat(scenario, kind))
+    return study
+
+
+def export(study, folder, form):
+    call_command("export_study", study.name, str(folder), form=form, stdout=StringIO())
+    return folder
+
+
+def people(study):
+    return list(answered.tested(study))
+
+
+def test_harness_samples_hold_every_test_answer_of_every_kind(study, tmp_path):
+    folder = export(study, tmp_path / "out", "lm-eval")
+    kinds = [path.name.partition("_")[0] for path in folder.iterdir()]
+    assert sorted(set(kinds)) == ["person", "simulated"]
+    files = sorted(folder.rglob("samples_*.jsonl"))
+    assert len(files) == study.participations.count() == 12
+    number = 0
+    for file in files:
+        table = harness.read(file)
+        number += len(table.rows)
+        assert harness.shots_of(file) in (0, 2)
+    assert number == Answer.objects.filter(turn__step="annotation").count()
+
+
+def test_samples_of_a_person_come_in_as_predictions_with_the_same_score(study, tmp_path):
+    """Exported, then imported: as if a model had answered so."""
+    folder = export(study, tmp_path / "out", "lm-eval")
+    participation, rows = people(study)[0]
+    own = folder / f"{participation.kind}_{participation.pseudonym}"
+    call_command("import_predictions", "echo", str(own), by="ada", stdout=StringIO())
+    file = PredictionFile.objects.get()
+    assert file.task == participation.scenario.task
+    assert (file.shots, file.split_number) == (
+        participation.scenario.shots, participation.scenario.split_number,
+    )  # fmt: skip
+    stored = {p.example_id: (p.predicted, p.s1) for p in Prediction.objects.all()}
+    assert stored == {row.example.pk: (row.given.texts, row.s1) for row in rows}
+
+
+def test_samples_without_ids_are_refused_with_what_to_do(study, tmp_path):
+    folder = export(study, tmp_path / "out", "lm-eval")
+    file = next(folder.rglob("samples_*.jsonl"))
+    sample = json.loads(file.read_text().splitlines()[0])
+    del sample["doc"]["id"]
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / file.name).write_text(json.dumps(sample))
+    with pytest.raises(CommandError, match="line 1, column doc: the documents have no id"):
+        call_command("import_predictions", "echo", str(own), by="ada")
+    assert not PredictionFile.objects.exists()
+
+
+def test_spans_stand_in_doccano_where_they_were_highlighted(study, tmp_path):
+    folder = export(study, tmp_path / "out", "doccano")
+    seen = 0
+    for file in sorted(folder.glob("toy-places*.jsonl")):
+        for row in annotated.read_doccano(file).rows:
+            spans = [row.values["text"][start:end] for start, end, _name in row.values["label"]]
+            assert list(dict.fromkeys(spans)) == row.values["gold"]
+            assert row.values["kind"] in ("person", "simulated")
+            seen += len(spans)
+    assert seen > 0
+    (line, *_more) = next(folder.glob("toy-labels*.jsonl")).read_text().splitlines()
+    assert json.loads(line)["label"] == json.loads(line)["gold"]
+
+
+def test_people_are_annotations_and_others_predictions_in_label_studio(study, tmp_path):
+    folder = export(study, tmp_path / "out", "label-studio")
+    tasks = json.loads((folder / "toy-places.json").read_text())
+    assert [task["data"]["id"] for task in tasks] != []
+    for task in tasks:
+        assert len(task["annotations"]) == 4  # two scenarios of two people
+        assert len(task["predictions"]) == 2
+        for annotation in [*task["annotations"], *task["predictions"]]:
+            for region in annotation["result"]:
+                value = region["value"]
+                assert task["data"]["text"][value["start"] : value["end"]] == value["text"]
+    assert {one["handful"]["kind"] for task in tasks for one in task["annotations"]} == {"person"}
+    assert '<Labels name="spans" toName="text">' in (folder / "toy-places.xml").read_text()
+
+
+def test_tags_of_conll_are_the_spans(study, tmp_path):
+    folder = export(study, tmp_path / "out", "conll")
+    files = sorted(folder.iterdir())
+    assert all(file.name.startswith("toy-places@1_") for file in files)  # labels are no spans
+    for file in files:
+        rows = tagged.read_conll(file).rows
+        found = {
+            row.values["text"][entity["start"] : entity["end"]]
+            for row in rows
+            for entity in row.values["entities"]
+        }
+        assert found == {"Oslo", "Lima"}
+        for line in filter(None, file.read_text().split("\n")):
+            token, start, end, _tag = line.split("\t")
+            assert token in (
+                ASTRAL[int(start) : int(end)],
+                "We stayed in bed."[int(start) : int(end)],
+            )
+
+
+QUESTIONS = [
+    {"match": name, "name": name, "wording": f"Which {name}?", "definition": "d", "example": "e"}
+    for name in ("cities", "rivers")
+]
+
+
+def test_questions_on_one_text_are_one_block_and_overlaps_are_said(researcher, tmp_path):
+    text = "Oslo and the Akerselva."
+    test = [
+        Record("c", (text,), "cities", ("Oslo",), None),
+        Record("r", (text,), "rivers", ("Oslo and",), None),
+    ]
+    task = factories.make_task(name="ner", question_types=QUESTIONS, shots=[], test=test)
+    study = factories.make_study(researcher, task, shots=[0])
+    factories.work_through(factories.seat(study.scenarios.get()))
+    ((_participation, rows),) = people(study)
+    (block,) = blocks(task.card, rows)
+    assert [line.split("\t")[-1] for line in lines(task.card, block)][:2] == ["B-cities", "O"]
+    folder = export(study, tmp_path / "out", "conll")
+    assert "1 spans overlap others" in (folder / "LEFT_OUT.txt").read_text()
+
+
+def test_a_study_without_spans_has_no_tags(researcher, tmp_path):
+    task = factories.make_task(labels=factories.LABELS, shots=[])
+    study = factories.make_study(researcher, task, shots=[0])
+    factories.work_through(factories.seat(study.scenarios.get()))
+    with pytest.raises(CommandError, match="Choose another format"):
+        export(study, tmp_path / "out", "conll")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_answer_is_told_in_every_format(researcher, tmp_path, kind):
+    task = factories.make_kind(kind, shots=[2])
+    study = factories.make_study(researcher, task, shots=[2], annotators=1)
+    factories.work_through(factories.seat(study.scenarios.get()))
+    ((participation, rows),) = people(study)
+    wanted = {row.example.source_id: row.given.texts for row in rows}
+    folder = export(study, tmp_path / "hf", "hf")
+    table = arrow.read_folder(folder, part="annotation")
+    assert {row.values["example"]: row.values["answer"] for row in table.rows} == wanted
+    samples = export(study, tmp_path / "lm", "lm-eval")
+    own = samples / f"person_{participation.pseudonym}"
+    call_command("import_predictions", "echo", str(own), by="ada", stdout=StringIO())
+    stored = Prediction.objects.values_list("example__source_id", "predicted")
+    assert dict(stored) == wanted
+    for form in ("doccano", "label-studio"):
+        folder = export(study, tmp_path / form, form)
+        text = "".join(path.read_text() for path in folder.iterdir())
+        for texts in wanted.values():
+            assert all(json.dumps(one, ensure_ascii=False)[1:-1] in text for one in texts)
+
+
+def test_the_folder_of_datasets_has_a_split_for_each_step_and_a_card(study, tmp_path):
+    left = study.participations.filter(kind=Kind.PERSON).first()
+    exclusion.decide(left, False, "too fast", study.owner)
+    folder = export(study, tmp_path / "out", "hf")
+    steps = json.loads((folder / "dataset_dict.json").read_text())["splits"]
+    assert set(steps) == {"training", "annotation"}
+    rows = arrow.read_folder(folder, part="annotation").rows
+    assert len(rows) == Answer.objects.filter(turn__step="annotation").count()
+    outside = {row.values["annotator"] for row in rows if not row.values["in_analysis"]}
+    assert left.pseudonym in outside
+    card = (folder / "README.md").read_text()
+    assert study.manifest_hash in card
+    assert "person: " in card
+    assert "simulated: " in card
+    assert "Gold answers of the test are in this folder" in card
+
+
+@pytest.mark.parametrize("form", ["lm-eval", "hf", "label-studio", "doccano", "conll"])
+def test_no_secret_is_in_any_format(study, tmp_path, form):
+    folder = export(study, tmp_path / "out", form)
+    written = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file()).decode(
+        errors="replace"
+    )
+    for participation in study.participations.select_related("worker"):
+        assert participation.token not in written
+        assert participation.worker.key not in written
+        assert participation.completion_code not in written
+
+
+@pytest.mark.parametrize("form", ["lm-eval", "hf", "label-studio", "doccano", "conll"])
+def test_nothing_is_written_while_nobody_has_answered(researcher, tmp_path, form):
+    study = factories.make_study(researcher, factories.make_task())
+    with pytest.raises(CommandError, match="there is nothing to write"):
+        export(study, tmp_path / "out", form)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("inspect_ai") is not None, reason="says what happens without it"
+)
+def test_without_inspect_both_ways_say_what_to_install(study, tmp_path):
+    with pytest.raises(CommandError, match="--as inspect needs inspect-ai: pip install inspect-ai"):
+        export(study, tmp_path / "out", "inspect")
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "toy-places_0.eval").write_bytes(b"PK")
+    with pytest.raises(CommandError, match="toy-places_0.eval: reading logs of Inspect needs"):
+        call_command("import_predictions", "echo", str(tmp_path / "in"), by="ada")
+
+
+def test_an_unknown_format_is_refused_by_name(study, tmp_path):
+    with pytest.raises(CommandError, match="invalid choice: 'prodigy'"):
+        call_command("export_study", study.name, str(tmp_path / "out"), "--as", "prodigy")
+    assert Study.objects.filter(pk=study.pk).exists()

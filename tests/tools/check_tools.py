@@ -1,0 +1,272 @@
+"""Answers go out in the formats of other tools and come back, through the tools' own libraries."""
+
+import json
+import os
+from io import StringIO
+
+import nltk
+import pytest
+from datasets import load_from_disk
+from django.core.management import CommandError, call_command
+from inspect_ai import Task, eval
+from inspect_ai.dataset import Sample
+from inspect_ai.log import list_eval_logs, read_eval_log
+from inspect_ai.model import ModelOutput, ModelUsage, get_model
+from label_studio_sdk.converter import Converter
+from label_studio_sdk.label_interface import LabelInterface
+from lm_eval import simple_evaluate
+from lm_eval.api.model import LM
+from lm_eval.loggers import EvaluationTracker
+from lm_eval.tasks import TaskManager
+from lm_eval.utils import get_file_task_name
+from nltk.corpus.reader import ConllCorpusReader
+
+from analysis.export import answered
+from annotation.models import Answer, Kind
+from tasks.formats import Record
+from tasks.models import Prediction, PredictionFile
+from tests import factories
+
+ASTRAL = "🎉 Oslo e\u0301 and Lima, then Oslo."
+
+
+@pytest.fixture
+def study(researcher):
+    """A person and a robot in every scenario of a span task and a label task."""
+    places = factories.make_task(
+        test=[
+            Record("a", (ASTRAL,), "Which places are named?", ("Oslo", "Lima"), None),
+            Record("b", ("We stayed in bed.",), "Which places are named?", (), None),
+        ]
+    )
+    labels = factories.make_task(name="toy-labels", labels=factories.LABELS, title="Labels")
+    study = factories.make_study(researcher, places, labels, shots=[0, 2], annotators=1)
+    for scenario in study.scenarios.all():
+        for kind in (Kind.PERSON, Kind.SIMULATED):
+            factories.work_through(factories.seat(scenario, kind))
+    return study
+
+
+def export(study, folder, form):
+    call_command("export_study", study.name, str(folder), form=form, stdout=StringIO())
+    return folder
+
+
+def stored():
+    rows = Prediction.objects.values_list("example__source_id", "predicted", "s1")
+    return {identity: (predicted, s1) for identity, predicted, s1 in rows}
+
+
+# Inspect ----------------------------------------------------------------------------------------
+
+
+def test_inspect_opens_every_log(study, tmp_path):
+    folder = export(study, tmp_path / "out", "inspect")
+    people = {row[0].pseudonym: row for row in answered.tested(study)}
+    logs = [read_eval_log(info) for info in list_eval_logs(str(folder))]
+    assert len(logs) == len(people) == 8
+    for log in logs:
+        kind, pseudonym = log.eval.model.split("/")
+        participation, rows = people[pseudonym]
+        assert (kind, log.status) == (participation.kind, "success")
+        assert log.eval.metadata["in_analysis"] == (kind in ("person", "simulated"))
+        assert log.eval.task == answered.place_name(participation)
+        samples = {sample.id: sample for sample in log.samples}
+        assert len(samples) == len(rows)
+        for row in rows:
+            sample = samples[row.example.source_id]
+            assert sample.metadata["predicted"] == row.given.texts
+            assert sample.scores["s1"].value == row.s1
+            assert sample.target == row.example.gold
+        mean = log.results.scores[0].metrics["mean"].value
+        assert mean == pytest.approx(sum(row.s1 for row in rows) / len(rows))
+
+
+def test_a_log_of_a_person_comes_back_with_the_same_scores(study, tmp_path):
+    folder = export(study, tmp_path / "out", "inspect")
+    participation, rows = next(answered.tested(study))
+    for log in folder.iterdir():
+        if participation.pseudonym not in log.name:
+            log.unlink()
+    call_command("import_predictions", "echo", str(folder), by="ada", stdout=StringIO())
+    assert stored() == {row.example.source_id: (row.given.texts, row.s1) for row in rows}
+
+
+def test_a_run_of_inspect_comes_in_as_predictions(study, tmp_path):
+    """A model of Inspect's own answers the test file; only the name of the task is ours."""
+    task = study.tasks.get(name="toy-labels")
+    examples = list(task.test_split.examples.all())
+    samples = [Sample(id=e.source_id, input=e.context[0], target=e.gold[0]) for e in examples]
+    outputs = [ModelOutput.from_content("mockllm/model", "positive") for _ in samples]
+    for output in outputs:
+        output.usage = ModelUsage()  # else Inspect counts tokens by a file from the network
+    model = get_model("mockllm/model", custom_outputs=outputs)
+    (log,) = eval(
+        Task(dataset=samples, name="toy-labels_2_1"), model=model, log_dir=str(tmp_path / "logs"),
+        display="none",
+    )  # fmt: skip
+    assert log.status == "success", log.error
+    call_command("import_predictions", "mock", str(tmp_path / "logs"), by="ada", stdout=StringIO())
+    file = PredictionFile.objects.get()
+    assert (file.task, file.shots, file.split_number) == (task, 2, 1)
+    wanted = {e.source_id: (["positive"], float(e.gold == ["positive"])) for e in examples}
+    assert stored() == wanted
+
+
+def test_a_file_that_is_no_log_is_refused_by_name(study, tmp_path):
+    (tmp_path / "toy-labels_0.eval").write_bytes(b"no archive")
+    with pytest.raises(CommandError, match=r"toy-labels_0\.eval: Inspect cannot read this log"):
+        call_command("import_predictions", "mock", str(tmp_path), by="ada")
+    assert not PredictionFile.objects.exists()
+
+
+# lm-evaluation-harness --------------------------------------------------------------------------
+
+
+class Positive(LM):
+    """A model of the harness that says the same to everything."""
+
+    tokenizer_name = ""
+
+    def generate_until(self, requests, disable_tqdm=False):
+        return ["positive" for _ in requests]
+
+    def loglikelihood(self, requests, disable_tqdm=False):
+        return [(0.0 if r.arguments[1].strip() == "positive" else -1.0, False) for r in requests]
+
+    def loglikelihood_rolling(self, requests, disable_tqdm=False):
+        raise NotImplementedError
+
+
+def harness_task(name, data, **keys):
+    return {
+        "task": name, "dataset_path": "json", "dataset_kwargs": {"data_files": {"test": str(data)}},
+        "test_split": "test", "doc_to_text": "{{context}}", **keys,
+    }  # fmt: skip
+
+
+GENERATED = {
+    "output_type": "generate_until", "doc_to_target": "{{answer[0]}}",
+    "generation_kwargs": {"until": ["\n"]}, "metric_list": [{"metric": "exact_match"}],
+}  # fmt: skip
+CHOSEN = {
+    "output_type": "multiple_choice", "doc_to_choice": ["positive", "negative"],
+    "doc_to_target": "{{answer[0]}}", "metric_list": [{"metric": "acc"}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("keys", [GENERATED, CHOSEN], ids=["generated", "chosen"])
+def test_a_run_of_the_harness_comes_in_as_predictions(study, tmp_path, keys, monkeypatch):
+    """On the test file of export_task; the harness writes its samples itself."""
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    task = study.tasks.get(name="toy-labels")
+    call_command("export_task", "toy-labels", str(tmp_path / "task"), stdout=StringIO())
+    own = harness_task("toy-labels_2_1", tmp_path / "task" / "toy_test.jsonl", **keys)
+    results = simple_evaluate(
+        Positive(), tasks=[own], task_manager=TaskManager(include_defaults=False),
+        log_samples=True, bootstrap_iters=0,
+    )  # fmt: skip
+    samples = results.pop("samples")
+    tracker = EvaluationTracker(output_path=str(tmp_path / "out"))
+    tracker.save_results_aggregated(results=results, samples=samples)
+    for name, rows in samples.items():
+        tracker.save_results_samples(task_name=name, samples=rows)
+    (folder,) = {path.parent for path in (tmp_path / "out").rglob("samples_*.jsonl")}
+    call_command("import_predictions", "pos", str(folder), by="ada", stdout=StringIO())
+    file = PredictionFile.objects.get()
+    assert (file.task, file.shots, file.split_number) == (task, 2, 1)
+    examples = task.test_split.examples.all()
+    assert stored() == {
+        e.source_id: (["positive"], float(e.gold == ["positive"])) for e in examples
+    }
+
+
+def test_our_samples_have_the_fields_and_names_of_the_harness(study, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_DATASETS_CACHE", str(tmp_path / "cache"))
+    folder = export(study, tmp_path / "out", "lm-eval")
+    files = sorted(folder.rglob("samples_*.jsonl"))
+    for file in files:
+        task = get_file_task_name(file.name)
+        (results,) = file.parent.glob("results_*.json")
+        assert json.loads(results.read_text())["results"][task]["s1,none"] >= 0
+    call_command("export_task", "toy-labels", str(tmp_path / "task"), stdout=StringIO())
+    own = harness_task("toy-labels_0", tmp_path / "task" / "toy_test.jsonl", **GENERATED)
+    theirs = simple_evaluate(
+        Positive(), tasks=[own], task_manager=TaskManager(include_defaults=False),
+        log_samples=True, bootstrap_iters=0,
+    )["samples"]["toy-labels_0"][0]  # fmt: skip
+    ours = json.loads(files[0].read_text().splitlines()[0])
+    assert set(theirs) - {"exact_match"} == set(ours) - {"s1"}
+
+
+# Hugging Face datasets --------------------------------------------------------------------------
+
+
+def test_datasets_opens_the_folder_offline(study, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    folder = export(study, tmp_path / "out", "hf")
+    opened = load_from_disk(str(folder))
+    assert set(opened) == {"training", "annotation"}
+    rows = {(row["annotator"], row["example"]): row for step in opened.values() for row in step}
+    assert len(rows) == Answer.objects.count()
+    for participation, own in answered.tested(study):
+        for row in own:
+            there = rows[participation.pseudonym, row.example.source_id]
+            assert there["answer"] == row.given.texts
+            assert there["gold"] == row.example.gold
+            assert there["kind"] == participation.kind
+            assert there["submitted_at"] == row.submitted_at
+            assert [span["text"] for span in there["spans"]] == [s.text for s in row.given.spans]
+            for span in there["spans"]:
+                text = there["segments"][span["segment"]]
+                assert text[span["start"] : span["end"]] == span["text"]
+    kept = opened["annotation"].filter(lambda row: row["kind"] == "person")
+    kept.save_to_disk(str(tmp_path / "again"))
+    again = load_from_disk(str(tmp_path / "again"))
+    assert again.features == opened["annotation"].features
+    assert os.path.exists(folder / "README.md")
+
+
+# Annotation tools -------------------------------------------------------------------------------
+
+
+def test_label_studio_takes_every_annotation(study, tmp_path):
+    folder = export(study, tmp_path / "out", "label-studio")
+    regions = 0
+    for file in sorted(folder.glob("*.json")):
+        interface = LabelInterface(file.with_suffix(".xml").read_text())
+        for task in json.loads(file.read_text()):
+            assert interface.validate_task({"data": task["data"]})
+            for annotation in [*task["annotations"], *task["predictions"]]:
+                assert interface.validate_annotation(annotation)
+                regions += len(annotation["result"])
+    assert regions > 0
+
+
+def test_label_studios_converter_reads_the_spans(study, tmp_path):
+    folder = export(study, tmp_path / "out", "label-studio")
+    converter = Converter((folder / "toy-places.xml").read_text(), str(tmp_path))
+    items = list(converter.iter_from_json_file(str(folder / "toy-places.json")))
+    found = {
+        item["input"]["text"][value["start"] : value["end"]]
+        for item in items
+        for value in item["output"].get("spans", [])
+    }
+    assert found == {"Oslo", "Lima"}
+
+
+def test_nltk_reads_tokens_and_tags(study, tmp_path, monkeypatch):
+    folder = export(study, tmp_path / "out", "conll")
+    files = [path.name for path in sorted(folder.glob("*.conll"))]
+    assert len(files) == 4
+    monkeypatch.setattr(nltk.data, "path", [str(folder)])  # it opens no other folder
+    reader = ConllCorpusReader(
+        str(folder), files, ("words", "pos", "ignore", "chunk"), separator="\t"
+    )
+    for file in files:
+        found = {
+            " ".join(word for word, _tag in chunk.leaves())
+            for sentence in reader.chunked_sents(file)
+            for chunk in sentence.subtrees(lambda tree: tree.label() == "answer")
+        }
+        assert found == {"Oslo", "Lima"}
