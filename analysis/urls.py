@@ -1,6 +1,6 @@
 """Addresses of tables, exports and figures."""
 
-from django.urls import path
+from django.urls import include, path
 from drf_spectacular.views import SpectacularAPIView
 
 from analysis.pages import (
@@ -98,29 +98,7 @@ urlpatterns = [
         models.delete_file,
         name="prediction_file_delete",
     ),
-    path("api/v1/studies/", api.Studies.as_view(), name="api_studies"),
-    path("api/v1/studies/<str:name>/", api.OneStudy.as_view(), name="api_study"),
-    path(
-        "api/v1/studies/<str:name>/human-performance/",
-        api.HumanPerformance.as_view(),
-        name="api_human_performance",
-    ),
-    path("api/v1/studies/<str:name>/analysis/", api.Findings.as_view(), name="api_analysis"),
-    path("api/v1/studies/<str:name>/training/", api.TrainingTable.as_view(), name="api_training"),
-    path(
-        "api/v1/studies/<str:name>/figures/<str:figure>/",
-        api.FigureData.as_view(),
-        name="api_figure",
-    ),
-    path(
-        "api/v1/studies/<str:name>/models/", api.HumansAndModels.as_view(), name="api_study_models"
-    ),
-    path(
-        "api/v1/studies/<str:name>/leaderboard/",
-        api.Leaderboard.as_view(),
-        name="api_leaderboard",
-    ),
-    path("api/v1/models/", api.ModelScores.as_view(), name="api_models"),
+    path("api/v1/", include("analysis.pages.api_urls")),
     path("api/v1/schema/", SpectacularAPIView.as_view(), name="schema"),
     path("api/v1/docs/", api.Docs.as_view(url_name="schema"), name="api_docs"),
     path("api/<path:path>", Unknown.as_view(), name="api_unknown"),
