@@ -55,16 +55,16 @@ ENDED = (Status.COMPLETED, Status.SCREENED_OUT, Status.WITHDRAWN, Status.REJECTE
 class Arrival:
     """Who stands at a door: platform, kind and key of the worker, and the browser they use."""
 
-    def __init__(self, request: HttpRequest, door: doors.Door, code: str):
+    def __init__(self, request: HttpRequest, door: doors.Door, code: str, ticket: str = ""):
         self.door, self.study, self.kind, self.code = door, door.study, door.kind, code
         self.is_preview = door.is_preview(request)
-        ticket = self._of_ticket(request)
+        held = self._of_ticket(ticket)
         # Of two clicks on the first Start neither has the cookie yet: the form holds what is drawn.
-        self.drawn = ticket.get("browser") or secrets.token_urlsafe(24)
+        self.drawn = held.get("browser") or secrets.token_urlsafe(24)
         self.browser = browser(request) or self.drawn
         self.who = None
         if not self.is_preview:
-            who = ticket.get("who")
+            who = held.get("who")
             self.who = Identity(**who) if who else door.identity(request)
         self.query = request.META.get("QUERY_STRING", "")
         self.lacks_computer = self.study.computer_only and _is_phone(request)
@@ -85,14 +85,10 @@ class Arrival:
         }
         return signing.dumps(held, salt=TICKET_SALT)
 
-    def _of_ticket(self, request: HttpRequest) -> dict[str, Any]:
-        """What the form's `arrival` holds; nothing without one, or for a stale or foreign one."""
-        if request.method != "POST":
-            return {}
+    def _of_ticket(self, ticket: str) -> dict[str, Any]:
+        """What that `ticket` holds; nothing without one, or for a stale or foreign one."""
         try:
-            held = signing.loads(
-                request.POST.get("arrival", ""), salt=TICKET_SALT, max_age=TICKET_AGE
-            )
+            held = signing.loads(ticket, salt=TICKET_SALT, max_age=TICKET_AGE)
         except signing.BadSignature:
             return {}
         return held if held["door"] == self.code else {}
@@ -169,16 +165,17 @@ def _is_phone(request: HttpRequest) -> bool:
     return hint == "?1" or (not hint and "Mobi" in request.headers.get("User-Agent", ""))
 
 
-def arrival(request: HttpRequest, code: str) -> Arrival:
+def arrival(request: HttpRequest, code: str, ticket: str = "") -> Arrival:
     """Who comes to the study of that link; 404 for an unknown code.
 
-    Raises doors.NotAdmitted for a forged or stale address.
+    `ticket` is what the landing page gave them (Arrival.ticket). Raises doors.NotAdmitted for a
+    forged or stale address.
     """
     door = registry.door(code)
     if door is None:
         raise Http404
     translation.activate(door.study.interface_language)
-    return Arrival(request, door, code)
+    return Arrival(request, door, code, ticket)
 
 
 def participation_of(token: str) -> Participation:

@@ -2,10 +2,11 @@
 
 from typing import Any
 
-from django.contrib.auth.models import User
+from django.contrib.auth.models import AnonymousUser, User
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from annotation.models import ApiToken
@@ -13,17 +14,25 @@ from annotation.models import ApiToken
 SCHEME = "Bearer"
 
 
+def bearer(request: Request) -> str | None:
+    """The token of the header, "" for one that is none; None without the header."""
+    scheme, _, given = get_authorization_header(request).partition(b" ")
+    if scheme.decode("latin-1").lower() != SCHEME.lower():
+        return None
+    return given.decode("ascii", "ignore").strip()
+
+
 class TokenAuthentication(BaseAuthentication):
     """`Authorization: Bearer handful_...`; in no address, as addresses are written to logs."""
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
         """The owner and the token, or None where no token is given; AuthenticationFailed."""
-        scheme, _, given = get_authorization_header(request).partition(b" ")
-        if scheme.decode("latin-1").lower() != SCHEME.lower():
+        given = bearer(request)
+        if given is None:
             return None
         try:
-            token = ApiToken.objects.of(given.decode("ascii").strip())
-        except (UnicodeDecodeError, ApiToken.DoesNotExist):
+            token = ApiToken.objects.of(given)
+        except ApiToken.DoesNotExist:
             raise AuthenticationFailed(
                 "This token is unknown, revoked or expired. Make another one under API tokens."
             ) from None
@@ -32,6 +41,27 @@ class TokenAuthentication(BaseAuthentication):
 
     def authenticate_header(self, request: Request) -> str:
         return SCHEME
+
+
+class ParticipationToken(BaseAuthentication):
+    """The secret of one participation, that of its personal link: `request.auth` is it.
+
+    It is looked up by the step, which locks the participation by it: an unknown one gets 401 there.
+    """
+
+    def authenticate(self, request: Request) -> tuple[AnonymousUser, str] | None:
+        given = bearer(request)
+        return None if given is None else (AnonymousUser(), given)
+
+    def authenticate_header(self, request: Request) -> str:
+        return SCHEME
+
+
+class HoldsParticipation(BasePermission):
+    """Somebody who sends a participation's token; no researcher and no visitor is asked for."""
+
+    def has_permission(self, request: Request, view: Any) -> bool:
+        return isinstance(request.auth, str)
 
 
 class Documented(OpenApiAuthenticationExtension):
@@ -45,4 +75,18 @@ class Documented(OpenApiAuthenticationExtension):
             "type": "http",
             "scheme": "bearer",
             "description": "A token from the page API tokens.",
+        }
+
+
+class DocumentedParticipation(OpenApiAuthenticationExtension):
+    """The same of a participation's token."""
+
+    target_class = ParticipationToken
+    name = "participation"
+
+    def get_security_definition(self, auto_schema: Any) -> dict[str, str]:
+        return {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "The token of one participation, from POST /api/v1/join/CODE/.",
         }

@@ -1,5 +1,6 @@
 """Errors as RFC 9457 has them: application/problem+json with a sentence and a code."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -36,6 +37,20 @@ SHAPE = {
 }
 
 
+def problem(
+    status: HTTPStatus, code: str, detail: str, fields: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The members that every error has; `fields` where a value is wrong."""
+    told: dict[str, Any] = {
+        "type": "about:blank",
+        "title": status.phrase,
+        "status": status.value,
+        "code": code,
+        "detail": detail,
+    }
+    return told | ({"fields": fields} if fields else {})
+
+
 def as_problem(error: Exception, context: dict[str, Any]) -> Response | None:
     """The reply to an error of a view; None for what is none of ours (500).
 
@@ -45,22 +60,15 @@ def as_problem(error: Exception, context: dict[str, Any]) -> Response | None:
     if response is None:
         return None
     status = HTTPStatus(response.status_code)
-    problem: dict[str, Any] = {
-        "type": "about:blank",
-        "title": status.phrase,
-        "status": status.value,
-        "code": "invalid",
-        "detail": "Some values are invalid.",
-    }
     if isinstance(error, exceptions.ValidationError) and isinstance(response.data, dict):
-        problem["fields"] = response.data
-        problem["detail"] = " ".join(
-            str(why) for all_of in response.data.values() for why in all_of
-        )
+        told = " ".join(str(why) for all_of in response.data.values() for why in all_of)
+        members = problem(status, "invalid", told, response.data)
+    elif isinstance(error, exceptions.ValidationError):
+        members = problem(status, "invalid", "Some values are invalid.")
     else:
         detail = response.data["detail"]
-        problem |= {"code": detail.code, "detail": str(detail)}
-    response.data, response.content_type = problem, MEDIA_TYPE
+        members = problem(status, detail.code, str(detail))
+    response.data, response.content_type = members, MEDIA_TYPE
     return response
 
 

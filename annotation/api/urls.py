@@ -1,5 +1,5 @@
 """Addresses of /api/v1/ that give no results; the others are in analysis/pages/api_urls.py."""
 
-from django.urls import URLPattern
+from annotation.api import participant_urls
 
-urlpatterns: list[URLPattern] = []
+urlpatterns = [*participant_urls.urlpatterns]

@@ -193,4 +193,5 @@ def test_the_document_names_the_token_and_every_error(researcher):
     assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
     for path in document["paths"].values():
         for operation in path.values():
-            assert {"200", "400", "401", "403", "404", "429"} <= set(operation["responses"])
+            assert {"400", "401", "403", "404", "429"} <= set(operation["responses"])
+            assert {"200", "201"} & set(operation["responses"])

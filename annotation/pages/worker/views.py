@@ -97,7 +97,7 @@ def _landing(
 @require_POST
 def start(request: access.PageRequest, code: str) -> HttpResponse:
     """Take a seat; without one, say why at once."""
-    arrival = access.arrival(request, code)
+    arrival = access.arrival(request, code, request.POST.get("arrival", ""))
     if arrival.is_preview:
         return _landing(request, arrival, status=409)
     # Annotators at work keep their seat: the code for a phone would give the work back.

@@ -1,0 +1,137 @@
+"""Joining a study by a program: what its landing page says, and a seat for who is named.
+
+People come by the study's open link or a personal link, as on the pages. Simulated annotators and
+models come for a researcher, whose token says so: each kind has seats of its own.
+"""
+
+from http import HTTPStatus
+from typing import Any
+
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import NotAuthenticated, Throttled
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation import access
+from annotation.api import bodies
+from annotation.api.authentication import TokenAuthentication
+from annotation.api.limits import PerHolder
+from annotation.api.participants import Spoken, Unfit, holding, read
+from annotation.api.problems import MEDIA_TYPE, problem
+from annotation.models import Kind, Participation
+from annotation.pages.worker import start_limit
+from annotation.pages.worker.client_address import client_address
+from annotation.pages.worker.landing import landing_page
+from annotation.platforms.links import OpenLink, SimulatedLink
+from annotation.recruitment import refusals
+
+TOLD = (
+    "title", "by", "training", "screening", "test", "words", "minutes", "rate",
+    "idle_limit_hours", "state",
+)  # fmt: skip
+
+
+class PerResearcher(PerHolder):
+    """Where a researcher's token is sent it is counted; visitors are counted at Start alone."""
+
+    def allow_request(self, request: Request, view: Any) -> bool:
+        return access.token_of(request) is None or super().allow_request(request, view)
+
+
+class Join(Spoken):
+    """The link of a study, by the code of its address."""
+
+    authentication_classes = [TokenAuthentication]
+    permission_classes: list[type] = []  # anybody may stand at a link, as on its page
+    throttle_classes = [PerResearcher]
+
+    @extend_schema(
+        summary="What the landing page of a study says", responses={200: OpenApiTypes.OBJECT}
+    )
+    def get(self, request: Request, code: str) -> Response:
+        arrival = by_own_link(request, code)
+        page = landing_page(arrival, arrival.begun())
+        return Response(
+            {name: page[name] for name in TOLD}
+            | {
+                "what": [card.description for card in page["what"]],
+                "sentence": str(page["sentence"]),
+                "arrival": page["ticket"],
+            }
+        )
+
+    @extend_schema(
+        summary="Take a seat",
+        description="201 with the token of the participation, 200 for one that is there already.",
+        request=bodies.JoinBody,
+        responses={
+            200: OpenApiTypes.OBJECT, 201: OpenApiTypes.OBJECT, 409: OpenApiTypes.OBJECT,
+            422: OpenApiTypes.OBJECT,
+        },
+    )  # fmt: skip
+    def post(self, request: Request, code: str) -> Response:
+        sent = read(bodies.JoinBody, request)
+        arrival = by_own_link(request, code, sent.get("arrival", ""))
+        kind = sent.get("kind", arrival.kind)
+        if kind != arrival.kind:
+            arrival = _for_researcher(request, arrival, kind, sent)
+        known = arrival.begun() or arrival.ended()
+        if known is None and arrival.door.anonymous:
+            _admit(request)
+        try:
+            participation = _seated(arrival)
+        except refusals.RecruitmentError as refusal:
+            if refusal.code == "busy":
+                raise Throttled(start_limit.WINDOW, str(refusal)) from None
+            told = problem(HTTPStatus.CONFLICT, refusal.code, str(refusal))
+            return Response(told, status=HTTPStatus.CONFLICT, content_type=MEDIA_TYPE)
+        was_known = known is not None and known.pk == participation.pk
+        return Response(
+            holding(participation), status=HTTPStatus.OK if was_known else HTTPStatus.CREATED
+        )
+
+
+def by_own_link(request: Request, code: str, ticket: str = "") -> access.Arrival:
+    """Who comes by a link that Handful gave out; 404 for an unknown one.
+
+    Raises Unfit for the door of a platform, which sends people to its page with an id of theirs.
+    """
+    arrival = access.arrival(request._request, code, ticket)
+    if not isinstance(arrival.door, OpenLink):
+        raise Unfit({"code": ["This link is a platform's: people arrive by it on its page alone."]})
+    return arrival
+
+
+def _for_researcher(
+    request: Request, arrival: access.Arrival, kind: str, sent: dict[str, Any]
+) -> access.Arrival:
+    """The arrival of a simulated annotator for the researcher whose token is sent.
+
+    Raises NotAuthenticated, PermissionDenied, Unfit, and Http404 where the study is not theirs.
+    """
+    if access.token_of(request) is None:
+        raise NotAuthenticated("A researcher's token with the scope run is needed for that kind.")
+    study = access.study_of(request, arrival.study.name, "own")
+    if kind != Kind.SIMULATED or type(arrival.door) is not OpenLink:
+        raise Unfit({"kind": [f"Nobody of the kind {kind} comes by this link."]})
+    return access.Arrival(
+        request._request, SimulatedLink(study), study.simulated_link_code, sent.get("arrival", "")
+    )
+
+
+def _admit(request: Request) -> None:
+    """Count a start of that address where anybody can arrive. Raises Throttled."""
+    if not start_limit.admit(client_address(request._request) or ""):
+        raise Throttled(start_limit.WINDOW, str(refusals.NO_SEAT["busy"]))
+
+
+def _seated(arrival: access.Arrival) -> Participation:
+    """Their seat; whoever has ended here is shown the end again. Raises RecruitmentError."""
+    try:
+        return arrival.start()
+    except refusals.RecruitmentError:
+        ended = arrival.ended()
+        if ended is None or not arrival.owns(ended):
+            raise
+        return ended

@@ -1,0 +1,270 @@
+"""Taking part by a program: join, then the steps of one participation by its token.
+
+Every view calls the step function of the page that it is the twin of (annotation/pages/worker/):
+there is no second protocol. GET shows the state and changes nothing; each POST answers with the new
+state, also in a refusal (docs/researchers/api.md#participants).
+"""
+
+from collections.abc import Callable, Mapping
+from http import HTTPStatus
+from typing import Any
+
+from django.http import Http404
+from django.utils.decorators import method_decorator
+from django.utils.translation import gettext
+from django.views.decorators.cache import never_cache
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework.exceptions import AuthenticationFailed, NotFound, ValidationError
+from rest_framework.parsers import JSONParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation import access
+from annotation.api import bodies, problems
+from annotation.api.authentication import HoldsParticipation, ParticipationToken
+from annotation.api.limits import PerParticipation
+from annotation.api.state import declined, record_of, state_of
+from annotation.api.views import ApiView
+from annotation.models import Participation, Status, Turn
+from annotation.pages.worker.translated import translated
+from annotation.platforms import registry
+from annotation.recruitment import consent as consent_step
+from annotation.recruitment import refusals, seats
+from annotation.steps import answering, comprehension, qualification, training_step, withdrawal
+from annotation.steps import exit_questionnaire as questionnaire
+from tasks.spans import AnswerError
+
+NOBODY = "This token belongs to no participation. Join again, or use the token that you were given."
+
+
+class Unfit(ValidationError):
+    """A payload that does not fit (422); nothing was stored."""
+
+    status_code = HTTPStatus.UNPROCESSABLE_ENTITY
+
+
+def read(body: type[bodies.Body], request: Request) -> dict[str, Any]:
+    """What was sent, checked. Raises Unfit."""
+    sent = body(data=request.data)
+    if not sent.is_valid():
+        raise Unfit(_flat(sent.errors))
+    return sent.validated_data
+
+
+def _flat(errors: Any, path: str = "") -> dict[str, list[str]]:
+    """The errors of nested fields by their path: "answer.spans.0.start"."""
+    if isinstance(errors, Mapping):
+        parts = [_flat(inner, f"{path}.{name}" if path else str(name))
+                 for name, inner in errors.items()]  # fmt: skip
+    elif any(isinstance(one, Mapping) for one in errors):
+        parts = [_flat(inner, f"{path}.{place}") for place, inner in enumerate(errors) if inner]
+    else:
+        return {path: [str(one) for one in errors]}
+    return {name: told for part in parts for name, told in part.items()}
+
+
+class Spoken(ApiView):
+    """In the language of the study, from its door on, and never cached: as the pages are."""
+
+    parser_classes = [JSONParser]
+
+    @method_decorator(never_cache)
+    def dispatch(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        with access.in_study_language():
+            return super().dispatch(request, *args, **kwargs)
+
+
+class Work(Spoken):
+    """One step of the participation whose token is sent."""
+
+    authentication_classes = [ParticipationToken]
+    permission_classes = [HoldsParticipation]
+    throttle_classes = [PerParticipation]
+
+    def handle_exception(self, exc: Exception) -> Response:
+        if isinstance(exc, Participation.DoesNotExist):
+            exc = AuthenticationFailed(NOBODY)
+        return super().handle_exception(exc)
+
+
+def mine(request: Request) -> Participation:
+    """The participation of the token; from here on in the language of its study.
+
+    Raises AuthenticationFailed.
+    """
+    try:
+        return access.participation_of(str(request.auth))
+    except Http404:
+        raise AuthenticationFailed(NOBODY) from None
+
+
+def refused(
+    participation: Participation,
+    status: HTTPStatus,
+    code: str,
+    sentence: str,
+    fields: Mapping[str, list[str]] | None = None,
+) -> Response:
+    """A refusal with the state that stays: problem details with one member more."""
+    told = problems.problem(status, code, sentence, fields)
+    told["state"] = state_of(participation)
+    return Response(told, status=status, content_type=problems.MEDIA_TYPE)
+
+
+# A state is one of several shapes, told apart by `step`: docs/researchers/api.md#participants.
+STATE = {200: OpenApiTypes.OBJECT}
+REFUSED = {409: OpenApiTypes.OBJECT, 422: OpenApiTypes.OBJECT}
+
+
+def documented(summary: str, body: Any = None) -> Callable[[Any], Any]:
+    return extend_schema(summary=summary, request=body, responses=STATE | REFUSED)
+
+
+class State(Work):
+    @extend_schema(summary="Where the participation stands", responses=STATE)
+    def get(self, request: Request) -> Response:
+        return Response(state_of(mine(request)))
+
+
+class History(Work):
+    @extend_schema(summary="What was answered so far, as it was told", responses=STATE)
+    def get(self, request: Request) -> Response:
+        return Response(record_of(mine(request)))
+
+
+class Consent(Work):
+    @documented("Agree to the consent text, or leave without a trace", bodies.ConsentBody)
+    def post(self, request: Request) -> Response:
+        participation = mine(request)
+        if read(bodies.ConsentBody, request)["agree"]:
+            consent_step.record(participation, agree=True)
+            return Response(state_of(mine(request)))
+        try:
+            return Response(declined(registry.decline(participation.token)))
+        except registry.Agreed:
+            return Response(state_of(mine(request)))
+
+
+class Begin(Work):
+    @documented("Show the first example: from here on this worker has met the task")
+    def post(self, request: Request) -> Response:
+        participation = mine(request)
+        try:
+            training_step.begin(participation.token)
+        except answering.Conflict as conflict:
+            return refused(participation, HTTPStatus.CONFLICT, "conflict", str(conflict))
+        return Response(state_of(mine(request)))
+
+
+class Comprehension(Work):
+    @documented("One attempt at the questions about the instructions", bodies.ComprehensionBody)
+    def post(self, request: Request) -> Response:
+        participation, given = mine(request), read(bodies.ComprehensionBody, request)["answers"]
+        state = state_of(participation)
+        if state["step"] != "comprehension":
+            return Response(state)
+        asked = len(state["questions"])
+        if len(given) != asked:
+            raise Unfit({"answers": [f"Expected {asked} answers, one for each question."]})
+        wrong = comprehension.answer(
+            participation.token,
+            {f"question-{number}": str(place) for number, place in enumerate(given, start=1)},
+        )
+        participation = mine(request)
+        if not wrong or participation.status != Status.WORKING:
+            return Response(state_of(participation))
+        again = gettext("This was not right: please check again.")
+        fields = {f"answers.{number - 1}": [again] for number in wrong}
+        return refused(participation, HTTPStatus.UNPROCESSABLE_ENTITY, "wrong", again, fields)
+
+
+class Answer(Work):
+    @documented("Answer the current question: the first answer wins", bodies.AnswerBody)
+    def post(self, request: Request) -> Response:
+        sent = read(bodies.AnswerBody, request)
+        token, fields = str(request.auth), bodies.fields_of(sent["answer"])
+        try:
+            participation, turn = answering.submit(token, sent["turn"], fields)
+        except Turn.DoesNotExist:
+            raise NotFound("This turn is none of this participation's.") from None
+        except answering.Conflict as conflict:
+            return refused(mine(request), HTTPStatus.CONFLICT, "answered", str(conflict))
+        except AnswerError as error:
+            participation = mine(request)
+            told = translated(error.sentence)
+            return refused(
+                participation, HTTPStatus.UNPROCESSABLE_ENTITY, error.code, told, {"answer": [told]}
+            )
+        return Response(state_of(participation, turn))
+
+
+class Continue(Work):
+    @documented("Leave a reveal, the review, or the next task's instructions", bodies.ContinueBody)
+    def post(self, request: Request) -> Response:
+        leaving = read(bodies.ContinueBody, request)["leaving"]
+        participation, turn = training_step.go_on(str(request.auth), leaving)
+        return Response(state_of(participation, turn))
+
+
+class Wait(Work):
+    @documented("Ask whether the wait for a decision is over")
+    def post(self, request: Request) -> Response:
+        qualification.move_on(str(request.auth))
+        return Response(state_of(mine(request)))
+
+
+class Questionnaire(Work):
+    @documented("The optional questions at the end", bodies.QuestionnaireBody)
+    def post(self, request: Request) -> Response:
+        questionnaire.answer(str(request.auth), read(bodies.QuestionnaireBody, request))
+        return Response(state_of(mine(request)))
+
+
+class Resume(Work):
+    @documented("Go on after the seat had expired, if one is free")
+    def post(self, request: Request) -> Response:
+        participation = mine(request)
+        try:
+            seats.resume(participation)
+        except refusals.RecruitmentError as refusal:
+            return refused(participation, HTTPStatus.CONFLICT, refusal.code, str(refusal))
+        return Response(state_of(mine(request)))
+
+
+class Withdraw(Work):
+    @documented("Erase the answers and leave")
+    def post(self, request: Request) -> Response:
+        withdrawal.withdraw(str(request.auth))
+        return Response(state_of(mine(request)))
+
+
+class NextTask(Work):
+    @extend_schema(
+        summary="Start the next task of the study, where it allows more than one",
+        request=None,
+        responses={201: OpenApiTypes.OBJECT} | REFUSED,
+    )
+    def post(self, request: Request) -> Response:
+        participation = mine(request)
+        worker = participation.worker
+        try:
+            following = seats.join(
+                participation.study_id,
+                worker.key,
+                worker.platform,
+                worker.kind,
+                browser=participation.browser,
+            )
+        except refusals.RecruitmentError as refusal:
+            return refused(participation, HTTPStatus.CONFLICT, refusal.code, str(refusal))
+        return Response(holding(following), status=HTTPStatus.CREATED)
+
+
+def holding(participation: Participation) -> dict[str, Any]:
+    """What whoever took a seat is told: the token, and where they stand."""
+    return {
+        "token": participation.token,
+        "participation": participation.pseudonym,
+        "state": state_of(participation),
+    }
