@@ -18,6 +18,7 @@ from annotation.pages.worker.state import instructions_of
 from annotation.pages.worker.turn import TurnPage
 from annotation.study import cross_task, screening
 from annotation.study.consent_text import as_html
+from tasks.cards import Card
 from tasks.comparison import compare_answer
 from tasks.models import Example, Task
 from tasks.spans import GivenAnswer, occurrences
@@ -30,15 +31,16 @@ def pages(study: Study) -> dict[str, str]:
 
     The consent; of each task the instructions and the first test example as a question, at the
     fewest shots, and a training example revealed, at the fewest shots with a training step. Of a
-    screening set its first example; of each task that an arm of a cross-task study was trained on
-    before, the instructions, its first example as a question, and one revealed.
+    screening set its first example; of each arm of a cross-task study that was trained on other
+    tasks before, the consent, as it names the first of them, and of each such task the instructions,
+    its first example as a question, and one revealed.
     """
     with in_study_language(study.interface_language):
         return dict(_pages(study))
 
 
 def _pages(study: Study) -> Iterator[tuple[str, str]]:
-    yield "consent", _consent(study)
+    yield "consent", _consent(study, study.tasks.order_by("name")[0].card)
     for task in study.tasks.order_by("name"):
         least, *others = study.scenarios.filter(task=task).order_by("shots", "arm")
         yield f"{task.name}-instructions", _instructions(least)
@@ -56,8 +58,10 @@ def _pages(study: Study) -> Iterator[tuple[str, str]]:
 
 
 def _upstream(study: Study, arm: str) -> Iterator[tuple[str, str]]:
-    """Of each task that this arm was trained on: its instructions, a question, and a reveal."""
+    """The arm's consent; of each task it was trained on instructions, a question, and a reveal."""
     samples = cross_task.samples(study, arm)
+    if samples:
+        yield f"consent-{arm}", _consent(study, samples[0].split.task.card)
     scenario = study.scenarios.filter(arm=arm).first()
     by_task: dict[Task, list[tuple[int, Example]]] = {}
     for number, example in enumerate(samples, start=1):
@@ -85,9 +89,8 @@ def _page(template: str, title: str, context: dict[str, Any]) -> str:
     return render_to_string("researcher/seen.html", shown | context)
 
 
-def _consent(study: Study) -> str:
-    """The page on which consent was asked; its first lines are those of the first task."""
-    card = study.tasks.order_by("name")[0].card
+def _consent(study: Study, card: Card) -> str:
+    """The page on which consent was asked; its first lines are those of the first task's card."""
     context = {
         "study": study,
         "card": card,

@@ -167,9 +167,12 @@ def test_each_task_counts_in_the_arg_under_the_metric_of_its_card(researcher, tm
 def test_the_pages_seen_show_what_each_arm_was_trained_on(study):
     pages = pages_seen.pages(study)
     names = {"up-one", "up-two", "sham", "unseen-a", "unseen-b"}
-    assert set(pages) == {"consent"} | {
+    assert set(pages) == {"consent", "consent-upstream", "consent-sham"} | {
         f"{name}-{what}" for name in names for what in ("instructions", "question", "reveal")
     }
+    first = {"consent": "unseen-a", "consent-upstream": "up-one", "consent-sham": "sham"}
+    for page, name in first.items():
+        assert f"Description of {name}." in pages[page]
     for name in names:
         assert f"Instructions of {name}." in pages[f"{name}-instructions"]
         assert "data-verdict" in pages[f"{name}-reveal"]

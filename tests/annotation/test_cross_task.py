@@ -44,6 +44,7 @@ def label_task(name: str, train: int = 8, splits: int = 1, **card):
         name=name,
         title=f"Title of {name}",
         instructions=f"Instructions of {name}.",
+        description=f"Description of {name}.",
         labels=factories.LABELS,
         train={train: records(f"{name} train", train)},
         test=records(f"{name} test", 6),
