@@ -4,7 +4,7 @@ from typing import Any
 
 from analysis.documents.blocks import Block, Bullets, Grid, Paragraph
 from analysis.documents.wording import count
-from analysis.tables import cross_task
+from analysis.tables import cross_task, upstream
 from annotation.models import Kind, Study
 
 
@@ -63,11 +63,11 @@ def results(study: Study) -> list[Block]:
         return [Paragraph("Two arms of one unseen task need a person who has completed it.")]
     return [
         Bullets(list(cross_task.sentences(rows))),
-        Grid.of("Gains of the arms", cross_task.GAINS, rows),
+        Grid.of("Gains of the arms", cross_task.GAINS, cross_task.joint(study, Kind.PERSON)),
         Grid.of("ARG of models, as published", cross_task.PUBLISHED, cross_task.published()),
         Grid.of(
             "Manipulation check",
-            cross_task.MANIPULATION,
-            cross_task.manipulation(study, Kind.PERSON),
+            upstream.MANIPULATION,
+            upstream.manipulation(study, Kind.PERSON),
         ),
     ]

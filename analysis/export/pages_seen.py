@@ -32,8 +32,8 @@ def pages(study: Study) -> dict[str, str]:
     The consent; of each task the instructions and the first test example as a question, at the
     fewest shots, and a training example revealed, at the fewest shots with a training step. Of a
     screening set its first example; of each arm of a cross-task study that was trained on other
-    tasks before, the consent, as it names the first of them, and of each such task the instructions,
-    its first example as a question, and one revealed.
+    tasks before, the consent, as it names the first of them, and of each such task the
+    instructions, its first example as a question, and one revealed.
     """
     with in_study_language(study.interface_language):
         return dict(_pages(study))

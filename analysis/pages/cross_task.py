@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from analysis.pages.common import chosen_kind, results_of
-from analysis.tables import columns, cross_task, performance
+from analysis.tables import columns, cross_task, performance, upstream
 from annotation.access import study_of
 from annotation.models import Study
 from tasks.columns import Column, cells, on_page
@@ -17,9 +17,9 @@ from tasks.downloads import download
 
 # Name of a table -> its columns, and its rows of one kind.
 TABLES: dict[str, tuple[Sequence[Column], Callable[[Study, str], Sequence[Any]]]] = {
-    "gains": (cross_task.GAINS, cross_task.gains),
-    "manipulation": (cross_task.MANIPULATION, cross_task.manipulation),
-    "curve": (cross_task.CURVE, cross_task.curve),
+    "gains": (cross_task.GAINS, cross_task.joint),
+    "manipulation": (upstream.MANIPULATION, upstream.manipulation),
+    "curve": (upstream.CURVE, upstream.curve),
     "plan": (cross_task.PLAN, cross_task.plan),
 }
 
@@ -59,4 +59,5 @@ def cross_task_file(request: HttpRequest, name: str, table: str) -> HttpResponse
         raise Http404
     shown, rows = TABLES[table]
     every = [row for kind in performance.kinds(study) for row in rows(study, kind)]
+    every = list(dict.fromkeys(every))  # what is published stands once
     return download(columns.as_csv(shown, every), f"{study.name}-{table}.csv")

@@ -1,8 +1,7 @@
-"""What a cross-task study found: the gain of its arms, and how its upstream training went.
+"""What a cross-task study found: the gain of its arms. How its upstream training went: upstream.py.
 
 The score of a person is that of the test set of the unseen task under the metric of the task's
-card, as in every table; the upstream training is scored by S1, answer by answer. Gains are those of
-analysis/stats/arg.py, over the unseen tasks of the study.
+card, as in every table. Gains are those of analysis/stats/arg.py, over the study's unseen tasks.
 """
 
 import csv
@@ -13,22 +12,18 @@ from dataclasses import dataclass
 from functools import cache
 from operator import attrgetter
 
-import numpy as np
-
 from analysis.stats import arg
-from analysis.stats.uncertainty import sd
 from analysis.tables import frames
 from analysis.tables.columns import (
     NOTHING,
     SCORE,
     count,
     points,
-    seconds,
     signed_between,
     signed_points,
 )
 from analysis.tables.published import FOLDER
-from annotation.models import Answer, Arm, Step, Study
+from annotation.models import Arm, Study
 from tasks.columns import Column
 
 # (new arm, base arm) -> what their gain means; the first is the one that is asked for.
@@ -46,6 +41,7 @@ class Gain:
     """A contrast of two arms on one unseen task, or over all; scores x 100, gains in percent.
 
     Of one task, intervals are those of that task alone; `refused` says why it has no relative gain.
+    A published one (kind "published") has the gain alone.
     """
 
     kind: str
@@ -54,8 +50,8 @@ class Gain:
     meaning: str
     task: str
     metric: str
-    new_people: int
-    base_people: int
+    new_people: int | None
+    base_people: int | None
     new: float
     base: float
     new_sd: float
@@ -296,157 +292,45 @@ def published() -> tuple[PublishedGain, ...]:
         )
 
 
+def joint(study: Study, kind: str) -> list[Gain]:
+    """The gains of that kind, then those published for models on the study's partition.
+
+    [] without gains: what the paper has is no result of the study.
+    """
+    rows = gains(study, kind)
+    own = [row for row in published() if row.partition == study.partition]
+    return [*rows, *map(_as_published, own)] if rows else []
+
+
+def _as_published(row: PublishedGain) -> Gain:
+    blank = dict.fromkeys(
+        (
+            "new", "base", "new_sd", "base_sd", "low", "high", "boot_low", "boot_high",
+            "difference", "difference_low", "difference_high",
+        ),
+        math.nan,
+    )  # fmt: skip
+    return Gain(
+        kind="published",
+        new_arm=row.method,
+        base_arm="direct fine-tuning",
+        meaning="models, as published",
+        task=f"test tasks of {row.partition}",
+        metric="of each task",
+        new_people=None,
+        base_people=None,
+        gain=row.gain,
+        method="",
+        no_interval="as published",
+        refused="",
+        **blank,
+    )
+
+
 PUBLISHED = [
     Column("partition", "Partition", "of CrossFit's 160 tasks"),
     Column("method", "Upstream learning", "of BART-base, by the paper"),
     Column("gain", "ARG, as published", "over all test tasks of the partition", "%", _percent),
-]
-
-
-# How the upstream training went -------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Trained:
-    """An upstream task by the place in which people met it, or one task; S1 x 100."""
-
-    kind: str
-    arm: str
-    what: str
-    people: int
-    answers: int
-    mean: float
-    sd: float
-    first: float
-    last: float
-    active: float
-
-
-@dataclass(frozen=True)
-class UpstreamAnswer:
-    """An answer of the upstream step: the how many-th task of its annotator, and example of it."""
-
-    annotator: str
-    arm: str
-    task: str
-    block: int
-    number: int
-    score: float
-    seconds: float
-
-
-def upstream_answers(study: Study, kind: str) -> list[UpstreamAnswer]:
-    """Those of the participations of that kind that count, annotator by annotator, in order."""
-    people = study.participations.analysed().filter(kind=kind)
-    rows = (
-        Answer.objects.filter(turn__participation__in=people, turn__step=Step.UPSTREAM)
-        .order_by("turn__participation__pseudonym", "turn__position")
-        .values_list(
-            "turn__participation__pseudonym", "turn__participation__scenario__arm",
-            "turn__example__split__task__name", "s1", "active_seconds",
-        )
-    )  # fmt: skip
-    answers, before, block, number = [], ("", ""), 0, 0
-    for who, arm, task, score, active in rows.iterator(chunk_size=5000):
-        if who != before[0]:
-            block, number = 1, 0
-        elif task != before[1]:
-            block, number = block + 1, 0
-        before, number = (who, task), number + 1
-        answers.append(UpstreamAnswer(who, arm, task, block, number, score, active))
-    return answers
-
-
-def manipulation(study: Study, kind: str) -> list[Trained]:
-    """Did people learn in the upstream step? By place, then by task, for each arm that trains."""
-    groups: dict[tuple[str, int, str], list[UpstreamAnswer]] = defaultdict(list)
-    for answer in upstream_answers(study, kind):
-        groups[answer.arm, 0, f"task {answer.block}"].append(answer)
-        groups[answer.arm, 1, answer.task].append(answer)
-    return [
-        _trained(kind, arm, what, answers)
-        for (arm, _by, what), answers in sorted(groups.items(), key=lambda item: item[0])
-    ]
-
-
-def _trained(kind: str, arm: str, what: str, answers: Sequence[UpstreamAnswer]) -> Trained:
-    own: dict[str, list[UpstreamAnswer]] = defaultdict(list)
-    for answer in answers:
-        own[answer.annotator].append(answer)
-    means = [100 * float(np.mean([a.score for a in theirs])) for theirs in own.values()]
-    halves: tuple[list[float], list[float]] = ([], [])
-    for theirs in own.values():
-        half = len(theirs) // 2
-        halves[0].extend(a.score for a in theirs[:half])
-        halves[1].extend(a.score for a in theirs[len(theirs) - half :])
-    first, last = (100 * float(np.mean(half)) if half else math.nan for half in halves)
-    return Trained(
-        kind=kind,
-        arm=arm,
-        what=what,
-        people=len(own),
-        answers=len(answers),
-        mean=float(np.mean(means)),
-        sd=sd(means),
-        first=first,
-        last=last,
-        active=float(np.median([a.seconds for a in answers])),
-    )
-
-
-MANIPULATION = [
-    Column("kind"),
-    Column("arm", "Arm", "upstream or sham"),
-    Column("what", "Upstream task", "by its place in the annotator's order, or by name"),
-    Column("people", "n", "people who count", "", count),
-    Column("answers", "Answers", "of these people", "", count),
-    Column("mean", "Mean", "mean over people of their mean S1", "S1 x 100", points),
-    Column("sd", "SD", "over people (ddof 1)", "points", points),
-    Column(
-        "first", "First half", "mean S1 of the first half of each one's answers", "S1 x 100", points
-    ),
-    Column("last", "Second half", "mean S1 of the second half", "S1 x 100", points),
-    Column("active", "Seconds", "median active time of an answer", "s", seconds),
-]
-
-
-@dataclass(frozen=True)
-class CurvePoint:
-    """The how many-th example of an upstream task: mean S1 x 100 over people and tasks."""
-
-    kind: str
-    arm: str
-    number: int
-    answers: int
-    mean: float
-    active: float
-
-
-def curve(study: Study, kind: str) -> list[CurvePoint]:
-    """The learning curve within an upstream task, example by example, for each arm."""
-    groups: dict[tuple[str, int], list[UpstreamAnswer]] = defaultdict(list)
-    for answer in upstream_answers(study, kind):
-        groups[answer.arm, answer.number].append(answer)
-    return [
-        CurvePoint(
-            kind,
-            arm,
-            number,
-            len(answers),
-            100 * float(np.mean([a.score for a in answers])),
-            float(np.median([a.seconds for a in answers])),
-        )
-        for (arm, number), answers in sorted(groups.items())
-    ]
-
-
-CURVE = [
-    Column("kind"),
-    Column("arm", "Arm", "upstream or sham"),
-    Column("number", "Example", "its place among those of its task, from 1", "", count),
-    Column("answers", "Answers", "of all people and tasks", "", count),
-    Column("mean", "Mean", "mean S1", "S1 x 100", points),
-    Column("active", "Seconds", "median active time", "s", seconds),
 ]
 
 

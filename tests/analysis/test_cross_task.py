@@ -6,7 +6,7 @@ from django.urls import reverse
 from analysis.export import pages_seen
 from analysis.export.files import write_export
 from analysis.stats import arg
-from analysis.tables import cross_task, performance
+from analysis.tables import cross_task, performance, upstream
 from annotation.models import Kind
 from annotation.study import lifecycle
 from tasks.metrics import METRICS
@@ -68,14 +68,14 @@ def test_tables_by_task_and_shots_count_the_direct_arm_alone(study):
 
 
 def test_the_manipulation_check_follows_the_order_of_each_annotator(study):
-    rows = {(row.arm, row.what): row for row in cross_task.manipulation(study, "person")}
+    rows = {(row.arm, row.what): row for row in upstream.manipulation(study, "person")}
     assert rows["upstream", "task 1"].mean == pytest.approx(100 * 2 / 3)
     assert rows["upstream", "task 2"].mean == 100
     assert rows["sham", "sham"].answers == 4 * 6
     assert {what for arm, what in rows if arm == "upstream"} == {
         "task 1", "task 2", "up-one", "up-two",
     }  # fmt: skip
-    curve = {(row.arm, row.number): row.mean for row in cross_task.curve(study, "person")}
+    curve = {(row.arm, row.number): row.mean for row in upstream.curve(study, "person")}
     assert curve["upstream", 1] == 50  # the first example of the first task was wrong
     assert curve["sham", 6] == 100
 
@@ -148,7 +148,7 @@ def test_each_task_counts_in_the_arg_under_the_metric_of_its_card(researcher, tm
     assert (whole.low, whole.high) == pytest.approx([100 * end for end in expected.interval])
     assert whole.metric == "Classification-F1; S1"
     assert rows["upstream", "sham", "unseen-a"].metric == "Classification-F1"
-    by_place = {(row.arm, row.what): row for row in cross_task.manipulation(study, "person")}
+    by_place = {(row.arm, row.what): row for row in upstream.manipulation(study, "person")}
     assert by_place["upstream", "task 1"].mean == pytest.approx(100 * 2 / 3)  # S1 as ever
 
     write_export(study, tmp_path / "export")

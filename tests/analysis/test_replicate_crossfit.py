@@ -23,7 +23,12 @@ def test_robots_with_a_known_transfer_go_from_import_to_the_table(db):
     assert done.count() == study.scenarios.count() == 2 * 3
     told = out.getvalue()
     assert re.search(r"\| all tasks \|( [^|]+ \|)? upstream \| sham \| transfer \|", told)
-    assert "| train_non_nli_test_nli | multi-task learning | +16.9 % |" in told
+    models = [row for row in told.splitlines() if "models, as published" in row]
+    assert [[part.strip() for part in row.split("|")][1:6:2] for row in models] == [
+        ["test tasks of train_non_nli_test_nli", way, "models, as published"]
+        for way in ("multi-task learning", "MAML")
+    ]
+    assert ["+16.9 %" in models[0], "+12.3 %" in models[1]] == [True, True]
 
 
 def test_a_partition_that_does_not_fit_people_is_refused_with_the_reason(db, tmp_path):

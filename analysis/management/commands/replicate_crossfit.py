@@ -59,7 +59,7 @@ class Command(BaseCommand):
             "simulate_workers", options["name"], policy=options["policy"], seed=options["seed"],
             processes=options["processes"], verbosity=options["verbosity"], stdout=self.stdout,
         )  # fmt: skip
-        self._tell(Study.objects.get(name=options["name"]), options["partition"])
+        self._tell(Study.objects.get(name=options["name"]))
         self.stdout.write(f"{monotonic() - started:.0f} s in all")
 
     def _chosen(self, options: dict[str, Any]) -> tuple[list[str], list[str], str]:
@@ -105,14 +105,11 @@ class Command(BaseCommand):
             self.stdout.write(f"{name} is left out: it has K {sizes[name]}, others {shots}.")
         return [name for name in names if sizes[name] == shots], shots
 
-    def _tell(self, study: Study, partition: str) -> None:
+    def _tell(self, study: Study) -> None:
         rows = cross_task.gains(study, Kind.SIMULATED)
-        self._table(cross_task.GAINS, rows)
+        self._table(cross_task.GAINS, cross_task.joint(study, Kind.SIMULATED))
         for sentence in cross_task.sentences(rows):
             self.stdout.write(sentence)
-        self.stdout.write("\nModels, as published (CrossFit, Table 1), on all its test tasks:")
-        own = [row for row in cross_task.published() if row.partition == partition]
-        self._table(cross_task.PUBLISHED, own)
 
     def _table(self, columns: list[Column], rows: list[Any]) -> None:
         headings = [column.heading for column in on_page(columns)]
