@@ -37,11 +37,9 @@ def human_performance(request: HttpRequest, name: str) -> HttpResponse:
     """The table of people, and below it the other kinds, each under its own heading."""
     study = study_of(request, name, "read")
     frame = frames.annotators(study)
-    shown = [
-        table
-        for kind in performance.kinds_of(frame)
-        for table in performance.versions(study, kind, frame)
-    ]
+    kinds = performance.kinds_of(frame)
+    kinds.sort(key=lambda kind: frames.counted(frame, kind).empty)  # those with results first
+    shown = [table for kind in kinds for table in performance.versions(study, kind, frame)]
     return render(
         request, "researcher/human_performance.html", results_of(study) | {"tables": shown}
     )

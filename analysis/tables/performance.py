@@ -12,12 +12,13 @@ from functools import cached_property
 from typing import Any
 
 import pandas as pd
+from django.db.models import Count
 
 from analysis.tables import frames, marks, metrics, test_sets
 from analysis.tables.bounds import Bounds, bounds, set_note
 from analysis.tables.columns import mean_and_sd, points, with_remark
 from analysis.tables.published import Published, human_table4, name_of, not_compared
-from annotation.models import Kind, Status, Study
+from annotation.models import ANALYSED, Kind, Status, Study
 from tasks.cards import FAMILIES
 from tasks.metrics import recipe
 from tasks.models import Task
@@ -267,9 +268,14 @@ def kinds_of(frame: pd.DataFrame) -> list[str]:
 
 
 def kinds(study: Study) -> list[str]:
-    """The same without a frame: a query that reads no answers."""
-    others = study.participations.order_by().values_list("kind", flat=True).distinct()
-    return [Kind.PERSON, *sorted(set(others) - {Kind.PERSON})]
+    """The kinds that took part and people, those with results first; reads no answers.
+
+    Where both have results people come first, as where nobody has any.
+    """
+    rows = study.participations.order_by().values_list("kind")
+    analysed = dict(rows.annotate(analysed=Count("pk", filter=ANALYSED)))
+    every = [Kind.PERSON, *sorted(set(analysed) - {Kind.PERSON})]
+    return sorted(every, key=lambda kind: not analysed.get(kind))
 
 
 @dataclass(frozen=True)

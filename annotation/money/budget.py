@@ -197,7 +197,7 @@ def give_bonus(participation: Participation, amount: int, reason: str, by: User)
                     "The study's budget cannot cover this bonus in addition to what annotators at"
                     " work may still earn: it is short of {ledger.in_currency(-left)}"
                     " {study.currency}. Raise the"
-                    " budget first (Lists, seats and log)."
+                    " budget first (Access rules)."
                 )
         watch(study.pk)
         return entry
@@ -234,7 +234,7 @@ def check_publication(study: Study, rewards: int) -> None:
             f"The places of this study on Prolific amount to {ledger.in_currency(promised)}"
             f" {study.currency} in rewards, above the study's budget, {study.budget}"
             f" {study.currency}: ask for fewer places in its drafts, or raise the budget first"
-            " (Lists, seats and log)."
+            " (Access rules)."
         )
 
 

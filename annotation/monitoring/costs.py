@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from decimal import Decimal
 
 from django.db.models import Q, QuerySet, Sum
 
@@ -40,6 +41,27 @@ class Money:
             name: f"{ledger.in_currency(amount)} {self.currency}"
             for name, amount in amounts.items()
         }
+
+    def bar(self, budget: Decimal | None) -> list[tuple[str, str, str, float, float]]:
+        """A picture of the money against the budget, or against its own sum where there is none.
+
+        (name, what it is, amount, start in %, width in %) of each part.
+        """
+        whole = self.earned - self.held_back + self.promised
+        limit = max(whole, ledger.cents(budget or Decimal(0)), 1)
+        parts = [
+            ("paid", "Paid", self.paid),
+            ("due", "To pay", self.due),
+            ("open", "Open seats, at least", self.promised),
+        ]
+        if budget is not None:
+            parts.append(("left", "Left of the budget", ledger.cents(budget) - whole))
+        start, bars = 0.0, []
+        for name, words, amount in parts:
+            width = round(100 * max(amount, 0) / limit, 2)
+            bars.append((name, words, ledger.in_currency(amount), start, width))
+            start = round(start + width, 2)
+        return bars
 
 
 def money(study: Study, open_seats: int) -> Money:

@@ -6,18 +6,26 @@ people take part nor on how many answers there are; no answer is loaded.
 
 import hashlib
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import ClassVar
 
 from annotation.models import Kind, Status, Study, StudyStatus
-from annotation.monitoring import at_work, flags, seats
+from annotation.monitoring import at_work, flags, pace, seats
 from annotation.monitoring.at_work import AtWork
 from annotation.monitoring.columns import FACTS, FUNNEL, SEATS
 from annotation.monitoring.costs import Money, money
 from annotation.monitoring.funnel import ROBOTS, Funnel, by_scenario_and_kind, with_training_size
+from annotation.monitoring.grid import Grid, grid
+from annotation.monitoring.pace import Pace
 from annotation.monitoring.seats import Seats
 from annotation.wording import in_words
 from tasks.clock import database_now
+
+STAGES = ("arrived", "consented", "trained", "qualified", "completed", "analysed")
+EXITS = (
+    "at_work", "declined", "screened_out", "returned", "expired", "refused", "withdrawn",
+    "rejected",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,7 @@ class Progress:
     waiting: list[Waiting]
     money: Money
     flagged: flags.Flagged
+    pace: Pace
 
     facts: ClassVar = FACTS
     seat_columns: ClassVar = SEATS
@@ -63,6 +72,41 @@ class Progress:
         return in_words(timedelta(seconds=sum(row.seconds_left for row in self.seats)))
 
     @property
+    def free(self) -> int:
+        return sum(row.free for row in self.seats)
+
+    @property
+    def working(self) -> int:
+        return sum(row.working for row in self.seats)
+
+    @property
+    def full_on(self) -> date | None:
+        """The day on which the last seat is completed, at the pace of the last days."""
+        return self.pace.full_on(sum(row.open_seats for row in self.seats))
+
+    @property
+    def grid(self) -> Grid:
+        return grid(self.seats)
+
+    @property
+    def stages(self) -> list[tuple[str, int, float]]:
+        """The funnel as a picture: (stage, people, their share of who arrived in %)."""
+        people = self.people
+        counts = {stage: getattr(people, stage) for stage in STAGES}
+        whole = max(people.arrived, 1)
+        return [
+            (stage.capitalize(), number, round(100 * number / whole, 1))
+            for stage, number in counts.items()
+        ]
+
+    @property
+    def exits(self) -> list[tuple[str, int]]:
+        """How those ended who did not complete, and how many are at work yet: not zero alone."""
+        named = {column.name: column.heading.lower() for column in FUNNEL} | {"at_work": "at work"}
+        counts = [(named[name], getattr(self.people, name)) for name in EXITS]
+        return [(words, number) for words, number in counts if number]
+
+    @property
     def more_at_work(self) -> int:
         return self.at_work_count - len(self.at_work)
 
@@ -83,13 +127,15 @@ def for_study(study: Study) -> Progress:
     scenarios = list(with_training_size(study))
     funnels = by_scenario_and_kind(study, scenarios)
     rows = seats.for_scenarios(study, scenarios, funnels)
-    active = study.participations.at_work(database_now()).filter(kind=Kind.PERSON)
+    now = database_now()
+    active = study.participations.at_work(now).filter(kind=Kind.PERSON)
+    latest = at_work.latest(active)
     return Progress(
         status=study.status,
         seats=rows,
         simulated=sum((funnels[each.pk, ROBOTS] for each in scenarios), Funnel()),
-        at_work=at_work.latest(active),
-        at_work_count=active.count(),
+        at_work=latest,
+        at_work_count=active.count() if len(latest) == at_work.SHOWN_AT_WORK else len(latest),
         waiting=[
             Waiting(each.pseudonym, str(each.scenario), each.waiting_since)
             for each in study.participations.filter(status=Status.WAITING)
@@ -99,4 +145,5 @@ def for_study(study: Study) -> Progress:
         ],
         money=money(study, sum(row.open_seats for row in rows)),
         flagged=flags.for_completed(study),
+        pace=pace.for_study(study, now),
     )

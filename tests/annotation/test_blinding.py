@@ -76,9 +76,9 @@ def test_a_decision_that_is_refused_shows_nothing(ada, seats):
     assert not says_the_score(reply.content.decode())
 
 
-def test_the_study_page_hides_the_same_scores(ada, study, seats):
+def test_the_list_of_people_hides_the_same_scores(ada, study, seats):
     def shown():
-        page = ada.get(reverse("study", args=[study.name])).content.decode()
+        page = ada.get(reverse("people", args=[study.name])).content.decode()
         return page.count("<td>hidden</td>"), page.count("<td>100.0</td>")
 
     assert shown() == (2, 0)

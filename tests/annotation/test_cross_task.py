@@ -367,7 +367,7 @@ def test_the_preview_of_an_arm_begins_with_its_upstream_step(researcher, client,
     client.force_login(researcher)
     scenario = study.scenarios.get(arm="upstream", task__name="unseen-a")
     address = reverse("scenario_preview", args=[study.name, scenario.pk, "upstream", 0])
-    assert address in client.get(reverse("study", args=[study.name])).content.decode()
+    assert address in client.get(reverse("recruit", args=[study.name])).content.decode()
     titles, label = [], {"turn": "x", "label": "positive"}
     for position in range(6):
         address = reverse("scenario_preview", args=[study.name, scenario.pk, "upstream", position])

@@ -41,8 +41,9 @@ def funnel(study: Study, shots: int = 2) -> dict[str, int]:
     return {name: number for name, number in vars(stages).items() if number}
 
 
-def poll(client, study: Study, seen: str = ""):
-    return client.get(reverse("study_progress", args=[study.name]), {"seen": seen}, headers=HTMX)
+def poll(client, study: Study, seen: str = "", part: str = "overview"):
+    asked = {"seen": seen, "part": part}
+    return client.get(reverse("study_progress", args=[study.name]), asked, headers=HTMX)
 
 
 # The funnel --------------------------------------------------------------------------------------
@@ -108,10 +109,12 @@ def test_who_waits_for_a_decision_is_trained_and_not_yet_qualified(ada, research
     stages = funnel(study)
     assert (stages["trained"], stages.get("qualified", 0), stages["at_work"]) == (1, 0, 1)
     shown = ada.get(reverse("study", args=[study.name])).content.decode()
-    assert "Waiting for your decision" in shown
+    assert "1 person waits for your decision" in shown
+    assert "Waiting for your decision" in poll(ada, study, part="people").content.decode()
     qualification.decide(seat.token, True, "good", researcher)
     assert funnel(study)["qualified"] == 1
-    assert "Waiting for your decision" not in poll(ada, study).content.decode()
+    assert "your decision" not in poll(ada, study).content.decode()
+    assert "your decision" not in poll(ada, study, part="people").content.decode()
 
 
 def test_who_withdraws_stays_counted_as_far_as_they_came(study, two):
@@ -257,7 +260,7 @@ def test_flags_are_hidden_from_those_who_may_not_read_answers(client, study, oth
     client.force_login(other_researcher)
     reply = client.get(reverse("study", args=[study.name]))
     assert reply.status_code == 200
-    assert 'progress-flags"' not in reply.content.decode()
+    assert 'id="progress-flags"' not in reply.content.decode()
 
 
 def test_the_flags_take_two_queries_and_read_no_answer(study, two, django_assert_num_queries):
@@ -274,13 +277,17 @@ def test_the_flags_take_two_queries_and_read_no_answer(study, two, django_assert
 def test_the_page_polls_and_hears_nothing_while_nothing_changes(ada, study, two):
     shown = ada.get(reverse("study", args=[study.name]))
     seen = shown.context["progress"].version
-    assert f"?seen={seen}" in shown.content.decode()
-    assert poll(ada, study, seen).status_code == 204
+    assert f"&amp;seen={seen}" in shown.content.decode()
+    parts = {"overview": "1 at work", "recruit": "progress-seats", "people": ""}
+    for part in parts:
+        assert poll(ada, study, seen, part).status_code == 204
     seat = factories.seat(two)
-    reply = poll(ada, study, seen)
-    assert reply.status_code == 200
-    assert seat.pseudonym in reply.content.decode()
-    assert "<html" not in reply.content.decode()
+    for part, words in parts.items():
+        reply = poll(ada, study, seen, part)
+        assert reply.status_code == 200
+        assert (words or seat.pseudonym) in reply.content.decode()
+        assert "<html" not in reply.content.decode()
+    assert poll(ada, study, seen, "nothing").status_code == 302
 
 
 def test_every_answer_changes_what_is_shown(study, two):
@@ -324,7 +331,7 @@ def test_the_list_of_participations_has_pages_of_fifty_newest_first(ada, researc
         researcher, factories.make_task(test_size=1), shots=[0], annotators=60
     )
     seats = [factories.seat(study.scenarios.get()) for _ in range(52)]
-    address = reverse("study", args=[study.name])
+    address = reverse("people", args=[study.name])
     first = ada.get(address).context["participations"]
     second = ada.get(address, {"page": 2}).context["participations"]
     assert (len(first), len(second)) == (50, 2)
@@ -342,15 +349,18 @@ def queries(client, address: str, **options) -> int:
 
 
 def test_one_annotator_or_many_take_the_same_number_of_queries(ada, researcher):
-    few = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=1)
+    few = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=2)
     many = factories.make_study(
         researcher, *[factories.make_task(name=f"toy-{n}") for n in "abc"], shots=[0, 2],
         annotators=3,
     )  # fmt: skip
+    for scenario in (few.scenarios.get(), many.scenarios.first()):
+        factories.work_through(factories.seat(scenario))  # so that both have a result
     for scenario in (*few.scenarios.all(), *many.scenarios.all()):
-        for limit in range(scenario.seats):
+        for limit in range(scenario.seats - 1):
             factories.work_through(factories.seat(scenario), limit=2 * limit)
-    for name, most in (("study", 20), ("study_progress", 13)):
+    pages = {"study": 20, "people": 18, "recruit": 13, "study_progress": 13}
+    for name, most in pages.items():
         numbers = {
             queries(ada, reverse(name, args=[study.name]), headers=HTMX) for study in (few, many)
         }

@@ -44,12 +44,13 @@ def test_the_page_of_a_study_counts_seats_by_scenario(ada, study):
     ]
 
 
-def test_the_page_of_a_study_shows_the_link_and_the_participants(ada, study):
+def test_the_pages_of_a_study_show_the_link_and_the_participants(ada, study):
     seat = factories.seat(study.scenarios.first())
-    shown = page(ada, "study", study.name)
-    assert reverse("landing", args=[study.link_code]) in shown
-    assert seat.pseudonym in shown
-    assert seat.token not in shown
+    overview, people = (page(ada, name, study.name) for name in ("study", "people"))
+    assert reverse("landing", args=[study.link_code]) in overview
+    assert reverse("landing", args=[study.link_code]) in page(ada, "recruit", study.name)
+    assert seat.pseudonym in people
+    assert seat.token not in overview + people
 
 
 def test_a_bad_annotator_stands_out_among_the_others(ada, study):
@@ -58,7 +59,7 @@ def test_a_bad_annotator_stands_out_among_the_others(ada, study):
     bad = factories.seat(two)
     factories.work_through(bad, lambda turn: ["home"])
     waiting = factories.seat(study.scenarios.get(shots=0))
-    rows = ada.get(reverse("study", args=[study.name])).context["participations"]
+    rows = ada.get(reverse("people", args=[study.name])).context["participations"]
     means = {row["participation"].pseudonym: row["mean_s1"] for row in rows}
     assert means.pop(bad.pseudonym) == 0
     assert means.pop(waiting.pseudonym) is None
@@ -75,10 +76,10 @@ def test_the_page_of_a_study_takes_as_many_queries_for_one_as_for_many(
         page(ada, "study", study.name)
 
 
-def test_the_page_of_a_study_shows_participations_a_page_at_a_time(ada, study, monkeypatch):
+def test_people_are_listed_a_page_at_a_time(ada, study, monkeypatch):
     monkeypatch.setattr(participants, "PER_PAGE", 3)
     seats = [factories.seat(scenario) for scenario in study.scenarios.all() for _ in range(2)]
-    address = reverse("study", args=[study.name])
+    address = reverse("people", args=[study.name])
     shown = [
         [
             row["participation"].pk

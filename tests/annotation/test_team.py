@@ -56,6 +56,9 @@ def decide(about: str) -> dict[str, str]:
 ALLOWED = [
     ("study", (), None, EVERYBODY),
     ("study_progress", (), None, EVERYBODY),
+    ("recruit", (), None, EVERYBODY),
+    ("people", (), None, EVERYBODY),
+    ("study_design", (), None, EVERYBODY),
     ("api_study", (), None, EVERYBODY),
     ("participation", ("pseudonym",), None, EVERYBODY),
     ("study_edit", (), None, OWNERS),

@@ -163,7 +163,7 @@ def test_the_tables_show_the_spread_between_splits_and_the_export_verifies(ada, 
 
 
 def test_pages_and_documents_name_the_splits(ada, study):
-    page = ada.get(reverse("study", args=[study.name])).content.decode()
+    page = ada.get(reverse("people", args=[study.name])).content.decode()
     assert "toy-places, 4 shots, split 3" in page
     for name in ("preregistration", "report"):
         text = ada.get(reverse(name, args=[study.name])).content.decode()

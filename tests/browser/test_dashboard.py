@@ -12,19 +12,19 @@ def study(researcher):
     return factories.make_study(researcher, factories.make_task(), shots=[0, 2], annotators=2)
 
 
-def visit(page: Page, study) -> None:
+def visit(page: Page, study, to: str = "") -> None:
     page.clock.install()
-    page.goto(f"/sign-in/?next=/studies/{study.name}/")
+    page.goto(f"/sign-in/?next=/studies/{study.name}/{to}")
     page.get_by_label("Name").fill("ada")
     page.get_by_label("Password").fill("right horse")
     page.get_by_role("button", name="Sign in").click()
-    page.wait_for_url(f"**/studies/{study.name}/")
+    page.wait_for_url(f"**/studies/{study.name}/{to}")
 
 
 @pytest.mark.journey
 def test_the_page_shows_by_itself_what_somebody_answered(page, study):
     seat = factories.seat(study.scenarios.get(shots=2))
-    visit(page, study)
+    visit(page, study, "people/")
     mine = page.locator("#progress-at-work li").filter(has_text=seat.pseudonym)
     expect(mine).to_contain_text("training step, 1 of 2")
     # What is being read stays: the focus, and how far a wide table was scrolled.
@@ -39,10 +39,14 @@ def test_the_page_shows_by_itself_what_somebody_answered(page, study):
     assert page.evaluate("document.activeElement.innerText") == seat.pseudonym
     factories.work_through(seat)
     page.clock.fast_forward(10_000)
-    expect(page.locator("#progress-completed")).to_have_text("1 of 4")
     expect(mine).to_have_count(0)
+    page.goto(f"/studies/{study.name}/")
+    expect(page.locator("#progress-completed")).to_have_text("1 of 4")
+    factories.work_through(factories.seat(study.scenarios.get(shots=0)))
+    page.clock.fast_forward(10_000)
+    expect(page.locator("#progress-completed")).to_have_text("2 of 4")
     # A screen reader is not told of every update.
-    assert page.locator("#progress [aria-live], #progress [role=status]").count() == 0
+    assert page.locator(".overview [aria-live], .overview [role=status]").count() == 0
 
 
 def test_it_asks_no_more_once_the_study_is_closed(page, study):
@@ -82,7 +86,7 @@ def meanings(page: Page, table: str):
 
 def test_a_head_explains_itself_on_hover_and_escape_closes_it(page, study):
     visit(page, study)
-    page.locator("tip-word", has_text="Work left").first.hover()
+    page.locator("tip-word", has_text="work left").first.hover()
     expect(open_tip(page)).to_contain_text("the study's estimate")
     page.keyboard.press("Escape")
     expect(open_tip(page)).to_have_count(0)
@@ -93,7 +97,7 @@ def test_a_head_explains_itself_on_hover_and_escape_closes_it(page, study):
 
 
 def test_the_keyboard_has_one_stop_for_all_columns_of_a_table(page, study):
-    visit(page, study)
+    visit(page, study, "people/")
     listed = meanings(page, "From arrival to the analysis")
     meaning = listed.get_by_text("May do the annotation step")
     expect(meaning).to_be_hidden()
@@ -119,7 +123,7 @@ def test_a_number_explains_itself_on_hover_and_can_be_hovered_itself(page, study
 
 
 def test_a_finger_opens_the_list_which_stays_within_a_phone(phone, study):
-    visit(phone, study)
+    visit(phone, study, "people/")
     listed = meanings(phone, "From arrival to the analysis")
     listed.locator("summary").tap()
     for meaning in listed.locator("dd").all():
@@ -131,7 +135,7 @@ def test_a_finger_opens_the_list_which_stays_within_a_phone(phone, study):
 
 def test_without_javascript_a_click_opens_the_list(open_browser, study):
     page = open_browser(java_script_enabled=False)
-    visit(page, study)
+    visit(page, study, "people/")
     listed = meanings(page, "From arrival to the analysis")
     listed.locator("summary").click()
     expect(listed.get_by_text("May do the annotation step")).to_be_visible()

@@ -127,7 +127,7 @@ def test_a_release_bundle_is_prepared_by_itself_and_downloaded(ada, researcher, 
     study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=2)
     factories.work_through(factories.seat(study.scenarios.get()))
     ada.goto(f"/studies/{study.name}/")
-    ada.get_by_role("link", name="Release bundle").click()
+    ada.get_by_role("link", name="Bundle").click()
     ada.get_by_role("button", name="Prepare the bundle").click()
     bar = ada.get_by_role("progressbar", name="Preparing the bundle")
     expect(bar).to_have_attribute("max", str(len(bundle_job.PARTS)))

@@ -85,7 +85,7 @@ def test_a_human_evaluation_from_import_to_a_verified_bundle(page, clues, db, tm
     expect(page.get_by_text("The study is open now.")).to_be_visible()
 
     watched = page.context.new_page()
-    watched.goto("/studies/humans/")
+    watched.goto("/studies/humans/people/")
     call_command("simulate_workers", "humans", policy="noisy:0.8", seed=1, processes=1, verbosity=0)
     connections.close_all()
     robots = watched.locator("#progress-funnel tr").filter(has_text="Simulated annotators")
@@ -118,7 +118,7 @@ def test_a_human_evaluation_from_import_to_a_verified_bundle(page, clues, db, tm
         expect(page.get_by_text(name).first).to_be_visible()
 
     page.goto("/studies/humans/")
-    page.get_by_role("link", name=re.compile("Release bundle")).click()
+    page.get_by_role("link", name="Bundle").click()
     page.get_by_role("button", name="Prepare the bundle").click()
     with page.expect_download(timeout=60_000) as download:
         page.get_by_role("link", name="Download the bundle").click(timeout=60_000)

@@ -15,10 +15,11 @@ from annotation import guards
 from annotation.access import ResearcherRequest, study_of
 from annotation.models import ORDERS, Study
 from annotation.money import budget
-from annotation.monitoring import overview, participants, progress
+from annotation.monitoring import overview, participants, progress, todo
 from annotation.pages.fields import is_shown_again
 from annotation.pages.researcher.forms.study import StudyForm
 from annotation.study import admission, design, lifecycle, workload
+from tasks.clock import database_now
 from tasks.models import Task
 
 
@@ -62,7 +63,11 @@ def _edit(
     request: ResearcherRequest, study: Study, initial: dict[str, Any] | None = None
 ) -> HttpResponse:
     form = StudyForm(request.POST or None, instance=study, initial=initial)
-    context = {"form": form, "is_new": study.pk is None, "has_tasks": Task.objects.exists()}
+    is_new = study.pk is None
+    context: dict[str, Any] = {
+        "form": form, "is_new": is_new, "has_tasks": Task.objects.exists(),
+        "study": None if is_new else study,
+    }  # fmt: skip
     status = 422 if form.is_bound else 200
     if is_shown_again(request):
         # What was sent after the session had ended: to be looked at first.
@@ -81,47 +86,98 @@ def _edit(
 @login_required
 @require_GET
 def study(request: ResearcherRequest, name: str) -> HttpResponse:
-    """One study: status, link, seats of each scenario, who took part."""
-    context = study_page(request, study_of(request, name, "see"))
+    """One study at a glance: the result so far, what needs somebody, seats, people, money."""
+    context = _overview(request, study_of(request, name, "see"))
     return render(request, "researcher/study.html", context)
 
 
-def study_page(request: ResearcherRequest, study: Study) -> dict:
+def _overview(request: ResearcherRequest, study: Study) -> dict[str, Any]:
     """What the page of a study shows, in a fixed number of queries."""
-    participations = (
-        study.participations.select_related("scenario__task")
-        .defer(*ORDERS)
-        .order_by("-arrived_at", "-pk")
-    )
     rule = (study.qualification, study.shots, study.screening_examples)
-    page = Paginator(participations, participants.PER_PAGE).get_page(request.GET.get("page"))
-    return {
-        "study": study,
+    return _live(study) | {
         "actions": lifecycle.allowed_actions(study),
         "missing": design.missing(study) if study.is_draft else [],
         "doubts": workload.doubts(study, list(study.tasks.all())) if study.is_draft else [],
         "unequal": admission.warning(*rule),
         "screened": admission.screened(*rule),
         "notice": budget.notice(study),
-        "link": request.build_absolute_uri(reverse("landing", args=[study.link_code])),
+        "link": _link(request, study),
+    }
+
+
+def _live(study: Study) -> dict[str, Any]:
+    """What changes on a page by what annotators do."""
+    current = progress.for_study(study)
+    return {
+        "study": study,
+        "progress": current,
+        "needs": todo.needs(study, current, database_now()),
+        "money_bar": current.money.bar(study.budget),
+    }
+
+
+def _link(request: ResearcherRequest, study: Study) -> str:
+    return request.build_absolute_uri(reverse("landing", args=[study.link_code]))
+
+
+@login_required
+@require_GET
+def recruit(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Where people come from: the link, and which seats are free."""
+    study = study_of(request, name, "see")
+    context = {"study": study, "link": _link(request, study), "progress": progress.for_study(study)}
+    return render(request, "researcher/recruit.html", context)
+
+
+@login_required
+@require_GET
+def people(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Who took part, who waits, who works now, and how far everybody came."""
+    study = study_of(request, name, "see")
+    participations = (
+        study.participations.select_related("scenario__task")
+        .defer(*ORDERS)
+        .order_by("-arrived_at", "-pk")
+    )
+    page = Paginator(participations, participants.PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "study": study,
         "progress": progress.for_study(study),
         "page": page,
         "participations": participants.participation_rows(study, list(page)),
     }
+    return render(request, "researcher/people.html", context)
+
+
+@login_required
+@require_GET
+def study_design(request: ResearcherRequest, name: str) -> HttpResponse:
+    """What was designed, in words; of a draft the way to change it."""
+    study = study_of(request, name, "see")
+    context = {"study": study, "tasks": study.tasks.order_by("name")}
+    return render(request, "researcher/study_design.html", context)
+
+
+# The parts of pages that ask for themselves again: ?part= -> template.
+LIVE_PARTS = {
+    "overview": "researcher/_overview_live.html",
+    "recruit": "researcher/_scenarios.html",
+    "people": "researcher/_people_live.html",
+}
 
 
 @login_required
 @require_GET
 def study_progress(request: ResearcherRequest, name: str) -> HttpResponse:
-    """What the study's page asks for every few seconds: 204 while nothing has changed."""
+    """What a page asks for every few seconds: 204 while nothing has changed."""
     study = study_of(request, name, "see")
-    if not request.htmx:
+    template = LIVE_PARTS.get(request.GET.get("part", "overview"))
+    if not request.htmx or template is None:
         return redirect("study", study.name)
-    current = progress.for_study(study)
-    if current.version == request.GET.get("seen"):
+    context = _live(study)
+    if context["progress"].version == request.GET.get("seen"):
         return HttpResponse(status=204)
-    context = {"study": study, "progress": current}
-    return render(request, "researcher/_progress.html", context)
+    return render(request, template, context)
 
 
 @login_required
@@ -132,7 +188,7 @@ def study_status(request: ResearcherRequest, name: str) -> HttpResponse:
     try:
         lifecycle.change_status(study, request.POST.get("action", ""), request.user)
     except design.DesignError as error:
-        context = study_page(request, study) | {"problem": str(error)}
+        context = _overview(request, study) | {"problem": str(error)}
         return render(request, "researcher/study.html", context, status=409)
     messages.success(request, f"The study is {study.status} now.")
     return redirect("study", study.name)

@@ -27,6 +27,9 @@ urlpatterns = [
     path("new-study/", studies.study_new, name="study_new"),
     path("studies/<str:name>/", studies.study, name="study"),
     path("studies/<str:name>/edit/", studies.study_edit, name="study_edit"),
+    path("studies/<str:name>/recruit/", studies.recruit, name="recruit"),
+    path("studies/<str:name>/people/", studies.people, name="people"),
+    path("studies/<str:name>/design/", studies.study_design, name="study_design"),
     path("studies/<str:name>/progress/", studies.study_progress, name="study_progress"),
     path("studies/<str:name>/status/", studies.study_status, name="study_status"),
     path(

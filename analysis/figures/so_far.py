@@ -1,0 +1,184 @@
+"""The shot curve of the overview: drawn on the server, as numbers for an inline SVG.
+
+One panel for each task: people with their 95 % t interval over annotators, the uploaded models, and
+the published figures where the task is that of the paper. The template only writes these down.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from analysis.stats.uncertainty import t_interval_of_scores
+from analysis.tables import frames, model_runs
+from analysis.tables.columns import points
+from analysis.tables.performance import PerformanceTable, kinds_of, performance
+from annotation.models import Kind, Study
+from tasks.models import PredictionFile, Task
+
+WIDTH, HEIGHT, TOP = 210, 150, 8  # of a panel, in units of its SVG
+FEWEST = 5  # people; with fewer the interval says too little to be drawn
+MAX_MODELS = 3
+STEP = 20  # between the lines of the scale
+NAMES = {Kind.PERSON: "People", Kind.SIMULATED: "Simulated", Kind.MODEL: "Models"}
+
+
+@dataclass(frozen=True)
+class Dot:
+    """A score at its place; `is_few` where it is of fewer than FEWEST people."""
+
+    x: float
+    y: float
+    is_few: bool = False
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line: who it is of, and its scores (text, or a dash) in the order of the shots."""
+
+    name: str
+    style: str  # of its line and marks: people, model-1 ... or published
+    texts: list[str]
+    dots: list[Dot]
+    counts: list[str]  # annotators behind each score; empty for models
+
+    @property
+    def line(self) -> str:
+        """The points of an SVG polyline."""
+        return _joined((dot.x, dot.y) for dot in self.dots)
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One task. `band` holds the points of the interval's polygon, "" where none is drawn."""
+
+    task: str
+    metric: str
+    shots: list[int]
+    series: list[Series]
+    band: str
+    scale: list[tuple[int, float]]
+    floor: float | None  # of the trivial baseline
+
+    @property
+    def description(self) -> str:
+        """The picture in words."""
+        said = [f"{series.name} {', '.join(series.texts)}" for series in self.series]
+        shots = ", ".join(map(str, self.shots))
+        return f"{self.task}, {self.metric} x 100 at {shots} shots: {'; '.join(said)}"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What there is to see of a study so far, of the first kind of annotators that has any."""
+
+    kind: str
+    panels: list[Panel]
+    metrics: str
+    has_published: bool
+
+    @property
+    def are_people(self) -> bool:
+        return self.kind == Kind.PERSON
+
+
+def for_study(study: Study) -> Result | None:
+    """The result so far; None where nobody has completed anything."""
+    frame = frames.annotators(study)
+    kinds = [kind for kind in kinds_of(frame) if not frames.counted(frame, kind).empty]
+    if not kinds:
+        return None
+    table = performance(study, kinds[0], frame)
+    models = _models(table)
+    counted = frames.counted(frame, kinds[0])
+    limits = zip(table.tasks, table.bounds, strict=True)
+    panels = [_panel(table, task, counted, models, bound.line) for task, bound in limits]
+    shown = [panel for panel in panels if any(series.dots for series in panel.series)]
+    return Result(kinds[0], shown, table.metrics, table.has_published)
+
+
+def _models(table: PerformanceTable) -> dict[str, dict[tuple[int, int], float]]:
+    """Model -> (key of a task, shots) -> its mean score x 100; the models with most of them."""
+    files = PredictionFile.objects.filter(task__in=table.tasks, shots__in=table.shots)
+    scores: dict[str, dict[tuple[int, int], float]] = {}
+    for (model, task, shots), runs in model_runs.splits(files, table.tasks).items():
+        scores.setdefault(model, {})[task, shots] = model_runs.mean_of(runs, len(runs)).mean
+    most = sorted(scores, key=lambda name: (-len(scores[name]), name))[:MAX_MODELS]
+    return {name: scores[name] for name in most}
+
+
+def _panel(
+    table: PerformanceTable,
+    task: Task,
+    counted: pd.DataFrame,
+    models: dict[str, dict[tuple[int, int], float]],
+    floor: float,
+) -> Panel:
+    cells = [table.cells[task.name, shots] for shots in table.shots]
+    ends = [_interval(counted, task, shots) for shots in table.shots]
+    rows = [
+        (NAMES[Kind(table.kind)], "people", [c.mean for c in cells], [c.n for c in cells]),
+        *(
+            (name, f"model-{number}", [by.get((task.pk, shots), math.nan) for shots in table.shots],
+             [])
+            for number, (name, by) in enumerate(models.items(), start=1)
+        ),
+        ("CLUES", "published", [c.published.mean if c.published else math.nan for c in cells], []),
+    ]  # fmt: skip
+    rows = [row for row in rows if row[1] == "people" or not all(map(math.isnan, row[2]))]
+    shown = [floor, *(low for low, _high in ends), *(mean for row in rows for mean in row[2])]
+    lowest = _lowest(shown)
+
+    def place(index: int, score: float) -> tuple[float, float]:
+        x = WIDTH * (2 * index + 1) / (2 * len(table.shots))
+        return round(x, 1), round(TOP + (HEIGHT - TOP) * (100 - score) / (100 - lowest), 1)
+
+    series = [
+        Series(
+            name,
+            style,
+            [points(mean) for mean in means],
+            [
+                Dot(*place(i, mean), is_few=bool(counts) and counts[i] < FEWEST)
+                for i, mean in enumerate(means)
+                if not math.isnan(mean)
+            ],
+            [str(count) for count in counts],
+        )
+        for name, style, means, counts in rows
+    ]
+    known = [(i, low, high) for i, (low, high) in enumerate(ends) if not math.isnan(low)]
+    edge = [place(i, high) for i, _low, high in known]
+    edge += [place(i, low) for i, low, _high in reversed(known)]
+    return Panel(
+        task.name,
+        task.card.metric,
+        list(table.shots),
+        series,
+        _joined(edge) if len(known) > 1 else "",
+        [(value, place(0, value)[1]) for value in range(lowest, 101, STEP)],
+        None if math.isnan(floor) else place(0, floor)[1],
+    )
+
+
+def _interval(counted: pd.DataFrame, task: Task, shots: int) -> tuple[float, float]:
+    """The 95 % t interval of the mean over annotators, x 100; NaN below FEWEST of them."""
+    own = counted[(counted["task"] == task.name) & (counted["shots"] == shots)]
+    scores = own["score"].to_numpy(dtype=float)
+    if len(scores) < FEWEST or np.isnan(scores).any():
+        return math.nan, math.nan
+    lowest = min(0.0, float(scores.min()))
+    interval = t_interval_of_scores(scores, -1 if lowest < 0 else 0)
+    return 100 * interval.low, 100 * interval.high
+
+
+def _lowest(values: Sequence[float]) -> int:
+    """Where the scale begins: a multiple of STEP below all of them, at most 80."""
+    known = [value for value in values if not math.isnan(value)]
+    return min(80, STEP * math.floor(min(known, default=0) / STEP))
+
+
+def _joined(places: Iterable[tuple[float, float]]) -> str:
+    return " ".join(f"{x},{y}" for x, y in places)

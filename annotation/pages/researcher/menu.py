@@ -1,0 +1,157 @@
+"""The menu beside every page of a study, and of tasks and models: what it offers to whom.
+
+An entry that the reader may not open is not shown (models.RIGHTS), so that no link leads to a
+refusal. The addresses of results belong to `analysis`, which this module knows by name alone.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from annotation.models import Study
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A page: its name, which is its title too, its address, and the right that it needs.
+
+    `below` are the addresses of pages that have no entry of their own, such as those of one person.
+    `is_part` says that it stands one step in, under the entry before it.
+    """
+
+    name: str
+    address: str
+    right: str = "see"
+    is_part: bool = False
+    below: tuple[str, ...] = ()
+    unless: str = ""  # "draft" or "no_arms": where there is no such page
+
+
+def _part(name: str, address: str, right: str = "read", **more: str) -> Entry:
+    return Entry(name, address, right, is_part=True, **more)  # type: ignore[arg-type]
+
+
+# Heading of each group -> its pages.
+OF_A_STUDY = {
+    "": [
+        Entry("Overview", "study", below=("study_status",)),
+        Entry("Recruit", "recruit"),
+        _part("Personal links", "personal_links", "pay"),
+        Entry(
+            "Platforms", "platforms", "own", is_part=True,
+            below=("panel_new", "panel_visit", "prolific_plan", "prolific_study", "prolific_sync"),
+        ),
+        Entry(
+            "People", "people",
+            below=("participation", "participation_decide", "participation_bonus",
+                   "participation_free_seat", "participation_review"),
+        ),
+        _part("Quality flags", "behaviour"),
+        Entry("Pay", "pay", "pay"),
+    ],
+    "Results": [
+        Entry("Table", "human_performance", "read"),
+        _part("Training table", "training_table"),
+        _part("Leaderboard", "leaderboard"),
+        _part("Cross-task", "cross_task", unless="no_arms"),
+        Entry("Analysis", "analysis", "read"),
+        Entry("Figures", "figures", "read"),
+        Entry("Examples", "examples", "read", below=("example",)),
+        _part("Gold audit", "gold_audit"),
+        Entry("Models", "study_models", "read"),
+        Entry("Sensitivity", "sensitivity", "read"),
+    ],
+    "Publish": [
+        Entry("Preregistration", "preregistration", "read"),
+        Entry("Report", "report", "read"),
+        Entry("Bundle", "release", "read", unless="draft"),
+    ],
+    "Settings": [
+        Entry("Design", "study_design", below=("study_edit",)),
+        Entry("Team", "team", "own"),
+        Entry("Access rules", "lists", "read", below=("seats", "switches", "budget")),
+    ],
+}  # fmt: skip
+
+OF_THE_LIBRARY = {
+    "": [
+        Entry("Tasks", "tasks", below=("task", "task_team", "task_checks")),
+        Entry(
+            "Import a task", "task_import", is_part=True,
+            below=("task_upload", "task_upload_files", "task_upload_confirm"),
+        ),
+        Entry("Import a dataset", "dataset_import", is_part=True, below=("dataset_columns",)),
+        Entry(
+            "Import from the Few-shot Gym", "gym_import", is_part=True,
+            below=("gym_tasks", "gym_run"),
+        ),
+        Entry("Models", "models", below=("model", "model_upload")),
+    ],
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Link:
+    """An entry as the page shows it; `current` is the value of aria-current, "" for none."""
+
+    name: str
+    url: str
+    is_part: bool
+    current: str
+
+
+@dataclass(frozen=True)
+class Group:
+    heading: str
+    links: list[Link]
+
+
+@dataclass(frozen=True)
+class Menu:
+    """What stands beside a page: whose pages these are, group by group."""
+
+    title: str
+    groups: list[Group]
+
+
+def for_study(study: Study, here: str) -> Menu:
+    """The pages of that study that its reader may open; `here` is the name of the address."""
+    missing = {"draft"} if study.is_draft else set()
+    missing |= set() if study.is_cross_task else {"no_arms"}
+    return Menu(study.title, _groups(OF_A_STUDY, here, study.rights, missing, [study.name]))
+
+
+def for_library(here: str) -> Menu | None:
+    """The pages of tasks and models, where `here` is one of them."""
+    entries = [entry for group in OF_THE_LIBRARY.values() for entry in group]
+    if not any(here in (entry.address, *entry.below) for entry in entries):
+        return None
+    return Menu("Tasks and models", _groups(OF_THE_LIBRARY, here, {"see"}, (), []))
+
+
+def _groups(
+    menu: dict[str, list[Entry]],
+    here: str,
+    rights: Collection[str],
+    missing: Collection[str],
+    args: list[str],
+) -> list[Group]:
+    """The groups of which anything is left."""
+    groups = [
+        Group(
+            heading,
+            [
+                Link(
+                    entry.name,
+                    reverse(entry.address, args=args),
+                    entry.is_part,
+                    "page" if here == entry.address else "true" if here in entry.below else "",
+                )
+                for entry in entries
+                if entry.right in rights and entry.unless not in missing
+            ],
+        )
+        for heading, entries in menu.items()
+    ]
+    return [group for group in groups if group.links]

@@ -1,0 +1,31 @@
+"""The frame around a researcher's page: its menu."""
+
+from typing import Any
+
+from django import template
+
+from annotation.models import Study
+from annotation.pages.researcher import menu as menus
+
+register = template.Library()
+
+
+@register.simple_tag(takes_context=True)
+def menu(context: dict[str, Any]) -> menus.Menu | None:
+    """The menu that belongs to this page: of its study, of tasks and models, or none."""
+    request = context.get("request")
+    if request is None or request.resolver_match is None or not request.user.is_authenticated:
+        return None
+    match = request.resolver_match
+    study = context.get("study")
+    if isinstance(study, Study) and study.pk and study.rights:
+        return menus.for_study(study, match.url_name)
+    return menus.for_library(match.url_name)
+
+
+@register.simple_tag(takes_context=True)
+def section(context: dict[str, Any]) -> str:
+    """The part of the site that this page belongs to: the first word of its address."""
+    path = getattr(context.get("request"), "path", "")
+    first = path.strip("/").split("/")[0]
+    return {"new-study": "studies"}.get(first, first)

@@ -1,0 +1,105 @@
+"""The result so far on the overview: an inline picture of the numbers that the table has."""
+
+import re
+
+import pytest
+from django.urls import reverse
+
+from analysis.figures import so_far
+from analysis.tables.performance import performance
+from annotation.models import Study
+from annotation.study import team
+from tests import factories
+
+
+@pytest.fixture
+def study(researcher):
+    return factories.make_study(researcher, factories.make_task(), shots=[0, 2], annotators=6)
+
+
+def work(study: Study, shots: int, number: int, **seat) -> None:
+    """So many annotators who answer rightly, but the first, who always answers with nothing."""
+    for index in range(number):
+        texts = None if index else lambda turn: []
+        factories.work_through(factories.seat(study.scenarios.get(shots=shots), **seat), texts)
+
+
+def overview(client, study: Study) -> str:
+    reply = client.get(reverse("study", args=[study.name]))
+    assert reply.status_code == 200
+    return reply.content.decode()
+
+
+def test_the_panel_has_the_means_of_the_table_and_a_band_from_five_people_on(study):
+    work(study, 0, 5)
+    work(study, 2, 4)
+    (panel,) = so_far.for_study(study).panels
+    people = panel.series[0]
+    table = performance(study)
+    assert people.texts == [f"{table.cells['toy-places', shots].mean:.1f}" for shots in (0, 2)]
+    assert people.counts == ["5", "4"]
+    # Hollow, and without an interval, below five people: one point makes no band.
+    assert [dot.is_few for dot in people.dots] == [False, True]
+    assert panel.band == ""
+    work(study, 2, 2)
+    (panel,) = so_far.for_study(study).panels
+    assert len(panel.band.split()) == 4
+    assert [dot.is_few for dot in panel.series[0].dots] == [False, False]
+
+
+def test_better_is_higher_and_the_scale_holds_every_score(study):
+    work(study, 0, 2)
+    work(study, 2, 1)
+    (panel,) = so_far.for_study(study).panels
+    zero, two = panel.series[0].dots
+    means = [float(text) for text in panel.series[0].texts]
+    assert (means[0] > means[1]) is (zero.y < two.y)
+    assert all(so_far.TOP <= dot.y <= so_far.HEIGHT for dot in (zero, two))
+    assert panel.scale[-1] == (100, so_far.TOP)
+
+
+def test_models_stand_beside_people_under_their_own_names(study, researcher):
+    work(study, 2, 1)
+    task = study.tasks.get()
+    factories.predict(researcher, "toy", task, 2, 1)
+    (panel,) = so_far.for_study(study).panels
+    assert [series.name for series in panel.series] == ["People", "toy"]
+    assert panel.series[1].texts == ["–", "100.0"]
+    assert "toy –, 100.0" in panel.description
+
+
+def test_who_has_results_comes_first_and_is_never_called_people(ada, study):
+    work(study, 2, 1, kind="simulated")
+    result = so_far.for_study(study)
+    assert (result.kind, result.panels[0].series[0].name) == ("simulated", "Simulated")
+    assert "simulated annotators, not people" in overview(ada, study)
+    work(study, 0, 1)
+    assert so_far.for_study(study).kind == "person"
+
+
+def test_before_anybody_completed_it_says_so_and_shows_no_zeros(ada, study):
+    assert so_far.for_study(study) is None
+    shown = overview(ada, study)
+    assert "Nobody has completed a task yet" in shown
+    assert "result-plot" not in shown
+
+
+def test_the_picture_has_a_title_a_table_beside_it_and_no_markup_of_others(ada, researcher):
+    task = factories.make_task(title="<i>x</i>")
+    study = factories.make_study(researcher, task, shots=[2], title="<svg onload=alert(1)>")
+    factories.work_through(factories.seat(study.scenarios.get()))
+    shown = overview(ada, study)
+    (plot,) = re.findall(r'<svg class="result-plot".*?</svg>', shown, re.DOTALL)
+    assert 'role="img"' in plot
+    assert "<title>toy-places, S1 x 100 at 2 shots: People 100.0</title>" in plot
+    assert re.search(r"<td>100\.0</td>", shown)
+    assert "<svg onload" not in shown
+    assert "nan" not in plot.lower()
+    assert "style=" not in shown
+
+
+def test_a_payer_sees_no_result(client, study, other_researcher):
+    work(study, 2, 1)
+    team.add(study, other_researcher.username, "payer", study.owner)
+    client.force_login(other_researcher)
+    assert "Result so far" not in overview(client, study)

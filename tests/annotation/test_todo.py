@@ -1,0 +1,124 @@
+"""What the overview says needs a researcher now, and how fast the study fills."""
+
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+
+import pytest
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import Participation, Study
+from annotation.monitoring import pace, progress, todo
+from annotation.study import lifecycle
+from tests import factories
+
+NOON = datetime(2026, 5, 6, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def study(researcher):
+    return factories.make_study(
+        researcher, factories.make_task(), shots=[0, 2], annotators=3, base_reward=Decimal(5)
+    )
+
+
+def needs(study: Study, after: timedelta = timedelta()) -> dict[str, str]:
+    """What is said, by name, to its owner, that much later."""
+    seen = Study.objects.visible_to(study.owner).get(pk=study.pk)
+    now = timezone.now() + after
+    return {need.name: need.what for need in todo.needs(seen, progress.for_study(seen), now)}
+
+
+def test_a_new_study_needs_nothing(ada, study):
+    assert needs(study) == {}
+    assert "Nothing at the moment." in ada.get(reverse("study", args=[study.name])).content.decode()
+
+
+def test_after_six_quiet_hours_it_says_that_nobody_came(study):
+    assert "quiet" not in needs(study, timedelta(hours=5))
+    assert needs(study, timedelta(hours=7, minutes=20))["quiet"] == "Nobody came for 7 h"
+    factories.seat(study.scenarios.first())
+    Participation.objects.update(arrived_at=timezone.now() + timedelta(hours=4))
+    assert "quiet" not in needs(study, timedelta(hours=7))
+    lifecycle.change_status(study, "pause")
+    assert "quiet" not in needs(study, timedelta(hours=30))
+
+
+def test_money_that_is_owed_and_flags_are_named(study):
+    factories.work_through(factories.seat(study.scenarios.get(shots=0)))
+    assert needs(study) == {"pay": "5.00 USD to pay", "flags": "1 person flagged"}
+
+
+def test_most_screened_out_is_a_warning(researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[2], annotators=9, max_screen_outs_in_a_row=9,
+        qualification="minimum", qualification_threshold=50,
+    )  # fmt: skip
+    scenario = study.scenarios.get()
+    factories.work_through(factories.seat(scenario))
+    for _ in range(3):
+        assert "screened-out" not in needs(study)
+        bad = factories.seat(scenario)
+        factories.work_through(bad, lambda turn: ["home"], limit=2)
+        factories.go_on(bad.token)
+    assert needs(study)["screened-out"] == "3 of 4 screened out"
+
+
+def test_a_full_study_says_so(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=1)
+    factories.work_through(factories.seat(study.scenarios.get()))
+    assert needs(study)["full"] == "Every seat is taken"
+
+
+# Pace --------------------------------------------------------------------------------------------
+
+
+def came(days: float, status: str = "completed") -> tuple[datetime, datetime, str]:
+    """Somebody who came and finished so many days before noon."""
+    at = NOON - timedelta(days=days)
+    return at, at, status
+
+
+def test_pace_is_counted_since_the_first_person_came_within_a_week():
+    rows = [came(2), came(1), came(1), came(0), came(0, "screened_out"), (NOON, None, "working")]
+    measured = pace.measured(rows, NOON)
+    assert [count for _day, count in measured.days] == [0, 0, 0, 0, 1, 2, 1]
+    assert measured.per_day == pytest.approx(4 / 3)
+    assert measured.last_arrival == NOON
+    assert measured.full_on(4) == date(2026, 5, 9)
+    assert measured.full_on(0) is None
+
+
+def test_what_lies_longer_back_does_not_count_and_nobody_gives_no_end():
+    measured = pace.measured([came(30)], NOON)
+    assert measured.per_day == 0
+    assert measured.full_on(3) is None
+    nobody = pace.measured([], NOON)
+    assert (nobody.per_day, nobody.last_arrival, nobody.full_on(3)) == (0, None, None)
+
+
+# The page ----------------------------------------------------------------------------------------
+
+
+def test_a_draft_shows_what_it_lacks_and_no_zeros(ada, researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0], status="draft", hourly_rate=Decimal(12)
+    )
+    Study.objects.filter(pk=study.pk).update(budget=None)
+    shown = ada.get(reverse("study", args=[study.name])).content.decode()
+    assert "Before it can be opened" in shown
+    for words in ("From arrival to analysis", "people a day", "Needs you now", "0 of"):
+        assert words not in shown
+
+
+def test_seats_are_drawn_one_by_one(ada, study):
+    zero, two = study.scenarios.order_by("shots")
+    factories.work_through(factories.seat(zero))
+    factories.seat(two)
+    drawn = {
+        task: [cell.drawn for cell in cells] for task, cells in progress.for_study(study).grid.rows
+    }
+    assert drawn == {"toy-places": [["done", "free", "free"], ["working", "free", "free"]]}
+    shown = ada.get(reverse("study", args=[study.name])).content.decode()
+    assert shown.count("seat seat-done") == 2  # one of them in the legend
+    assert "0 of 3<span" in shown

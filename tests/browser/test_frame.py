@@ -1,0 +1,74 @@
+"""The frame of a study's pages and its overview in a browser: what is reached how soon."""
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests import factories
+
+
+@pytest.fixture
+def study(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0, 2], annotators=2)
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+    return study
+
+
+def visit(page: Page, study) -> None:
+    page.goto(f"/sign-in/?next=/studies/{study.name}/")
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password").fill("right horse")
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(f"**/studies/{study.name}/")
+
+
+@pytest.mark.journey
+def test_the_result_is_in_sight_and_among_the_first_stops_of_the_keyboard(page, study):
+    page.set_viewport_size({"width": 1280, "height": 800})
+    visit(page, study)
+    box = page.locator(".result-plot").first.bounding_box()
+    assert box["y"] + box["height"] < 700
+    expect(page.locator(".result-numbers td").first).to_have_text("100.0")
+    inside = "() => !!document.activeElement.closest('.card-result')"
+    stops = 0
+    while not page.evaluate(inside):
+        page.keyboard.press("Tab")
+        stops += 1
+        assert stops < 12
+
+
+def test_the_menu_stays_beside_a_long_page_and_marks_where_one_is(page, study):
+    page.set_viewport_size({"width": 1280, "height": 700})
+    visit(page, study)
+    menu = page.get_by_role("navigation", name=study.title)
+    menu.get_by_role("link", name="Recruit").click()
+    page.wait_for_url("**/recruit/")
+    expect(menu.locator("[aria-current=page]")).to_have_text("Recruit")
+    page.goto(f"/studies/{study.name}/")
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    expect(menu.get_by_role("link", name="Overview")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_on_a_phone_the_menu_is_a_drawer_that_needs_no_script(open_browser, study, scripts):
+    page = open_browser(java_script_enabled=scripts, viewport={"width": 320, "height": 640})
+    visit(page, study)
+    menu = page.get_by_role("navigation", name=study.title)
+    expect(menu).to_be_hidden()
+    page.get_by_role("button", name=f"Menu of {study.title}").click()
+    menu.get_by_role("link", name="Access rules").click()
+    page.wait_for_url("**/lists/")
+    expect(menu).to_be_hidden()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Access rules")
+
+
+def test_escape_closes_the_drawer_and_gives_the_focus_back(open_browser, study):
+    page = open_browser(viewport={"width": 390, "height": 800})
+    visit(page, study)
+    opener = page.get_by_role("button", name=f"Menu of {study.title}")
+    opener.focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("navigation", name=study.title)).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("navigation", name=study.title)).to_be_hidden()
+    expect(opener).to_be_focused()
