@@ -4,7 +4,7 @@ PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
 
-.PHONY: help demo test test-all suites test-postgres test-browser test-long test-clients test-tools test-browsers test-r lint dictionary pictures states bench bench-million lock clean messages
+.PHONY: help demo test test-all suites test-postgres test-browser test-long test-client test-clients test-tools test-browsers test-r lint dictionary pictures states bench bench-million lock clean messages
 
 help:  ## what each word after make does
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -13,7 +13,7 @@ demo: .venv/core  ## a study with results and free seats, served on PORT
 	$(BIN)/python manage.py demo --port $(PORT)
 
 # Every test is in one of these at least (tests/config/test_suites.py).
-SUITES := test-postgres test-browser test-long test-clients test-tools test-browsers test-r
+SUITES := test-postgres test-browser test-long test-client test-clients test-tools test-browsers test-r
 # On two cores; on SQLite a third one works while others wait for processes that they started.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 ON_POSTGRES := $(BIN)/python tests/with_postgres.py
@@ -38,6 +38,13 @@ test-browser: .venv/dev .venv/chromium .venv/fonts  ## all tests with a real Chr
 
 test-long: .venv/dev  ## what `make test` leaves out for its length, on SQLite
 	$(PYTEST) -m "long and not browser"
+
+# From its wheel; its types are checked there too, beside the libraries that it uses.
+test-client: .venv/dev .venv-client/ready  ## the client package as pip installs it, against a server
+	.venv-client/bin/pip wheel --quiet --no-deps --wheel-dir .venv-client/wheels ./client
+	.venv-client/bin/pip install --quiet --force-reinstall --no-deps .venv-client/wheels/handful-*.whl
+	cd client && ../.venv-client/bin/mypy
+	.venv-client/bin/pytest -c tests/client/pytest.ini tests/client
 
 test-clients: .venv/core .venv-clients/ready  ## other people's clients of Prolific, unchanged, against the stand-in
 	.venv-clients/bin/pytest -c tests/clients/pytest.ini tests/clients
@@ -94,6 +101,11 @@ bench-million: .venv/dev  ## a million answers, and a tenth: export, table, page
 	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.lock
 	@touch $@
 
+.venv-client/ready: tests/client/requirements.txt
+	$(PYTHON) -m venv .venv-client
+	.venv-client/bin/pip install --quiet --disable-pip-version-check -r tests/client/requirements.txt
+	@touch $@
+
 .venv-clients/ready: tests/clients/requirements.txt
 	$(PYTHON) -m venv .venv-clients
 	.venv-clients/bin/pip install --quiet --disable-pip-version-check -r tests/clients/requirements.txt
@@ -141,4 +153,4 @@ lock: .venv/dev  ## pin the newest dependencies that fit
 	$(BIN)/uv pip compile -q -U --no-emit-index-url --no-emit-find-links --no-header --no-annotate --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean:  ## remove what make, tests and servers made in this folder
-	rm -rf .venv .venv-clients .venv-tools var staticfiles
+	rm -rf .venv .venv-client .venv-clients .venv-tools var staticfiles

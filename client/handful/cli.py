@@ -1,0 +1,177 @@
+"""The console script `handful`."""
+
+import argparse
+import getpass
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from handful import login
+from handful.client import Client
+from handful.connection import Record
+from handful.errors import HandfulError
+from handful.rows import Rows
+
+CLEAR = "\x1b[2J\x1b[H"
+SEATS = ("task", "shots", "split", "arm", "seats", "completed", "working", "free", "simulated")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; 1 and a sentence where it cannot be done."""
+    args = parser().parse_args(arguments)
+    try:
+        return int(args.run(args) or 0)
+    except (HandfulError, KeyError, OSError) as error:
+        sentence = error.args[0] if isinstance(error, KeyError) else error
+        print(f"handful: {sentence}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def parser() -> argparse.ArgumentParser:
+    """All commands and their options."""
+    top = argparse.ArgumentParser(
+        prog="handful", description="Handful, the human side of few-shot language benchmarks."
+    )
+    commands = top.add_subparsers(required=True, metavar="COMMAND")
+    added = commands.add_parser("login", help="keep a token for a server, in a file of yours")
+    added.add_argument("server", help="https://HOST")
+    added.set_defaults(run=_login)
+    _add_tasks(commands.add_parser("tasks", help="list and import tasks"))
+    _add_studies(commands.add_parser("study", help="list, create, watch and steer studies"))
+    added = commands.add_parser("export", help="all CSVs of a study with verify.py")
+    added.add_argument("study")
+    added.add_argument("target", type=Path, help="FILE.zip, or a new folder")
+    added.add_argument("--verify", action="store_true", help="run verify.py in the folder")
+    added.set_defaults(run=_export)
+    _add_score(commands.add_parser("score", help="upload predictions and print their scores"))
+    return top
+
+
+def _add_tasks(tasks: argparse.ArgumentParser) -> None:
+    commands = tasks.add_subparsers(required=True, metavar="COMMAND")
+    commands.add_parser("list", help="every version of every task").set_defaults(run=_list_tasks)
+    added = commands.add_parser("import", help="files of the published layout, or a ZIP")
+    added.add_argument("paths", nargs="+", type=Path, help="files, folders or one ZIP")
+    added.add_argument("--shipped-card", metavar="TASK", help="the card of CLUES for that task")
+    added.add_argument("--rechain", action="store_true", help="renumber so that splits nest")
+    added.set_defaults(run=_import_tasks)
+
+
+def _add_studies(studies: argparse.ArgumentParser) -> None:
+    commands = studies.add_subparsers(required=True, metavar="COMMAND")
+    commands.add_parser("list", help="the studies of your token").set_defaults(run=_list_studies)
+    added = commands.add_parser("create", help="a draft from a design in TOML")
+    added.add_argument("design", type=Path, help="study.toml, as for `create_study --design`")
+    added.add_argument("--check", action="store_true", help="say what is wrong, store nothing")
+    added.set_defaults(run=_create)
+    for move in ("open", "pause", "reopen", "close"):
+        added = commands.add_parser(move)
+        added.add_argument("study")
+        added.set_defaults(run=_move, move=move)
+    added = commands.add_parser("watch", help="its progress, live; ends when the study is closed")
+    added.add_argument("study")
+    added.add_argument("--seconds", type=float, default=5.0, help="between two looks")
+    added.set_defaults(run=_watch)
+
+
+def _add_score(score: argparse.ArgumentParser) -> None:
+    score.add_argument("files", nargs="+", type=Path, help="TASK_10_3.jsonl, TASK_0.jsonl, ...")
+    score.add_argument("--model", required=True, help="its name: a new model or one of yours")
+    score.add_argument("--task", help="of one file with another name: NAME or NAME@VERSION")
+    score.add_argument("--shots", type=int)
+    score.add_argument("--split", type=int)
+    score.set_defaults(run=_score)
+
+
+def _login(args: argparse.Namespace) -> None:
+    if sys.stdin.isatty():
+        token = getpass.getpass("Token (the page “API tokens” makes one): ").strip()
+    else:
+        token = sys.stdin.readline().strip()
+    if not token:
+        raise HandfulError("There is no token. The page “API tokens” of the server makes one.")
+    with Client(args.server, token) as client:
+        next(iter(client.studies.list()), None)  # a wrong one is said now
+    print(f"Logged in to {args.server}; the token is in {login.store(args.server, token)}")
+
+
+def _list_tasks(_args: argparse.Namespace) -> None:
+    with Client() as client:
+        print(client.tasks.list().as_text("name", "version", "title", "answer", "metric"))
+
+
+def _import_tasks(args: argparse.Namespace) -> None:
+    with Client() as client:
+        told = client.tasks.import_files(
+            *args.paths, shipped_card=args.shipped_card, rechain=args.rechain
+        )
+    was = "imported" if told["created"] else "was there with the same content"
+    print(f"{told['name']} v{told['version']}: {was}")
+
+
+def _list_studies(_args: argparse.Namespace) -> None:
+    with Client() as client:
+        print(client.studies.list().as_text("name", "status", "title", "tasks", "shots"))
+
+
+def _create(args: argparse.Namespace) -> int:
+    with Client() as client:
+        if not args.check:
+            study = client.studies.create(args.design)
+            print(f"{study.name}: a draft; `handful study open {study.name}` opens it")
+            return 0
+        told = client.studies.validate(args.design)
+    for key, said in told["problems"].items():
+        print(f"{key}: {' '.join(said)}")
+    for doubt in told["doubts"]:
+        print(f"Doubtful: {doubt}")
+    print("The design is sound." if told["valid"] else "Nothing was stored.")
+    return 0 if told["valid"] else 1
+
+
+def _move(args: argparse.Namespace) -> None:
+    with Client() as client:
+        study = client.studies[args.study]
+        getattr(study, args.move)()
+    print(f"{study.name}: {study.status}")
+    if study.status == "open":
+        print(f"For annotators: {study.link}")
+
+
+def _watch(args: argparse.Namespace) -> None:
+    with Client() as client:
+        for told in client.studies[args.study].watch(args.seconds):
+            if sys.stdout.isatty():
+                print(CLEAR, end="")
+            print(seen(args.study, told), flush=True)
+
+
+def seen(name: str, told: Record) -> str:
+    """The progress of a study as text."""
+    head = f"{name}: {told['status']}, {told['completed']} of {told['seats']} seats completed"
+    left = f"; {told['time_left']} of work left" if told["time_left"] else ""
+    return f"{head}{left}\n{Rows(lambda: told['scenarios']).as_text(*SEATS)}"
+
+
+def _export(args: argparse.Namespace) -> int:
+    with Client() as client:
+        target = client.studies[args.study].export(args.target)
+    print(f"{args.study}: {target}")
+    if not args.verify or target.suffix == ".zip":
+        return 0
+    return subprocess.run([sys.executable, "-I", str(target / "verify.py")], check=False).returncode
+
+
+def _score(args: argparse.Namespace) -> None:
+    with Client() as client:
+        model = client.models.upload(
+            args.model, *args.files, task=args.task, shots=args.shots, split=args.split
+        )
+    print(Rows(lambda: model["scores"]).as_text("task", "shots", "metric", "mean", "n", "remark"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

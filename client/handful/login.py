@@ -1,0 +1,67 @@
+"""Where tokens are kept: one file of the user's, which nobody else may read (mode 0600)."""
+
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from handful.connection import checked
+from handful.errors import HandfulError
+
+NO_LOGIN = (
+    "No server is known: run `handful login https://HOST`, or set HANDFUL_SERVER and HANDFUL_TOKEN"
+)
+
+
+def path() -> Path:
+    """The file; below XDG_CONFIG_HOME, or APPDATA on Windows."""
+    home = os.environ.get("APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME")
+    return (Path(home) if home else Path.home() / ".config") / "handful" / "logins.json"
+
+
+def known(server: str | None, token: str | None) -> tuple[str, str]:
+    """The server and the token: as given, else of the environment, else as logged in.
+
+    A stored token goes to the server alone that it was stored for. Raises HandfulError.
+    """
+    stored = _read()
+    server = server or os.environ.get("HANDFUL_SERVER") or stored["server"]
+    if not server:
+        raise HandfulError(NO_LOGIN)
+    server = checked(server)
+    token = token or os.environ.get("HANDFUL_TOKEN") or stored["tokens"].get(server)
+    if not token:
+        raise HandfulError(f"No token is known for {server}: run `handful login {server}`")
+    return server, token
+
+
+def store(server: str, token: str) -> Path:
+    """Keep the token, and the server as the one that is meant; the file."""
+    data = _read()
+    server = checked(server)
+    data |= {"server": server, "tokens": {**data["tokens"], server: token}}
+    target = path()
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # mkstemp makes it readable for its owner alone, before anything is in it.
+    handle, part = tempfile.mkstemp(prefix=".logins-", dir=target.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(data, file, indent=1)
+        os.replace(part, target)
+    except BaseException:
+        Path(part).unlink(missing_ok=True)
+        raise
+    return target
+
+
+def _read() -> dict[str, Any]:
+    empty: dict[str, Any] = {"server": "", "tokens": {}}
+    try:
+        data = json.loads(path().read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return empty
+    except (OSError, ValueError) as error:
+        raise HandfulError(f"{path()} cannot be read ({error}): log in again") from None
+    return empty | data if isinstance(data, dict) else empty

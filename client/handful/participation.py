@@ -1,0 +1,101 @@
+"""One participation in a study, step by step, with the token that it was given.
+
+The server alone decides what comes next; each call returns its new state. A call that is repeated
+counts once: the first answer wins.
+"""
+
+from typing import Any, Self
+from urllib.parse import urlsplit
+
+from handful.connection import Connection, Record
+
+
+class Participation:
+    """A seat in a study. `state` is what the server said last; its `step` says what it waits for.
+
+    Every method raises ApiError for a refusal; its `state` is where the participation stands.
+    """
+
+    def __init__(self, server: str, token: str, **options: Any):
+        self._connection = Connection(server, token, **options)
+        self.token = token
+        self.state: Record = {}
+
+    @classmethod
+    def join(
+        cls,
+        server: str,
+        link: str,
+        *,
+        researcher: str | None = None,
+        options: dict[str, Any] | None = None,
+        **body: Any,
+    ) -> Self:
+        """Take a seat by a study's link (or its code). Raises ApiError where there is none.
+
+        A kind other than person needs the token of a `researcher` with the scope run.
+        """
+        code = urlsplit(link).path.rstrip("/").rpartition("/")[2]
+        with Connection(server, researcher or "", **(options or {})) as door:
+            if not researcher:
+                del door.http.headers["Authorization"]
+            address = f"join/{code}/"
+            if "arrival" not in body and not researcher:
+                # So that a join that is repeated after a lost reply is one.
+                body["arrival"] = door.get(address)["arrival"]
+            told = door.post(address, body, again="arrival" in body)
+        participation = cls(server, told["token"], **(options or {}))
+        participation.state = told["state"]
+        return participation
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._connection.close()
+
+    @property
+    def step(self) -> str:
+        """What comes now: consent, instructions, question, reveal, finished, ..."""
+        return str((self.state or self.refresh())["step"])
+
+    def refresh(self) -> Record:
+        self.state = self._connection.get("work/")
+        return self.state
+
+    def consent(self, agree: bool = True) -> Record:
+        return self._do("consent", agree=agree)
+
+    def begin(self) -> Record:
+        """Show the first example."""
+        return self._do("begin")
+
+    def answer(self, **answer: Any) -> Record:
+        """Answer the current question: label, option, options, number, text, spans, typed, or
+        no_answer=True.
+        """
+        return self._do("answer", turn=self.state["question"]["turn"], answer=answer)
+
+    def go_on(self) -> Record:
+        """Leave the reveal, review or instructions that are shown."""
+        return self._do("continue", leaving=self.step)
+
+    def comprehension(self, *places: int) -> Record:
+        """Answer the questions about the instructions: the places of the options, from 0."""
+        return self._do("comprehension", answers=list(places))
+
+    def questionnaire(self, **told: str) -> Record:
+        return self._do("questionnaire", **told)
+
+    def withdraw(self) -> Record:
+        """Leave the study; the answers are erased."""
+        return self._do("withdraw")
+
+    def history(self) -> Record:
+        """What was answered so far, as it was told."""
+        told: Record = self._connection.get("work/history/")
+        return told
+
+    def _do(self, step: str, **body: Any) -> Record:
+        self.state = self._connection.post(f"work/{step}/", body, again=True)
+        return self.state

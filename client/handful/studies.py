@@ -1,0 +1,254 @@
+"""Studies: designed, opened, watched, and what came out of them."""
+
+import shutil
+import tempfile
+import time
+import tomllib
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from handful.connection import Connection, Record, given
+from handful.errors import ApiError, HandfulError
+from handful.jobs import Jobs
+from handful.rows import Rows
+
+Design = Mapping[str, Any] | Path | str
+
+
+class Study:
+    """One study; `data` is what the server said of it last (`refresh`)."""
+
+    def __init__(self, connection: Connection, jobs: Jobs, data: Record):
+        self._connection, self._jobs, self.data = connection, jobs, data
+
+    def __repr__(self) -> str:
+        return f"<Study {self.name}: {self.status}>"
+
+    @property
+    def name(self) -> str:
+        return str(self.data["name"])
+
+    @property
+    def status(self) -> str:
+        """draft, open, paused or closed, as the server said it last."""
+        return str(self.data["status"])
+
+    @property
+    def link(self) -> str:
+        """The address for annotators."""
+        return str(self.data["link"])
+
+    def refresh(self) -> "Study":
+        self.data = self._connection.get(self._at(""))
+        return self
+
+    # Its life ----------------------------------------------------------------------------------
+
+    def edit(self, **design: Any) -> "Study":
+        """Change keys of a draft's design."""
+        self.data = self._connection.patch(self._at(""), design)
+        return self
+
+    def open(self) -> "Study":
+        """Freeze the design and let annotators in."""
+        return self._move("open")
+
+    def pause(self) -> "Study":
+        return self._move("pause")
+
+    def reopen(self) -> "Study":
+        return self._move("reopen")
+
+    def close(self) -> "Study":
+        return self._move("close")
+
+    def clone(self, name: str, *, title: str | None = None, rehearsal: bool = False) -> "Study":
+        """A draft with the same design; as a rehearsal where simulated annotators live."""
+        body = given({"name": name, "title": title, "rehearsal": rehearsal})
+        data = self._connection.post(self._at("clone/"), body)
+        return Study(self._connection, self._jobs, data)
+
+    def simulate(
+        self,
+        policy: str = "noisy:0.8",
+        number: int | None = None,
+        *,
+        seed: int = 0,
+        progress: bool = True,
+    ) -> Record:
+        """Send simulated annotators into a rehearsal: this many, or on all free seats."""
+        body = given({"policy": policy, "number": number, "seed": seed})
+        job = self._connection.post(self._at("simulate/"), body)
+        return self._jobs.wait(job["id"], progress=progress)
+
+    def pay(self) -> Record:
+        """What paying now would do, as a dry run: nothing is paid."""
+        told: Record = self._connection.post(self._at("pay/"), {"dry_run": True})
+        return told
+
+    def exclude(self, annotator: str, reason: str) -> None:
+        """Take a participation out of the analysis, with the reason that is kept."""
+        self._connection.post(self._at(f"participations/{annotator}/exclude/"), {"reason": reason})
+
+    def reinstate(self, annotator: str, reason: str) -> None:
+        """Take it into the analysis again."""
+        address = self._at(f"participations/{annotator}/reinstate/")
+        self._connection.post(address, {"reason": reason})
+
+    # How far it is -----------------------------------------------------------------------------
+
+    def progress(self) -> Record:
+        """Status, seats, completed, and the time that is left in words."""
+        told: Record = self._connection.get(self._at("progress/"))
+        return told
+
+    def watch(
+        self, seconds: float = 5.0, sleep: Callable[[float], None] = time.sleep
+    ) -> Iterator[Record]:
+        """Its progress whenever it changes, with `scenarios`, until the study is closed."""
+        etag: str | None = None
+        while True:
+            told, etag = self._connection.unchanged(self._at("progress/"), etag)
+            if told is not None:
+                yield {**told, "scenarios": list(self.scenarios())}
+                if told["status"] == "closed":
+                    return
+            sleep(seconds)
+
+    # Rows --------------------------------------------------------------------------------------
+
+    def scenarios(self) -> Rows:
+        """The scenarios with their seats."""
+        return self._rows("scenarios/")
+
+    def participations(self, **filters: str) -> Rows:
+        """Who took part: filters `kind`, `status`, `task`."""
+        return self._rows("participations/", **filters)
+
+    def answers(self, **filters: str) -> Rows:
+        """One row per example that was shown, as in answers.csv."""
+        return self._rows("answers/", **filters)
+
+    def spans(self, **filters: str) -> Rows:
+        """One row per highlighted span."""
+        return self._rows("spans/", **filters)
+
+    def decisions(self) -> Rows:
+        """Every decision with its reason."""
+        return self._rows("decisions/")
+
+    def events(self) -> Rows:
+        """What was done to the study outside its frozen design."""
+        return self._rows("events/")
+
+    # Tables ------------------------------------------------------------------------------------
+
+    def human_performance(self) -> Rows:
+        """The human-performance table, each kind of annotator in rows of its own."""
+        return self._rows("human-performance/")
+
+    def training(self) -> Rows:
+        """Scores in the training step, by block of examples."""
+        return self._rows("training/")
+
+    def analysis(self) -> list[Record]:
+        """Intervals, agreement, aggregates, ceilings and contrasts, for each kind."""
+        told: list[Record] = self._connection.get(self._at("analysis/"))
+        return told
+
+    def figure(self, name: str) -> Any:
+        """What a figure shows: learning, shots, drift, speed or time."""
+        return self._connection.get(self._at(f"figures/{name}/"))
+
+    def joint_table(self) -> Rows:
+        """Annotators of every kind, uploaded models and published figures, by task and shots.
+
+        `kind` says who a row of the study is: person, simulated or model.
+        """
+        return Rows(self._joint)
+
+    def _joint(self) -> Iterator[Record]:
+        told: set[tuple[Any, ...]] = set()
+        for part in self._connection.get(self._at("models/")):
+            for row in part["scores"]:
+                is_study = row["source"] == "study"
+                key = (row["source"], row["name"], row["task"], row["shots"], row["recipe"])
+                if is_study or key not in told:  # files and figures stand beside each kind
+                    told.add(key)
+                    yield {"kind": part["kind"] if is_study else row["source"], **row}
+
+    # Files -------------------------------------------------------------------------------------
+
+    def export(self, target: Path | str, *, progress: bool = True) -> Path:
+        """Write all CSVs with verify.py: NAME.zip as it is, any other name a new folder."""
+        target = Path(target)
+        if target.suffix == ".zip":
+            return self._connection.download(self._at("export.zip"), target, progress=progress)
+        if target.exists():
+            raise HandfulError(f"{target} is there already: name a new folder")
+        with tempfile.TemporaryDirectory(prefix=f".{target.name}-", dir=target.parent) as parent:
+            archive = Path(parent) / "export.zip"
+            self._connection.download(self._at("export.zip"), archive, progress=progress)
+            with zipfile.ZipFile(archive) as packed:
+                packed.extractall(Path(parent) / "out")
+            (own,) = (Path(parent) / "out").iterdir()
+            shutil.move(own, target)
+        return target
+
+    def _move(self, move: str) -> "Study":
+        self.data = self._connection.post(self._at(f"{move}/"), {})
+        return self
+
+    def _rows(self, part: str, **params: Any) -> Rows:
+        return Rows(lambda: self._connection.rows(self._at(part), **params))
+
+    def _at(self, part: str) -> str:
+        return f"studies/{self.name}/{part}"
+
+
+class Studies:
+    """The studies that the token may see."""
+
+    def __init__(self, connection: Connection, jobs: Jobs):
+        self._connection, self._jobs = connection, jobs
+
+    def list(self, status: str | None = None) -> Rows:
+        """Name, title, status and design of each."""
+        return Rows(lambda: self._connection.rows("studies/", status=status))
+
+    def __getitem__(self, name: str) -> Study:
+        """That study. Raises KeyError where there is none that the token may see."""
+        try:
+            return Study(self._connection, self._jobs, self._connection.get(f"studies/{name}/"))
+        except ApiError as error:
+            if error.status == 404:
+                raise KeyError(f"There is no study {name!r} that this token may see.") from None
+            raise
+
+    def create(self, design: Design) -> Study:
+        """A draft from a design: a mapping, the path of a TOML file, or TOML.
+
+        Raises ApiError with `fields` for each key that does not fit; then nothing is stored.
+        """
+        data = self._connection.post("studies/", read_design(design))
+        return Study(self._connection, self._jobs, data)
+
+    def validate(self, design: Design) -> Record:
+        """What is wrong with a design; nothing is stored. `valid`, `problems`, `doubts`."""
+        address, body = "studies/", read_design(design)
+        told: Record = self._connection.post(address, body, params={"validate": "true"})
+        return told
+
+
+def read_design(design: Design) -> Record:
+    """The keys of a design. Raises HandfulError for a file that is no TOML."""
+    if isinstance(design, Mapping):
+        return dict(design)
+    is_file = isinstance(design, Path) or "\n" not in design
+    try:
+        text = Path(design).read_text(encoding="utf-8") if is_file else str(design)
+        return tomllib.loads(text)
+    except (OSError, ValueError) as error:
+        raise HandfulError(f"{design if is_file else 'the design'}: {error}") from None

@@ -1,0 +1,126 @@
+"""Tasks: listed, looked at, imported from files, a dataset or the Few-shot Gym."""
+
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+from handful.connection import Connection, Record, bar
+from handful.errors import HandfulError
+from handful.jobs import Jobs
+from handful.rows import Rows
+
+CARD = "task.toml"
+Files = list[tuple[str, tuple[str, Any]]]
+
+
+class Tasks:
+    """The tasks of a server. What is imported is there whole or not at all."""
+
+    def __init__(self, connection: Connection, jobs: Jobs):
+        self._connection, self._jobs = connection, jobs
+
+    def list(self, name: str | None = None) -> Rows:
+        """Every version of every task, or of one."""
+        return Rows(lambda: self._connection.rows("tasks/", name=name))
+
+    def get(self, name: str, version: int | None = None) -> Record:
+        """A version of a task with its files; the newest unless it is said."""
+        task: Record = self._connection.get(f"tasks/{name}/{self._version(name, version)}/")
+        return task
+
+    def card(self, name: str, version: int | None = None) -> Record:
+        """The card of a task: all that annotators read about it."""
+        card: Record = self._connection.get(f"tasks/{name}/{self._version(name, version)}/card/")
+        return card
+
+    def report(self, name: str, version: int | None = None) -> Record:
+        """The data report: `lines` for people, `report` with its numbers."""
+        place = f"tasks/{name}/{self._version(name, version)}/report/"
+        report: Record = self._connection.get(place)
+        return report
+
+    def import_files(
+        self,
+        *paths: Path | str,
+        shipped_card: str | None = None,
+        rechain: bool = False,
+        progress: bool = True,
+    ) -> Record:
+        """Import a task from files of the published layout, folders of them, or a ZIP.
+
+        The card is the task.toml among them, or that of CLUES which comes with the server
+        (`shipped_card`). Returns name, version, and whether it was `created`.
+        """
+        found = files_of(map(Path, paths))
+        data = {"shipped_card": shipped_card or "", "rechain": "true" if rechain else ""}
+        named = [(_field(path), path) for path in found]
+        return self._sent("tasks/", named, {k: v for k, v in data.items() if v}, progress)
+
+    def import_dataset(self, path: Path | str, *, progress: bool = True, **mapping: Any) -> Record:
+        """Make a task from a labelled dataset; the mapping has the options of `make_task`."""
+        data = {"mapping": json.dumps(mapping)}
+        return self._sent("tasks/datasets/", [("file", Path(path))], data, progress)
+
+    def import_gym(self, *paths: Path | str, progress: bool = True, **options: Any) -> Record:
+        """Import tasks of the NLP Few-shot Gym from folders, files or a ZIP."""
+        found = files_of(map(Path, paths))
+        named = [("archive" if path.suffix == ".zip" else "files", path) for path in found]
+        return self._sent("tasks/gym/", named, {"options": json.dumps(options)}, progress)
+
+    def _sent(
+        self, address: str, named: Sequence[tuple[str, Path]], data: Record, progress: bool
+    ) -> Record:
+        with ExitStack() as opened:
+            size = sum(path.stat().st_size for _field, path in named)
+            shown = opened.enter_context(bar(progress, "sending", size, unit="B", unit_scale=True))
+            files: Files = [
+                (field, (path.name, _Counted(opened.enter_context(path.open("rb")), shown.update)))
+                for field, path in named
+            ]
+            reply = self._connection.post(address, files=files, data=data)
+        return self._jobs.ended(reply, progress=progress)
+
+    def _version(self, name: str, version: int | None) -> int:
+        if version is not None:
+            return version
+        versions = [int(row["version"]) for row in self.list(name)]
+        if not versions:
+            raise HandfulError(f"There is no task {name!r} on this server.")
+        return max(versions)
+
+
+class _Counted:
+    """A file that tells how much of it was read."""
+
+    def __init__(self, file: Any, tell: Any):
+        self._file, self._tell = file, tell
+
+    def read(self, size: int = -1) -> bytes:
+        data: bytes = self._file.read(size)
+        self._tell(len(data))
+        return data
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
+
+
+def files_of(paths: Iterable[Path]) -> list[Path]:
+    """The files themselves, and those right in the folders; hidden ones are passed by.
+
+    Raises HandfulError for a path that is not there.
+    """
+    found: list[Path] = []
+    for path in paths:
+        if not path.exists():
+            raise HandfulError(f"{path}: there is no such file or folder")
+        own = sorted(path.iterdir()) if path.is_dir() else [path]
+        found += [one for one in own if one.is_file() and not one.name.startswith(".")]
+    return found
+
+
+def _field(path: Path) -> str:
+    if path.name == CARD:
+        return "card"
+    return "archive" if path.suffix == ".zip" else "files"

@@ -1,0 +1,163 @@
+"""Retries, paging and errors, against replies that are set up one by one."""
+
+import time
+from email.utils import formatdate
+
+import httpx
+import pytest
+from handful import ApiError, HandfulError, NotReachable
+from handful.connection import Connection
+from handful.login import known, store
+
+
+class Server:
+    """Replies in their order; what was asked and how long the client paused is kept."""
+
+    def __init__(self, *replies):
+        self.replies, self.asked, self.pauses = list(replies), [], []
+
+    def __call__(self, request):
+        self.asked.append(request)
+        reply = self.replies.pop(0)
+        if isinstance(reply, Exception):
+            raise reply
+        return reply
+
+    def connection(self, **options):
+        return Connection(
+            "https://handful.example", "secret", sleep=self.pauses.append,
+            transport=httpx.MockTransport(self), **options,
+        )  # fmt: skip
+
+
+def ok(data):
+    return httpx.Response(200, json=data)
+
+
+def test_the_token_is_sent_in_the_header_alone():
+    server = Server(ok({}))
+    server.connection().get("studies/", status="open", kind=None)
+    (request,) = server.asked
+    assert request.headers["Authorization"] == "Bearer secret"
+    assert str(request.url) == "https://handful.example/api/v1/studies/?status=open"
+
+
+def test_retry_after_is_honoured_in_both_of_its_forms():
+    date = formatdate(time.time() + 30, usegmt=True)
+    server = Server(
+        httpx.Response(429, headers={"Retry-After": "17"}),
+        httpx.Response(503, headers={"Retry-After": date}),
+        ok({"done": True}),
+    )
+    assert server.connection().post("studies/a/open/", {}) == {"done": True}
+    assert server.pauses[0] == 17.0
+    assert 25 < server.pauses[1] <= 30
+
+
+def test_pauses_double_and_the_last_failure_is_told():
+    server = Server(*(httpx.ConnectError("refused") for _ in range(4)))
+    with pytest.raises(NotReachable, match=r"https://handful\.example does not answer \(refused\)"):
+        server.connection(attempts=4).get("studies/")
+    assert len(server.pauses) == 3
+    for seconds, wanted in zip(server.pauses, (0.5, 1.0, 2.0), strict=True):
+        assert 0.75 * wanted <= seconds <= 1.25 * wanted
+
+
+def test_what_may_have_been_done_is_not_done_twice():
+    server = Server(httpx.ReadTimeout("late"))
+    with pytest.raises(NotReachable):
+        server.connection().post("studies/", {"name": "a"})
+    assert len(server.asked) == 1
+    server = Server(httpx.ReadTimeout("late"), ok({"step": "reveal"}))
+    assert server.connection().post("work/answer/", {}, again=True) == {"step": "reveal"}
+    server = Server(httpx.Response(502, text="<html>"))
+    with pytest.raises(NotReachable, match="check the address"):
+        server.connection().post("studies/", {"name": "a"})
+
+
+def test_pages_are_asked_for_as_they_are_needed():
+    first = "https://handful.example/api/v1/studies/s/answers/?cursor=b"
+    server = Server(
+        ok({"next": first, "results": [{"n": 1}, {"n": 2}]}),
+        ok({"next": None, "results": [{"n": 3}]}),
+    )
+    rows = server.connection().rows("studies/s/answers/")
+    assert next(rows) == {"n": 1}
+    assert len(server.asked) == 1
+    assert [row["n"] for row in rows] == [2, 3]
+    assert server.asked[1].url.params["cursor"] == "b"
+
+
+def test_the_token_goes_to_no_other_host():
+    server = Server(
+        ok({"next": "https://evil.example/api/v1/x/?cursor=b", "results": []}),
+        ok({"next": None, "results": []}),
+    )
+    assert list(server.connection().rows("x/")) == []
+    assert {request.url.host for request in server.asked} == {"handful.example"}
+    server = Server(httpx.Response(301, headers={"Location": "https://other.example/"}))
+    with pytest.raises(NotReachable, match=r"sends on to https://other\.example/"):
+        server.connection().get("studies/")
+    assert len(server.asked) == 1
+
+
+def test_a_refusal_says_what_is_wrong_with_which_field():
+    problem = {
+        "status": 422, "code": "invalid", "detail": "Some values are invalid.",
+        "fields": {"shots": ["Write a list."]},
+    }  # fmt: skip
+    server = Server(httpx.Response(422, json=problem))
+    with pytest.raises(ApiError) as refused:
+        server.connection().post("studies/", {})
+    assert (refused.value.status, refused.value.code) == (422, "invalid")
+    assert refused.value.fields == {"shots": ["Write a list."]}
+    assert str(refused.value) == "Some values are invalid.\n  shots: Write a list."
+
+
+def test_a_download_is_there_whole_or_not_at_all(tmp_path):
+    def broken():
+        yield b"half"
+        raise httpx.ReadError("gone")
+
+    class Stream(httpx.SyncByteStream):
+        def __iter__(self):
+            yield from broken()
+
+    server = Server(httpx.Response(200, stream=Stream()))
+    with pytest.raises(NotReachable):
+        server.connection().download("x", tmp_path / "a.zip", progress=False)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "b.zip").write_text("mine")
+    with pytest.raises(HandfulError, match="is there already"):
+        server.connection().download("x", tmp_path / "b.zip", progress=False)
+
+
+@pytest.mark.parametrize(
+    "address", ["handful.example", "ftp://handful.example", "https://me:token@handful.example"]
+)
+def test_what_is_no_address_is_refused(address):
+    with pytest.raises(HandfulError):
+        Connection(address, "secret")
+
+
+def test_a_token_is_kept_for_its_owner_alone_and_for_its_server(home):
+    file = store("https://a.example/", "token-a")
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.parent.stat().st_mode & 0o777 == 0o700
+    store("https://b.example", "token-b")
+    assert known(None, None) == ("https://b.example", "token-b")
+    assert known("https://a.example", None) == ("https://a.example", "token-a")
+    with pytest.raises(HandfulError, match=r"handful login https://c\.example"):
+        known("https://c.example", None)
+
+
+def test_the_environment_goes_before_what_is_stored(home, monkeypatch):
+    store("https://a.example", "token-a")
+    monkeypatch.setenv("HANDFUL_SERVER", "https://b.example")
+    monkeypatch.setenv("HANDFUL_TOKEN", "token-b")
+    assert known(None, None) == ("https://b.example", "token-b")
+
+
+def test_without_a_login_it_says_what_to_do(home):
+    with pytest.raises(HandfulError, match="run `handful login"):
+        known(None, None)

@@ -1,0 +1,67 @@
+"""The client as it is installed from its wheel, and a server of Handful's own environment."""
+
+import os
+import subprocess
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+import handful
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def from_the_wheel():
+    """What is tested is what pip installed, not the folder beside."""
+    assert "site-packages" in handful.__file__
+
+
+@pytest.fixture(scope="session")
+def served(tmp_path_factory):
+    """Address of a server and a token that reads and runs."""
+    own = tmp_path_factory.mktemp("server")
+    (own / "var").mkdir(mode=0o700)
+    places = {"HANDFUL_VAR": str(own / "var"), "STATIC_ROOT": str(own / "static")}
+    environment = {k: v for k, v in os.environ.items() if k != "DATABASE_URL"} | places
+    with (own / "log").open("w") as log:
+        process = subprocess.Popen(
+            [ROOT / ".venv/bin/python", ROOT / "tests/client/serve.py"], cwd=ROOT,
+            env=environment, stdout=subprocess.PIPE, stderr=log, text=True,
+        )  # fmt: skip
+        try:
+            told = process.stdout.readline().split()
+            assert len(told) == 2, (own / "log").read_text()
+            wait_for(told[0])
+            yield told
+        finally:
+            process.terminate()
+            process.communicate(timeout=20)
+
+
+def wait_for(server):
+    for _try in range(100):
+        try:
+            urllib.request.urlopen(f"{server}/api/v1/studies/", timeout=5)
+        except urllib.error.HTTPError:
+            return  # it answers
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError("the server does not answer")
+
+
+@pytest.fixture
+def client(served):
+    with handful.Client(*served) as client:
+        yield client
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A configuration folder of the test's own, and no login in the environment."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.delenv("HANDFUL_TOKEN", raising=False)
+    monkeypatch.delenv("HANDFUL_SERVER", raising=False)
+    return tmp_path

@@ -1,0 +1,55 @@
+"""A server with a researcher, a token, two tasks and a rehearsal that was worked through.
+
+Run in Handful's own environment; prints its address and the token, then serves.
+"""
+
+import io
+import os
+import socket
+import sys
+from pathlib import Path
+
+import django
+
+ROOT = Path(__file__).parents[2]
+QUIET = {"stdout": io.StringIO()}
+
+
+def prepare() -> str:
+    """Fill the database; the token."""
+    os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    sys.path.insert(0, str(ROOT))
+    django.setup()
+
+    from django.contrib.auth import get_user_model
+    from django.core.management import call_command
+
+    from tests.factories import bearer
+
+    call_command("migrate", verbosity=0)
+    owner = get_user_model().objects.create_user("ada")
+    for task in ("sentiment", "questions"):
+        call_command("import_task", str(ROOT / "tasks" / "demo" / task), owner="ada", **QUIET)
+    call_command(
+        "create_study", "pilot", tasks=["demo-sentiment", "demo-questions"], shots=[0, 10],
+        annotators=2, title="A pilot", owner="ada", minutes=10, open=True, seed=1, **QUIET,
+    )  # fmt: skip
+    call_command("simulate_workers", "pilot", policy="noisy:0.85", seed=1, **QUIET)
+    return bearer(owner, "read", "run")["Authorization"].removeprefix("Bearer ")
+
+
+if __name__ == "__main__":
+    token = prepare()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    print(f"http://127.0.0.1:{port} {token}", flush=True)
+    granian = str(Path(sys.executable).with_name("granian"))
+    os.chdir(ROOT)
+    os.execv(
+        granian,
+        [
+            granian, "--interface", "wsgi", "--host", "127.0.0.1", "--port", str(port),
+            "--workers", "1", "--blocking-threads", "4", "--no-ws", "--log-level", "warning",
+            "config.wsgi:application",
+        ],
+    )  # fmt: skip
