@@ -1,6 +1,6 @@
 """The database refuses to change what was answered (docs/protocol.md#invariants).
 
-Turns, answers, their spans, reading times of reveals, the ledger, decisions and exposures are
+Turns, answers, their spans, reading times, runs of models, the ledger, decisions and exposures are
 insert-only, examples never change, and the manifest of a study that is no draft stays. On SQLite
 and on PostgreSQL triggers refuse every UPDATE and DELETE but those named in GUARDED (the erase
 path: a tombstone must stand);
@@ -29,6 +29,7 @@ LEDGER, DECISION, EXPOSURE = (
     "annotation_decision",
     "annotation_exposure",
 )
+RUN = "annotation_modelrun"
 EXAMPLE = "tasks_example"
 STUDY, MANIFEST = "annotation_study", "annotation_studymanifest"
 # What the conditions below ask besides the guarded tables.
@@ -87,6 +88,10 @@ GUARDED = {
     READING: Rule(
         replaces=f"EXISTS (SELECT 1 FROM {READING} r WHERE r.turn_id = NEW.turn_id)",
         may_go=_erased_turn("OLD.turn_id"),
+    ),
+    RUN: Rule(
+        replaces=f"EXISTS (SELECT 1 FROM {RUN} r WHERE r.participation_id = NEW.participation_id)",
+        may_go=_erased("OLD.participation_id"),
     ),
     # What was earned stays earned: there is no erase path.
     LEDGER: Rule(replaces=f"EXISTS (SELECT 1 FROM {LEDGER} l WHERE l.id = NEW.id)"),

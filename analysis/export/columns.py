@@ -284,6 +284,32 @@ COLUMNS: dict[str, dict[str, str]] = {
         "tools": "tools or people that helped, as entered; review before publication",
         "comments": "further comments, as entered; review before publication",
     },
+    # One row for each model's participation; of a run that was not told to the end, the cells from
+    # `harness` on are empty.
+    "model_annotators.csv": STUDY
+    | {
+        "annotator": "pseudonym of the participation",
+        "model": "name of the model, as its provider calls it",
+        "revision": "revision of the model, if stated",
+        "prompt_hash": "SHA-256 of the template",
+        "replicate": "number of the run of this model and prompt on this training split",
+        "harness": "program that ran it, and its version",
+        "examples": "answered: training examples are answered and then revealed, as by people;"
+        " shown: the model is not asked and finds them with their gold in its context",
+        "context": "each: a test example stands alone after the training step; all: after the test"
+        " examples before it as well",
+        "retries": "number of retries allowed for an invalid output",
+        "temperature": "temperature of the run; empty: the provider's",
+        "seed": "seed of the run; empty: none",
+        "input_tokens": "tokens read, as the provider counts them",
+        "output_tokens": "tokens written, as the provider counts them",
+        "cost_usd": "cost in US dollars; empty: not known",
+        "answers": "answers that the model was asked for",
+        "invalid": "of these, outputs that stayed invalid, so that an empty answer was stored",
+        "refusals": "replies that the provider marks as refused",
+        "seconds": "time until the model's replies",
+        "template": "templates and declared options from which the conversation is built",
+    },
     "pay.csv": STUDY
     | {
         "annotator": "pseudonym of the participation",

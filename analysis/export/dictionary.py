@@ -13,6 +13,7 @@ INTEGERS = {
     "at_work", "screened_out", "returned", "expired", "refused", "withdrawn", "rejected",
     "withdrawn_cents", "by_platform", "late_seats", "score_seen", "compared", "answers",
     "respondents", "unanimous", "against_gold", "annotators", "new_people", "base_people",
+    "replicate", "retries", "seed", "input_tokens", "output_tokens", "invalid", "refusals",
 }  # fmt: skip
 NUMBERS = {
     "reachable", "s1", "seconds", "active_seconds", "reveal_seconds", "away_seconds", "mean_s1",
@@ -30,7 +31,7 @@ NUMBERS = {
     "model_mean", "se_clustered", "p_sign_flip", "elapsed_seconds", "per_active_hour",
     "per_elapsed_hour", "median_active_seconds", "median_elapsed_seconds", "total_active_seconds",
     "total_elapsed_seconds", "new", "base", "new_sd", "base_sd", "gain", "boot_low", "boot_high",
-    "difference_low", "difference_high", "value",
+    "difference_low", "difference_high", "value", "temperature", "cost_usd",
 }  # fmt: skip
 TIMES = {"shown_at", "submitted_at", "at"}
 

@@ -7,6 +7,7 @@ pseudonyms, researchers by role only.
 import math
 from collections.abc import Iterator
 from dataclasses import fields
+from decimal import Decimal
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet, Sum
@@ -22,6 +23,7 @@ from annotation.models import (
     ExitAnswers,
     Kind,
     LedgerEntry,
+    ModelRun,
     Participation,
     Status,
     Study,
@@ -79,7 +81,7 @@ def flow_rows(study: Study) -> Iterator[list[Any]]:
                 counts = {name: getattr(own, name) for name in names}
                 yield [
                     study.name, study.manifest_hash, each.task.name, each.task.version,
-                    each.shots, each.split_number or "", each.arm, kind, each.seats,
+                    each.shots, each.split_number or "", each.arm, kind, each.seats_for(kind),
                     *(counts[name] for name in COLUMNS["flow.csv"] if name in counts),
                 ]  # fmt: skip
 
@@ -138,6 +140,25 @@ def pay_totals_rows(study: Study) -> Iterator[list[Any]]:
         yield [study.name, study.manifest_hash, *row]
 
 
+def model_annotators_rows(study: Study) -> Iterator[list[Any]]:
+    """One row per participation of a model."""
+    told = COLUMNS["model_annotators.csv"]
+    names = [*told][[*told].index("harness") :]
+    runs = ModelRun.objects.filter(participation__study=study).in_bulk()
+    models = study.participations.filter(kind=Kind.MODEL).exclude(status=Status.WITHDRAWN)
+    rows = models.order_by("pseudonym").values_list(
+        "pk", "pseudonym", "worker__model__name", "worker__model__revision",
+        "worker__model__prompt_hash", "worker__model__replicate",
+    )  # fmt: skip
+    for participation, *who in rows.iterator(CHUNK):
+        run = runs.get(participation)
+        values = [getattr(run, name) if run else None for name in names]
+        yield [
+            study.name, study.manifest_hash, *who,
+            *(cell(float(one) if isinstance(one, Decimal) else one) for one in values),
+        ]  # fmt: skip
+
+
 def wages_rows(study: Study) -> Iterator[list[Any]]:
     """One row: what people earned for their time, if any pay has been settled."""
     if study.manifest and (record := StudyRecord(study)).wages:
@@ -187,6 +208,7 @@ ROWS = {
     "allocations.csv": allocations_rows,
     "decisions.csv": decisions_rows,
     "questionnaire.csv": questionnaire_rows,
+    "model_annotators.csv": model_annotators_rows,
     "pay.csv": pay_rows,
     "pay_totals.csv": pay_totals_rows,
     "wages.csv": wages_rows,

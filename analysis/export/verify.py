@@ -75,6 +75,9 @@ FILES = {
     "allocations.csv": f"{OF_STUDY} arrival kind candidates {SCENARIO} arm at",
     "decisions.csv": f"{OF_STUDY} annotator about outcome reason role score_seen at",
     "questionnaire.csv": f"{OF_STUDY} annotator seen_before ai_used tools comments",
+    "model_annotators.csv": f"{OF_STUDY} annotator model revision prompt_hash replicate harness"
+    " examples context retries temperature seed input_tokens output_tokens cost_usd answers invalid"
+    " refusals seconds template",
     "pay.csv": f"{OF_STUDY} annotator kind cents currency by_platform",
     "pay_totals.csv": f"{OF_STUDY} kind currency entries cents withdrawn_cents",
     "wages.csv": f"{OF_STUDY} n per_active_hour per_elapsed_hour median_active_seconds"
@@ -185,6 +188,29 @@ NOT_RECOMPUTED = {
     "questionnaire.csv": {
         **dict.fromkeys(("seen_before", "ai_used"), "that sensitivity.csv follows from it"),
         **dict.fromkeys(("tools", "comments"), FORM),
+    },
+    "model_annotators.csv": {
+        **dict.fromkeys(
+            (
+                "model",
+                "revision",
+                "replicate",
+                "harness",
+                "retries",
+                "temperature",
+                "seed",
+                "input_tokens",
+                "output_tokens",
+                "cost_usd",
+                "refusals",
+                "seconds",
+            ),
+            "as told by the run",
+        ),
+        "invalid": "that it is at most answers",
+        "answers": "that they are at most those in answers.csv",
+        "examples": FORM,
+        "context": FORM,
     },
     "pay.csv": {"cents": "of bonuses: the sum", "by_platform": "what the design promises besides"},
     "pay_totals.csv": {"withdrawn_cents": "that somebody withdrew"},
@@ -2476,6 +2502,32 @@ def check_questionnaire(export, check):
         check.one_of(row, "ai_used", ("", "no", "yes", "unsure"))
 
 
+def check_model_annotators(export, check):
+    """Each model's participation has one row; the template has the hash that names the prompt."""
+    met = set()
+    for row in export.rows("model_annotators.csv", check):
+        annotator = export.annotators.get(row["annotator"])
+        if not annotator or annotator.place.kind != "model" or row["annotator"] in met:
+            check.wrong(row, "annotator", "a model, once")
+            continue
+        met.add(row["annotator"])
+        if not row["template"]:
+            continue
+        digest = hashlib.sha256(row["template"].encode()).hexdigest()
+        check.texts(row, prompt_hash=digest)
+        check.one_of(row, "examples", ("answered", "shown"))
+        check.one_of(row, "context", ("each", "all"))
+        answers, invalid = integer(row["answers"]), integer(row["invalid"])
+        if answers is None or answers > len(annotator.s1):
+            check.wrong(row, "answers", f"at most {len(annotator.s1)}")
+        if invalid is None or invalid > (answers or 0):
+            check.wrong(row, "invalid", f"at most {answers}")
+    for name, annotator in export.annotators.items():
+        is_model = annotator.place.kind == "model" and annotator.place.status != "withdrawn"
+        if is_model and name not in met:
+            check.differs("model_annotators.csv", "-", "annotator", f"none of {name}", "one")
+
+
 def check_pay(export, check):
     """Entries of people in the study's currency, what the design promised, and the totals."""
     currency = export.design.get("currency")
@@ -3452,6 +3504,7 @@ CHECKS = (
     ("allocations: every choice of a scenario, of whom", check_allocations),
     ("decisions: of whom, and what counts", check_decisions),
     ("questionnaire: of whom, answers that there are", check_questionnaire),
+    ("model annotators: of whom, the hash of the template", check_model_annotators),
     ("pay: entries by the rules of the design, totals", check_pay),
     ("models: predictions, means, SDs, n", check_models),
     ("differences from models: two-way t, TOST, sign flip, Holm", check_differences),

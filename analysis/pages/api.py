@@ -30,6 +30,7 @@ from analysis.tables import (
     performance,
     rendering,
     resampling,
+    seated_models,
     selection,
     training,
 )
@@ -228,6 +229,10 @@ class HumansAndModels(ApiView):
             child=serializers.DictField(),
             help_text="annotators of that kind and models under every metric of the design",
         )
+        effort = serializers.ListField(
+            child=serializers.DictField(),
+            help_text="minutes and cost per answer, of people and of models in their seat",
+        )
 
     @extend_schema(
         responses=Comparison(many=True), summary="Humans, uploaded models and published figures"
@@ -246,6 +251,7 @@ class HumansAndModels(ApiView):
                         models_columns.AGGREGATES, model_tables.aggregate_rows(tables)
                     ),
                     "differences": [{"kind": kind} | pairing for pairing in pairings],
+                    "effort": as_records(seated_models.EFFORT, seated_models.efforts(study)),
                     "metrics": as_records(
                         metrics.COLUMNS,
                         [row for row in metrics.rows(study) if row.who in (kind, metrics.MODEL)],

@@ -14,7 +14,15 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 
 from analysis.pages.common import chosen_kind, results_of
 from analysis.pages.forms import UploadForm
-from analysis.tables import columns, differences, metrics, models_columns, performance, published
+from analysis.tables import (
+    columns,
+    differences,
+    metrics,
+    models_columns,
+    performance,
+    published,
+    seated_models,
+)
 from analysis.tables import models as model_tables
 from annotation.access import ResearcherRequest, own_model, predictions_job_of, study_of
 from annotation.models import Kind
@@ -183,6 +191,8 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
         "not_compared": published.not_compared(study.tasks.all()),
         "score_columns": models_columns.SCORE_COLUMNS,
         "explanations": models_columns.explanations(model_tables.WHO[Kind(kind)]),
+        "effort_columns": on_page(seated_models.EFFORT),
+        "effort_cells": cells(seated_models.EFFORT, seated_models.efforts(study)),
         "metric_columns": on_page(metrics.COLUMNS),
         "metric_cells": cells(metrics.COLUMNS, metrics.page_rows(study, kind)),
         "metric_note": metrics.NOTE,
@@ -221,6 +231,8 @@ def study_models_file(request: ResearcherRequest, name: str, table: str) -> Http
     elif table == "aggregates":
         shown = models_columns.AGGREGATES
         rows = model_tables.aggregate_rows(model_tables.tables(study, kind))
+    elif table == "effort":
+        shown, rows = seated_models.EFFORT, seated_models.efforts(study)
     elif table == "metrics":
         shown, rows = metrics.COLUMNS, metrics.rows(study)
     elif table == "differences":

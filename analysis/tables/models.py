@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from analysis.tables import frames, test_sets
+import pandas as pd
+
+from analysis.tables import frames, seated_models, test_sets
 from analysis.tables.columns import points
 from analysis.tables.model_runs import (
     FileScore,
@@ -160,8 +162,8 @@ class Table:
 def tables(study: Study, kind: str) -> list[Table]:
     """A table for each number of shots of the study, of models and, if printed, of "all".
 
-    In each: this study's annotators of that kind, the published people, the uploaded models, the
-    published models.
+    In each: this study's annotators of that kind, the models that took a seat in it, the published
+    people, the uploaded models, the published models.
     """
     frame = frames.annotators(study)
     people = performance(study, kind, frame)
@@ -175,7 +177,10 @@ def tables(study: Study, kind: str) -> list[Table]:
     for k in [*shots, ALL]:
         rows: list[Row] = []
         if k in people.shots:
-            rows += _own(people, int(k), shared.get(int(k), 0.0))
+            # Of several models one cell would make an average model, which nobody asked for.
+            if kind != Kind.MODEL:
+                rows += _own(people, int(k), shared.get(int(k), 0.0))
+            rows += _seated(study, tasks, int(k), frame)
         rows += _published(WHO[Kind.PERSON], "annotators", tasks, _people_at(k))
         rows += _uploaded(tasks, k, uploaded, of, stated)
         rows += _equally_trained(study, tasks, k, uploaded, equal, stated)
@@ -200,6 +205,12 @@ def _own(people: PerformanceTable, shots: int, covariance: float) -> Iterator[Ro
             for c in cells
         ]
         yield Row("study", f"{who}, over training splits", "splits", apart, people.tasks)
+
+
+def _seated(study: Study, tasks: list[Task], shots: int, frame: pd.DataFrame) -> Iterator[Row]:
+    """The models that took part in the study as annotators, each by itself."""
+    for name, unit, scores in seated_models.scores(study, tasks, shots, frame):
+        yield Row("study", f"{name} (model in the annotator's seat)", unit, scores, tasks)
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from typing import Any
 
 from rest_framework import serializers
 
-from annotation.models import ExitAnswers, Kind
+from annotation.models import Arm, ExitAnswers, Kind, ModelRun
 from annotation.pages.worker.forms import MAX_EXIT_ANSWER
 from tasks.spans import QUESTION
 
-MAX_KEY = 2**63 - 1
+MAX_KEY, MAX_INTEGER = 2**63 - 1, 2**31 - 1
 # Python's own message would repeat what was sent, also where it is no text at all.
 UNKNOWN = {"invalid_choice": "Expected one of the documented values."}
 
@@ -65,6 +65,9 @@ class AnswerFields(Body):
         help_text="texts that stand in the example, in place of spans",
     )
     no_answer = serializers.BooleanField(required=False)
+    gives_up = serializers.BooleanField(
+        required=False, help_text="of models alone: no valid output; an empty answer is stored"
+    )
 
 
 class AnswerBody(Body):
@@ -105,6 +108,27 @@ class QuestionnaireBody(Body):
     comments = verbatim(required=False, max_length=MAX_EXIT_ANSWER)
 
 
+class ModelBody(Body):
+    name = serializers.CharField(max_length=200, help_text="as its provider calls it")
+    revision = serializers.CharField(max_length=200, required=False, allow_blank=True)
+    prompt_hash = serializers.RegexField(
+        r"\A[0-9a-f]{64}\Z", help_text="SHA-256 of the template, in hexadecimal digits",
+        error_messages={"invalid": "Expected 64 hexadecimal digits in small letters."},
+    )  # fmt: skip
+
+
+class ScenarioBody(Body):
+    task = serializers.CharField(max_length=60)
+    shots = serializers.IntegerField(min_value=0, max_value=MAX_INTEGER)
+    split = serializers.IntegerField(
+        min_value=1, max_value=MAX_INTEGER, required=False, allow_null=True,
+        help_text="number of the training split; none at zero shots",
+    )  # fmt: skip
+    arm = serializers.ChoiceField(
+        Arm.values, required=False, allow_blank=True, error_messages=UNKNOWN
+    )
+
+
 class JoinBody(Body):
     kind = serializers.ChoiceField(
         Kind.values, required=False, error_messages=UNKNOWN,
@@ -113,6 +137,50 @@ class JoinBody(Body):
     arrival = verbatim(
         required=False, help_text="as the landing page gave it: a repeated join is one"
     )
+    model = ModelBody(required=False)
+    scenario = ScenarioBody(required=False, help_text="where the model takes its seat")
+    replicate = serializers.IntegerField(
+        min_value=1, max_value=MAX_INTEGER, required=False, help_text="of a model: 1 unless given"
+    )
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        """A model says what it is and where it sits; nobody else does."""
+        for name in ("model", "scenario"):
+            if (name in attrs) != (attrs.get("kind") == Kind.MODEL):
+                raise serializers.ValidationError(
+                    {name: ["Expected for the kind model, and only then."]}
+                )
+        return attrs
+
+
+class RunBody(Body):
+    """How a model's run went (annotation/models/model_annotator.py)."""
+
+    template = verbatim(max_length=100_000, help_text="the text whose hash was given at join")
+    harness = verbatim(required=False, max_length=100, help_text="program and version")
+    examples = serializers.ChoiceField(ModelRun.Examples.values, error_messages=UNKNOWN)
+    context = serializers.ChoiceField(ModelRun.Context.values, error_messages=UNKNOWN)
+    temperature = serializers.FloatField(
+        required=False, allow_null=True, min_value=0, max_value=100
+    )
+    seed = serializers.IntegerField(
+        required=False, allow_null=True, min_value=-MAX_KEY, max_value=MAX_KEY
+    )
+    retries = serializers.IntegerField(min_value=0, max_value=MAX_INTEGER)
+    input_tokens = serializers.IntegerField(min_value=0, max_value=MAX_KEY)
+    output_tokens = serializers.IntegerField(min_value=0, max_value=MAX_KEY)
+    cost_usd = serializers.DecimalField(
+        max_digits=12, decimal_places=6, min_value=0, required=False, allow_null=True
+    )
+    answers = serializers.IntegerField(min_value=0, max_value=MAX_INTEGER)
+    invalid = serializers.IntegerField(min_value=0, max_value=MAX_INTEGER)
+    refusals = serializers.IntegerField(min_value=0, max_value=MAX_INTEGER)
+    seconds = serializers.FloatField(min_value=0, max_value=1e9)
+
+    def validate(self, attrs: dict[str, Any]) -> dict[str, Any]:
+        if attrs["invalid"] > attrs["answers"]:
+            raise serializers.ValidationError({"invalid": ["Expected at most as many as answers."]})
+        return attrs
 
 
 def fields_of(answer: Mapping[str, Any]) -> dict[str, str]:
@@ -126,6 +194,8 @@ def fields_of(answer: Mapping[str, Any]) -> dict[str, str]:
         fields["typed"] = "\n".join(answer["typed"])
     if answer.get("no_answer"):
         fields["no_answer"] = "1"
+    if answer.get("gives_up"):
+        fields["gives_up"] = "1"
     if answer.get("spans"):
         payload = {
             "v": 1,

@@ -19,12 +19,13 @@ from annotation.api.authentication import TokenAuthentication
 from annotation.api.limits import PerHolder
 from annotation.api.participants import Spoken, Unfit, holding, read
 from annotation.api.problems import MEDIA_TYPE, problem
-from annotation.models import Kind, Participation
+from annotation.models import Kind, Participation, Scenario, Study
 from annotation.pages.worker import start_limit
 from annotation.pages.worker.client_address import client_address
 from annotation.pages.worker.landing import landing_page
-from annotation.platforms.links import OpenLink, SimulatedLink
+from annotation.platforms.links import ModelDoor, OpenLink, SimulatedLink
 from annotation.recruitment import refusals
+from annotation.recruitment.model_annotators import Seated
 
 TOLD = (
     "title", "by", "training", "screening", "test", "words", "minutes", "rate",
@@ -73,9 +74,9 @@ class Join(Spoken):
     def post(self, request: Request, code: str) -> Response:
         sent = read(bodies.JoinBody, request)
         arrival = by_own_link(request, code, sent.get("arrival", ""))
-        kind = sent.get("kind", arrival.kind)
+        kind, model = sent.get("kind", arrival.kind), None
         if kind != arrival.kind:
-            arrival = _for_researcher(request, arrival, kind, sent)
+            arrival, model = _for_researcher(request, arrival, kind, sent)
         known = arrival.begun() or arrival.ended()
         if known is None and arrival.door.anonymous:
             _admit(request)
@@ -86,6 +87,8 @@ class Join(Spoken):
                 raise Throttled(start_limit.WINDOW, str(refusal)) from None
             told = problem(HTTPStatus.CONFLICT, refusal.code, str(refusal))
             return Response(told, status=HTTPStatus.CONFLICT, content_type=MEDIA_TYPE)
+        if model is not None:
+            model.note(participation.worker)
         was_known = known is not None and known.pk == participation.pk
         return Response(
             holding(participation), status=HTTPStatus.OK if was_known else HTTPStatus.CREATED
@@ -105,19 +108,39 @@ def by_own_link(request: Request, code: str, ticket: str = "") -> access.Arrival
 
 def _for_researcher(
     request: Request, arrival: access.Arrival, kind: str, sent: dict[str, Any]
-) -> access.Arrival:
-    """The arrival of a simulated annotator for the researcher whose token is sent.
+) -> tuple[access.Arrival, Seated | None]:
+    """Who comes for the researcher whose token is sent: a simulated annotator, or a model.
 
     Raises NotAuthenticated, PermissionDenied, Unfit, and Http404 where the study is not theirs.
     """
     if access.token_of(request) is None:
         raise NotAuthenticated("A researcher's token with the scope run is needed for that kind.")
     study = access.study_of(request, arrival.study.name, "own")
-    if kind != Kind.SIMULATED or type(arrival.door) is not OpenLink:
+    if type(arrival.door) is not OpenLink or kind == Kind.PERSON:
         raise Unfit({"kind": [f"Nobody of the kind {kind} comes by this link."]})
-    return access.Arrival(
-        request._request, SimulatedLink(study), study.simulated_link_code, sent.get("arrival", "")
+    visitor = request._request
+    if kind == Kind.SIMULATED:
+        code = study.simulated_link_code
+        ticket = sent.get("arrival", "")
+        return access.Arrival(visitor, SimulatedLink(study), code, ticket), None
+    model = Seated(
+        scenario=_scenario(study, sent["scenario"]),
+        replicate=sent.get("replicate", 1),
+        **{"revision": ""} | sent["model"],
     )
+    door = ModelDoor(model.scenario, model.identity)
+    return access.Arrival(visitor, door, study.link_code), model
+
+
+def _scenario(study: Study, wanted: dict[str, Any]) -> Scenario:
+    """The scenario of that place. Raises Unfit."""
+    scenario = study.scenarios.filter(
+        task__name=wanted["task"], shots=wanted["shots"], split_number=wanted.get("split"),
+        arm=wanted.get("arm", ""),
+    ).select_related("study", "task").first()  # fmt: skip
+    if scenario is None:
+        raise Unfit({"scenario": ["This study has no such scenario: task, shots, split and arm."]})
+    return scenario
 
 
 def _admit(request: Request) -> None:

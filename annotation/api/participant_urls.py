@@ -15,6 +15,7 @@ urlpatterns = [
     path("work/continue/", participants.Continue.as_view(), name="api_continue"),
     path("work/wait/", participants.Wait.as_view(), name="api_wait"),
     path("work/questionnaire/", participants.Questionnaire.as_view(), name="api_questionnaire"),
+    path("work/finish/", participants.Finish.as_view(), name="api_finish"),
     path("work/resume/", participants.Resume.as_view(), name="api_resume"),
     path("work/withdraw/", participants.Withdraw.as_view(), name="api_withdraw"),
     path("work/next-task/", participants.NextTask.as_view(), name="api_next_task"),

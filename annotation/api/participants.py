@@ -31,7 +31,14 @@ from annotation.pages.worker.translated import translated
 from annotation.platforms import registry
 from annotation.recruitment import consent as consent_step
 from annotation.recruitment import refusals, seats
-from annotation.steps import answering, comprehension, qualification, training_step, withdrawal
+from annotation.steps import (
+    answering,
+    comprehension,
+    model_run,
+    qualification,
+    training_step,
+    withdrawal,
+)
 from annotation.steps import exit_questionnaire as questionnaire
 from tasks.spans import AnswerError
 
@@ -219,6 +226,20 @@ class Questionnaire(Work):
     def post(self, request: Request) -> Response:
         questionnaire.answer(str(request.auth), read(bodies.QuestionnaireBody, request))
         return Response(state_of(mine(request)))
+
+
+class Finish(Work):
+    @documented("How a model's run went; the first account stays", bodies.RunBody)
+    def post(self, request: Request) -> Response:
+        participation, told = mine(request), read(bodies.RunBody, request)
+        try:
+            model_run.note(participation.token, told)
+        except model_run.RunError as error:
+            status = HTTPStatus.CONFLICT
+            if error.code == "template":
+                status = HTTPStatus.UNPROCESSABLE_ENTITY
+            return refused(participation, status, error.code, str(error))
+        return Response(state_of(participation))
 
 
 class Resume(Work):

@@ -18,6 +18,7 @@ from annotation.models.api_token import ApiToken
 from annotation.models.decision import Decision, ExitAnswers, ScoreShown
 from annotation.models.eligibility import AccessRule, ListedWorker
 from annotation.models.kept import ConsentText, StudyEvent, StudyManifest
+from annotation.models.model_annotator import ModelAnnotator, ModelRun
 from annotation.models.money import LedgerEntry, Payment, PaymentBatch
 from annotation.models.participation import (
     ANALYSED,
@@ -33,7 +34,7 @@ from annotation.models.participation import (
 from annotation.models.qualification import SCALES, Qualification
 from annotation.models.recruiting import Panel, ProlificStudy, Submission, WebhookEvent
 from annotation.models.reporting import ReportAnswer
-from annotation.models.scenario import AddedSeats, ArmTaken, Scenario, UpstreamExample
+from annotation.models.scenario import MODEL_SEATS, AddedSeats, ArmTaken, Scenario, UpstreamExample
 from annotation.models.study import (
     JUDGED_STEPS,
     REVEALED,
@@ -57,6 +58,7 @@ __all__ = [
     "LIVE",
     "LONGEST_COUNTED_GAP",
     "MAY_RESUME",
+    "MODEL_SEATS",
     "ORDERS",
     "REVEALED",
     "SCALES",
@@ -80,6 +82,8 @@ __all__ = [
     "LedgerEntry",
     "ListedWorker",
     "Member",
+    "ModelAnnotator",
+    "ModelRun",
     "Panel",
     "Participation",
     "ParticipationQuerySet",

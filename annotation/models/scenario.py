@@ -9,9 +9,12 @@ from django.db import models
 from django.db.models import Q
 from django.utils import timezone
 
-from annotation.models.study import Arm, Study
+from annotation.models.study import Arm, Kind, Study
 from tasks.models import Example, Task
 from tasks.models.choices import one_of
+
+# Models earn nothing and take nobody's seat: there is room for many of them, and not without end.
+MODEL_SEATS = 100
 
 
 class ScenarioQuerySet(models.QuerySet["Scenario"]):
@@ -60,6 +63,10 @@ class Scenario(models.Model):
         split = f", split {self.split_number}" if self.is_one_of_splits else ""
         arm = f", {self.arm}" if self.arm else ""
         return f"{self.task.name}, {self.shots} shots{split}{arm}"
+
+    def seats_for(self, kind: str) -> int:
+        """How many participations of that kind it holds, live or analysed."""
+        return max(self.seats, MODEL_SEATS) if kind == Kind.MODEL else self.seats
 
     @cached_property
     def training_examples(self) -> int:

@@ -1,10 +1,10 @@
-"""Links that Handful gives out itself: the open link, personal one-time links, the robots' link."""
+"""Doors of Handful's own: the open link, personal links, the robots' link, and one for models."""
 
 from typing import Any
 
 from django.http import HttpRequest
 
-from annotation.models import Kind, PersonalLink, Study
+from annotation.models import Kind, PersonalLink, Scenario, Study
 from annotation.recruitment.doors import PERSONAL, Exit, Identity
 
 COOKIE = "handful_worker"
@@ -50,6 +50,25 @@ class SimulatedLink(OpenLink):
     """Another address of the same study, so that robots can never be counted as people."""
 
     platform, kind, anonymous = "simulated", Kind.SIMULATED, False
+
+    def refusal(self) -> str:
+        return ""
+
+
+class ModelDoor(OpenLink):
+    """A researcher seats a model in one scenario; who it is says model_annotators.identity."""
+
+    platform, kind, anonymous = "model", Kind.MODEL, False
+
+    def __init__(self, scenario: Scenario, person: str):
+        super().__init__(scenario.study)
+        self.scenario, self.person = scenario, person
+
+    def identity(self, request: HttpRequest) -> Identity | None:
+        return Identity(self.person, verified=True)
+
+    def scenarios(self) -> list[int] | None:
+        return [self.scenario.pk]
 
     def refusal(self) -> str:
         return ""

@@ -20,8 +20,8 @@ from django.db.models.functions import Concat
 from annotation.models import LIVE, LedgerEntry, PaymentBatch, Study
 from annotation.money import ledger
 
-# Handful's own random codes, in which capital and small letters differ, are hashed under these.
-OUR_OWN = frozenset({"link", "personal", "simulated", "browser"})
+# Handful's own codes, and names of models: capital and small letters differ in these.
+OUR_OWN = frozenset({"link", "personal", "simulated", "browser", "model"})
 
 
 def worker_key(platform: str, identity: str) -> str:

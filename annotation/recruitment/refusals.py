@@ -103,7 +103,7 @@ def joinable(
     )
     if declined.exists():
         scenarios = scenarios.filter(pk__in=declined.values("scenario"))
-    return [scenario for scenario in scenarios if scenario.taken < scenario.seats]
+    return [scenario for scenario in scenarios if scenario.taken < scenario.seats_for(kind)]
 
 
 def refusal(

@@ -125,7 +125,7 @@ def _choose(
     joinable = refusals.joinable(study, key, kind, among, now)
     scenarios = {scenario.pk: scenario for scenario in joinable}
     candidates = [
-        [pk, scenario.taken, scenario.seats]  # type: ignore[attr-defined]  # annotated
+        [pk, scenario.taken, scenario.seats_for(kind)]  # type: ignore[attr-defined]  # annotated
         for pk, scenario in scenarios.items()
     ]
     return scenarios[choose(study.seed, _next_arrival(study), candidates)], candidates
@@ -211,7 +211,8 @@ def free_seat(scenario: Scenario, kind: str) -> int | None:
     """The lowest free seat of that kind, or None."""
     seated = scenario.participations.seated().filter(kind=kind)
     taken = set(seated.values_list("seat_number", flat=True))
-    return next((seat for seat in range(1, scenario.seats + 1) if seat not in taken), None)
+    seats = range(1, scenario.seats_for(kind) + 1)
+    return next((seat for seat in seats if seat not in taken), None)
 
 
 def take_seat(
@@ -230,7 +231,7 @@ def take_seat(
     """
     if candidates is None:
         seated = scenario.participations.seated().filter(kind=worker.kind).count()
-        candidates = [[scenario.pk, seated, scenario.seats]]
+        candidates = [[scenario.pk, seated, scenario.seats_for(worker.kind)]]
     allocation = Allocation.objects.create(
         study=study,
         arrival=_next_arrival(study),

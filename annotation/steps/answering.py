@@ -11,11 +11,11 @@ from datetime import timedelta
 from django.db import transaction
 from django.utils.translation import gettext_lazy
 
-from annotation.models import Answer, AnswerSpan, Participation, Status, Step, Turn
+from annotation.models import Answer, AnswerSpan, Kind, Participation, Status, Step, Turn
 from annotation.steps import annotation_step, screening_step
 from annotation.steps.locking import lock
 from tasks import answers
-from tasks.cards import Card
+from tasks.answers.kind import NO_ANSWER
 from tasks.clock import database_now
 from tasks.metrics import score
 from tasks.spans import AnswerError, GivenAnswer
@@ -54,24 +54,34 @@ def submit(
             asked = current
         else:
             asked = participation.turns.select_related("example", "answer").get(pk=turn_id)
-        card = asked.card
         if asked.given is not None:
-            _same_or_conflict(asked, card, fields)
+            _same_or_conflict(asked, fields)
             return participation, current
         if participation.status != Status.WORKING:
             raise Conflict(Conflict.GIVEN_UP)
-        given = answers.read(card, asked.example, fields)
-        store(asked, given, card.gold_rule, participation.scenario.idle_cutoff)
+        given = _read(asked, fields)
+        store(asked, given, asked.card.gold_rule, participation.scenario.idle_cutoff)
         if asked.is_revealed:
             return participation, asked
         step = screening_step if asked.step == Step.SCREENING else annotation_step
         return participation, step.go_on(participation, asked)
 
 
-def _same_or_conflict(turn: Turn, card: Card, fields: Mapping[str, str]) -> None:
+def _read(turn: Turn, fields: Mapping[str, str]) -> GivenAnswer:
+    """The answer in the fields; where a model gives up, the empty one, in every kind of task.
+
+    A person can think again; a model whose output stays invalid would hold up its run for ever
+    (docs/researchers/models.md). Raises AnswerError.
+    """
+    if fields.get("gives_up") == "1" and turn.participation.kind == Kind.MODEL:
+        return NO_ANSWER
+    return answers.read(turn.card, turn.example, fields)
+
+
+def _same_or_conflict(turn: Turn, fields: Mapping[str, str]) -> None:
     """Pass if these fields repeat the answer stored for the turn; else raise Conflict."""
     try:
-        again = answers.read(card, turn.example, fields)
+        again = _read(turn, fields)
     except AnswerError:
         again = None
     if again != turn.answer.as_given():

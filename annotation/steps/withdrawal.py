@@ -10,7 +10,15 @@ from datetime import datetime
 
 from django.db import transaction
 
-from annotation.models import Answer, AnswerSpan, ExitAnswers, Participation, Status, Tombstone
+from annotation.models import (
+    Answer,
+    AnswerSpan,
+    ExitAnswers,
+    ModelRun,
+    Participation,
+    Status,
+    Tombstone,
+)
 from annotation.money import budget, ledger
 from annotation.recruitment import expiry, sittings
 from annotation.steps.locking import lock
@@ -69,6 +77,7 @@ def _erase_answers(participation: Participation, now: datetime) -> None:
     Answer.objects.filter(turn__participation=participation).delete()
     turns.delete()
     ExitAnswers.objects.filter(participation=participation).delete()
+    ModelRun.objects.filter(participation=participation).delete()
 
 
 def _erase_reasons(participation: Participation) -> None:
