@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import access
-from annotation.api import bodies
+from annotation.api import participant_bodies as bodies
 from annotation.api.authentication import TokenAuthentication
 from annotation.api.limits import PerHolder
 from annotation.api.participants import Spoken, Unfit, holding, read

@@ -21,7 +21,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from annotation import access
-from annotation.api import bodies, problems
+from annotation.api import participant_bodies as bodies
+from annotation.api import problems
 from annotation.api.authentication import HoldsParticipation, ParticipationToken
 from annotation.api.limits import PerParticipation
 from annotation.api.state import declined, record_of, state_of
