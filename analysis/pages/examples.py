@@ -1,7 +1,6 @@
 """Pages of examples: which were hardest, whose gold is doubtful, and all answers to one of them."""
 
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_GET
@@ -11,12 +10,19 @@ from analysis.pages.example import ExamplePage
 from analysis.tables import difficulty, gold_audit, performance
 from analysis.tables.columns import as_csv
 from annotation.access import study_of
-from tasks import columns
+from tasks import columns, listing
 from tasks.downloads import download
-from tasks.models import Example, Task
+from tasks.models import Example, Split, Task
 from tasks.paper import place
 
-PER_PAGE = 50
+# What the list of examples can be reduced to.
+CHOICES = {
+    "all-wrong": ("All wrong", lambda row: row.right == 0),
+    "all-right": ("All right", lambda row: row.right == 100),
+    "disagree": (
+        "Disagreement", lambda row: row.pairwise_s1 is not None and row.pairwise_s1 < 100
+    ),
+}  # fmt: skip
 
 
 @login_required
@@ -29,24 +35,37 @@ def examples(request: HttpRequest, name: str) -> HttpResponse:
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
     rows = difficulty.hardest(study, task, kind)
-    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
-    examples = Example.objects.in_bulk([row.example for row in page])
-    shown = difficulty.columns(sorted(study.shots))
+    texts = _texts(task) if request.GET.get("q") else {}
+    shown = listing.listing(
+        request.GET,
+        rows,
+        difficulty.columns(sorted(study.shots)),
+        lambda row: f"{row.source_id} {texts.get(row.example, '')}",
+        CHOICES,
+    )
+    if listing.wants_csv(request.GET):
+        return shown.as_csv(f"{study.name}-{task.name}-examples.csv")
+    examples = Example.objects.in_bulk([row.example for row in shown.page])
     context = {
         **results_of(study),
         "tasks": tasks,
         "task": task,
         "kinds": kinds,
         "kind": kind,
-        "page": page,
-        "columns": shown,
+        "listing": shown if rows else None,
         "few": difficulty.FEW,
-        "rows": [
-            (examples[row.example], cells)
-            for row, cells in zip(page, columns.cells(shown, page), strict=True)
-        ],
+        "rows": [(examples[row.example], cells) for row, cells in shown.cells],
     }
     return render(request, "researcher/examples.html", context)
+
+
+def _texts(task: Task) -> dict[int, str]:
+    """Test example -> all of its text, for a search."""
+    rows = Example.objects.filter(split__task=task, split__kind=Split.Kind.TEST)
+    return {
+        pk: f"{' '.join(context)} {question} {' '.join(gold)}"
+        for pk, context, question, gold in rows.values_list("pk", "context", "question", "gold")
+    }
 
 
 @login_required

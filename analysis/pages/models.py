@@ -26,8 +26,8 @@ from analysis.tables import (
 from analysis.tables import models as model_tables
 from annotation.access import ResearcherRequest, own_model, predictions_job_of, study_of
 from annotation.models import Kind
-from tasks import checking, uploads
-from tasks.columns import cells, on_page
+from tasks import checking, listing, uploads
+from tasks.columns import Column, cells, on_page
 from tasks.downloads import download
 from tasks.models import LanguageModel, PredictionFile, PredictionFileQuerySet
 from tasks.polling import poll
@@ -49,11 +49,44 @@ def models(request: ResearcherRequest) -> HttpResponse:
     else:
         form = UploadForm(initial={"name": request.GET.get("model", "")})
     stored = LanguageModel.objects.select_related("uploaded_by").order_by("name")
-    stored = stored.annotate(
-        file_count=Count("files"), task_count=Count("files__task", distinct=True)
+    rows = list(
+        stored.annotate(file_count=Count("files"), task_count=Count("files__task", distinct=True))
     )
-    context = {"form": form, "models": stored}
+    shown = listing.listing(request.GET, rows, LISTED, _searched)
+    if listing.wants_csv(request.GET):
+        return shown.as_csv("models-list.csv")
+    context = {"form": form, "models": list(shown.page), "listing": shown if rows else None}
     return render(request, "researcher/models.html", context, status=422 if form.is_bound else 200)
+
+
+# Of the list of models.
+LISTED = [
+    Column("model", "Model", get=lambda model: model.name),
+    Column("title", "What it is", show=lambda title: title or columns.NOTHING),
+    Column(
+        "parameters",
+        "Parameters",
+        "Of the network, as reported by its uploader.",
+        "parameters",
+        lambda number: f"{number:,}" if number else columns.NOTHING,
+    ),
+    Column(
+        "tasks", "Tasks", "Versions of tasks that there are predictions for.", "tasks",
+        get=lambda model: model.task_count,
+    ),
+    Column(
+        "files", "Files",
+        "Files of predictions: one for each task, number of shots and training split.", "files",
+        get=lambda model: model.file_count,
+    ),
+    Column("uploaded_by", "Uploaded by", get=lambda model: model.uploaded_by.get_username()),
+    Column("uploaded_at", "Uploaded (UTC)", show=lambda at: f"{at:%Y-%m-%d}"),
+]  # fmt: skip
+
+
+def _searched(model: LanguageModel) -> str:
+    """What a search of the list looks through."""
+    return f"{model.name} {model.title} {model.uploaded_by.get_username()}"
 
 
 def _taken(form: UploadForm, request: ResearcherRequest) -> str:

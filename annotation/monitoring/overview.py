@@ -1,68 +1,160 @@
-"""The studies of a researcher at a glance: seats, people at work, money."""
+"""The studies of a researcher at a glance: state, seats, people at work, result, money."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import Count, Max, Q, QuerySet, Sum
+from django.db.models import Avg, Count, Max, OuterRef, Q, QuerySet, Subquery, Sum
+from django.db.models.functions import Coalesce
 
 from annotation.models import (
     ANALYSED,
     AT_WORK_WITHIN,
     LIVE,
+    Answer,
     Kind,
     LedgerEntry,
     Participation,
     Scenario,
     Status,
+    Step,
     Study,
+    StudyStatus,
 )
 from annotation.money import ledger
 from annotation.monitoring.costs import of_people, sums_by_status
 from tasks.clock import database_now
+from tasks.columns import Column
 
 
 @dataclass(frozen=True)
 class Summary:
-    """One study among others: seats of people, who works now, and money in cents."""
+    """One study among others: seats of people, who works now, the result, money in cents.
+
+    `mean_s1` is over all test answers of the people who count, in [0, 1]; None without any, and
+    for who may not read results.
+    """
 
     study: Study
     seats: int
     completed: int
     at_work_count: int
     waiting: int
+    earned: int
     due: int
+    mean_s1: float | None
     last_active_at: datetime | None
 
     @property
     def due_in_words(self) -> str:
         return f"{ledger.in_currency(self.due)} {self.study.currency}"
 
+    @property
+    def earned_in_words(self) -> str:
+        return f"{ledger.in_currency(self.earned)} {self.study.currency}"
+
+    @property
+    def percent(self) -> float | None:
+        return None if self.mean_s1 is None else 100 * self.mean_s1
+
+    @property
+    def shows_money(self) -> bool:
+        return "pay" in self.study.rights
+
+
+COLUMNS = [
+    Column("study", "Study", get=lambda row: row.study.title),
+    Column("name", get=lambda row: row.study.name),
+    Column("status", "State", get=lambda row: row.study.get_status_display()),
+    Column(
+        "completed",
+        "Completed",
+        "Seats of people who completed and are in the analysis, of all seats of the study.",
+        "seats",
+    ),
+    Column("seats", meaning="Seats of people.", unit="seats"),
+    Column(
+        "at_work_now",
+        "At work now",
+        "People with a seat who were active in the last ten minutes.",
+        "people",
+        get=lambda row: row.at_work_count,
+    ),
+    Column(
+        "waiting",
+        "Waiting for a decision",
+        "Annotators who finished the training step and continue only when an owner decides so.",
+        "people",
+    ),
+    Column(
+        "mean_s1",
+        "Mean S1",
+        "S1 x 100, mean over all test answers of the people who completed and are in the analysis."
+        " The table of a study has it by task and shots, under the metric of each task.",
+        "S1 x 100",
+        get=lambda row: row.percent,
+    ),
+    Column(
+        "earned",
+        "Earned",
+        "All entries of the ledger, of people.",
+        "cents",
+        get=lambda row: row.earned if row.shows_money else None,
+    ),
+    Column(
+        "due",
+        "To pay",
+        "Earned by people, by the ledger; in no paid batch, and not held back.",
+        "cents",
+        get=lambda row: row.due if row.shows_money else None,
+    ),
+    Column(
+        "last_active_at",
+        "Last activity (UTC)",
+    ),
+]
+
+# What the list can be reduced to: name -> (words, which rows).
+FILTERS = {
+    status.value: (
+        status.label.capitalize(),
+        lambda row, status=status: row.study.status == status,
+    )
+    for status in StudyStatus
+}
+
+
+def text(row: Summary) -> str:
+    """What a search of the list looks through."""
+    return f"{row.study.title} {row.study.name} {row.study.owner}"
+
 
 def for_studies(studies: QuerySet[Study]) -> list[Summary]:
     """The overview, in four queries."""
-    studies = studies.defer("consent_text", "comprehension_questions")
-    seats = dict(
-        Scenario.objects.filter(study__in=studies.values("pk"))
-        .order_by()
-        .values_list("study")
-        .annotate(seats=Sum("seats"))
-    )
-    counts, due = _counts(studies), _due(studies)
+    studies = studies.defer("consent_text", "comprehension_questions").select_related("owner")
+    scenarios = Scenario.objects.filter(study=OuterRef("pk")).order_by().values("study")
+    seats = Subquery(scenarios.annotate(seats=Sum("seats")).values("seats"))
+    counts, money, means = _counts(studies), _money_of(studies), _means(studies)
     nobody = {"completed": 0, "now": 0, "waiting": 0, "last": None}
-    return [
-        Summary(
-            study=study,
-            seats=seats.get(study.pk, 0),
-            completed=counts.get(study.pk, nobody)["completed"],
-            at_work_count=counts.get(study.pk, nobody)["now"],
-            waiting=counts.get(study.pk, nobody)["waiting"],
-            due=due.get(study.pk, 0),
-            last_active_at=counts.get(study.pk, nobody)["last"],
+    nothing = {"earned": 0, "paid": 0, "held_back": 0}
+    rows = []
+    for study in studies.annotate(all_seats=Coalesce(seats, 0)):
+        count, sums = counts.get(study.pk, nobody), money.get(study.pk, nothing)
+        rows.append(
+            Summary(
+                study=study,
+                seats=study.all_seats,
+                completed=count["completed"],
+                at_work_count=count["now"],
+                waiting=count["waiting"],
+                earned=sums["earned"],
+                due=sums["earned"] - sums["paid"] - sums["held_back"],
+                mean_s1=means.get(study.pk) if "read" in study.rights else None,
+                last_active_at=count["last"],
+            )
         )
-        for study in studies
-    ]
+    return rows
 
 
 def _counts(studies: QuerySet[Study]) -> dict[int, dict[str, Any]]:
@@ -84,11 +176,19 @@ def _counts(studies: QuerySet[Study]) -> dict[int, dict[str, Any]]:
     return {row["study"]: row for row in rows}
 
 
-def _due(studies: QuerySet[Study]) -> dict[int, int]:
-    """Study -> cents that are earned, not yet paid and not held back."""
+def _money_of(studies: QuerySet[Study]) -> dict[int, dict[str, int]]:
+    """Study -> cents that are earned, paid and held back."""
     entries = LedgerEntry.objects.filter(participation__study__in=studies.values("pk"))
     by_study = of_people(entries).order_by().values("participation__study")
     rows: Iterable[Any] = by_study.annotate(**sums_by_status())
-    return {
-        row["participation__study"]: row["earned"] - row["paid"] - row["held_back"] for row in rows
-    }
+    return {row["participation__study"]: row for row in rows}
+
+
+def _means(studies: QuerySet[Study]) -> dict[int, float]:
+    """Study -> mean S1 over the test answers of the people who count."""
+    people = Participation.objects.analysed().filter(
+        study__in=studies.values("pk"), kind=Kind.PERSON
+    )
+    answers = Answer.objects.filter(turn__participation__in=people, turn__step=Step.ANNOTATION)
+    rows = answers.order_by().values_list("turn__participation__study").annotate(mean=Avg("s1"))
+    return dict(rows)

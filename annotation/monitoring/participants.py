@@ -6,11 +6,40 @@ from typing import Any
 
 from django.db.models import Avg, Count, Max
 
-from annotation.models import JUDGED_STEPS, Participation, Step, Study, Turn
+from annotation.models import JUDGED_STEPS, Kind, Participation, Status, Step, Study, Turn
 from annotation.steps import blinding
+from tasks.columns import Column
 from tasks.models import Example, Split
 
 PER_PAGE = 50
+
+# Of the list's own rows: it is sorted by them, and its CSV has them. How far somebody is is counted
+# for the page that is shown.
+COLUMNS = [
+    Column("annotator", "Annotator", get=lambda person: person.pseudonym),
+    Column("kind", "Kind"),
+    Column("scenario", "Scenario", get=lambda person: str(person.scenario)),
+    Column("status", "Status", get=lambda person: person.get_status_display()),
+    Column("in_analysis", get=lambda person: int(person.in_analysis)),
+    Column("arrived_at", "Arrived (UTC)", show=lambda at: f"{at:%Y-%m-%d %H:%M}"),
+]
+
+# What the list can be reduced to: name -> (words, which participations).
+FILTERS = {
+    "live": ("At work", lambda person: person.is_live),
+    "waiting": ("Waiting", lambda person: person.status == Status.WAITING),
+    "completed": ("Completed", lambda person: person.status == Status.COMPLETED),
+    "left": ("Left", lambda person: not person.is_live and person.status != Status.COMPLETED),
+    "excluded": (
+        "Excluded", lambda person: person.status == Status.COMPLETED and not person.in_analysis
+    ),
+    "simulated": ("Simulated", lambda person: person.kind != Kind.PERSON),
+}  # fmt: skip
+
+
+def text(person: Participation) -> str:
+    """What a search of the list looks through."""
+    return f"{person.pseudonym} {person.scenario} {person.get_status_display()} {person.kind}"
 
 
 def participation_rows(study: Study, page: list[Participation]) -> list[dict]:

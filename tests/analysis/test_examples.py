@@ -28,6 +28,29 @@ def study(researcher):
     return study
 
 
+def test_examples_are_found_by_their_text_and_reduced_to_those_all_got_wrong(ada, researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0], annotators=2)
+    for _ in range(2):
+        factories.work_through(
+            factories.seat(study.scenarios.get()),
+            lambda turn: (
+                [] if turn.example.source_id.endswith("-1") else factories.right_texts(turn.example)
+            ),
+        )
+
+    def listed(query: str) -> list[str]:
+        reply = ada.get(reverse("examples", args=[study.name]) + query)
+        return [example.source_id for example, _cells in reply.context["rows"]]
+
+    wrong = listed("?show=all-wrong")
+    assert [name[-2:] for name in wrong] == ["-1"]
+    assert len(listed("?show=all-right")) == len(listed("")) - 1
+    text = study.tasks.get().test_split.examples.get(source_id=wrong[0]).context[0]
+    assert listed(f"?q={text.split(':')[0].replace(' ', '+')}") == wrong
+    shown = ada.get(reverse("examples", args=[study.name])).content.decode()
+    assert text[:30] in shown
+
+
 def test_the_hardest_come_first_with_their_means_by_shots(study):
     task = study.tasks.get()
     rows = hardest(study, task, Kind.PERSON)

@@ -385,7 +385,7 @@ def test_the_overview_says_what_needs_me(ada, researcher):
     factories.work_through(factories.seat(zero, kind="simulated"))
     factories.seat(two, kind="simulated")
     reply = ada.get(reverse("studies"))
-    rows = {row.study.name: row for row in reply.context["studies"]}
+    rows = {row.study.name: row for row in reply.context["listing"].page}
     row = rows["asked"]
     assert (row.completed, row.seats, row.waiting, row.due) == (1, 4, 1, 500)
     assert row.at_work_count == 1
@@ -395,6 +395,49 @@ def test_the_overview_says_what_needs_me(ada, researcher):
     shown = reply.content.decode()
     assert "1 of 4" in shown
     assert "5.00 USD" in shown
+    assert row.percent == 100
+
+
+def test_the_studies_are_searched_chosen_and_written_as_csv(ada, researcher):
+    task = factories.make_task()
+    for name, status in (("spring", "draft"), ("summer", "open"), ("autumn", "open")):
+        factories.make_study(researcher, task, name=name, title=name.title(), status=status)
+
+    def listed(query: str) -> list[str]:
+        page = ada.get(reverse("studies") + query).context["listing"].page
+        return [row.study.name for row in page]
+
+    assert listed("?sort=study") == ["autumn", "spring", "summer"]
+    assert listed("?show=open&sort=-study") == ["summer", "autumn"]
+    assert listed("?q=SPRI") == ["spring"]
+    assert listed("?q=winter") == []
+    lines = ada.get(reverse("studies") + "?show=open&sort=study&format=csv").content.decode()
+    assert [line.split(",")[:3] for line in lines.splitlines()] == [
+        ["study", "name", "status"], ["Autumn", "autumn", "Open"], ["Summer", "summer", "Open"],
+    ]  # fmt: skip
+
+
+def test_a_payer_sees_no_result_in_the_list_of_studies(client, study, other_researcher):
+    factories.work_through(factories.seat(study.scenarios.first()))
+    team.add(study, other_researcher.username, "payer", study.owner)
+    client.force_login(other_researcher)
+    (row,) = client.get(reverse("studies")).context["listing"].page
+    assert row.mean_s1 is None
+
+
+def test_people_are_searched_and_chosen(ada, study, two):
+    done, working = factories.seat(two), factories.seat(two)
+    factories.work_through(done)
+    factories.seat(two, kind="simulated")
+
+    def listed(query: str) -> list[str]:
+        rows = ada.get(reverse("people", args=[study.name]) + query).context["participations"]
+        return [row["participation"].pseudonym for row in rows]
+
+    assert listed("?show=completed") == [done.pseudonym]
+    assert listed(f"?q={working.pseudonym}") == [working.pseudonym]
+    assert len(listed("?show=simulated")) == 1
+    assert len(listed("?sort=annotator")) == 3
 
 
 def test_the_overview_takes_as_many_queries_for_one_study_as_for_many(ada, researcher):

@@ -4,7 +4,6 @@ from typing import Any
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.core.paginator import Paginator
 from django.db import connection
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -19,6 +18,7 @@ from annotation.monitoring import overview, participants, progress, todo
 from annotation.pages.fields import is_shown_again
 from annotation.pages.researcher.forms.study import StudyForm
 from annotation.study import admission, design, lifecycle, workload
+from tasks import listing
 from tasks.clock import database_now
 from tasks.models import Task
 
@@ -32,8 +32,12 @@ def home(request: HttpRequest) -> HttpResponse:
 @require_GET
 def studies(request: ResearcherRequest) -> HttpResponse:
     """The studies of this researcher, each with what may need them now."""
+    rows = overview.for_studies(Study.objects.visible_to(request.user))
+    shown = listing.listing(request.GET, rows, overview.COLUMNS, overview.text, overview.FILTERS)
+    if listing.wants_csv(request.GET):
+        return shown.as_csv("studies.csv")
     context = {
-        "studies": overview.for_studies(Study.objects.visible_to(request.user)),
+        "listing": shown if rows else None,
         "has_tasks": Task.objects.exists(),
         "missing_guards": guards.missing(connection),
     }
@@ -134,17 +138,24 @@ def recruit(request: ResearcherRequest, name: str) -> HttpResponse:
 def people(request: ResearcherRequest, name: str) -> HttpResponse:
     """Who took part, who waits, who works now, and how far everybody came."""
     study = study_of(request, name, "see")
-    participations = (
-        study.participations.select_related("scenario__task")
-        .defer(*ORDERS)
-        .order_by("-arrived_at", "-pk")
+    rows = study.participations.select_related("scenario__task").defer(
+        *ORDERS, "scenario__task__card_data"
     )
-    page = Paginator(participations, participants.PER_PAGE).get_page(request.GET.get("page"))
+    shown = listing.listing(
+        request.GET,
+        rows.order_by("-arrived_at", "-pk"),
+        participants.COLUMNS,
+        participants.text,
+        participants.FILTERS,
+        participants.PER_PAGE,
+    )
+    if listing.wants_csv(request.GET):
+        return shown.as_csv(f"{study.name}-people.csv")
     context = {
         "study": study,
         "progress": progress.for_study(study),
-        "page": page,
-        "participations": participants.participation_rows(study, list(page)),
+        "listing": shown,
+        "participations": participants.participation_rows(study, list(shown.page)),
     }
     return render(request, "researcher/people.html", context)
 

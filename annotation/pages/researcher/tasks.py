@@ -1,5 +1,7 @@
 """Pages of tasks: the list, one task with its data report, its team and attention checks."""
 
+from functools import partial
+
 from django.contrib.auth.decorators import login_required
 from django.db.models import Count
 from django.http import HttpResponse
@@ -11,7 +13,8 @@ from annotation.pages.fields import PageForm, by_key
 from annotation.pages.researcher.forms.tasks import MAX_CHECKS, ChecksForm
 from annotation.pages.researcher.forms.team import TaskMemberForm
 from annotation.steps import attention_checks
-from tasks import checking, data_report, teams, uploads
+from tasks import checking, data_report, listing, teams, uploads
+from tasks.columns import Column
 from tasks.formats import FormatError
 from tasks.models import Split, Task, TaskMember
 
@@ -19,7 +22,41 @@ from tasks.models import Split, Task, TaskMember
 @login_required
 @require_GET
 def tasks(request: ResearcherRequest) -> HttpResponse:
-    return render(request, "researcher/tasks.html", {"tasks": Task.objects.latest_versions()})
+    """The newest version of each task."""
+    rows = list(Task.objects.latest_versions().select_related("imported_by"))
+    shown = listing.listing(request.GET, rows, COLUMNS, _text, _families(rows))
+    if listing.wants_csv(request.GET):
+        return shown.as_csv("tasks.csv")
+    return render(request, "researcher/tasks.html", {"listing": shown if rows else None})
+
+
+# Of the list of tasks.
+COLUMNS = [
+    Column("task", "Task", get=str),
+    Column("title", "Title", get=lambda task: task.card.title),
+    Column("family", "Family", get=lambda task: task.card.family.replace("_", " ")),
+    Column("answered_by", "Answered by", get=lambda task: task.card.answered_by),
+    Column("metric", "Metric", get=lambda task: task.card.metric),
+    Column("language", "Language", get=lambda task: task.card.language),
+    Column("imported_at", "Imported (UTC)", show=lambda at: f"{at:%Y-%m-%d}"),
+    Column("owner", "Owner", get=lambda task: str(task.imported_by or "")),
+]
+
+
+def _text(task: Task) -> str:
+    """What a search of the list looks through."""
+    card = task.card
+    return f"{task} {card.title} {card.description} {card.family} {card.source} {card.language}"
+
+
+def _families(tasks: list[Task]) -> listing.Filters[Task]:
+    """The families that there are, as choices of the list."""
+    families = sorted({task.card.family for task in tasks})
+    return {name: (name.replace("_", " ").capitalize(), partial(_is_of, name)) for name in families}
+
+
+def _is_of(family: str, task: Task) -> bool:
+    return task.card.family == family
 
 
 @login_required

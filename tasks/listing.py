@@ -1,0 +1,171 @@
+"""How a long list is searched, filtered, sorted and paged, and written as CSV: all lists alike.
+
+The address says what is asked for (`q`, `show`, `sort`, `page`, `format`), so that a list can be
+sent to somebody as it is seen. What it names and the list does not have is left aside.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from django.core.paginator import Page, Paginator
+from django.http import HttpResponse, QueryDict
+
+from tasks.columns import Column, in_files, on_page
+from tasks.downloads import csv_download
+
+PER_PAGE = 50
+CSV = "csv"
+Row = TypeVar("Row")
+# Name of a choice -> (what the reader is offered, which rows it keeps).
+Filters = Mapping[str, tuple[str, Callable[[Row], bool]]]
+
+
+@dataclass(frozen=True)
+class Heading:
+    """The head of a column: the query that sorts by it, and how the list is sorted by it now."""
+
+    column: Column
+    query: str
+    aria_sort: str  # ascending, descending or ""
+
+    @property
+    def is_number(self) -> bool:
+        return bool(self.column.unit)
+
+
+@dataclass(frozen=True)
+class Filter:
+    """A choice of rows: the query that asks for it, and how many rows it has."""
+
+    name: str
+    words: str
+    query: str
+    count: int
+    is_chosen: bool
+
+
+@dataclass(frozen=True)
+class Listing(Generic[Row]):
+    """The part of a list that a reader asked for."""
+
+    columns: list[Column]
+    rows: list[Row]
+    page: Page
+    words: str
+    filters: list[Filter]
+    headings: list[Heading]
+    kept: list[tuple[str, str]]  # what a new search keeps of the address
+    queries: dict[str, str]  # of "csv", and of the "previous" and "next" page
+
+    @property
+    def cells(self) -> list[tuple[Row, list[tuple[str, bool]]]]:
+        """(row, its cells as (text, is a number)) of the page."""
+        shown = on_page(self.columns)
+        return [
+            (row, [(column.text(row), bool(column.unit)) for column in shown]) for row in self.page
+        ]
+
+    def as_csv(self, filename: str) -> HttpResponse:
+        """All rows that were asked for, not the page alone, with all digits."""
+        written = in_files(self.columns)
+        header = [column.name for column in written]
+        return csv_download(
+            filename,
+            header,
+            ([_plain(column.value(row)) for column in written] for row in self.rows),
+        )
+
+
+def wants_csv(asked: QueryDict) -> bool:
+    return asked.get("format") == CSV
+
+
+def listing(
+    asked: QueryDict,
+    rows: Iterable[Row],
+    columns: Sequence[Column],
+    text: Callable[[Row], str],
+    filters: Filters[Row] | None = None,
+    per_page: int = PER_PAGE,
+) -> Listing[Row]:
+    """What the address asks for of these rows, which are in the order of who asks for none.
+
+    `text` is what is searched, in any case, for every word that was typed.
+    """
+    words = " ".join(asked.get("q", "").split())
+    wanted = words.casefold().split()
+    found = [row for row in rows if all(word in text(row).casefold() for word in wanted)]
+    choices = {"": ("All", lambda _row: True)} | dict(filters or {})
+    chosen = asked.get("show", "")
+    chosen = chosen if chosen in choices else ""
+    offered = [
+        Filter(
+            name,
+            said,
+            _query(asked, show=name),
+            sum(map(keeps, found)),
+            name == chosen,
+        )
+        for name, (said, keeps) in choices.items()
+    ]
+    kept = [row for row in found if choices[chosen][1](row)]
+    sort = asked.get("sort", "")
+    by_name = {column.name: column for column in columns if column.name and column.heading}
+    column = by_name.get(sort.removeprefix("-"))
+    if column is not None:
+        kept = ordered(kept, column, is_descending=sort.startswith("-"))
+    page = Paginator(kept, per_page).get_page(asked.get("page"))
+    return Listing(
+        list(columns),
+        kept,
+        page,
+        words,
+        offered if filters else [],
+        [_heading(asked, each, sort) for each in on_page(columns)],
+        [(key, str(value)) for key, value in asked.items() if key not in ("q", "page", "format")],
+        {
+            "csv": _query(asked, format=CSV),
+            "previous": _query(asked, page=page.number - 1),
+            "next": _query(asked, page=page.number + 1),
+        },
+    )
+
+
+def ordered(rows: Iterable[Row], column: Column, is_descending: bool) -> list[Row]:
+    """The rows by that column; those without a value last, either way."""
+    values = [(row, _plain(column.value(row))) for row in rows]
+    known = [(row, value) for row, value in values if value not in (None, "")]
+    known.sort(key=lambda pair: _key(pair[1]), reverse=is_descending)
+    return [row for row, _ in known] + [row for row, value in values if value in (None, "")]
+
+
+def _key(value: Any) -> Any:
+    return value.casefold() if isinstance(value, str) else value
+
+
+def _plain(value: Any) -> Any:
+    """A missing number, which is not equal to itself, as None."""
+    return None if isinstance(value, float) and value != value else value
+
+
+def _heading(asked: QueryDict, column: Column, sort: str) -> Heading:
+    """Numbers begin with the largest, words with the first; a second press turns it round."""
+    first, second = (f"-{column.name}", column.name)
+    if not column.unit:
+        first, second = second, first
+    current = {column.name: "ascending", f"-{column.name}": "descending"}.get(sort, "")
+    query = _query(asked, sort=second if sort == first else first) if column.name else ""
+    return Heading(column, query, current if column.name else "")
+
+
+def _query(asked: QueryDict, **changes: object) -> str:
+    """The query of the address with these changes; a new order or choice begins at page one."""
+    query = asked.copy()
+    for key in ("page", "format"):
+        query.pop(key, None)
+    for key, value in changes.items():
+        query[key] = str(value)
+        if value == "":
+            del query[key]
+    return "?" + query.urlencode()

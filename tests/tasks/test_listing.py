@@ -1,0 +1,86 @@
+"""Lists: search, choice, order, page and CSV come from the address, alike everywhere."""
+
+from dataclasses import dataclass
+
+import pytest
+from django.http import QueryDict
+
+from tasks import listing
+from tasks.columns import Column
+
+
+@dataclass(frozen=True)
+class Fruit:
+    name: str
+    weight: float
+
+
+FRUIT = [
+    Fruit("Pear", 3.0), Fruit("apple", 10.0), Fruit("Fig", float("nan")), Fruit("Plum", 2.5),
+]  # fmt: skip
+COLUMNS = [Column("name", "Fruit"), Column("weight", "Weight", "How heavy.", "g")]
+HEAVY = {"heavy": ("Heavy", lambda fruit: fruit.weight >= 3)}
+
+
+def seen(query: str = "", **options) -> listing.Listing[Fruit]:
+    return listing.listing(
+        QueryDict(query), FRUIT, COLUMNS, lambda fruit: fruit.name, filters=HEAVY, **options
+    )
+
+
+def names(query: str) -> list[str]:
+    return [fruit.name for fruit in seen(query).page]
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", ["Pear", "apple", "Fig", "Plum"]),
+        ("q=P", ["Pear", "apple", "Plum"]),
+        ("q=p+AR", ["Pear"]),
+        ("q=nothing", []),
+        ("sort=name", ["apple", "Fig", "Pear", "Plum"]),
+        ("sort=-name", ["Plum", "Pear", "Fig", "apple"]),
+        # Numbers as numbers, not as text; those without a value last, either way.
+        ("sort=weight", ["Plum", "Pear", "apple", "Fig"]),
+        ("sort=-weight", ["apple", "Pear", "Plum", "Fig"]),
+        ("show=heavy", ["Pear", "apple"]),
+        ("show=heavy&sort=-weight&q=p", ["apple", "Pear"]),
+        ("sort=price&show=cheap&page=many", ["Pear", "apple", "Fig", "Plum"]),
+    ],
+)
+def test_the_address_says_what_is_shown(query, expected):
+    assert names(query) == expected
+
+
+def test_pages_keep_what_was_asked_for():
+    second = seen("sort=name&q=p&page=2", per_page=2)
+    assert [fruit.name for fruit in second.page] == ["Plum"]
+    assert second.queries["previous"] == "?sort=name&q=p&page=1"
+    # Another order, or another choice, begins at the first page.
+    assert second.headings[1].query == "?sort=-weight&q=p"
+    assert [choice.query for choice in second.filters] == [
+        "?sort=name&q=p",
+        "?sort=name&q=p&show=heavy",
+    ]
+    assert second.kept == [("sort", "name")]
+
+
+def test_a_second_press_on_a_head_turns_the_order_round():
+    by_weight = seen("sort=-weight").headings[1]
+    assert (by_weight.aria_sort, by_weight.query) == ("descending", "?sort=weight")
+    assert seen("").headings[0].query == "?sort=name"
+    assert seen("sort=name").headings[0].aria_sort == "ascending"
+
+
+def test_each_choice_says_how_many_rows_it_has_within_the_search():
+    assert [(choice.words, choice.count) for choice in seen("q=p").filters] == [
+        ("All", 3), ("Heavy", 2),
+    ]  # fmt: skip
+
+
+def test_the_csv_has_all_rows_that_were_asked_for_and_all_digits():
+    asked = seen("sort=-weight&q=p&page=2&format=csv", per_page=1)
+    assert listing.wants_csv(QueryDict("format=csv"))
+    lines = asked.as_csv("fruit.csv").content.decode().splitlines()
+    assert lines == ["name,weight", "apple,10.0", "Pear,3.0", "Plum,2.5"]
