@@ -3,32 +3,39 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from tasks import card_words
+from tasks.answer_keys import LABEL, LONG_TEXT, LONGEST_TEXTS, OPTIONS, SPANS
 from tasks.cards import Card, CardError, parse_card
+from tasks.datasets.kinds import ANSWERS
 from tasks.datasets.mapping import LISTED, Item, Mapped, question_of
 from tasks.formats import Record
 
 RTL = ("ar", "dv", "fa", "he", "ps", "ur", "yi")  # languages written from right to left
 LONGEST_EXAMPLE = 300  # characters of a text that a help window quotes
-WORDS = {"choice": "Choose one, then submit.", "spans": "Highlight {what}, then submit."}
 NO_EXAMPLE = "No example is given."
 
 
 def asked(mapped: Mapped, ask: str) -> str:
     """The question of all rows, where neither a column nor anybody says it."""
+    answer = ANSWERS[mapped.columns.kind]
     names = [mapped.columns.name_of(label) for label in mapped.columns.labels]
     if ask or mapped.question_types:
         return ask
-    if mapped.columns.kind == "choice":
+    if answer == LABEL:
         return f"{_or(names)}?" if len(names) <= LISTED else ""
+    if answer != SPANS:
+        return card_words.WORDS[answer]["question"]
     return "Which part of the text is the answer?"
 
 
 def card_of(
-    name: str, mapped: Mapped, rest: Iterable[Item], said: Mapping[str, Any],
-    definitions: Mapping[str, str],
+    name: str, mapped: Mapped, trained: Iterable[Item], rest: Iterable[Item],
+    said: Mapping[str, Any], definitions: Mapping[str, str],
 ) -> tuple[Card, list[str]]:  # fmt: skip
-    """The card, and the keys that nobody said. `rest` are items that are in no file.
+    """The card, and the keys that nobody said.
 
+    `trained` are items of training files, `rest` are in no file: what the card tells of gold is
+    theirs, never the test's.
     `said` are keys of a card. Raises CardError.
     """
     columns = mapped.columns
@@ -37,12 +44,14 @@ def card_of(
     if unknown:
         raise CardError(f"--define {unknown[0]}: there is no such label; there are: {_or(names)}")
     data = _usual(name, mapped, names)
+    if ANSWERS[columns.kind] == LONG_TEXT:
+        data |= card_words.guide([gold for item in trained for gold in item.records[0].gold])
     language = said.get("language", data["language"])
     data["direction"] = "rtl" if language.split("-")[0] in RTL else "ltr"
-    defaults = [key for key in data if key not in said and key not in ("name", "family")]
+    defaults = [key for key in data if key not in said and key not in ("name", "family", "answer")]
     defaults += [f"definition of {label}" for label in names if label not in definitions]
-    examples = _examples(mapped, list(rest))
-    if columns.kind == "choice":
+    answer, examples = ANSWERS[columns.kind], _examples(mapped, list(rest))
+    if answer == LABEL:
         data["labels"] = [
             {
                 "name": label,
@@ -51,7 +60,7 @@ def card_of(
             }
             for label in names
         ]
-    elif names:
+    elif names and answer == SPANS:
         data["question_types"] = [
             {
                 "match": question_of(kind),
@@ -67,18 +76,21 @@ def card_of(
 
 def _usual(name: str, mapped: Mapped, names: list[str]) -> dict[str, Any]:
     columns = mapped.columns
-    data: dict[str, Any] = {"name": name, "title": name}
-    if columns.kind == "choice":
+    answer = ANSWERS[columns.kind]
+    data: dict[str, Any] = {"name": name, "title": name, "answer": answer}
+    if answer == LABEL:
         data |= {
             "family": "classification",
             "description": f"Read a text and choose what fits it: {_or(names)}."
             if len(names) <= LISTED
             else "Read a text and choose the label that fits it.",
             "instructions": "Read the text. Then choose the label that fits it best.",
-            "submit_hint": WORDS["choice"],
+            "submit_hint": "Choose one, then submit.",
         }
         if len(names) > LISTED and not (columns.question or columns.ask):
             data["question"] = "Which label fits the text?"
+    elif answer != SPANS:
+        data |= _beside_the_text(mapped, answer)
     else:
         what = f"every part that is {_or(names)}" if names else "the answer"
         empty = " If there is none, choose “No answer”." if names or columns.no_answer else ""
@@ -91,12 +103,34 @@ def _usual(name: str, mapped: Mapped, names: list[str]) -> dict[str, Any]:
         }
     return data | {
         "segments": [_segment(column) for column in columns.text],
-        "no_answer": columns.kind == "spans" and (bool(names) or columns.no_answer),
-        "gold_rule": "set",
+        "no_answer": answer != LABEL and (columns.no_answer or bool(mapped.question_types)),
+        "gold_rule": "any_of" if answer not in SETS and _has_alternatives(mapped) else "set",
         "language": "en",
         "source": "not stated",
         "licence": "not stated",
     }
+
+
+SETS = (SPANS, OPTIONS)  # of which several golds are one answer
+
+
+def _has_alternatives(mapped: Mapped) -> bool:
+    return any(len(record.gold) > 1 for item in mapped.items for record in item.records)
+
+
+def _beside_the_text(mapped: Mapped, answer: str) -> dict[str, Any]:
+    """Of an answer that is chosen or typed: default words, and limits that its golds need."""
+    data: dict[str, Any] = dict(card_words.WORDS[answer])
+    data["family"] = "generation" if answer in LONGEST_TEXTS else "classification"
+    if mapped.columns.question or mapped.columns.ask:
+        del data["question"]
+    records = [record for item in mapped.items for record in item.records]
+    golds = [gold for record in records for gold in record.gold]
+    if answer == OPTIONS:
+        data["all_options"] = any(set(record.gold) >= set(record.options) for record in records)
+    if answer in LONGEST_TEXTS:
+        data |= card_words.longest(answer, golds)
+    return data
 
 
 def _segment(column: str) -> str:

@@ -1,17 +1,27 @@
 """How a row is answered: one reader of gold for each kind of answer that tasks can have.
 
-A new kind is a function here and a line in KINDS; draft.py writes its card.
+A new kind is a function here and a line in KINDS; draft.py writes its card. What can be chosen is
+read in choices.py.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tasks.datasets import tagged
+from tasks.answer_keys import LABEL, LONG_TEXT, NUMBER, OPTION, OPTIONS, SHORT_TEXT, SPANS
+from tasks.datasets import choices, tagged
 from tasks.datasets.table import DatasetError, Row, Table
 
-# Kinds that cards will have and have not yet; each is refused by its name.
-LATER = ("option", "options", "number", "short-text", "long-text")
+# What --as says -> how the card says it.
+ANSWERS = {
+    "choice": LABEL,
+    "spans": SPANS,
+    "option": OPTION,
+    "options": OPTIONS,
+    "number": NUMBER,
+    "short-text": SHORT_TEXT,
+    "long-text": LONG_TEXT,
+}
 
 
 @dataclass(frozen=True)
@@ -24,7 +34,9 @@ class Columns:
     question: str = ""  # the column with the question of each row
     ask: str = ""  # or one question for all
     id: str = ""
-    separator: str = ""  # between several golds in one cell
+    separator: str = ""  # between several golds in one cell, or several options
+    options: tuple[str, ...] = ()  # the columns with what can be chosen in each row
+    gold_is: str = choices.TEXT  # how the gold names an option
     labels: tuple[str, ...] = ()  # values, in the order in which annotators see them
     names: dict[str, str] = field(default_factory=dict)  # value -> what annotators read
     predicted: str = ""  # the column with what a model answered
@@ -42,19 +54,11 @@ class Asked:
     gold: tuple[str, ...]
     starts: tuple[int, ...] | None = None
     kind: str = ""
-
-
-class Unlabelled(DatasetError):
-    """A row whose gold is missing, which can be passed by if that is said."""
+    options: tuple[str, ...] = ()
 
 
 def check_kind(kind: str) -> None:
     """Raise DatasetError for a kind of answer that tasks do not have."""
-    if kind in LATER:
-        raise DatasetError(
-            "", "", "", f"answers of the kind {kind} cannot be given yet; there are:"
-            f" {', '.join(KINDS)}",
-        )  # fmt: skip
     if kind not in KINDS:
         raise DatasetError(
             "", "", "", f"unknown kind of answer {kind!r}; one of {', '.join(KINDS)}"
@@ -70,15 +74,11 @@ def choice(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> l
     if isinstance(value, list):
         if len(value) > 1:
             raise table.error(
-                row, column, f"{len(value)} labels; answers of several labels (options) cannot be"
-                " given yet",
-            )  # fmt: skip
+                row, column, f"{len(value)} labels; several are right together with --as options"
+            )
         value = value[0] if value else None
     if value is None or value == "":
-        raise Unlabelled(
-            table.file, f"{table.unit} {row.number}", column,
-            "has no label; fill it in, or pass such rows by with --skip-unlabelled",
-        )  # fmt: skip
+        raise table.unlabelled(row, column)
     label = table.text(row, column, value)
     if columns.labels and label not in columns.labels:
         raise table.error(
@@ -148,6 +148,48 @@ def has_labels(table: Table, columns: Columns) -> bool:
     return False
 
 
+def option(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
+    """One of the row's own options."""
+    offered = choices.offered(table, row, columns.options, columns.separator)
+    gold = _chosen(table, row, columns, offered)
+    return [Asked(gold, options=offered.texts)]
+
+
+def options(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
+    """Some of the row's own options, or of the labels of all rows where it has none."""
+    if columns.options:
+        offered = choices.offered(table, row, columns.options, columns.separator)
+        return [Asked(_chosen(table, row, columns, offered), options=offered.texts)]
+    gold, _starts = _answers(table, row, columns)
+    if not gold and not columns.no_answer:
+        raise table.unlabelled(row, columns.gold[0])
+    if columns.labels and (unknown := [text for text in gold if text not in columns.labels]):
+        raise table.error(
+            row, columns.gold[0],
+            f"{unknown[0][:60]!r} is none of the labels {', '.join(columns.labels)}",
+        )  # fmt: skip
+    named = tuple(map(columns.name_of, columns.labels))
+    return [Asked(tuple(dict.fromkeys(map(columns.name_of, gold))), options=named)]
+
+
+def _chosen(table: Table, row: Row, columns: Columns, offered: choices.Offered) -> tuple[str, ...]:
+    given, _starts = _answers(table, row, columns)
+    if not given and not columns.no_answer:
+        raise table.unlabelled(row, columns.gold[0])
+    named = (
+        choices.named(table, row, columns.gold[0], text, offered, columns.gold_is) for text in given
+    )
+    return tuple(dict.fromkeys(named))
+
+
+def typed(table: Table, row: Row, columns: Columns, _texts: Sequence[str]) -> list[Asked]:
+    """A number or a text; several are alternatives."""
+    gold, _starts = _answers(table, row, columns)
+    if not gold and not columns.no_answer:
+        raise table.unlabelled(row, columns.gold[0])
+    return [Asked(tuple(dict.fromkeys(gold)))]
+
+
 def _answers(
     table: Table, row: Row, columns: Columns
 ) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
@@ -181,4 +223,9 @@ def _squad(
 KINDS: dict[str, Callable[[Table, Row, Columns, Sequence[str]], list[Asked]]] = {
     "choice": choice,
     "spans": spans,
+    "option": option,
+    "options": options,
+    "number": typed,
+    "short-text": typed,
+    "long-text": typed,
 }

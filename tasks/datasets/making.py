@@ -53,6 +53,13 @@ class Made:
     shots: int | None
 
 
+def name_of(path: Path) -> str:
+    """The name of a task after that of its file, with a hyphen for what names cannot have."""
+    stem = path.name.split(".")[0]
+    name = "".join(sign if NAME.fullmatch(f"a{sign}") else "-" for sign in stem)
+    return name.lstrip("-._")[:60]
+
+
 def make(path: Path, wanted: Wanted) -> Made:
     """Make the task, all of it or nothing. Raises FormatError or CardError."""
     if not NAME.fullmatch(wanted.name):
@@ -70,14 +77,17 @@ def make(path: Path, wanted: Wanted) -> Made:
     drawn = draw([(item.key, item.stratum) for item in items], wanted.plan)
     card, defaults = wanted.card, list[str]()
     if card is None:
-        rest = (items[place] for place in drawn.rest)
+        places = {place for chosen in drawn.trains.values() for place in chosen}
+        trained, rest = ([items[p] for p in sorted(chosen)] for chosen in (places, drawn.rest))
         source = {"source": _source(path, wanted.plan)} | dict(wanted.said)
-        card, defaults = draft.card_of(wanted.name, mapped, rest, source, wanted.definitions)
+        card, defaults = draft.card_of(
+            wanted.name, mapped, trained, rest, source, wanted.definitions
+        )
     files = _files(wanted.name, items, drawn)
     is_logged = form == "lm-eval"
     return Made(
         card,
-        _checked(card, files, items, drawn, f"{table.file}, {table.unit}"),
+        _checked(card, files, items, mapped.columns, f"{table.file}, {table.unit}"),
         defaults,
         mapped.notes,
         _made_from(path, form, wanted, mapped),
@@ -111,7 +121,7 @@ def _files(prefix: str, items: list[Item], drawn: Drawn) -> list[SplitFile]:
 
 
 def _checked(
-    card: Card, files: list[SplitFile], items: list[Item], drawn: Drawn, unit: str
+    card: Card, files: list[SplitFile], items: list[Item], columns: Columns, unit: str
 ) -> list[SplitFile]:
     """The files as they are read when somebody imports them. Raises FormatError."""
     numbers = {record.id: item.number for item in items for record in item.records}
@@ -124,9 +134,9 @@ def _checked(
             if error.line is None or error.file not in by_name:
                 raise
             record = by_name[error.file].records[error.line - 1]
-            raise DatasetError(
-                f"{unit} {numbers[record.id]}", "", error.field or "", error.expected
-            ) from None
+            fields = {"answer": columns.gold, "options": columns.options, "context": columns.text}
+            (column, *_more) = fields.get(error.field or "", ()) or (error.field or "",)
+            raise DatasetError(f"{unit} {numbers[record.id]}", "", column, error.expected) from None
 
 
 def _source(path: Path, plan: Plan) -> str:

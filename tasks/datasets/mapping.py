@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from tasks.cards import LONGEST_LABEL
 from tasks.datasets import kinds
-from tasks.datasets.kinds import KINDS, Asked, Columns, Unlabelled
-from tasks.datasets.table import Row, Table
+from tasks.datasets.kinds import KINDS, Asked, Columns
+from tasks.datasets.table import Row, Table, Unlabelled
 from tasks.formats import Record, canonical
 
 MAX_LABELS = 100
@@ -52,7 +52,9 @@ def question_of(kind: str) -> str:
 def map_rows(table: Table, columns: Columns) -> Mapped:
     """What the rows mean. Raises DatasetError naming row and column."""
     kinds.check_kind(columns.kind)
-    for column in (*columns.text, *columns.gold, columns.question, columns.id):
+    for column in (
+        *columns.text, *columns.gold, *columns.options, columns.question, columns.id,
+    ):  # fmt: skip
         if column:
             table.check(column)
     if not columns.text or not columns.gold:
@@ -87,10 +89,13 @@ def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
 
     In alphabetical order: how common they are is nothing that annotators should be able to read.
     """
+    _check_options(table, columns)
     is_labelled = kinds.has_labels(table, columns)
-    if columns.kind == "spans" and not is_labelled:
-        if columns.labels:
-            raise table.error(None, columns.gold[0], "holds no spans with labels")
+    have_labels = columns.kind == "choice" or (columns.kind == "options" and not columns.options)
+    if not (is_labelled or have_labels):
+        if columns.labels or columns.names:
+            told = "spans with labels" if columns.kind == "spans" else "labels of all rows"
+            raise table.error(None, columns.gold[0], f"holds no {told}")
         return columns, []
     if is_labelled and (columns.question or columns.ask or len(columns.text) > 1):
         raise table.error(
@@ -107,6 +112,13 @@ def _with_labels(table: Table, columns: Columns) -> tuple[Columns, list[str]]:
     return replace(columns, labels=labels), notes
 
 
+def _check_options(table: Table, columns: Columns) -> None:
+    if columns.options and columns.kind not in ("option", "options"):
+        raise table.error(None, columns.options[0], f"--as {columns.kind} has no options")
+    if columns.kind == "option" and not columns.options:
+        raise table.error(None, "", "name the column with the options of each row (--options)")
+
+
 def _values(table: Table, columns: Columns, is_labelled: bool) -> set[str]:
     """All labels of all rows."""
     values: set[str] = set()
@@ -117,7 +129,7 @@ def _values(table: Table, columns: Columns, is_labelled: bool) -> set[str]:
             values.update({span.label for span in spans})
         else:
             try:
-                values.update(KINDS["choice"](table, row, plain, ())[0].gold)
+                values.update(KINDS[columns.kind](table, row, plain, ())[0].gold)
             except Unlabelled:
                 continue
     return values
@@ -130,7 +142,7 @@ def _check_labels(table: Table, columns: Columns, labels: Sequence[str]) -> None
     if len(labels) > MAX_LABELS:
         raise table.error(
             None, column, f"{len(labels):,} different values, at most {MAX_LABELS} can be labels;"
-            " is it the right column? (Options that differ between rows cannot be asked yet.)",
+            " is it the right column? (Options that differ between rows: --as option --options.)",
         )  # fmt: skip
     names = [columns.name_of(label) for label in labels]
     if unknown := sorted(set(columns.names) - set(labels)):
@@ -188,6 +200,7 @@ def _record(identity: str, part: int, texts: tuple[str, ...], question: str, one
         question_of(one.kind) if one.kind else question,
         one.gold,
         one.starts,
+        options=one.options,
     )
 
 
@@ -196,14 +209,16 @@ def _folded(text: str) -> str:
 
 
 def _each_once(table: Table, items: list[Item]) -> tuple[list[Item], list[str]]:
-    """Each text once: its first row; none of its rows where their golds differ."""
+    """Each text once: its first row; none of its rows where the golds of equal options differ."""
     alike: dict[str, list[Item]] = {}
     for item in items:
         alike.setdefault(item.key, []).append(item)
     once, copies, doubtful = [], [], []
     for group in alike.values():
-        golds = {tuple(frozenset(record.gold) for record in item.records) for item in group}
-        if len(golds) > 1:
+        golds = {
+            tuple((frozenset(r.options), frozenset(r.gold)) for r in item.records) for item in group
+        }
+        if len(golds) > len({tuple(options for options, _gold in parts) for parts in golds}):
             doubtful += group
         else:
             once.append(group[0])

@@ -28,6 +28,10 @@ class DatasetError(FormatError):
         self.file, self.place, self.column, self.problem = file, place, column, problem
 
 
+class Unlabelled(DatasetError):
+    """A row whose gold is missing, which can be passed by if that is said."""
+
+
 class Row(NamedTuple):
     """One row, and its number as an editor shows it."""
 
@@ -51,6 +55,12 @@ class Table:
 
     def error(self, row: Row | None, column: str, problem: str) -> DatasetError:
         return DatasetError(self.file, f"{self.unit} {row.number}" if row else "", column, problem)
+
+    def unlabelled(self, row: Row, column: str) -> Unlabelled:
+        return Unlabelled(
+            self.file, f"{self.unit} {row.number}", column,
+            "has no label; fill it in, or pass such rows by with --skip-unlabelled",
+        )  # fmt: skip
 
     def check(self, column: str) -> None:
         """Raise DatasetError where there is no such column."""

@@ -4,10 +4,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from tasks import card_words
 from tasks.answer_keys import (
     LABEL,
     LONG_TEXT,
-    LONGEST_TEXTS,
     NUMBER,
     OPTION,
     OPTIONS,
@@ -137,71 +137,39 @@ def _spans(kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
 
 
 def _option(_kind: Kind, _lines: Sequence[Line]) -> dict[str, Any]:
-    return {
-        "description": "Read a text and choose the one option that fits it.",
-        "instructions": "Read the text and all options. Then choose the one that fits best.",
-        "submit_hint": "Choose one, then submit.",
-        "question": "Which option fits best?",
-    }
+    return dict(card_words.WORDS[OPTION])
 
 
 def _options(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
-    return {
-        "description": "Read a text and choose every option that is right.",
-        "instructions": "Read the text and all options. Then choose every option that is right;"
-        " there may be one or several.",
-        "submit_hint": "Choose all that are right, then submit.",
-        "question": "Which options are right?",
-        "all_options": any(
-            {text.strip() for gold in line.golds for text in gold.split(SEPARATOR)}
-            >= set(split_options(line.input)[1])
-            for line in lines
-        ),
-    }
+    are_all = any(
+        {text.strip() for gold in line.golds for text in gold.split(SEPARATOR)}
+        >= set(split_options(line.input)[1])
+        for line in lines
+    )
+    return {**card_words.WORDS[OPTIONS], "all_options": are_all}
 
 
 def _number(_kind: Kind, _lines: Sequence[Line]) -> dict[str, Any]:
-    return {
-        "description": "Read a text and answer with a number.",
-        "instructions": "Read the text. Then enter the number that fits it, in plain digits.",
-        "submit_hint": "Enter a number, then submit.",
-        "question": "Which number fits?",
-    }
+    return dict(card_words.WORDS[NUMBER])
 
 
 def _short_text(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
     return {
+        **card_words.WORDS[SHORT_TEXT],
         "description": "Read a question and type a short answer.",
         "instructions": "Read the text. Then type the answer in a few words, from what you know"
         " yourself: do not search for it.",
-        "submit_hint": "Type the answer, then submit.",
-        "question": "What is the answer?",
-        **_longest(SHORT_TEXT, lines),
+        **card_words.longest(SHORT_TEXT, [gold for line in lines for gold in line.golds]),
     }
 
 
 def _long_text(_kind: Kind, lines: Sequence[Line]) -> dict[str, Any]:
-    lengths = [
-        len(gold.split())
-        for line in lines
-        if line.file.endswith("_train.tsv")
-        for gold in line.golds
-    ]
+    trained = [line for line in lines if line.file.endswith("_train.tsv")]
     return {
-        "description": "Read a text and write one that goes with it.",
-        "instructions": "Read the text. Then write the text that goes with it, in your own words.",
-        "submit_hint": "Write the text, then submit.",
-        "question": "What do you write?",
-        "words": [min(lengths), max(lengths)],
-        **_longest(LONG_TEXT, lines),
+        **card_words.WORDS[LONG_TEXT],
+        **card_words.guide([gold for line in trained for gold in line.golds]),
+        **card_words.longest(LONG_TEXT, [gold for line in lines for gold in line.golds]),
     }
-
-
-def _longest(kind: str, lines: Sequence[Line]) -> dict[str, Any]:
-    """A higher limit where a gold needs it, as far as cards allow."""
-    usual, most = LONGEST_TEXTS[kind]
-    longest = max(len(gold) for line in lines for gold in line.golds)
-    return {"longest": min(longest, most)} if longest > usual else {}
 
 
 WORDS: dict[str, Callable[[Kind, Sequence[Line]], dict[str, Any]]] = {

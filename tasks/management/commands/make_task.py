@@ -13,18 +13,24 @@ from django.db import transaction
 
 from tasks.cards import FAMILIES, GOLD_RULES, CardError, load_card
 from tasks.datasets import harness, layout
-from tasks.datasets.kinds import Columns, check_kind
-from tasks.datasets.making import Made, Wanted, make
+from tasks.datasets.choices import GOLD_IS
+from tasks.datasets.kinds import ANSWERS, Columns, check_kind
+from tasks.datasets.making import Made, Wanted, make, name_of
 from tasks.datasets.reading import READERS, Reading
 from tasks.datasets.sampler import Plan
 from tasks.formats import FormatError
 from tasks.importing import import_task
 from tasks.management.commands.import_clues import account, add_owner, tell
+from tasks.metrics import METRICS
 from tasks.models import PredictionFile
 from tasks.predictions.lines import prediction_lines
 from tasks.predictions.store import PredictionsError, PredictionUpload, add
 from tasks.tokens import GRANULARITIES
 
+OF_THE_CARD = (
+    "segments", "family", "gold_rule", "granularity", "max_spans", "typed", "lowest", "highest",
+    "step", "unit", "longest", "words", "metric",
+)  # fmt: skip
 TEXTS = ("title", "description", "instructions", "submit_hint", "language", "source", "licence")
 
 
@@ -49,14 +55,23 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("file", type=Path)
-        parser.add_argument("--name", required=True, help="of the task")
-        parser.add_argument("--as", dest="kind", required=True, help="choice or spans")
+        parser.add_argument("--name", default="", help="of the task; else that of the file")
+        kinds = ", ".join(ANSWERS)
+        parser.add_argument("--as", dest="kind", required=True, help=f"how it is answered: {kinds}")
         parser.add_argument("--text", nargs="+", default=[], help="column(s) that are read")
         parser.add_argument("--gold", nargs="+", default=[], help="column(s) with the answer")
         parser.add_argument("--question", default="", help="column with the question of each row")
         parser.add_argument("--ask", default="", help="the question of all rows")
         parser.add_argument("--id", default="", help="column with ids; else numbers of rows")
-        parser.add_argument("--separator", default="", help="between several golds in a cell")
+        parser.add_argument(
+            "--separator", default="", help="between several golds, or options, in a cell"
+        )
+        parser.add_argument("--options", nargs="+", default=[], help="column(s) with the options")
+        parser.add_argument(
+            "--gold-is", choices=GOLD_IS, default=GOLD_IS[0],
+            help="how the gold names an option: by its text, its place from 0 (index) or from 1"
+            " (number), or its letter",
+        )  # fmt: skip
         parser.add_argument("--labels", nargs="+", default=[], help="values, in their order")
         parser.add_argument("--label", nargs="+", default=[], metavar="VALUE=NAME")
         parser.add_argument("--define", nargs="+", default=[], metavar="NAME=DEFINITION")
@@ -87,6 +102,15 @@ class Command(BaseCommand):
         group.add_argument("--granularity", choices=GRANULARITIES)
         group.add_argument("--max-spans", type=int)
         group.add_argument("--no-answer", action="store_true", help="“no answer” is possible")
+        group.add_argument(
+            "--typed", action="store_true", default=None, help="spans may be typed too"
+        )
+        for key in ("lowest", "highest", "step"):
+            group.add_argument(f"--{key}", type=float, help="of numbers")
+        group.add_argument("--unit", help="of numbers")
+        group.add_argument("--longest", type=int, help="characters of a text that is typed")
+        group.add_argument("--words", type=int, nargs=2, help="guide of a long text: from, to")
+        group.add_argument("--metric", choices=METRICS, help="how it is scored (S1)")
 
     def _add_reading(self, parser: ArgumentParser) -> None:
         group = parser.add_argument_group("how the file is read")
@@ -103,6 +127,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, file: Path, **options: Any) -> None:
         try:
             check_kind(options["kind"])
+            options["name"] = options["name"] or name_of(file)
             made = make(file, self._wanted(file, options))
         except (FormatError, CardError) as error:
             raise CommandError(f"Nothing was imported: {error}") from None
@@ -119,19 +144,22 @@ class Command(BaseCommand):
 
     def _wanted(self, file: Path, options: dict[str, Any]) -> Wanted:
         reading = Reading(**{key: options[key] for key in Reading.__dataclass_fields__})
-        given = {key: options[key] for key in ("question", "ask", "id", "separator", "no_answer")}
+        given = {key: options[key] for key in (
+            "question", "ask", "id", "separator", "no_answer", "gold_is",
+        )}  # fmt: skip
         columns = Columns(
             kind=options["kind"],
             text=tuple(options["text"]),
             gold=tuple(options["gold"] or self._usual_gold(file, reading)),
             labels=tuple(options["labels"]),
+            options=tuple(options["options"]),
             names=pairs(options["label"], "--label"),
             skip_unlabelled=options["skip_unlabelled"],
             **given,
         )
         seed = options["seed"] if options["seed"] is not None else secrets.randbelow(2**31)
         plan = Plan(tuple(options["shots"]), options["splits"], options["test"], seed)
-        keys = (*TEXTS, "segments", "family", "gold_rule", "granularity", "max_spans")
+        keys = (*TEXTS, *OF_THE_CARD)
         said = {key: options[key] for key in keys if options[key] is not None}
         card = load_card(options["card"]) if options["card"] else None
         if card and (said or options["define"] or card.name != options["name"]):

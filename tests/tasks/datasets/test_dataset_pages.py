@@ -67,6 +67,22 @@ def test_the_page_makes_the_same_task_as_the_command(ada, tmp_path):
     assert make(path) == Task.objects.get()
 
 
+def test_options_and_numbers_are_mapped_on_the_page_too(ada, tmp_path):
+    rows = [{"text": f"Sum {n}", "o": ["a", f"b{n}"], "mood": n % 2} for n in range(60)]
+    page = send(ada, files.write_jsonl(tmp_path / "moods.jsonl", rows))
+    page = draw(ada, page, **{**CHOICE, "kind": "option", "options": ["o"], "gold_is": "index"})
+    preview = ada.get(reverse("task_upload_preview", args=[page.context["upload"].pk, 1]))
+    assert "<choice-answer" in preview.content.decode()
+    act(ada, page, "confirm")
+    first = Task.objects.get().test_split.examples.first()
+    assert first.gold == [first.options[int(first.context[0].split()[1]) % 2]]
+    page = send(ada, files.write_jsonl(tmp_path / "marks.jsonl", rows))
+    marks = {"name": "marks", "kind": "number", "lowest": "0", "highest": "1", "unit": "points"}
+    act(ada, draw(ada, page, **{**CHOICE, **marks}), "confirm")
+    card = Task.objects.get(name="marks").card
+    assert (card.lowest, card.highest, card.step, card.unit) == (0, 1, None, "points")
+
+
 def test_columns_are_proposed_by_their_names_alone(ada, tmp_path):
     rows = [{"Review": "a", "x": "b", "label": "c"}]
     form = send(ada, files.write_csv(tmp_path / "my data.v2.csv", rows)).context["form"]
@@ -122,7 +138,7 @@ def test_a_file_that_cannot_be_read_is_refused_where_it_was_chosen(
     ("changes", "sentence"),
     [
         ({"gold": "text"}, "row 2"), ({"gold": ""}, "This field is required."),
-        ({"kind": "options"}, "Select a valid choice"), ({"text": ["x"]}, "Select a valid choice"),
+        ({"kind": "buttons"}, "Select a valid choice"), ({"text": ["x"]}, "Select a valid choice"),
         ({"test": "60"}, "60 different examples, and 64 are needed"),
         ({"shots": "ten"}, "Enter numbers with blanks"), ({"shots": "4 4"}, "different sizes"),
         ({"name": "a b"}, "expected 1 to 60 letters"), ({"seed": "-1"}, "greater than or equal"),

@@ -220,14 +220,145 @@ def test_no_answer_is_possible_where_that_is_said_alone(tmp_path, db):
     assert make(path, kind="spans", no_answer=True).card.no_answer
 
 
-# Refusals ---------------------------------------------------------------------------------------
+# Answers that are chosen or typed beside the text -------------------------------------------------
+
+CAPITALS = [
+    {
+        "q": f"Which town does line {n} end in?",
+        "options": ["Bonn", "Oslo", f"Town {n}"],
+        "a": "Oslo" if n % 2 else f"Town {n}",
+    }
+    for n in range(60)
+]
+NAMED = {
+    "text": lambda row: row["a"],
+    "index": lambda row: str(row["options"].index(row["a"])),
+    "number": lambda row: 1 + row["options"].index(row["a"]),
+    "letter": lambda row: "ABC"[row["options"].index(row["a"])],
+}
+SHAPES = {
+    "a list": lambda row: {"o": row["options"]},
+    "of Hugging Face": lambda row: {"o": {"text": row["options"], "label": ["A", "B", "C"]}},
+    "in brackets": lambda row: {
+        "o": " ".join(f"({sign}) {o}" for sign, o in zip("ABC", row["options"], strict=True))
+    },
+    "columns": lambda row: dict(zip(("o1", "o2", "o3"), row["options"], strict=True)),
+}
 
 
-@pytest.mark.parametrize("kind", ["option", "options", "number", "short-text", "long-text"])
-def test_a_kind_of_answer_that_tasks_do_not_have_is_refused_by_its_name(moods, db, kind):
-    assert f"answers of the kind {kind} cannot be given yet; there are: choice, spans" in refusal(
-        moods, kind=kind
+@pytest.mark.parametrize("gold_is", NAMED)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_options_of_each_row_are_read_however_they_and_the_right_one_are_written(
+    tmp_path, db, shape, gold_is
+):
+    rows = [{"q": r["q"], "g": NAMED[gold_is](r), **SHAPES[shape](r)} for r in CAPITALS]
+    columns = [name for name in rows[0] if name.startswith("o")]
+    task = make(
+        files.write_jsonl(tmp_path / "x.jsonl", rows), kind="option", text=["q"], gold=["g"],
+        options=columns, gold_is=gold_is,
+    )  # fmt: skip
+    assert task.card.answered_by == "option"
+    told = {row["q"]: row for row in CAPITALS}
+    for example in Example.objects.all():
+        row = told[example.context[0]]
+        assert (example.options, example.gold) == (row["options"], [row["a"]])
+
+
+def test_letters_are_those_that_the_file_gives_its_options(tmp_path, db):
+    """ARC names some options 1 to 4 and others A to D."""
+    rows = [
+        {"q": f"Question {n}", "o": {"text": ["x", f"y{n}"], "label": list(signs)}, "g": signs[1]}
+        for n, signs in enumerate(["AB", "12"] * 30)
+    ]
+    path = files.write_jsonl(tmp_path / "arc.jsonl", rows)
+    task = make(path, kind="option", text=["q"], gold=["g"], options=["o"], gold_is="letter")
+    assert all(e.gold == [e.options[1]] for e in task.test_split.examples.all())
+
+
+def test_the_gold_never_counts_as_another_name_of_an_option_than_was_said(tmp_path, db):
+    rows = [{"q": r["q"], "o": r["options"], "g": NAMED["index"](r)} for r in CAPITALS]
+    path = files.write_jsonl(tmp_path / "x.jsonl", rows)
+    given = {"kind": "option", "text": ["q"], "gold": ["g"], "options": ["o"]}
+    told = refusal(path, **given)
+    assert "x.jsonl, line 1, column g: '2' is none of the options Bonn, Oslo, Town 0" in told
+    assert "--gold-is index (from 0)" in told
+    assert "line 1, column g: '2' names none of the 3 options" in refusal(
+        path, **given, gold_is="letter"
     )
+    rows[4]["g"] = 3
+    path = files.write_jsonl(tmp_path / "y.jsonl", rows)
+    assert "y.jsonl, line 5, column g: '3' names none" in refusal(path, **given, gold_is="index")
+    rows[4] |= {"g": 0, "o": ["one"]}
+    path = files.write_jsonl(tmp_path / "z.jsonl", rows)
+    assert "z.jsonl, line 5, column o: expected two different options or more" in refusal(
+        path, **given, gold_is="index"
+    )
+    assert "name the column with the options of each row" in refusal(
+        path, **given | {"options": []}
+    )
+    assert "column o: --as choice has no options" in refusal(path, **given | {"kind": "choice"})
+
+
+def test_several_labels_of_a_row_are_chosen_together(tmp_path, db):
+    rows = [{"text": f"Letter {n}", "mood": "joy;fear" if n % 2 else "joy"} for n in range(60)]
+    path = files.write_csv(tmp_path / "x.csv", rows)
+    task = make(path, kind="options", separator=";", label=["fear=being afraid"])
+    for example in Example.objects.all():
+        assert example.options == ["being afraid", "joy"]
+        assert set(example.gold) in ({"joy"}, {"joy", "being afraid"})
+    assert task.card.all_options
+    rows = [{"t": f"Word {n}", "o": ["a", "b", f"c{n}"], "g": ["a", f"c{n}"]} for n in range(60)]
+    path = files.write_jsonl(tmp_path / "y.jsonl", rows)
+    task = make(path, name="own", kind="options", text=["t"], gold=["g"], options=["o"])
+    assert not task.card.all_options
+    assert all(e.gold == [e.options[0], e.options[2]] for e in task.test_split.examples.all())
+
+
+def test_numbers_keep_to_the_range_that_is_said(tmp_path, db):
+    rows = [{"text": f"Pair {n}", "mood": f"{n % 5}.50"} for n in range(60)]
+    path = files.write_csv(tmp_path / "x.csv", rows)
+    task = make(path, kind="number", lowest=0, highest=5, step=0.5, unit="marks")
+    card = task.card
+    assert (card.lowest, card.highest, card.step, card.unit) == (0, 5, 0.5, "marks")
+    assert {example.gold[0] for example in task.test_split.examples.all()} <= {
+        f"{n}.5" for n in range(5)
+    }
+
+
+def test_a_number_with_a_comma_is_refused_with_its_place(tmp_path, db):
+    rows = [{"text": f"Pair {n}", "mood": "1,5" if n == 9 else "2.5"} for n in range(60)]
+    path = files.write_csv(tmp_path / "x.csv", rows)
+    told = refusal(path, kind="number", test=56, shots=[4], splits=1)  # all of them
+    assert "x.csv, line 11, column mood: '1,5' is not a number in plain digits" in told
+
+
+def test_typed_answers_have_alternatives_and_a_length_that_their_gold_fits(tmp_path, db):
+    rows = [{"q": f"Who was {n}?", "a": [f"Ada {n}", "Ada" * 100]} for n in range(60)]
+    path = files.write_jsonl(tmp_path / "x.jsonl", rows)
+    card = make(path, kind="short-text", text=["q"], gold=["a"]).card
+    assert (card.answered_by, card.gold_rule, card.longest) == ("short text", "any_of", 300)
+    words = [{"q": f"Sum {n} up", "a": "word " * (n + 1)} for n in range(60)]
+    path = files.write_jsonl(tmp_path / "y.jsonl", words)
+    task = make(path, name="long", kind="long-text", text=["q"], gold=["a"])
+    train = Example.objects.filter(split__task=task, split__kind="train")
+    lengths = [len(example.gold[0].split()) for example in train]
+    assert task.card.words == (min(lengths), max(lengths))  # of training examples alone
+    assert task.card.gold_rule == "set"
+    assert task.card.metric == "S1"
+    path = files.write_jsonl(tmp_path / "z.jsonl", words)
+    assert (
+        make(path, name="r", kind="long-text", text=["q"], gold=["a"], metric="Rouge-L").card.metric
+        == "Rouge-L"
+    )
+
+
+def test_a_task_is_called_after_its_file_where_nothing_else_is_said(tmp_path, db):
+    path = files.write_csv(tmp_path / "my moods.csv", MOODS)
+    assert make(path, name="") is None  # none is called ""
+    assert Task.objects.get().name == "my-moods"
+
+
+# Refusals ---------------------------------------------------------------------------------------
 
 
 REFUSED = {

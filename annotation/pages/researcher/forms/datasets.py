@@ -2,14 +2,15 @@
 
 import secrets
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from django import forms
 
 from annotation.pages.fields import PageForm, TextField, WholeNumberField
-from tasks.cards import NAME
-from tasks.datasets.kinds import KINDS, Columns
-from tasks.datasets.making import Wanted
+from tasks.datasets.choices import GOLD_IS
+from tasks.datasets.kinds import Columns
+from tasks.datasets.making import Wanted, name_of
 from tasks.datasets.reading import READERS, Reading
 from tasks.datasets.sampler import Plan
 
@@ -19,7 +20,21 @@ GOLDS = ("label", "labels", "gold", "answer", "answers", "target", "entities", "
 FORMATS = [("", "As the ending of its name says")] + [
     (name, name) for name in READERS if name != "datasets"
 ]
-KIND_NAMES = {"choice": "One of a few labels", "spans": "Parts of the text"}
+KIND_NAMES = {
+    "choice": "One of a few labels",
+    "spans": "Parts of the text",
+    "option": "One of the row's own options",
+    "options": "Several options, or several labels",
+    "number": "A number",
+    "short-text": "A short text",
+    "long-text": "A long text",
+}
+GOLD_NAMES = {
+    "text": "its text",
+    "index": "its place, from 0",
+    "number": "its place, from 1",
+    "letter": "its letter",
+}
 
 
 class DatasetForm(PageForm):
@@ -78,8 +93,30 @@ class ColumnsForm(PageForm):
     question = forms.ChoiceField(label="Column with the question", required=False)
     ask = forms.CharField(label="Or one question for all", required=False, max_length=500)
     separator = forms.CharField(
-        label="Sign between several right answers in a cell", required=False, max_length=10
+        label="Sign between several right answers, or options, in a cell",
+        required=False,
+        max_length=10,
     )
+    options = forms.MultipleChoiceField(
+        label="Columns with the options of each row",
+        required=False,
+        help_text="Of “one of the row's own options”, and of several where rows have their own: one"
+        " column with a list, or one for each option.",
+        widget=forms.SelectMultiple({"size": 4}),
+    )
+    gold_is = forms.ChoiceField(
+        label="The right option is named by",
+        choices=[(name, GOLD_NAMES[name]) for name in GOLD_IS],
+        required=False,
+    )
+    typed = forms.BooleanField(
+        label="Parts of the text may be typed too, as some right answers do not stand in it",
+        required=False,
+    )
+    lowest = forms.FloatField(label="Lowest number", required=False)
+    highest = forms.FloatField(label="Highest number", required=False)
+    step = forms.FloatField(label="Step between numbers", required=False)
+    unit = forms.CharField(label="Unit of numbers", required=False, max_length=30)
     no_answer = forms.BooleanField(label="“No answer” can be right", required=False)
     skip_unlabelled = forms.BooleanField(label="Pass rows without a label by", required=False)
     id = forms.ChoiceField(label="Column with ids", required=False)
@@ -103,24 +140,28 @@ class ColumnsForm(PageForm):
     groups = (
         ("Columns", ("kind", "text", "gold", "labels", "question", "ask", "separator", "no_answer",
                      "skip_unlabelled", "id")),
+        ("Options of each row", ("options", "gold_is")),
+        ("Numbers and typed answers", ("lowest", "highest", "step", "unit", "typed")),
         ("What is drawn", ("shots", "splits", "test", "seed")),
         ("The card", ("name", "title", "description", "instructions", "language", "source",
                       "licence")),
     )  # fmt: skip
 
+    rare = ("Options of each row", "Numbers and typed answers")  # folded up until they are used
+
     def __init__(self, columns: Sequence[str], filename: str, *args: Any, **kwargs: Any):
         proposed = {
-            "name": "".join(c if NAME.fullmatch(f"a{c}") else "-" for c in filename.split(".")[0]),
+            "name": name_of(Path(filename)),
             "kind": "choice",
             "text": [next((name for name in columns if name.lower() in TEXTS), "")],
             "gold": next((name for name in columns if name.lower() in GOLDS), ""),
             "shots": "10 20 30", "splits": 5, "test": 200, "seed": secrets.randbelow(2**31),
         }  # fmt: skip
-        proposed["name"] = str(proposed["name"]).lstrip("-._")[:60]
         super().__init__(*args, initial=proposed, **kwargs)
         named = [(name, name) for name in columns]
-        self._choices("kind", [(kind, KIND_NAMES[kind]) for kind in KINDS])
-        self._choices("text", named)
+        self._choices("kind", list(KIND_NAMES.items()))
+        for field in ("text", "options"):
+            self._choices(field, named)
         for field in ("gold", "question", "id"):
             self._choices(field, [("", "–"), *named])
 
@@ -141,9 +182,13 @@ class ColumnsForm(PageForm):
         return tuple(map(int, self.cleaned_data["shots"].split()))
 
     @property
-    def grouped(self) -> list[tuple[str, list[forms.BoundField]]]:
-        """The fields under their headings."""
-        return [(title, [self[name] for name in names]) for title, names in self.groups]
+    def grouped(self) -> list[tuple[str, list[forms.BoundField], bool]]:
+        """The fields under their headings; and whether a group is folded up."""
+        groups = [(title, [self[name] for name in names]) for title, names in self.groups]
+        return [
+            (title, fields, title in self.rare and not any(f.errors or f.value() for f in fields))
+            for title, fields in groups
+        ]
 
     def wanted(self, reading: Reading) -> Wanted:
         """What was filled in. Raises FormatError for a plan that cannot be."""
@@ -155,16 +200,19 @@ class ColumnsForm(PageForm):
             gold=(data["gold"],),
             labels=tuple(value for value, _name, _meaning in labels),
             names={value: name for value, name, _meaning in labels if name},
+            options=tuple(data["options"]),
+            gold_is=data["gold_is"] or GOLD_IS[0],
             **{key: data[key] for key in (
                 "question", "ask", "id", "separator", "no_answer", "skip_unlabelled",
             )},
         )  # fmt: skip
-        keys = ("title", "description", "instructions", "language", "source", "licence")
+        keys = ("title", "description", "instructions", "language", "source", "licence", "unit",
+                "typed", "lowest", "highest", "step")  # fmt: skip
         return Wanted(
             data["name"],
             columns,
             Plan(data["shots"], data["splits"], data["test"], data["seed"]),
             reading,
-            {key: data[key] for key in keys if data[key]},
+            {key: data[key] for key in keys if data[key] or type(data[key]) is float},  # 0 is said
             {name or value: meaning for value, name, meaning in labels if meaning},
         )
