@@ -273,6 +273,22 @@ def predictions_job_of(request: HttpRequest, pk: int) -> Job:
     return get_object_or_404(Job, pk=pk, kind=upload_job.KIND, owner=request.user)
 
 
+def job_of(request: HttpRequest, pk: int) -> Job:
+    """A job by its number: one's own, or one that makes results of a study that one may read.
+
+    By a token of one study only the jobs of that study; else 404.
+    """
+    token = token_of(request)
+    job = get_object_or_404(Job, pk=pk) if pk < 2**63 else None
+    if job is None or not isinstance(request.user, User):
+        raise Http404
+    study = studies_of(request).filter(pk=job.parameters.get("study")).first()
+    is_mine = job.owner_id == request.user.pk and not (token and token.study_id and study is None)
+    if not is_mine and (study is None or "read" not in study.rights):
+        raise Http404
+    return job
+
+
 def own_model(request: HttpRequest, name: str) -> LanguageModel:
     """The model of that name if the researcher who asks uploaded it; else 404.
 

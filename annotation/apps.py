@@ -9,6 +9,7 @@ class AnnotationConfig(AppConfig):
 
     def ready(self) -> None:
         from annotation import guards, key_check
+        from annotation.notices import sending, webhooks
         from annotation.recruitment import expiry
         from tasks import jobs
 
@@ -16,4 +17,5 @@ class AnnotationConfig(AppConfig):
         post_migrate.connect(guards.install_after_migrate, sender=self)
         post_migrate.connect(key_check.store_after_migrate, sender=self)
         jobs.CONDITIONS.append(key_check.require_for_command)
-        jobs.SWEEPS.append(expiry.sweep)
+        jobs.SWEEPS += [expiry.sweep, webhooks.collect, sending.send_due]
+        jobs.MODULES["simulate"] = "annotation.simulation.rehearsal_job"

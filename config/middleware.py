@@ -18,6 +18,8 @@ from django.http import (
 from django.http.request import UnreadablePostError
 from django.shortcuts import redirect, render
 
+from annotation.api import problems
+from annotation.api.authentication import has_token
 from config.addresses import is_of_researchers, page_above
 from tasks import disk
 from tasks.uploads import AT_ONCE, MAX_BODY
@@ -90,7 +92,7 @@ def limit_bodies(get_response: Answer) -> Answer:
             _count_files(request, view)
             return None
         limit = getattr(view, MAX_BODY, 0)
-        if limit and not request.user.is_authenticated:
+        if limit and not _may_send_files(request):
             return _refused(
                 request, 413, "Nothing was accepted: sign in first, then send the files."
             )
@@ -113,10 +115,15 @@ def limit_bodies(get_response: Answer) -> Answer:
     return answer
 
 
+def _may_send_files(request: HttpRequest) -> bool:
+    """Is it somebody who is signed in, or a program with a token that holds?"""
+    return request.user.is_authenticated or has_token(request)
+
+
 def _count_files(request: HttpRequest, view: Callable[..., Any]) -> None:
     """Raise TooManyFilesSent, which is 400, where a view that takes files gets too many at once."""
     most = getattr(view, AT_ONCE, None)
-    if most is None or not request.user.is_authenticated:
+    if most is None or not _may_send_files(request):
         return
     if sum(len(files) for _field, files in request.FILES.lists()) > most:
         raise TooManyFilesSent(f"more than {most} files")
@@ -139,8 +146,10 @@ def _read_files(request: HttpRequest) -> HttpResponse | None:
 
 
 def _refused(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
-    """The sentence as a page for people, and as plain text where a script shows it."""
-    if request.headers.get("HX-Request") or request.path_info.startswith("/api/"):
+    """The sentence as a page for people, and as plain text or JSON where a script reads it."""
+    if request.path_info.startswith("/api/"):
+        return problems.reply(status, sentence)
+    if request.headers.get("HX-Request"):
         return HttpResponse(sentence, content_type="text/plain; charset=utf-8", status=status)
     return render(request, "refused.html", {"sentence": sentence}, status=status)
 

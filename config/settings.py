@@ -75,6 +75,8 @@ PROLIFIC_PROJECT = os.environ.get("PROLIFIC_PROJECT", "")
 PROLIFIC_WEBHOOK_SECRET = os.environ.get("PROLIFIC_WEBHOOK_SECRET", "")
 # Of one study, in its currency: above it somebody with the permission "May spend" has to decide.
 STUDY_BUDGET_LIMIT = env_amount("HANDFUL_STUDY_BUDGET_LIMIT", "1000")
+# Webhooks go to public addresses alone, but for these hosts (or host:port), wherever they are.
+WEBHOOK_HOSTS = env_list("HANDFUL_WEBHOOK_HOSTS", [])
 ALLOWED_HOSTS = env_list("ALLOWED_HOSTS", ["127.0.0.1", "localhost", "[::1]"])
 CSRF_TRUSTED_ORIGINS = env_list("CSRF_TRUSTED_ORIGINS", [])
 
@@ -294,13 +296,19 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Handful",
-    "DESCRIPTION": "Studies, scenarios and human-performance tables, read by programs.",
+    "DESCRIPTION": "What researchers do in the browser, for programs: docs/researchers/api.md.",
     "VERSION": VERSION,
     "OAS_VERSION": "3.1.0",
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "annotation.api.problems.document",
     ],
+    "ENUM_NAME_OVERRIDES": {
+        "KindEnum": "annotation.models.Kind",
+        "SeenBeforeEnum": ["no", "yes", "unsure"],
+        "JobStateEnum": "tasks.models.job.JobState",
+        "SplitKindEnum": "tasks.models.task.SplitKind",
+    },
     "SERVE_PERMISSIONS": ["rest_framework.permissions.IsAuthenticated"],
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",

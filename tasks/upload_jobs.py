@@ -15,7 +15,7 @@ from tasks.cards import Card, CardError, load_card, parse_card
 from tasks.formats import FormatError, content_hash, layout, read_folder
 from tasks.importing import CARDS, CLUES, import_task
 from tasks.models import Job, TaskUpload
-from tasks.uploads import CHECK, IMPORT, folder_of, names, size
+from tasks.uploads import CHECK, IMPORT, IMPORT_WHOLE, folder_of, names, size
 
 SMALL = 3_000_000  # bytes that are checked, or imported, in about a second
 
@@ -65,7 +65,7 @@ def problems(upload: TaskUpload) -> list[str]:
 def parts(upload: TaskUpload) -> list[dict[str, Any]]:
     """What the check has given so far, as `_check` says."""
     job = upload.job
-    return job.result if job and job.kind == CHECK else []
+    return job.result if job and job.kind in (CHECK, IMPORT_WHOLE) else []
 
 
 def start_check(upload: TaskUpload, owner: Any) -> None:
@@ -77,6 +77,16 @@ def start_check(upload: TaskUpload, owner: Any) -> None:
         return
     if total:
         _begin(upload, CHECK, {}, total + 2, owner)
+
+
+def import_whole(upload: TaskUpload, owner: Any, rechain: bool) -> None:
+    """Begin to check the files and, where nothing is wrong, to make them a task at once.
+
+    For programs, which look at no report in between. A list of files that cannot be a task is told
+    by `problems` before.
+    """
+    total = len([name for name in names(upload) if name != "task.toml"])
+    _begin(upload, IMPORT_WHOLE, {"rechain": rechain}, total + 3, owner)
 
 
 def record_check(upload: TaskUpload, result: list[dict[str, Any]], owner: Any) -> None:
@@ -123,13 +133,17 @@ def _check(job: Job, number: int) -> dict[str, Any]:
     the hashes tell whether the task is stored already, `shown` are the examples of the preview.
     {} where something before it is wrong.
     """
-    upload = _upload_of(job)
+    return _checked_part(_upload_of(job), job, number, job.total - 1)
+
+
+def _checked_part(upload: TaskUpload, job: Job, number: int, last: int) -> dict[str, Any]:
+    """One part of a check whose `last` part is about the task as a whole."""
     if number == 0:
         return _check_card(upload)
     card = job.result[0].get("card")
     if not card:
         return {}
-    if number < job.total - 1:
+    if number < last:
         name = [name for name in names(upload) if name != "task.toml"][number - 1]
         path = folder_of(upload) / name
         return {"file": name, **_checked(name, "split", path=str(path), card=card)}
@@ -189,19 +203,37 @@ def confirm(
 @jobs.job(IMPORT, limit=timedelta(minutes=30))
 def _import(job: Job, number: int) -> dict[str, Any]:
     """Make it a task, all or nothing: {name, version, created}."""
+    made_of = job.parameters
+    return _make(_upload_of(job), made_of["card"], made_of["hash"], made_of)
+
+
+@jobs.job(IMPORT_WHOLE, limit=timedelta(minutes=30))
+def _import_whole(job: Job, number: int) -> dict[str, Any]:
+    """The parts of the check, and at last the task: {name, version, created}, or {problems}."""
     upload = _upload_of(job)
-    rechain = job.parameters["rechain"]
-    card = parse_card(job.parameters["card"], "task.toml")
+    if number < job.total - 1:
+        return _checked_part(upload, job, number, job.total - 2)
+    if faults := problems(upload):
+        return {"problems": faults}
+    return _make(upload, job.result[0]["card"], job.result[-1]["hash"], job.parameters)
+
+
+def _make(
+    upload: TaskUpload, card_data: dict[str, Any], checked_hash: str, made_of: dict[str, Any]
+) -> dict[str, Any]:
+    """The task of files that were checked: {name, version, created}. JobError."""
+    rechain = made_of["rechain"]
+    card = parse_card(card_data, "task.toml")
     try:
         files = read_folder(folder_of(upload), card)
     except FormatError as error:
         raise jobs.JobError(f"Nothing was imported: {error}") from None
-    if content_hash(card, files) != job.parameters["hash"]:
+    if content_hash(card, files) != checked_hash:
         raise jobs.JobError("The files differ from those that were checked. Nothing was imported.")
     try:
         done = import_task(
             card, data_report.rechained(files) if rechain else files, rechain, upload.owner,
-            made_from=job.parameters.get("made_from"),
+            made_from=made_of.get("made_from"),
         )  # fmt: skip
     except teams.NotInTeam as error:
         raise jobs.JobError(f"Nothing was imported: {error}") from None

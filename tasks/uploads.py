@@ -37,6 +37,7 @@ View = TypeVar("View", bound=Callable[..., Any])
 MAX_BODY = "max_body"  # of a view: how many bytes a request to it may have
 AT_ONCE = "max_files"  # of a view: how many files a request to it may have
 CHECK, IMPORT, IMPORT_GYM = "check_upload", "import_upload", "import_gym"
+IMPORT_WHOLE = "import_whole"  # the check and, where nothing is wrong, the import at once
 # What the reading of a broken ZIP raises, beside BadZipFile.
 BROKEN = (
     zlib.error, lzma.LZMAError, EOFError, NotImplementedError, OSError, RuntimeError, ValueError,
@@ -277,5 +278,5 @@ def drop_old() -> None:
 def jobs_of(upload: TaskUpload) -> QuerySet[Job]:
     """Its checks and imports, of the present files and of earlier ones."""
     return Job.objects.filter(
-        kind__in=(CHECK, IMPORT, IMPORT_GYM), parameters__upload=str(upload.pk)
+        kind__in=(CHECK, IMPORT, IMPORT_GYM, IMPORT_WHOLE), parameters__upload=str(upload.pk)
     )

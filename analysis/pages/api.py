@@ -1,9 +1,9 @@
-"""The same figures for programs: read-only JSON, documented by OpenAPI at /api/v1/docs/.
+"""The same tables and figures for programs: JSON, documented by OpenAPI at /api/v1/docs/.
 
 By a token (annotation/api), or signed in as in the browser; a study of somebody else is not found.
 Every view calls the functions that the pages call, and gives the rows of their CSVs with the same
 digits. Nothing is resampled here: what waits for the job of the analysis page is null, and
-`pending` says how far the job is.
+`pending` says how far the job is; POST analysis/ begins it.
 """
 
 from collections.abc import Sequence
@@ -20,6 +20,7 @@ from rest_framework.response import Response
 
 from analysis.export.dictionary import type_of
 from analysis.figures import data as figure_data
+from analysis.pages.api_models import UploadModels
 from analysis.tables import (
     differences,
     findings_columns,
@@ -36,9 +37,13 @@ from analysis.tables import (
 )
 from analysis.tables import models as model_tables
 from analysis.tables.columns import as_records, plain
-from annotation.access import studies_of, study_of
+from annotation.access import study_of
+from annotation.api.form_bodies import as_object, check_known
+from annotation.api.jobs import JobShape, as_record
+from annotation.api.problems import Conflict, Unprocessable
 from annotation.api.views import ApiView
-from annotation.models import Kind, Study
+from annotation.models import Kind
+from annotation.rights import right_to
 from tasks.columns import Column, in_files
 from tasks.models import Job, PredictionFile
 
@@ -55,27 +60,6 @@ def field_of(column: Column) -> serializers.Field:
         return serializers.FloatField(allow_null=True, help_text=words)
     kind = serializers.IntegerField if type_of(column.name) == "integer" else serializers.CharField
     return kind(help_text=words)
-
-
-class StudyShape(serializers.ModelSerializer):
-    tasks = serializers.SlugRelatedField("name", many=True, read_only=True)
-
-    class Meta:
-        model = Study
-        fields = ["name", "title", "status", "tasks", "shots", "annotators", "manifest_hash"]
-
-
-class Studies(ApiView):
-    @extend_schema(responses=StudyShape(many=True), summary="The researcher's studies")
-    def get(self, request: Request) -> Response:
-        mine = studies_of(request).prefetch_related("tasks")
-        return Response(StudyShape(mine, many=True).data)
-
-
-class OneStudy(ApiView):
-    @extend_schema(responses=StudyShape, summary="One study")
-    def get(self, request: Request, name: str) -> Response:
-        return Response(StudyShape(study_of(request, name, "see")).data)
 
 
 class HumanPerformance(ApiView):
@@ -140,6 +124,26 @@ class Findings(ApiView):
             replies.append({"kind": kind, "pending": pending, **rows})
         return Response(replies)
 
+    class AnalysisBody(serializers.Serializer):
+        kind = serializers.ChoiceField(Kind.choices, default=Kind.PERSON.value, required=False)
+
+    @extend_schema(
+        request=AnalysisBody,
+        responses={202: JobShape, 200: JobShape},
+        summary="Begin the job of the intervals and contrasts",
+    )
+    def post(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, right_to("analysis_run"))
+        sent = as_object(request.data)
+        check_known(sent, {"kind"})
+        kind = sent.get("kind", Kind.PERSON.value)
+        if kind not in performance.kinds(study):
+            raise Unprocessable({"kind": [f"Write one of {', '.join(performance.kinds(study))}."]})
+        job = resampling.job_of(study, kind, owner=request.user)
+        if job is None:
+            raise Conflict("Nobody has completed the study: there is nothing to analyse.")
+        return Response(as_record(job), status=200 if job.is_done else 202)
+
 
 def _pending(job: Job) -> dict[str, Any]:
     """The progress of a job, and where it is continued."""
@@ -200,7 +204,7 @@ class FigureData(ApiView):
         return Response(replies)
 
 
-class ModelScores(ApiView):
+class ModelScores(UploadModels):
     @extend_schema(
         responses=shape("ModelScore", models_columns.MODEL),
         summary="Scores of every uploaded model",

@@ -2,11 +2,10 @@
 
 from django.urls import path
 
-from analysis.pages import api
+from analysis.pages import api, api_models, api_results, api_rows
+from tasks import uploads
 
 urlpatterns = [
-    path("studies/", api.Studies.as_view(), name="api_studies"),
-    path("studies/<str:name>/", api.OneStudy.as_view(), name="api_study"),
     path(
         "studies/<str:name>/human-performance/",
         api.HumanPerformance.as_view(),
@@ -25,5 +24,45 @@ urlpatterns = [
         api.Leaderboard.as_view(),
         name="api_leaderboard",
     ),
-    path("models/", api.ModelScores.as_view(), name="api_models"),
+    path("studies/<str:name>/answers/", api_rows.Answers.as_view(), name="api_answers"),
+    path("studies/<str:name>/spans/", api_rows.Spans.as_view(), name="api_spans"),
+    path(
+        "studies/<str:name>/cross-task/<str:table>/",
+        api_results.CrossTask.as_view(),
+        name="api_cross_task",
+    ),
+    path(
+        "studies/<str:name>/sensitivity/", api_results.Sensitivity.as_view(), name="api_sensitivity"
+    ),
+    path("studies/<str:name>/examples/", api_results.Examples.as_view(), name="api_examples"),
+    path("studies/<str:name>/gold-audit/", api_results.GoldAudit.as_view(), name="api_gold_audit"),
+    path(
+        "studies/<str:name>/preregistration.md",
+        api_results.Preregistration.as_view(),
+        name="api_preregistration",
+    ),
+    path("studies/<str:name>/report.md", api_results.ReportText.as_view(), name="api_report_text"),
+    path("studies/<str:name>/report/", api_results.Report.as_view(), name="api_report"),
+    path("studies/<str:name>/export.zip", api_results.ExportZip.as_view(), name="api_export_zip"),
+    path("studies/<str:name>/release/", api_results.Release.as_view(), name="api_release"),
+    path(
+        "studies/<str:name>/release.zip", api_results.ReleaseZip.as_view(), name="api_release_zip"
+    ),
+    path("planner/", api_results.Planner.as_view(), name="api_planner"),
+    path(
+        "models/",
+        uploads.takes_files(uploads.MAX_BYTES)(api.ModelScores.as_view()),
+        name="api_models",
+    ),
+    path("models/<str:name>/", api_models.OneModel.as_view(), name="api_model"),
+    path(
+        "models/<str:name>/predictions/",
+        api_models.Predictions.as_view(),
+        name="api_predictions",
+    ),
+    path(
+        "models/<str:name>/files/<int:pk>/",
+        api_models.OnePredictionFile.as_view(),
+        name="api_prediction_file",
+    ),
 ]

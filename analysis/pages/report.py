@@ -18,6 +18,7 @@ from annotation.access import ResearcherRequest, study_of
 from annotation.models import Study
 from annotation.monitoring import report_answers
 from annotation.pages.fields import is_shown_again
+from annotation.rights import right_to
 from tasks.downloads import download
 from tasks.polling import go_to, poll
 
@@ -50,7 +51,7 @@ def report_page(request: ResearcherRequest, name: str) -> HttpResponse:
     """GET shows the report; POST stores the answers to its checklist (owners alone)."""
     if request.method == "GET":
         return _report(request, study_of(request, name, "read"))
-    study = study_of(request, name, "own")
+    study = study_of(request, name, right_to("report"))
     if study.is_draft:
         raise Http404
     form, made_from = AnswersForm(request.POST), request.POST.get("versions", "")
@@ -106,7 +107,7 @@ def report_file(request: ResearcherRequest, name: str) -> HttpResponse:
 
 def _opened(request: ResearcherRequest, name: str) -> Study:
     """The study to release; a draft has nothing to release."""
-    study = study_of(request, name, "read")
+    study = study_of(request, name, right_to("release_prepare"))
     if study.is_draft:
         raise Http404
     return study

@@ -21,6 +21,7 @@ from analysis.tables import (
     training,
 )
 from annotation.access import study_of
+from annotation.rights import right_to
 from tasks import columns as table_columns
 from tasks.downloads import download, saved_as
 from tasks.polling import poll
@@ -111,7 +112,7 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
     """A part of the job behind the analysis page, which the first of these begins."""
-    study = study_of(request, name, "read")
+    study = study_of(request, name, right_to("analysis_run"))
     kind = chosen_kind(request, performance.kinds(study))
     address = f"{reverse('analysis', args=[study.name])}?kind={kind}"
     job = resampling.job_of(study, kind, owner=request.user)

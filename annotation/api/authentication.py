@@ -3,6 +3,7 @@
 from typing import Any
 
 from django.contrib.auth.models import AnonymousUser, User
+from django.http import HttpRequest
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from rest_framework.authentication import BaseAuthentication, get_authorization_header
 from rest_framework.exceptions import AuthenticationFailed
@@ -10,16 +11,23 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from annotation.models import ApiToken
+from annotation.models.api_token import digest
 
 SCHEME = "Bearer"
 
 
-def bearer(request: Request) -> str | None:
+def bearer(request: Request | HttpRequest) -> str | None:
     """The token of the header, "" for one that is none; None without the header."""
     scheme, _, given = get_authorization_header(request).partition(b" ")
     if scheme.decode("latin-1").lower() != SCHEME.lower():
         return None
     return given.decode("ascii", "ignore").strip()
+
+
+def has_token(request: HttpRequest) -> bool:
+    """Does a researcher's token in the header hold? Asked before a body is read."""
+    given = bearer(request)
+    return given is not None and ApiToken.objects.valid().filter(digest=digest(given)).exists()
 
 
 class TokenAuthentication(BaseAuthentication):

@@ -4,20 +4,31 @@ from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
+from django.http import JsonResponse
 from rest_framework import exceptions
 from rest_framework.response import Response
 from rest_framework.views import exception_handler
+
+from tasks import disk
 
 MEDIA_TYPE = "application/problem+json"
 
 # What any address may answer beside its own replies, for the OpenAPI document.
 DOCUMENTED = {
-    "400": "An unknown or invalid parameter",
+    "400": "An unknown or invalid parameter, or a body that cannot be read",
     "401": "No token, or one that is unknown, revoked or expired",
     "403": "The token's scope or the role of its owner does not allow this",
     "404": "Not there, or not visible to the owner of the token",
     "405": "This address does not know that method",
     "429": "More than 100 requests in a minute; the header Retry-After says when to go on",
+}
+# The same of what changes something.
+DOCUMENTED_OF_CHANGES = {
+    "409": "The state of the study, the job or the like does not allow it now",
+    "413": "The body is larger than this address takes",
+    "415": "The body is of a type that this address does not read",
+    "422": "A field is missing, unknown or does not fit; `fields` says which and why",
+    "507": "The server's disk is full",
 }
 SHAPE = {
     "type": "object",
@@ -35,6 +46,30 @@ SHAPE = {
         },
     },
 }
+
+
+class Unprocessable(exceptions.ValidationError):
+    """A body that was read and does not fit: sentences by field."""
+
+    status_code = HTTPStatus.UNPROCESSABLE_ENTITY
+
+
+class Conflict(exceptions.APIException):
+    """What was asked for is right, and the present state does not allow it; a sentence."""
+
+    status_code = HTTPStatus.CONFLICT
+    default_code = "conflict"
+
+
+class NotAllowed(exceptions.PermissionDenied):
+    """Somebody else's; a sentence."""
+
+
+class NoRoom(exceptions.APIException):
+    """The disk is full; a sentence."""
+
+    status_code = HTTPStatus.INSUFFICIENT_STORAGE
+    default_code = "disk_full"
 
 
 def problem(
@@ -56,6 +91,8 @@ def as_problem(error: Exception, context: dict[str, Any]) -> Response | None:
 
     Django's Http404 and PermissionDenied are known too; the headers of 401 and 429 stay.
     """
+    if isinstance(error, disk.DiskFull):
+        error = NoRoom(str(error))
     response = exception_handler(error, context)
     if response is None:
         return None
@@ -72,13 +109,20 @@ def as_problem(error: Exception, context: dict[str, Any]) -> Response | None:
     return response
 
 
+def reply(status: int, sentence: str) -> JsonResponse:
+    """The same for what is refused before any view runs."""
+    told = problem(HTTPStatus(status), "refused", sentence)
+    return JsonResponse(told, status=status, content_type=MEDIA_TYPE)
+
+
 def document(result: dict[str, Any], **_: Any) -> dict[str, Any]:
     """Name these replies in every operation of the OpenAPI document (a drf-spectacular hook)."""
     result.setdefault("components", {}).setdefault("schemas", {})["Problem"] = SHAPE
     content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
     for path in result["paths"].values():
-        for operation in path.values():
-            for status, words in DOCUMENTED.items():
-                reply = {"description": words, "content": content}
-                operation["responses"].setdefault(status, reply)
+        for method, operation in path.items():
+            said = DOCUMENTED if method == "get" else DOCUMENTED | DOCUMENTED_OF_CHANGES
+            for status, words in said.items():
+                told = {"description": words, "content": content}
+                operation["responses"].setdefault(status, told)
     return result

@@ -1,5 +1,91 @@
 """Addresses of /api/v1/ that give no results; the others are in analysis/pages/api_urls.py."""
 
-from annotation.api import participant_urls
+from django.urls import path
 
-urlpatterns = [*participant_urls.urlpatterns]
+from annotation.api import (
+    annotators,
+    datasets,
+    jobs,
+    money,
+    participant_urls,
+    platforms,
+    running,
+    studies,
+    tasks,
+    webhooks,
+)
+from annotation.study import lifecycle
+from tasks import gym_uploads, uploads
+
+STUDY = "studies/<str:name>/"
+ONE = STUDY + "participations/<str:pseudonym>/"
+files = uploads.takes_files(uploads.MAX_BYTES, uploads.MAX_FILES)
+
+urlpatterns = [
+    *participant_urls.urlpatterns,
+    path("studies/", studies.Studies.as_view(), name="api_studies"),
+    path(STUDY, studies.OneStudy.as_view(), name="api_study"),
+    *(
+        path(STUDY + f"{action}/", studies.Status.as_view(action=action), name=f"api_{action}")
+        for action in lifecycle.TRANSITIONS
+    ),
+    path(STUDY + "clone/", studies.Clone.as_view(), name="api_clone"),
+    path(STUDY + "simulate/", studies.Simulate.as_view(), name="api_simulate"),
+    path(STUDY + "progress/", running.Progress.as_view(), name="api_progress"),
+    path(STUDY + "scenarios/", running.Scenarios.as_view(), name="api_scenarios"),
+    path(STUDY + "events/", running.Events.as_view(), name="api_events"),
+    path(STUDY + "seats/", running.Seats.as_view(), name="api_seats"),
+    path(STUDY + "budget/", running.Budget.as_view(), name="api_budget"),
+    path(STUDY + "switches/", running.Switches.as_view(), name="api_switches"),
+    path(STUDY + "lists/", running.Lists.as_view(), name="api_lists"),
+    path(STUDY + "team/", running.Team.as_view(), name="api_team"),
+    path(STUDY + "links/", running.Links.as_view(), name="api_links"),
+    path(STUDY + "panels/", platforms.Panels.as_view(), name="api_panels"),
+    path(STUDY + "prolific/", platforms.Prolific.as_view(), name="api_prolific"),
+    path(STUDY + "prolific/sync/", platforms.SyncProlific.as_view(), name="api_prolific_sync"),
+    path(
+        STUDY + "prolific/<int:pk>/",
+        platforms.OneProlificStudy.as_view(),
+        name="api_prolific_study",
+    ),
+    path(STUDY + "pay/", money.Pay.as_view(), name="api_pay"),
+    path(STUDY + "pay/<int:pk>.csv", money.BatchFile.as_view(), name="api_pay_batch"),
+    path(STUDY + "participations/", annotators.Participations.as_view(), name="api_participations"),
+    path(ONE, annotators.OneParticipation.as_view(), name="api_participation"),
+    path(ONE + "decide/", annotators.Decide.as_view(), name="api_decide"),
+    path(ONE + "exclude/", annotators.Exclude.as_view(), name="api_exclude"),
+    path(ONE + "reinstate/", annotators.Reinstate.as_view(), name="api_reinstate"),
+    path(ONE + "show-score/", annotators.ShowScore.as_view(), name="api_show_score"),
+    path(ONE + "bonus/", annotators.Bonus.as_view(), name="api_bonus"),
+    path(ONE + "free-seat/", annotators.FreeSeat.as_view(), name="api_free_seat"),
+    path(ONE + "review/", annotators.Review.as_view(), name="api_review"),
+    path(STUDY + "decisions/", annotators.Decisions.as_view(), name="api_decisions"),
+    path(STUDY + "behaviour/", annotators.Behaviour.as_view(), name="api_behaviour"),
+    path(STUDY + "webhooks/", webhooks.Webhooks.as_view(), name="api_webhooks"),
+    path(STUDY + "webhooks/<int:pk>/", webhooks.OneWebhook.as_view(), name="api_webhook"),
+    path(
+        STUDY + "webhooks/<int:pk>/deliveries/",
+        webhooks.Deliveries.as_view(),
+        name="api_deliveries",
+    ),
+    path("tasks/", files(tasks.Tasks.as_view()), name="api_tasks"),
+    path("tasks/datasets/", files(datasets.Datasets.as_view()), name="api_datasets"),
+    path(
+        "tasks/gym/",
+        uploads.takes_files(uploads.MAX_BYTES, gym_uploads.MAX_FILES)(datasets.Gym.as_view()),
+        name="api_gym",
+    ),
+    path("tasks/<str:name>/<int:version>/", tasks.OneTask.as_view(), name="api_task"),
+    path("tasks/<str:name>/<int:version>/card/", tasks.TaskCard.as_view(), name="api_task_card"),
+    path(
+        "tasks/<str:name>/<int:version>/report/", tasks.TaskReport.as_view(), name="api_task_report"
+    ),
+    path("tasks/<str:name>/<int:version>/team/", tasks.TaskTeam.as_view(), name="api_task_team"),
+    path(
+        "tasks/<str:name>/<int:version>/checks/",
+        files(tasks.TaskChecks.as_view()),
+        name="api_task_checks",
+    ),
+    path("jobs/<int:pk>/", jobs.OneJob.as_view(), name="api_job"),
+    path("jobs/<int:pk>/run/", jobs.RunJob.as_view(), name="api_job_run"),
+]

@@ -1,19 +1,44 @@
 """What every view of the API is, and what an unknown address answers."""
 
-from typing import Any
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
+from django import forms
+from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
 from rest_framework.exceptions import ValidationError
+from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.response import Response
+from rest_framework.utils.encoders import JSONEncoder
 from rest_framework.views import APIView
+
+from annotation.access import annotator_of, study_of, token_of
+from annotation.api import form_bodies
+from annotation.api.problems import Conflict, Unprocessable
+from annotation.models import Participation, Study
+from annotation.rights import right_to
+
+OPTIONS = "options"
 
 
 class ApiView(APIView):
     """Refuses parameters that it does not know: one that is misspelt would be ignored."""
 
     parameters: frozenset[str] = frozenset()
+    parser_classes: ClassVar[list[type[BaseParser]]] = [form_bodies.StrictJSONParser]
+    # OPTIONS would describe forms of DRF's own, which nothing here has: the document does.
+    http_method_names: ClassVar[list[str]] = [
+        name for name in APIView.http_method_names if name != OPTIONS
+    ]
+
+    def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
+        """One form for each address, whatever Accept says: files and errors have their own."""
+        return super().perform_content_negotiation(request, force=True)
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
         super().initial(request, *args, **kwargs)
@@ -23,6 +48,141 @@ class ApiView(APIView):
             raise ValidationError(
                 {name: [f"{name!r} is no parameter here; known: {known}."] for name in unknown}
             )
+
+
+def tagged(request: Request, data: Any) -> Response:
+    """The reply with its ETag; 304 without a body where the client has it already."""
+    tag = etag(data)
+    headers = {"ETag": tag}
+    known = [part.strip() for part in request.headers.get("If-None-Match", "").split(",")]
+    if tag in known or "*" in known:
+        return Response(status=304, headers=headers)
+    return Response(data, headers=headers)
+
+
+def etag(data: Any) -> str:
+    """A mark of that content: equal content, equal mark."""
+    text = json.dumps(data, cls=JSONEncoder, sort_keys=True)
+    return f'"{hashlib.sha256(text.encode()).hexdigest()[:32]}"'
+
+
+def may_run(request: Request) -> None:
+    """Raise PermissionDenied where a token may not change what is about no study.
+
+    Tasks and models are everybody's: a token of one study changes none of them.
+    """
+    token = token_of(request)
+    if token is None:
+        return
+    if not token.allows("own"):
+        scopes = " and ".join(token.scopes)
+        raise PermissionDenied(f"This token may {scopes} only: this needs run.")
+    if token.study_id:
+        raise PermissionDenied("This token is of one study alone: this is about no study.")
+
+
+class Twin(ApiView):
+    """The POST of a page for programs: its right, its form, its step function.
+
+    `page` is its row in annotation/rights.py; `form` makes the page's form of the body; `do` calls
+    the step and gives the reply. What a step refuses is 409 (`conflicts`), or 422 at the field that
+    `faults` names for its exception.
+    """
+
+    page: ClassVar[str]
+    form_class: ClassVar[form_bodies.FormClass | None] = None
+    more_fields: ClassVar[Mapping[str, serializers.Field | None]] = {}
+    reply: ClassVar[Any] = None
+    success: ClassVar[int] = 200
+    summary: ClassVar[str] = ""
+    operation_id: ClassVar[str | None] = None
+    conflicts: ClassVar[tuple[type[Exception], ...]] = ()
+    faults: ClassVar[Mapping[type[Exception], str]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Document the body and the reply, and give the class a POST of its own to document."""
+        super().__init_subclass__(**kwargs)
+        if not cls.summary:
+            return
+        fields = form_bodies.fields_of(cls.form_class) if cls.form_class else {}
+        fields = {k: f for k, f in {**fields, **cls.more_fields}.items() if f is not None}
+
+        def post(self: Twin, request: Request, **names: Any) -> Response:
+            return self.answer(request, **names)
+
+        cls.post = extend_schema(
+            summary=cls.summary,
+            operation_id=cls.operation_id,
+            request=form_bodies.shape(f"{cls.__name__}Body", fields) if fields else None,
+            responses={cls.success: cls.reply or form_bodies.shape(f"{cls.__name__}Done", DONE)},
+        )(post)
+
+    def answer(self, request: Request, **names: Any) -> Response:
+        """Door, form, step, reply; each of them may refuse."""
+        sent = form_bodies.as_object(request.data)
+        about = self.door(request, sent, **names)
+        form_bodies.check_known(sent, self.known(about))
+        form = self.form(about, self.adapted(about, sent))
+        if form is not None and not form.is_valid():
+            form_bodies.refuse(form)
+        try:
+            done = self.do(about, form.cleaned_data if form is not None else sent, request)
+        except tuple(self.faults) as error:
+            field = next(f for kind, f in self.faults.items() if isinstance(error, kind))
+            raise Unprocessable({field: [str(error)]}) from None
+        except self.conflicts as error:
+            raise Conflict(str(error)) from None
+        return done if isinstance(done, Response) else Response(done, status=self.success)
+
+    def known(self, about: Any) -> set[str]:
+        """The fields that a body may have."""
+        names = set(self.form_class.base_fields) if self.form_class else set()
+        hidden = {name for name, field in self.more_fields.items() if field is None}
+        return (names | set(self.more_fields)) - hidden
+
+    def adapted(self, about: Any, sent: dict[str, Any]) -> dict[str, Any]:
+        """The body under the names and values of the form."""
+        return sent
+
+    def door(self, request: Request, sent: dict[str, Any], **names: Any) -> Any:
+        """What it is about, for who may do it."""
+        raise NotImplementedError
+
+    def form(self, about: Any, sent: dict[str, Any]) -> forms.BaseForm | None:
+        """The page's form, bound; None where the page has none."""
+        raise NotImplementedError
+
+    def do(self, about: Any, sent: dict[str, Any], request: Request) -> Any:
+        """The step, with what the form has cleaned; returns the reply's JSON."""
+        raise NotImplementedError
+
+
+DONE = {"done": serializers.CharField(help_text="what was done, a sentence")}
+
+
+class StudyTwin(Twin):
+    """A twin that is about one study."""
+
+    def door(self, request: Request, sent: dict[str, Any], **names: Any) -> Study:
+        return study_of(request, names["name"], right_to(self.page))
+
+    def form(self, about: Study, sent: dict[str, Any]) -> forms.BaseForm | None:
+        return self.form_class(form_bodies.as_form_data(sent)) if self.form_class else None
+
+
+class AnnotatorTwin(Twin):
+    """A twin that is about one annotator of a study."""
+
+    def door(self, request: Request, sent: dict[str, Any], **names: Any) -> Participation:
+        right = right_to(self.row(sent))
+        return annotator_of(request, names["name"], names["pseudonym"], right)
+
+    def row(self, sent: dict[str, Any]) -> str:
+        """The row of rights that this body is about."""
+        return self.page
+
+    def form(self, about: Participation, sent: dict[str, Any]) -> forms.BaseForm | None:
+        return self.form_class(form_bodies.as_form_data(sent)) if self.form_class else None
 
 
 @extend_schema(exclude=True)

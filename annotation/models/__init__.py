@@ -49,6 +49,7 @@ from annotation.models.study import (
     new_seed,
     new_token,
 )
+from annotation.models.webhook import Delivery, Event, Webhook
 from annotation.models.worker import Exposure, KeyCheck, PersonalLink, Worker
 
 __all__ = [
@@ -74,7 +75,9 @@ __all__ = [
     "ConsentText",
     "Decision",
     "DeclinedOffer",
+    "Delivery",
     "Draft",
+    "Event",
     "ExitAnswers",
     "Exposure",
     "KeyCheck",
@@ -107,6 +110,7 @@ __all__ = [
     "Tombstone",
     "Turn",
     "UpstreamExample",
+    "Webhook",
     "WebhookEvent",
     "Worker",
     "new_code",

@@ -353,6 +353,11 @@ class Study(models.Model):
         help_text="Shown beside the metric of each task's card, for people and models, where they"
         " fit how the task is answered. Frozen with the design.",
     )
+    rehearsal = models.BooleanField(
+        "a rehearsal: simulated annotators may be sent in by the API",
+        default=False,
+        help_text="For trying a design out. Frozen with it, so a real study is never one.",
+    )
     computer_only = models.BooleanField("for computers only, not for phones", default=False)
     seed = models.PositiveIntegerField(
         default=new_seed, help_text="Determines the order of examples and ties between scenarios."

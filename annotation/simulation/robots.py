@@ -17,6 +17,7 @@ from urllib.parse import urljoin, urlsplit
 
 import lxml.html
 import requests
+from django.conf import settings
 from django.test import Client
 
 from annotation.models import Study
@@ -43,14 +44,20 @@ class InProcess:
     """The pages without a server: Django's own test client."""
 
     def __init__(self) -> None:
-        self.client = Client(HTTP_HOST="localhost")
+        hosts = [host for host in settings.ALLOWED_HOSTS if host[:1] not in ("*", ".", "")]
+        # Other requests may fail in other threads meanwhile: what this one gets says enough.
+        self.client = Client(
+            HTTP_HOST=hosts[0] if hosts else "localhost", raise_request_exception=False
+        )
 
     def get(self, address: str) -> str:
-        return self._read(self.client.get(address, follow=True))
+        return self._read(self.client.get(address, follow=True, secure=settings.HTTPS))
 
     def post(self, address: str, fields: Mapping[str, str], *, htmx: bool = False) -> str:
         headers = {"HX-Request": "true"} if htmx else {}
-        reply = self.client.post(address, fields, follow=True, headers=headers)
+        reply = self.client.post(
+            address, fields, follow=True, headers=headers, secure=settings.HTTPS
+        )
         if "HX-Redirect" in reply.headers:
             return self.get(reply["HX-Redirect"])
         return self._read(reply)

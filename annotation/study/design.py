@@ -50,7 +50,7 @@ FORM_FIELDS = (
     "comprehension_questions", "comprehension_attempts", "qualification",
     "qualification_threshold", "screening_examples", "max_screen_outs_in_a_row",
     "decision_minutes", "attention_checks", "exit_questionnaire", "consent_text",
-    "equivalence_margin", "metrics",
+    "equivalence_margin", "metrics", "rehearsal",
 )  # fmt: skip
 
 

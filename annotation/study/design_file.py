@@ -1,4 +1,5 @@
-"""A whole design as a TOML file: the keys of the manifest that a researcher decides.
+"""A whole design as a TOML file, or as the same object in JSON: the keys of the manifest that a
+researcher decides.
 
 `tasks` are names ("MNLI", or "MNLI@2" for a version) or tables with `name` and `version`, as in the
 manifest; so are `upstream_tasks` and `sham_task` in [cross_task]. `shots`, `annotators` and
@@ -9,6 +10,7 @@ empty in the form.
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +18,7 @@ from django.db import models
 
 from annotation.models import Study
 from annotation.money.amounts import read_amount
+from tasks.models import Task
 
 # Key of the file (and of the manifest, but for the three above) -> field of the study.
 FIELDS = {
@@ -24,7 +27,7 @@ FIELDS = {
         for name in (
             "name", "title", "shots", "annotators", "splits", "training_order",
             "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
-            "try_the_tool", "auto_advance", "refuse_pastes", "interface_language",
+            "try_the_tool", "auto_advance", "refuse_pastes", "interface_language", "rehearsal",
             "hourly_rate", "currency", "estimated_minutes", "idle_limit_hours",
             "comprehension_questions", "comprehension_attempts", "max_screen_outs_in_a_row",
             "attention_checks", "exit_questionnaire", "computer_only", "consent_text",
@@ -68,7 +71,7 @@ class DesignFile:
     `upstream` and `sham` are those of a cross-task study, [] and "" of another.
     """
 
-    path: Path
+    path: str
     fields: dict[str, Any]
     tasks: list[str]
     upstream: list[str]
@@ -76,8 +79,12 @@ class DesignFile:
 
     def place_of(self, field: str) -> str:
         """Where that field of the study stands: the file and the key."""
-        key = next((key for key, name in FIELDS.items() if name == field), field)
-        return f"{self.path}: {key}"
+        return f"{self.path}: {key_of(field)}"
+
+
+def key_of(field: str) -> str:
+    """The key of the file that sets that field of the study."""
+    return next((key for key, name in FIELDS.items() if name == field), field)
 
 
 def read(path: Path) -> DesignFile:
@@ -86,11 +93,22 @@ def read(path: Path) -> DesignFile:
     Raises DesignFileError.
     """
     try:
-        data = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise DesignFileError(f"{path}: {error}") from None
+    return from_data(str(path), from_toml(str(path), text))
+
+
+def from_toml(path: str, text: str) -> dict[str, Any]:
+    """The keys and values of that TOML. Raises DesignFileError."""
+    try:
+        return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise DesignFileError(f"{path}: this is no TOML: {error}") from None
+
+
+def from_data(path: str, data: dict[str, Any]) -> DesignFile:
+    """Convert keys and values, of TOML or JSON; `path` begins what is wrong. DesignFileError."""
     fields, tasks, upstream, sham = {}, [], [], ""
     for key, value in _keys(path, data):
         if key == "tasks":
@@ -98,7 +116,7 @@ def read(path: Path) -> DesignFile:
         elif key == "cross_task.upstream_tasks":
             upstream = [_task(path, task) for task in _list(path, value)]
         elif key == "cross_task.sham_task":
-            sham = _task(path, value)
+            sham = _task(path, value) if value else ""
         elif key in FIELDS:
             fields[FIELDS[key]] = _value(path, key, value)
         elif key == "split_number":  # what version 0.1.0 called it
@@ -109,7 +127,39 @@ def read(path: Path) -> DesignFile:
     return DesignFile(path, fields, tasks, upstream, sham)
 
 
-def _keys(path: Path, data: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+def task_named(name: str) -> Task:
+    """The task NAME, of the newest version, or NAME@VERSION. Raises DesignFileError."""
+    base, _at, version = name.partition("@")
+    tasks = Task.objects.filter(name=base)
+    if _at:
+        is_number = version.isascii() and version.isdecimal() and len(version) < 9
+        tasks = tasks.filter(version=version) if is_number else tasks.none()
+    task = tasks.order_by("-version").first()
+    if task is None:
+        known = ", ".join(t.name for t in Task.objects.latest_versions()) or "none yet"
+        raise DesignFileError(f"There is no task {name}. Imported: {known}.")
+    return task
+
+
+def as_data(study: Study) -> dict[str, Any]:
+    """The design of a study under the keys of a file: what `from_data` reads."""
+    data: dict[str, Any] = {"tasks": [_name(task) for task in study.tasks.order_by("name")]}
+    for key, field in FIELDS.items():
+        table, _dot, inner = key.rpartition(".")
+        value = getattr(study, field)
+        value = str(value) if isinstance(value, Decimal) else value
+        (data.setdefault(table, {}) if table else data)[inner] = value
+    upstream = study.upstream_tasks.order_by("name")
+    data["cross_task"]["upstream_tasks"] = [_name(task) for task in upstream]
+    data["cross_task"]["sham_task"] = _name(study.sham_task) if study.sham_task else ""
+    return data
+
+
+def _name(task: Task) -> str:
+    return f"{task.name}@{task.version}"
+
+
+def _keys(path: str, data: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     """Each key with its table's name before it, and its value."""
     for key, value in data.items():
         if key not in TABLES:
@@ -120,13 +170,13 @@ def _keys(path: Path, data: dict[str, Any]) -> Iterator[tuple[str, Any]]:
             raise DesignFileError(f"{path}: {key}: write a table, [{key}].")
 
 
-def _list(path: Path, value: Any) -> list[Any]:
+def _list(path: str, value: Any) -> list[Any]:
     if not isinstance(value, list):
         raise DesignFileError(f"{path}: tasks: write a list of names.")
     return value
 
 
-def _task(path: Path, task: Any) -> str:
+def _task(path: str, task: Any) -> str:
     """NAME or NAME@VERSION."""
     if isinstance(task, str):
         return task
@@ -138,10 +188,10 @@ def _task(path: Path, task: Any) -> str:
     raise DesignFileError(f"{path}: tasks: write names, such as MNLI or MNLI@2.")
 
 
-def _value(path: Path, key: str, value: Any) -> Any:
+def _value(path: str, key: str, value: Any) -> Any:
     """The value as the field holds it."""
     field = Study._meta.get_field(FIELDS[key])
-    if value == "" and field.null:  # TOML has no null
+    if value in ("", None) and field.null:  # TOML has no null
         return None
     types, words = next(held for kind, held in WRITTEN.items() if isinstance(field, kind))
     words = "a list of names" if key == "metrics" else words

@@ -64,6 +64,7 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "consent_text": study.consent_text,
         "equivalence_margin": study.equivalence_margin,
         "metrics": study.metrics,
+        "rehearsal": study.rehearsal,
         "tokeniser": TOKENISER,
     }
 

@@ -40,7 +40,7 @@ def get(address: str, token: str):
 
 def test_a_token_is_shown_once_and_stored_as_its_hash(ada, study):
     token = made(ada)
-    assert get(STUDIES, token).json()[0]["name"] == "story"
+    assert get(STUDIES, token).json()["results"][0]["name"] == "story"
     page = ada.get(reverse("tokens")).content.decode()
     assert token not in page
     assert "nightly" in page
@@ -121,7 +121,7 @@ def test_a_token_of_one_study_sees_no_other(researcher, study):
     factories.make_study(researcher, factories.make_task(name="other"), name="second")
     headers = factories.bearer(researcher, study=study)
     listed = Client().get(STUDIES, headers=headers).json()
-    assert [row["name"] for row in listed] == ["story"]
+    assert [row["name"] for row in listed["results"]] == ["story"]
     assert Client().get(f"{STUDIES}second/", headers=headers).status_code == 404
 
 
@@ -182,7 +182,9 @@ def test_errors_are_problem_details(researcher):
         problem = reply.json()
         assert (problem["status"], problem["code"]) == (status, code)
         assert problem["detail"].endswith(".")
-    assert problem["fields"] == {"limti": ["'limti' is no parameter here; known: none."]}
+    assert problem["fields"] == {
+        "limti": ["'limti' is no parameter here; known: cursor, page_size, status."]
+    }
     assert Client().get(STUDIES)["Content-Type"] == "application/problem+json"
 
 
@@ -194,4 +196,4 @@ def test_the_document_names_the_token_and_every_error(researcher):
     for path in document["paths"].values():
         for operation in path.values():
             assert {"400", "401", "403", "404", "429"} <= set(operation["responses"])
-            assert {"200", "201"} & set(operation["responses"])
+            assert {"200", "201", "202", "204"} & set(operation["responses"])

@@ -197,8 +197,21 @@ def marked(routes, prefix: str = "/"):
             yield prefix + str(pattern.pattern)
 
 
-def test_six_addresses_take_files():
-    assert set(marked(get_resolver().url_patterns)) == TAKE_FILES
+# And their twins in the API.
+TWINS = {f"/api/v1{route}" for route in ("/tasks/", "/models/", "/tasks/datasets/", "/tasks/gym/",
+         "/tasks/<str:name>/<int:version>/checks/")}  # fmt: skip
+
+
+def test_six_addresses_take_files_and_five_of_the_api():
+    assert set(marked(get_resolver().url_patterns)) == TAKE_FILES | TWINS
+
+
+def test_a_program_sends_files_by_a_token_that_holds(researcher):
+    headers = factories.bearer(researcher, "run")
+    with pytest.raises(AssertionError, match="the body was read"):
+        large(Client(), "/api/v1/tasks/", 3_000_000, **headers)
+    wrong = large(Client(), "/api/v1/tasks/", 3_000_000, Authorization="Bearer handful_x")
+    assert (wrong.status_code, wrong.json()["status"]) == (413, 413)
 
 
 @pytest.mark.parametrize("route", [route for route in ADDRESSES if not route.startswith("/admin")])

@@ -168,15 +168,10 @@ class Command(BaseCommand):
         return users.get()
 
     def _task(self, name: str) -> Task:
-        name, _at, version = name.partition("@")
-        tasks = Task.objects.filter(name=name)
-        if version:
-            tasks = tasks.filter(version=version) if version.isdecimal() else tasks.none()
-        task = tasks.order_by("-version").first()
-        if task is None:
-            known = ", ".join(t.name for t in Task.objects.latest_versions()) or "none yet"
-            raise CommandError(f"There is no task {name}{_at}{version}. Imported: {known}.")
-        return task
+        try:
+            return design_file.task_named(name)
+        except design_file.DesignFileError as error:
+            raise CommandError(str(error)) from None
 
     def _amount(self, options: dict[str, Any], name: str) -> Decimal | None:
         text = options[name]

@@ -8,10 +8,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 from django.db import connections
 from django.urls import reverse
-from django.utils import timezone
 from tqdm import tqdm
 
-from annotation.models import Kind, Participation, Study, StudyStatus
+from annotation.models import Study, StudyStatus
+from annotation.simulation.rehearsal_job import free_seats
 from annotation.simulation.robots import POLICIES, InProcess, Knowledge, OverHTTP, policy_of, walk
 
 
@@ -63,13 +63,6 @@ class Command(BaseCommand):
                     progress.update()
         progress.close()
         return answers
-
-
-def free_seats(study: Study) -> int:
-    """How many participations the simulated seats still have room for."""
-    held = Participation.objects.holding_seats(timezone.now(), study)
-    taken = held.filter(kind=Kind.SIMULATED).count()
-    return sum(scenario.seats for scenario in study.scenarios.all()) - taken
 
 
 _knowledge: dict[str, Knowledge] = {}  # by the hash of the frozen design, in each process

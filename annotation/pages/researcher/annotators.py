@@ -26,6 +26,7 @@ from annotation.pages.worker.reveal import reveal_page
 from annotation.platforms.prolific import review as prolific_review
 from annotation.platforms.prolific.client import ProlificError
 from annotation.recruitment import expiry
+from annotation.rights import right_to
 from annotation.steps import attention_checks, blinding, exclusion, qualification
 from annotation.wording import in_words
 from tasks.comparison import compare_answer
@@ -44,6 +45,11 @@ DECIDE = {
 }
 
 
+def page_of_decision(about: str) -> str:
+    """The row of annotation/rights.py that a decision about this is."""
+    return "participation_decide" + ("_pay" if about == Decision.About.PAY else "")
+
+
 @login_required
 @require_GET
 def participation(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
@@ -59,8 +65,7 @@ def participation(request: ResearcherRequest, name: str, pseudonym: str) -> Http
 def decide(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
     """Decide on analysis, pay, or admission to the annotation step."""
     about = request.POST.get("about", "")
-    right = "pay" if about == Decision.About.PAY else "own"
-    annotator = annotator_of(request, name, pseudonym, right)
+    annotator = annotator_of(request, name, pseudonym, right_to(page_of_decision(about)))
     if about not in DECIDE:
         raise Http404
     form = DecisionForm(about, request.POST)
@@ -79,7 +84,9 @@ def decide(request: ResearcherRequest, name: str, pseudonym: str) -> HttpRespons
 @require_POST
 def show_score(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
     """Show the score and the gold before a decision; what is decided later says so."""
-    blinding.show(annotator_of(request, name, pseudonym, "read"), request.user)
+    blinding.show(
+        annotator_of(request, name, pseudonym, right_to("participation_score")), request.user
+    )
     return redirect("participation", name, pseudonym)
 
 
@@ -87,7 +94,7 @@ def show_score(request: ResearcherRequest, name: str, pseudonym: str) -> HttpRes
 @require_POST
 def bonus(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
     """A bonus with its reason."""
-    annotator = annotator_of(request, name, pseudonym, "pay")
+    annotator = annotator_of(request, name, pseudonym, right_to("participation_bonus"))
     form = BonusForm(annotator.study, request.POST)
     if not form.is_valid():
         return _page(request, annotator, form)
@@ -104,7 +111,7 @@ def bonus(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse
 @require_POST
 def free_seat(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
     """Free the seat of an annotator who does not return."""
-    annotator = annotator_of(request, name, pseudonym, "own")
+    annotator = annotator_of(request, name, pseudonym, right_to("participation_free_seat"))
     form = SeatForm(request.POST)
     if not form.is_valid():
         return _page(request, annotator, form)
@@ -120,7 +127,7 @@ def free_seat(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResp
 @require_POST
 def review(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
     """Ask for a return on Prolific, or reject there."""
-    annotator = annotator_of(request, name, pseudonym, "own")
+    annotator = annotator_of(request, name, pseudonym, right_to("participation_review"))
     form = ReviewForm(request.POST)
     if not form.is_valid():
         return _page(request, annotator, form)

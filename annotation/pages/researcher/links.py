@@ -11,6 +11,7 @@ from annotation.access import study_of
 from annotation.models import PersonalLink, Study
 from annotation.pages.researcher.forms.links import LinksForm
 from annotation.platforms import personal_links
+from annotation.rights import right_to
 from tasks.downloads import csv_download
 
 
@@ -18,7 +19,9 @@ from tasks.downloads import csv_download
 @require_http_methods(["GET", "POST"])
 def links(request: HttpRequest, name: str) -> HttpResponse:
     """GET lists them for those who may see identities; POST makes one per line of names."""
-    study = study_of(request, name, "own" if request.method == "POST" else "pay")
+    study = study_of(
+        request, name, right_to("personal_links") if request.method == "POST" else "pay"
+    )
     if request.method == "GET":
         return _page(request, study, LinksForm())
     form = LinksForm(request.POST)

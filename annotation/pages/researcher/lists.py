@@ -18,6 +18,7 @@ from annotation.pages.researcher.forms.lists import (
     SwitchesForm,
 )
 from annotation.recruitment import eligibility
+from annotation.rights import right_to
 from annotation.study import design, lifecycle
 
 
@@ -27,7 +28,7 @@ def lists(request: ResearcherRequest, name: str) -> HttpResponse:
     """GET shows the lists, the seats and the log; POST makes an entry, or ends one."""
     if request.method == "GET":
         return _page(request, study_of(request, name, "read"))
-    study = study_of(request, name, "own")
+    study = study_of(request, name, right_to("lists"))
     return _end(request, study) if "end" in request.POST else _add(request, study)
 
 
@@ -57,7 +58,7 @@ def _add(request: ResearcherRequest, study: Study) -> HttpResponse:
 @require_POST
 def seats(request: ResearcherRequest, name: str) -> HttpResponse:
     """Give one scenario more seats."""
-    study = study_of(request, name, "own")
+    study = study_of(request, name, right_to("seats"))
     form = SeatsForm(study, request.POST)
     if not form.is_valid():
         return _page(request, study, form)
@@ -74,7 +75,7 @@ def seats(request: ResearcherRequest, name: str) -> HttpResponse:
 @require_POST
 def switches(request: ResearcherRequest, name: str) -> HttpResponse:
     """The open link on or off; one browser for several people or not."""
-    study = study_of(request, name, "own")
+    study = study_of(request, name, right_to("switches"))
     form = SwitchesForm(request.POST)
     if not form.is_valid():
         return _page(request, study, form)
@@ -86,7 +87,7 @@ def switches(request: ResearcherRequest, name: str) -> HttpResponse:
 @require_POST
 def raise_budget(request: ResearcherRequest, name: str) -> HttpResponse:
     """Give the study a larger budget."""
-    study = study_of(request, name, "own")
+    study = study_of(request, name, right_to("budget"))
     form = BudgetForm(study, request.POST)
     if not form.is_valid():
         return _page(request, study, form)

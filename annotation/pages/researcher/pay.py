@@ -15,6 +15,7 @@ from annotation.money import batches, budget, holds, ledger, payout
 from annotation.pages.researcher.forms.pay import BatchForm, ReleaseForm
 from annotation.platforms.prolific.client import ProlificError
 from annotation.platforms.prolific.sync import sync
+from annotation.rights import right_to
 from annotation.wording import in_words
 from tasks.downloads import download
 
@@ -23,7 +24,7 @@ from tasks.downloads import download
 @require_http_methods(["GET", "POST"])
 def pay_page(request: ResearcherRequest, name: str) -> HttpResponse:
     """GET shows wages and batches; POST prepares, pays, cancels, or marks as paid."""
-    study = study_of(request, name, "pay")
+    study = study_of(request, name, right_to("pay"))
     if request.method == "GET":
         return _page(request, study)
     action = request.POST.get("action", "")

@@ -19,6 +19,7 @@ from annotation.platforms.prolific import drafts, studies
 from annotation.platforms.prolific.client import ProlificError
 from annotation.platforms.prolific.places import start_by_hand
 from annotation.platforms.prolific.sync import sync
+from annotation.rights import right_to
 
 
 @login_required
@@ -88,7 +89,7 @@ def _prolific_row(there: ProlificStudy, form: OnPage) -> dict:
 @require_POST
 def panel_new(request: ResearcherRequest, name: str) -> HttpResponse:
     """Another platform, with its parameter and its way back."""
-    study = study_of(request, name, "own")
+    study = study_of(request, name, right_to("panel_new"))
     form = PanelForm(request.POST, instance=Panel(study=study))
     if not form.is_valid():
         return _page(request, study, form)
@@ -120,7 +121,7 @@ def panel_visit(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
 @require_POST
 def prolific_plan(request: ResearcherRequest, name: str) -> HttpResponse:
     """Draft the studies on Prolific from the design."""
-    study = study_of(request, name, "own")
+    study = study_of(request, name, right_to("prolific_plan"))
     form = PlanForm(request.POST)
     if not form.is_valid():
         return _page(request, study, form)
@@ -135,7 +136,7 @@ def prolific_plan(request: ResearcherRequest, name: str) -> HttpResponse:
 @require_POST
 def prolific_study(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     """Change a draft, create and publish it on Prolific, or start it again there."""
-    study = study_of(request, name, "own")
+    study = study_of(request, name, right_to("prolific_study"))
     draft = get_object_or_404(study.prolific_studies, pk=pk)
     action = request.POST.get("action")
     if action not in ("publish", "start"):
@@ -173,7 +174,7 @@ def _change(request: ResearcherRequest, study: Study, draft: ProlificStudy) -> H
 @require_POST
 def prolific_sync(request: ResearcherRequest, name: str) -> HttpResponse:
     """Sync with Prolific."""
-    study = study_of(request, name, "own")
+    study = study_of(request, name, right_to("prolific_sync"))
     try:
         done = sync(study)
     except ProlificError as error:

@@ -19,6 +19,7 @@ from annotation.models import JUDGED_STEPS, Scenario, Step
 from annotation.pages.worker.reveal import Reveal, reveal_page
 from annotation.pages.worker.translated import translated
 from annotation.pages.worker.turn import TurnPage
+from annotation.rights import right_to
 from annotation.study import cross_task, screening
 from tasks import answers, frozen
 from tasks.comparison import compare_answer
@@ -34,7 +35,7 @@ def scenario_preview(
     request: ResearcherRequest, name: str, scenario: int, step: str, position: int
 ) -> HttpResponse:
     """GET shows an example; POST shows what its reveal (training) or the next one would be."""
-    study = study_of(request, name, "read")
+    study = study_of(request, name, right_to("scenario_preview"))
     chosen = get_object_or_404(study.scenarios.select_related("task", "study"), pk=scenario)
     examples = _examples(chosen, step)
     total = len(examples)

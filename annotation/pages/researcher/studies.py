@@ -17,6 +17,7 @@ from annotation.money import budget
 from annotation.monitoring import overview, participants, progress, todo
 from annotation.pages.fields import is_shown_again
 from annotation.pages.researcher.forms.study import StudyForm
+from annotation.rights import right_to
 from annotation.study import admission, design, lifecycle, workload
 from tasks import listing
 from tasks.clock import database_now
@@ -57,7 +58,7 @@ def study_new(request: ResearcherRequest) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 def study_edit(request: ResearcherRequest, name: str) -> HttpResponse:
     """Change a draft; a frozen design says so instead."""
-    study = study_of(request, name, "own")
+    study = study_of(request, name, right_to("study_edit"))
     if not study.is_draft:
         return render(request, "researcher/frozen.html", {"study": study}, status=409)
     return _edit(request, study)
@@ -195,7 +196,7 @@ def study_progress(request: ResearcherRequest, name: str) -> HttpResponse:
 @require_POST
 def study_status(request: ResearcherRequest, name: str) -> HttpResponse:
     """Open, pause, reopen, close, back to draft."""
-    study = study_of(request, name, "own")
+    study = study_of(request, name, right_to("study_status"))
     try:
         lifecycle.change_status(study, request.POST.get("action", ""), request.user)
     except design.DesignError as error:

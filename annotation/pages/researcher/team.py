@@ -11,6 +11,7 @@ from annotation.access import ResearcherRequest, study_of
 from annotation.models import Study
 from annotation.pages.fields import PageForm, by_key
 from annotation.pages.researcher.forms.team import MemberForm, RemovalForm, RoleForm
+from annotation.rights import right_to
 from annotation.study import team as members
 
 
@@ -18,7 +19,7 @@ from annotation.study import team as members
 @require_http_methods(["GET", "POST"])
 def team(request: ResearcherRequest, name: str) -> HttpResponse:
     """GET shows who is in the team; POST adds somebody, changes a role, or removes somebody."""
-    study = study_of(request, name, "own")
+    study = study_of(request, name, right_to("team"))
     if request.method == "GET":
         return _page(request, study)
     match request.POST.get("action"):

@@ -99,7 +99,7 @@ class StudyForm(forms.ModelForm):
         "Tasks and scenarios": [
             "name", "title", "tasks", "shots", "splits", "annotators", "training_order",
             "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
-            "try_the_tool", "auto_advance", "refuse_pastes", "interface_language",
+            "try_the_tool", "auto_advance", "refuse_pastes", "interface_language", "rehearsal",
         ],
         "Cross-task study": ["upstream_tasks", "upstream_examples", "sham_task", "partition"],
         "Time and pay": [

@@ -1,0 +1,260 @@
+"""Further results by program: what the other pages of results show, their documents and files."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from django.http import FileResponse, Http404, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import OpenApiParameter, extend_schema
+from rest_framework import serializers
+from rest_framework.exceptions import ValidationError
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from analysis.documents import blocks, checklist, preregistration, report
+from analysis.export import bundle_job, files
+from analysis.pages import forms
+from analysis.pages.cross_task import TABLES
+from analysis.pages.report import MARKDOWN
+from analysis.tables import difficulty, gold_audit, performance, planner
+from analysis.tables import sensitivity as rules
+from analysis.tables.columns import as_records
+from annotation.access import study_of
+from annotation.api import jobs
+from annotation.api.problems import Conflict, Unprocessable
+from annotation.api.views import ApiView, StudyTwin, tagged
+from annotation.models import Kind, Study
+from annotation.monitoring import report_answers
+from annotation.rights import right_to
+from tasks.columns import Column
+from tasks.downloads import download, saved_as
+from tasks.models import Job
+
+OBJECT = OpenApiTypes.OBJECT  # rows by the columns of the page
+
+
+def _bundle(job: Job) -> dict[str, Any]:
+    study = Study.objects.filter(pk=job.parameters["study"]).first()
+    address = reverse("api_release_zip", args=[study.name]) if study else None
+    return {"archive": address, "made_at": job.result[0]["at"]}
+
+
+jobs.OUTCOMES[bundle_job.KIND] = _bundle
+
+
+def read_study(request: Request, name: str) -> Study:
+    """The study for who may read its results."""
+    return study_of(request, name, "read")
+
+
+class KindOfTable(ApiView):
+    """A table of every kind, or of one: `?kind=`."""
+
+    parameters = frozenset({"kind"})
+
+    def kinds(self, request: Request, study: Study) -> Sequence[str]:
+        """The kinds that are asked for; ValidationError for one without results."""
+        every = performance.kinds(study)
+        kind = request.query_params.get("kind")
+        if kind is None:
+            return every
+        if kind not in every:
+            raise ValidationError({"kind": [f"Write one of {', '.join(every)}."]})
+        return [kind]
+
+    @staticmethod
+    def told(kind: str, columns: Sequence[Column], rows: Any) -> list[dict[str, Any]]:
+        """The rows of a kind, which each of them names."""
+        return [{"kind": kind} | record for record in as_records(columns, rows)]
+
+
+KIND = OpenApiParameter("kind", str, enum=Kind.values, description="only annotators of that kind")
+
+
+class CrossTask(KindOfTable):
+    @extend_schema(
+        parameters=[KIND, OpenApiParameter("table", str, "path", enum=list(TABLES))],
+        responses=OBJECT,
+        summary="A table of a cross-task study: gains, manipulation, curve or plan",
+    )
+    def get(self, request: Request, name: str, table: str) -> Response:
+        study = read_study(request, name)
+        if table not in TABLES:
+            raise Http404
+        columns, rows = TABLES[table]
+        told = [
+            row for k in self.kinds(request, study) for row in self.told(k, columns, rows(study, k))
+        ]
+        return tagged(request, {"table": table, "rows": told})
+
+
+class Sensitivity(KindOfTable):
+    @extend_schema(
+        parameters=[KIND], responses=OBJECT, summary="The cells under other rules of who counts"
+    )
+    def get(self, request: Request, name: str) -> Response:
+        study = read_study(request, name)
+        told = [
+            row
+            for kind in self.kinds(request, study)
+            for row in self.told(kind, rules.COLUMNS, rules.table(study, kind))
+        ]
+        return tagged(request, {"rows": told})
+
+
+class Examples(KindOfTable):
+    parameters = frozenset({"kind", "task"})
+
+    @extend_schema(
+        parameters=[KIND, OpenApiParameter("task", str, description="name; the first if left out")],
+        responses=OBJECT,
+        summary="The test examples of one task, hardest first",
+    )
+    def get(self, request: Request, name: str) -> Response:
+        study = read_study(request, name)
+        tasks = {task.name: task for task in study.tasks.order_by("name")}
+        wanted = request.query_params.get("task", next(iter(tasks), ""))
+        if wanted not in tasks:
+            raise ValidationError({"task": [f"Write one of {', '.join(tasks)}."]})
+        shown = difficulty.file_columns(sorted(study.shots))
+        told = [
+            row
+            for kind in self.kinds(request, study)
+            for row in self.told(kind, shown, difficulty.hardest(study, tasks[wanted], kind))
+        ]
+        return tagged(request, {"task": wanted, "rows": told})
+
+
+class GoldAudit(KindOfTable):
+    @extend_schema(
+        parameters=[KIND],
+        responses=OBJECT,
+        summary="Test examples on which all annotators of a kind agree against the gold",
+    )
+    def get(self, request: Request, name: str) -> Response:
+        study = read_study(request, name)
+        told: dict[str, list[Any]] = {"tallies": [], "doubts": []}
+        for kind in self.kinds(request, study):
+            tallies, doubts = gold_audit.doubts(study, kind)
+            told["tallies"] += self.told(kind, gold_audit.TALLY, tallies)
+            told["doubts"] += self.told(kind, gold_audit.COLUMNS, doubts)
+        return tagged(request, told)
+
+
+class Planner(ApiView):
+    """The form of the page; what is left out has its first value."""
+
+    parameters = frozenset(forms.PlannerForm.base_fields)
+
+    @extend_schema(
+        parameters=[
+            OpenApiParameter(name, str, description=str(field.label))
+            for name, field in forms.PlannerForm.base_fields.items()
+        ],
+        responses=OBJECT,
+        summary="How many annotators and examples a wanted interval needs",
+    )
+    def get(self, request: Request) -> Response:
+        sources = planner.sources(request.user)
+        form = forms.PlannerForm(request.query_params, sources=sources)
+        if not form.is_valid():
+            raise ValidationError({k: [str(e) for e in said] for k, said in form.errors.items()})
+        wanted = form.cleaned_data
+        rows = [planner.plan(c, wanted) for c in planner.known(request.user, wanted["source"])]
+        told = as_records(planner.columns(wanted), rows)
+        return Response({"rows": told, "sentences": list(planner.sentences(wanted))})
+
+
+# Documents and files ------------------------------------------------------------------------------
+
+
+class Preregistration(ApiView):
+    @extend_schema(responses={(200, "text/markdown"): str}, summary="The preregistration")
+    def get(self, request: Request, name: str) -> HttpResponse:
+        return _markdown(preregistration.for_study(read_study(request, name)), name, "prereg")
+
+
+class ReportText(ApiView):
+    @extend_schema(responses={(200, "text/markdown"): str}, summary="The report")
+    def get(self, request: Request, name: str) -> HttpResponse:
+        return _markdown(report.for_study(read_study(request, name)), name, "report")
+
+
+def _markdown(document: Any, name: str, what: str) -> HttpResponse:
+    if document is None:
+        raise Http404("A draft has none: opening the study makes it.")
+    return download(blocks.as_markdown(document), f"{name}-{what}.md", MARKDOWN)
+
+
+class Report(StudyTwin):
+    """The researcher's answers to the checklist of the report, by item."""
+
+    page = "report"
+    summary = "Answer items of the report's checklist"
+    more_fields: ClassVar = {
+        item: serializers.CharField(required=False) for item in checklist.ASKED
+    }
+
+    @extend_schema(responses=OBJECT, summary="The answers to the report's checklist, by item")
+    def get(self, request: Request, name: str) -> Response:
+        study = read_study(request, name)
+        stored = dict(study.report_answers.values_list("item", "text"))
+        return tagged(request, {"answers": stored})
+
+    def form(self, about: Study, sent: dict[str, Any]) -> None:
+        if about.is_draft:
+            raise Conflict("The study is a draft: a report is made when it is open.")
+        if wrong := {k: ["Write a text."] for k, v in sent.items() if not isinstance(v, str)}:
+            raise Unprocessable(wrong)
+        too_long = f"Keep the answer under {forms.MAX_ANSWER} characters."
+        if wrong := {k: [too_long] for k, v in sent.items() if len(v) > forms.MAX_ANSWER}:
+            raise Unprocessable(wrong)
+
+    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
+        made_from = report_answers.versions(about)
+        changed = report_answers.save(about, sent, request.user, made_from)
+        return {"done": f"Saved: {changed} changed."}
+
+
+class ExportZip(ApiView):
+    @extend_schema(
+        responses={(200, "application/zip"): bytes}, summary="All CSVs with verify.py, streamed"
+    )
+    def get(self, request: Request, name: str) -> StreamingHttpResponse:
+        study = read_study(request, name)
+        return StreamingHttpResponse(
+            files.stream_export(study),
+            content_type="application/zip",
+            headers=saved_as(f"{study.name}.zip"),
+        )
+
+
+class Release(ApiView):
+    """The release bundle: made by a job, kept until it is made again."""
+
+    @extend_schema(
+        request=None,
+        responses={202: jobs.JobShape, 200: jobs.JobShape},
+        summary="Make the release bundle, as a job",
+        description="200 where the one that is there still holds.",
+    )
+    def post(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, right_to("release_prepare"))
+        if study.is_draft:
+            raise Conflict("The study is a draft: there is nothing to release.")
+        job = bundle_job.prepare(study, request.user)
+        return Response(jobs.as_record(job), status=200 if job.is_done else 202)
+
+
+class ReleaseZip(ApiView):
+    @extend_schema(responses={(200, "application/zip"): bytes}, summary="The release bundle")
+    def get(self, request: Request, name: str) -> HttpResponseBase:
+        study = read_study(request, name)
+        archive = bundle_job.archive_of(bundle_job.job_of(study))
+        if archive is None:
+            raise Http404("There is no bundle: POST release/ makes it.")
+        return FileResponse(
+            archive.open("rb"), as_attachment=True, filename=f"{study.name}-release.zip"
+        )

@@ -1,0 +1,150 @@
+"""Answers and spans by program, page by page or streamed: gold and scores as the pages show them.
+
+Who decides on the analysis must not see a person's score before (annotation/steps/blinding.py): S1
+and gold of their answers are null until then, as on the page of that annotator.
+"""
+
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from rest_framework import serializers
+from rest_framework.request import Request
+
+from annotation.access import study_of
+from annotation.api.paging import RowsView
+from annotation.models import JUDGED_STEPS, REVEALED, AnswerSpan, Kind, Step, Turn
+from annotation.steps import blinding
+from tasks.columns import Column
+from tasks.spans import QUESTION
+
+OF_TURN = {
+    "task": ("example__split__task__name", None),
+    "shots": ("participation__scenario__shots", None),
+    "step": ("step", Step.values),
+    "kind": ("participation__kind", Kind.values),
+    "annotator": ("participation__pseudonym", None),
+}
+
+
+class Texts(serializers.ListField):
+    child = serializers.CharField()
+
+
+ANSWERS = [
+    Column("task", meaning="name of the task", get=lambda t: _task(t).name),
+    Column("task_version", meaning="its version", get=lambda t: _task(t).version),
+    Column("shots", meaning="number of shots", get=lambda t: t.participation.scenario.shots),
+    Column("split", meaning="split number", get=lambda t: t.participation.scenario.split_number),
+    Column("step", meaning="upstream, training, screening, annotation or check"),
+    Column("position", meaning="in the step, from 0"),
+    Column("annotator", meaning="pseudonym", get=lambda t: t.participation.pseudonym),
+    Column("kind", meaning="person, simulated or model", get=lambda t: t.participation.kind),
+    Column("status", meaning="of the participation", get=lambda t: t.participation.status),
+    Column("example", meaning="id in its file", get=lambda t: t.example.source_id),
+    Column("hash", meaning="of the example", get=lambda t: t.example.content_hash),
+    Column("answer", meaning="texts; [] is no answer; null: not answered", get=lambda t: _given(t)),
+    Column("gold", meaning="texts; null while it is hidden"),
+    Column("s1", meaning="0 to 1; null: not answered, or hidden"),
+    Column("hidden", meaning="true while a decision on the analysis must not know the score"),
+    Column("shown_at", meaning="UTC"),
+    Column("submitted_at", meaning="UTC", get=lambda t: t.given and t.given.submitted_at),
+    Column(
+        "active_seconds", meaning="of the answer", get=lambda t: t.given and t.given.active_seconds
+    ),
+]
+
+
+def _task(turn: Turn) -> Any:
+    """Of the example: in the upstream step that is another task than the scenario's."""
+    return turn.example.split.task
+
+
+def _given(turn: Turn) -> list[str] | None:
+    return None if turn.given is None else list(turn.given.as_given().texts)
+
+
+class Answers(RowsView):
+    """One row per example that was shown, in the order in which they were."""
+
+    columns = ANSWERS
+    kinds: ClassVar = {
+        "task_version": serializers.IntegerField,
+        "shots": serializers.IntegerField,
+        "split": serializers.IntegerField,
+        "position": serializers.IntegerField,
+        "answer": Texts,
+        "gold": Texts,
+        "s1": serializers.FloatField,
+        "hidden": serializers.BooleanField,
+        "shown_at": serializers.DateTimeField,
+        "submitted_at": serializers.DateTimeField,
+        "active_seconds": serializers.FloatField,
+    }
+    summary = "Answers"
+    description = "Gold and S1 of people are null until a decision on their place in the analysis."
+    streams = True
+    filters: ClassVar = OF_TURN
+
+    def rows(self, request: Request, **names: Any) -> QuerySet[Turn]:
+        study = study_of(request, names["name"], "read")
+        self.hidden = blinding.hidden(study)
+        turns = Turn.objects.filter(participation__study=study)
+        return turns.select_related(
+            "participation__scenario", "example__split__task", "answer"
+        ).prefetch_related("answer__spans")
+
+    def record(self, row: Turn) -> dict[str, Any]:
+        seen = self._is_seen(row)
+        own = {
+            "hidden": not seen,
+            "gold": row.example.gold if seen else None,
+            "s1": row.given.s1 if seen and row.given else None,
+        }
+        return {
+            column.name: own[column.name] if column.name in own else column.value(row)
+            for column in ANSWERS
+        }
+
+    def _is_seen(self, turn: Turn) -> bool:
+        """May the gold of this turn stand beside its answer? As on the page of the annotator."""
+        participation = turn.participation
+        if participation.pk not in self.hidden:
+            return turn.given is not None
+        spares = not blinding.hides_training(participation)
+        return turn.given is not None and spares and turn.step in (*JUDGED_STEPS, *REVEALED)
+
+
+SPANS = [
+    Column("task", meaning="name of the task", get=lambda s: _task(s.answer.turn).name),
+    Column("step", meaning="of the protocol", get=lambda s: s.answer.turn.step),
+    Column("annotator", meaning="pseudonym", get=lambda s: s.answer.turn.participation.pseudonym),
+    Column("example", meaning="id in its file", get=lambda s: s.answer.turn.example.source_id),
+    Column("hash", meaning="of the example", get=lambda s: s.answer.turn.example.content_hash),
+    Column(
+        "segment",
+        meaning="number of the text, or question",
+        get=lambda s: "question" if s.segment == QUESTION else str(s.segment),
+    ),
+    Column("start", meaning="in Unicode code points"),
+    Column("end", meaning="in Unicode code points, exclusive"),
+    Column("text", meaning="as it stands there"),
+]
+
+
+class Spans(RowsView):
+    """One row per highlighted span."""
+
+    columns = SPANS
+    kinds: ClassVar = {"start": serializers.IntegerField, "end": serializers.IntegerField}
+    summary = "Highlighted spans"
+    streams = True
+    filters: ClassVar = {
+        name: (f"answer__turn__{lookup}", choices) for name, (lookup, choices) in OF_TURN.items()
+    }
+
+    def rows(self, request: Request, **names: Any) -> QuerySet[AnswerSpan]:
+        study = study_of(request, names["name"], "read")
+        spans = AnswerSpan.objects.filter(answer__turn__participation__study=study)
+        return spans.select_related(
+            "answer__turn__participation", "answer__turn__example__split__task"
+        )

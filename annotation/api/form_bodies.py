@@ -1,0 +1,129 @@
+"""JSON in, the page's form behind it: one validation for both, and nothing ignored.
+
+A body is an object whose keys are the fields of a form of the pages. `fields_of` says them for the
+OpenAPI document, `as_form_data` makes of the object what a browser would have sent.
+"""
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+from django import forms
+from django.core.exceptions import NON_FIELD_ERRORS
+from django.http import QueryDict
+from drf_spectacular.utils import inline_serializer
+from rest_framework import serializers
+from rest_framework.exceptions import ParseError
+from rest_framework.parsers import JSONParser
+
+from annotation.api.problems import Unprocessable
+
+
+class StrictJSONParser(JSONParser):
+    """JSON whose texts a database can hold: no lone surrogate, no U+0000, no number without end."""
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:
+        try:
+            data = super().parse(stream, media_type, parser_context)
+            text = json.dumps(data, ensure_ascii=False, allow_nan=False)
+        except (RecursionError, ValueError) as error:
+            raise ParseError(f"This is no JSON: {error}") from None
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise ParseError("A text holds half of a character (a lone surrogate).") from None
+        if "\\u0000" in text:
+            raise ParseError("A text holds the character U+0000.")
+        return data
+
+
+def as_object(data: Any) -> dict[str, Any]:
+    """The body, which has to be an object; an empty one where nothing was sent."""
+    if isinstance(data, QueryDict):
+        return {key: data.get(key) for key in data}
+    if data in (None, ""):
+        return {}
+    if not isinstance(data, dict):
+        raise Unprocessable({"body": ["Send an object: names of fields with their values."]})
+    return data
+
+
+def check_known(data: Mapping[str, Any], known: Any) -> None:
+    """Raise Unprocessable for names that are no field here: one misspelt would be ignored."""
+    unknown = sorted(str(name) for name in set(data) - set(known))
+    if unknown:
+        words = ", ".join(sorted(known)) or "none"
+        raise Unprocessable(
+            {name: [f"{name!r} is no field here; known: {words}."] for name in unknown}
+        )
+
+
+def as_form_data(data: Mapping[str, Any]) -> QueryDict:
+    """As a browser sends it: texts, lists under one name; null and false are left out."""
+    sent = QueryDict(mutable=True)
+    for name, value in data.items():
+        if isinstance(value, list):
+            sent.setlist(name, [_text(name, item) for item in value])
+        elif value is not None and value is not False:
+            sent[name] = _text(name, value)
+    return sent
+
+
+def _text(name: str, value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if value is True:
+        return "on"
+    if isinstance(value, int | float | Decimal):
+        return str(value)
+    raise Unprocessable({name: ["Write a text, a number, or true or false."]})
+
+
+def refuse(form: forms.BaseForm) -> None:
+    """Raise Unprocessable with what the form says, field by field."""
+    said = {
+        ("body" if name == NON_FIELD_ERRORS else name): [str(e) for e in errors]
+        for name, errors in form.errors.items()
+    }
+    raise Unprocessable(said)
+
+
+# For the OpenAPI document -------------------------------------------------------------------------
+
+FormClass = type[forms.Form] | type[forms.ModelForm]
+FIELDS: list[tuple[type[forms.Field], type[serializers.Field]]] = [
+    (forms.BooleanField, serializers.BooleanField),
+    (forms.IntegerField, serializers.IntegerField),
+    (forms.DecimalField, serializers.CharField),
+    (forms.FloatField, serializers.FloatField),
+    (forms.FileField, serializers.FileField),
+    (forms.ModelChoiceField, serializers.IntegerField),
+]
+
+
+def fields_of(form: FormClass, **more: serializers.Field) -> dict[str, Any]:
+    """The fields of a form as a document of the API has them, with `more` beside or instead."""
+    named = {name: _field(field) for name, field in form.base_fields.items()}
+    return {name: field for name, field in (named | more).items() if field is not None}
+
+
+def _field(field: forms.Field) -> serializers.Field:
+    words = " ".join(str(text) for text in (field.label, field.help_text) if text)
+    options: dict[str, Any] = {"required": field.required, "help_text": words}
+    if isinstance(field, forms.BooleanField):
+        options["required"] = False
+    if isinstance(field, forms.MultipleChoiceField | forms.ModelMultipleChoiceField):
+        kind = (
+            serializers.CharField
+            if isinstance(field, forms.MultipleChoiceField)
+            else serializers.IntegerField
+        )
+        return serializers.ListField(child=kind(), **options)
+    kind = next((made for kind, made in FIELDS if isinstance(field, kind)), serializers.CharField)
+    return kind(**options)
+
+
+def shape(name: str, fields: Mapping[str, Any], many: bool = False) -> serializers.Serializer:
+    """A documented object of these fields; one without a field is an empty object."""
+    return inline_serializer(name, dict(fields), many=many)

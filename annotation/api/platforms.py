@@ -1,0 +1,166 @@
+"""Where people come from, by program: panels, and studies on Prolific."""
+
+from typing import Any, ClassVar
+
+from django.db import IntegrityError, transaction
+from django.shortcuts import get_object_or_404
+from django.urls import reverse
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.access import study_of
+from annotation.api import form_bodies
+from annotation.api.paging import page_of, small_list
+from annotation.api.problems import Conflict, Unprocessable
+from annotation.api.views import StudyTwin
+from annotation.models import Panel, ProlificStudy, Study
+from annotation.money import budget, ledger
+from annotation.pages.researcher.forms.platforms import DraftForm, PanelForm, PlanForm
+from annotation.platforms.prolific import drafts, studies
+from annotation.platforms.prolific.client import ProlificError
+from annotation.platforms.prolific.places import start_by_hand
+from annotation.platforms.prolific.sync import sync
+
+
+class PanelShape(serializers.Serializer):
+    name = serializers.CharField()
+    link = serializers.CharField(help_text="address for the panel")
+
+
+class Panels(StudyTwin):
+    """Other platforms, each with an address of its own."""
+
+    page, form_class = "panel_new", PanelForm
+    summary = "Add another platform"
+    success = 201
+    reply = PanelShape
+
+    @extend_schema(
+        summary="The other platforms of a study",
+        operation_id="panels_list",
+        responses=page_of("Panels", PanelShape().get_fields()),
+    )
+    def get(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, "own")
+        return small_list(self._row(request, panel) for panel in study.panels.all())
+
+    def form(self, about: Study, sent: dict[str, Any]) -> PanelForm:
+        self.made = PanelForm(form_bodies.as_form_data(sent), instance=Panel(study=about))
+        return self.made
+
+    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
+        try:
+            with transaction.atomic():
+                panel = self.made.save()
+        except IntegrityError:
+            name = "This study has a platform of this name already."
+            raise Unprocessable({"name": [name]}) from None
+        return self._row(request, panel)
+
+    def _row(self, request: Request, panel: Panel) -> dict[str, str]:
+        link = request.build_absolute_uri(reverse("landing", args=[panel.code]))
+        return {"name": panel.name, "link": link}
+
+
+class ThereShape(serializers.Serializer):
+    id = serializers.IntegerField()
+    name = serializers.CharField()
+    status = serializers.CharField(allow_blank=True)
+    external_id = serializers.CharField(allow_null=True)
+    reward = serializers.CharField()
+    places = serializers.IntegerField()
+
+
+def _row(there: ProlificStudy) -> dict[str, Any]:
+    return {
+        "id": there.pk,
+        "name": there.name,
+        "status": there.status or "",
+        "external_id": there.external_id,
+        "reward": ledger.in_currency(there.reward_cents),
+        "places": there.places,
+    }
+
+
+class Prolific(StudyTwin):
+    """The studies on Prolific, drafted from the design."""
+
+    page, form_class = "prolific_plan", PlanForm
+    summary = "Draft the studies on Prolific from the design"
+    success = 201
+    reply = ThereShape(many=True)
+    conflicts = (drafts.PlanError,)
+
+    @extend_schema(
+        summary="The studies on Prolific",
+        operation_id="prolific_list",
+        responses=page_of("Prolific", ThereShape().get_fields()),
+    )
+    def get(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, "own")
+        return small_list(map(_row, study.prolific_studies.all()))
+
+    def do(self, about: Study, sent: dict[str, Any], request: Request) -> list[dict[str, Any]]:
+        drafts.plan(about, sent["annotation_parts"], request.user)
+        return [_row(there) for there in about.prolific_studies.all()]
+
+
+class OneProlificStudy(StudyTwin):
+    """A draft there: changed, published, or started again."""
+
+    page, form_class = "prolific_study", DraftForm
+    more_fields: ClassVar = {
+        name: serializers.CharField(required=False)
+        for name in ("name", "reward", "screen_out", "minutes", "max_minutes", "places")
+    } | {
+        "action": serializers.ChoiceField(["change", "publish", "start"]),
+        "signed": serializers.BooleanField(required=False),
+    }
+    operation_id = "prolific_study_change"
+    summary = "Change a draft, publish it on Prolific, or start it again there"
+    reply = ThereShape
+    conflicts = (budget.BudgetError, ProlificError)
+
+    def form(self, about: Study, sent: dict[str, Any]) -> Any:
+        self.draft = get_object_or_404(about.prolific_studies, pk=self.kwargs["pk"])
+        self.action = sent.get("action")
+        fields = {k: v for k, v in sent.items() if k != "action"}
+        if self.action == "change":
+            blank = DraftForm(self.draft)
+            before = {name: blank.initial[name] for name in blank.fields}
+            return DraftForm(self.draft, form_bodies.as_form_data(before | fields))
+        if self.action not in ("publish", "start"):
+            raise Unprocessable({"action": ["Write change, publish or start."]})
+        form_bodies.check_known(fields, ())
+        return None
+
+    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, Any]:
+        try:
+            if self.action == "change":
+                form = DraftForm(self.draft)
+                form.cleaned_data = sent
+                drafts.change(self.draft, form.values())
+            elif self.action == "publish":
+                budget.check_may_spend(request.user)
+                budget.check_publication(about, studies.rewards(self.draft))
+                studies.create(self.draft, request.build_absolute_uri("/"))
+            else:
+                start_by_hand(self.draft)
+        except drafts.PlanError as error:
+            if self.draft.external_id or self.action != "change":
+                raise Conflict(str(error)) from None
+            raise Unprocessable({error.field or "body": [str(error)]}) from None
+        self.draft.refresh_from_db()
+        return _row(self.draft)
+
+
+class SyncProlific(StudyTwin):
+    page = "prolific_sync"
+    summary = "Sync with Prolific"
+    conflicts = (ProlificError,)
+
+    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
+        done = sync(about)
+        return {"done": " ".join([f"{done}.", *(f"Not synced: {p}" for p in done.problems[:10])])}

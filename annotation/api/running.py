@@ -1,0 +1,323 @@
+"""What can change while a study runs, by program: seats, lists, switches, budget, team, links."""
+
+from typing import Any, ClassVar
+
+from django.db.models import QuerySet
+from django.urls import reverse
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.access import study_of
+from annotation.api import form_bodies
+from annotation.api.paging import RowsView, page_of, small_list
+from annotation.api.problems import Unprocessable
+from annotation.api.views import ApiView, StudyTwin, tagged
+from annotation.models import AccessRule, Study
+from annotation.monitoring import progress
+from annotation.pages.fields import PageForm
+from annotation.pages.researcher.forms.links import LinksForm
+from annotation.pages.researcher.forms.lists import (
+    BudgetForm,
+    EndForm,
+    RuleForm,
+    SeatsForm,
+    SwitchesForm,
+)
+from annotation.pages.researcher.forms.team import MemberForm, RemovalForm, RoleForm
+from annotation.platforms import personal_links
+from annotation.recruitment import eligibility
+from annotation.study import design, lifecycle
+from annotation.study import team as members
+from tasks.columns import Column
+
+SCENARIOS = [
+    Column("id", meaning="number of the scenario", get=lambda row: row.scenario.pk),
+    Column("task", meaning="name of the task", get=lambda row: row.scenario.task.name),
+    Column("task_version", meaning="its version", get=lambda row: row.scenario.task.version),
+    Column("shots", meaning="number of shots", get=lambda row: row.scenario.shots),
+    Column(
+        "split",
+        meaning="number of the training split; null at zero shots",
+        get=lambda row: row.scenario.split_number,
+    ),
+    Column("arm", meaning="of a cross-task study, else empty", get=lambda row: row.scenario.arm),
+    Column("seats", meaning="seats of people"),
+    Column("completed", meaning="seats of people who completed and are in the analysis"),
+    Column("working", meaning="seats of people who have begun and not ended"),
+    Column("free", meaning="seats that a person can take"),
+    Column("simulated", meaning="seats taken by simulated annotators"),
+]
+EVENTS = [
+    Column("what", meaning="what was done to the study outside its frozen design"),
+    Column("by", meaning="user name; null: by itself", get=lambda event: _name(event.by)),
+    Column("at", meaning="UTC"),
+]
+RULES = [
+    Column("id", meaning="number of the entry", get=lambda rule: rule.pk),
+    Column("effect", meaning="allow or deny"),
+    Column("criterion", meaning="task, study or people"),
+    Column("value", meaning="name of the task, study or platform"),
+    Column("made_by", meaning="user name", get=lambda rule: _name(rule.made_by)),
+    Column("ended_at", meaning="UTC; null while it holds"),
+]
+
+
+def _name(user: Any) -> str | None:
+    return None if user is None else user.get_username()
+
+
+def _fields(columns: list[Column], **kinds: Any) -> dict[str, serializers.Field]:
+    return {
+        column.name: kinds.get(column.name, serializers.CharField)(
+            help_text=column.meaning, allow_null=True
+        )
+        for column in columns
+    }
+
+
+class Scenarios(ApiView):
+    """The seats of each scenario; never many."""
+
+    @extend_schema(
+        summary="The scenarios of a study, with their seats",
+        operation_id="scenarios_list",
+        responses=page_of(
+            "Scenarios",
+            _fields(
+                SCENARIOS,
+                **dict.fromkeys(
+                    ("id", "task_version", "shots", "split", "seats", "completed", "working",
+                     "free", "simulated"),
+                    serializers.IntegerField,
+                ),
+            ),
+        ),
+    )  # fmt: skip
+    def get(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, "see")
+        rows = progress.for_study(study).seats
+        return small_list({c.name: c.value(row) for c in SCENARIOS} for row in rows)
+
+
+class Progress(ApiView):
+    class ProgressShape(serializers.Serializer):
+        """What a client that waits asks for; with its ETag the reply is 304 while nothing moves."""
+
+        status = serializers.CharField()
+        seats = serializers.IntegerField(help_text="of people, all scenarios")
+        completed = serializers.IntegerField()
+        time_left = serializers.CharField(help_text="work left, in words")
+
+    @extend_schema(responses=ProgressShape, summary="How far a study is")
+    def get(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, "see")
+        now = progress.for_study(study)
+        shown = {
+            "status": study.status,
+            "seats": now.all_seats,
+            "completed": now.completed,
+            "time_left": now.time_left,
+        }
+        return tagged(request, shown)
+
+
+class Events(RowsView):
+    columns = EVENTS
+    kinds: ClassVar = {"at": serializers.DateTimeField}
+    summary = "The log of a study: what changed outside its design"
+
+    def rows(self, request: Request, **names: Any) -> QuerySet[Any]:
+        study = study_of(request, names["name"], "read")
+        return study.events.select_related("by")
+
+
+class Seats(StudyTwin):
+    """More seats for one scenario."""
+
+    page, form_class = "seats", SeatsForm
+    summary = "Add seats to a scenario"
+    faults: ClassVar = {design.DesignError: "number"}
+
+    def form(self, about: Study, sent: dict[str, Any]) -> PageForm:
+        return SeatsForm(about, form_bodies.as_form_data(sent))
+
+    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
+        lifecycle.add_seats(**sent, by=request.user)
+        return {"done": f"{sent['number']} seats were added to {sent['scenario']}."}
+
+
+class Budget(StudyTwin):
+    page, form_class = "budget", BudgetForm
+    summary = "Raise the budget of a study"
+    faults: ClassVar = {design.DesignError: "amount"}
+
+    def form(self, about: Study, sent: dict[str, Any]) -> PageForm:
+        return BudgetForm(about, form_bodies.as_form_data(sent))
+
+    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
+        lifecycle.raise_budget(about, sent["amount"], request.user)
+        return {"done": f"The budget is {sent['amount']} {about.currency} now."}
+
+
+class Switches(StudyTwin):
+    """A switch that is left out stays as it is."""
+
+    page, form_class = "switches", SwitchesForm
+    summary = "The open link on or off; several people from one browser or not"
+
+    def adapted(self, about: Study, sent: dict[str, Any]) -> dict[str, Any]:
+        wrong = {k: ["Write true or false."] for k, v in sent.items() if not isinstance(v, bool)}
+        if wrong:
+            raise Unprocessable(wrong)
+        return {name: getattr(about, name) for name in lifecycle.SWITCHES} | sent
+
+    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
+        lifecycle.switch(about, sent, request.user)
+        words = ", ".join(f"{name} {'on' if sent[name] else 'off'}" for name in lifecycle.SWITCHES)
+        return {"done": f"{words}."}
+
+
+class Lists(StudyTwin):
+    """Entries that allow or deny; `{"end": ID}` ends one."""
+
+    page, form_class = "lists", RuleForm
+    more_fields: ClassVar = {
+        "end": serializers.IntegerField(required=False, help_text="the entry to end, alone"),
+    }
+    summary = "Make an entry of the lists, or end one"
+    success = 201
+    faults: ClassVar = {eligibility.RuleError: "value"}
+
+    @extend_schema(
+        summary="The allow and deny lists",
+        operation_id="lists_list",
+        responses=page_of(
+            "Lists",
+            _fields(RULES, id=serializers.IntegerField, ended_at=serializers.DateTimeField),
+        ),
+    )
+    def get(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, "read")
+        rules = study.access_rules.select_related("made_by").order_by("pk")
+        return small_list({c.name: c.value(rule) for c in RULES} for rule in rules)
+
+    def form(self, about: Study, sent: dict[str, Any]) -> PageForm:
+        if "end" in sent:
+            form_bodies.check_known(sent, {"end"})
+            return EndForm(about, form_bodies.as_form_data(sent))
+        return RuleForm(about, form_bodies.as_form_data(sent))
+
+    def do(self, about: Study, sent: dict[str, Any], request: Request) -> Any:
+        if "end" in sent:
+            eligibility.end_rule(about, sent["end"].pk, request.user)
+            return Response({"done": "The entry has ended."})
+        rule = eligibility.add_rule(about, **sent, by=request.user)
+        of_people = rule.criterion == AccessRule.Criterion.PEOPLE
+        return {"done": eligibility.in_words(rule) if of_people else f"{rule}."}
+
+
+ACTIONS = {"add": MemberForm, "change": RoleForm, "remove": RemovalForm}
+
+
+class Team(StudyTwin):
+    """Somebody is added, gets another role, or leaves, by user name."""
+
+    page = "team"
+    more_fields: ClassVar = {
+        "action": serializers.ChoiceField(list(ACTIONS)),
+        "username": serializers.CharField(),
+        "role": serializers.CharField(required=False, help_text="owner, analyst or payer"),
+    }
+    summary = "Add a member, change their role, or remove them"
+    faults: ClassVar = {members.TeamError: "username"}
+
+    @extend_schema(
+        summary="The team of a study",
+        operation_id="team_list",
+        responses=page_of(
+            "Team", {"username": serializers.CharField(), "role": serializers.CharField()}
+        ),
+    )
+    def get(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, "own")
+        rows = [{"username": _name(study.owner), "role": "owner"}]
+        team = study.members.select_related("user")
+        rows += [{"username": _name(member.user), "role": member.role} for member in team]
+        return small_list(rows)
+
+    def form(self, about: Study, sent: dict[str, Any]) -> PageForm:
+        action, username = sent.get("action"), sent.get("username")
+        if not isinstance(action, str) or action not in ACTIONS:
+            raise Unprocessable({"action": [f"Write one of {', '.join(ACTIONS)}."]})
+        if action == "add":
+            fields = {k: v for k, v in sent.items() if k != "action"}
+            return MemberForm(form_bodies.as_form_data(fields))
+        member = about.members.filter(user__username=str(username)).first()
+        if member is None:
+            raise Unprocessable({"username": ["They are not (or no longer) in the team."]})
+        if action == "remove":
+            return RemovalForm(about, form_bodies.as_form_data({"member": member.pk}))
+        fields = {"member": member.pk, "was": member.role, "role": sent.get("role")}
+        return RoleForm(about, form_bodies.as_form_data(fields))
+
+    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
+        match request.data["action"]:
+            case "add":
+                members.add(about, sent["username"], sent["role"], request.user)
+            case "change":
+                member, was = sent["member"], sent["was"]
+                members.change(about, member.pk, sent["role"], request.user, was)
+            case "remove":
+                members.remove(about, sent["member"].pk, request.user)
+        return {"done": "The team was changed."}
+
+
+class LinkRow(serializers.Serializer):
+    name = serializers.CharField()
+    link = serializers.CharField()
+    state = serializers.CharField()
+
+
+class Links(StudyTwin):
+    """Personal links: one for each name."""
+
+    page, form_class = "personal_links", LinksForm
+    more_fields: ClassVar = {
+        "names": serializers.ListField(child=serializers.CharField(), help_text="one link each"),
+    }
+    summary = "Make personal links"
+    success = 201
+    reply = LinkRow(many=True)
+    faults: ClassVar = {personal_links.LinkError: "names"}
+
+    @extend_schema(
+        summary="The personal links of a study, for who may see identities",
+        operation_id="links_list",
+        responses=page_of("Links", LinkRow().get_fields()),
+    )
+    def get(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, "pay")
+        return small_list(self._rows(request, personal_links.with_states(study)))
+
+    def adapted(self, about: Study, sent: dict[str, Any]) -> dict[str, Any]:
+        names = sent.get("names")
+        if isinstance(names, list):
+            if not all(isinstance(name, str) and name.strip() for name in names):
+                raise Unprocessable({"names": ["Write a list of names, none of them empty."]})
+            if any(len(name.splitlines()) > 1 for name in names):
+                raise Unprocessable({"names": ["A name is one line."]})
+            return sent | {"names": "\n".join(names)}
+        return sent
+
+    def do(self, about: Study, sent: dict[str, Any], request: Request) -> Any:
+        new = personal_links.make(about, sent["names"])
+        return self._rows(request, [(link, "unused") for link in new])
+
+    def _rows(self, request: Request, links: Any) -> list[dict[str, str]]:
+        address = request.build_absolute_uri
+        return [
+            {"name": k.name, "link": address(reverse("landing", args=[k.code])), "state": state}
+            for k, state in links
+        ]

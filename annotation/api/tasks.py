@@ -1,0 +1,257 @@
+"""Tasks by program: listed, looked at, imported from files, a dataset or the Few-shot Gym."""
+
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from django.core.exceptions import PermissionDenied
+from django.db.models import Count, QuerySet
+from django.shortcuts import get_object_or_404
+from drf_spectacular.types import OpenApiTypes
+from drf_spectacular.utils import extend_schema
+from rest_framework import serializers
+from rest_framework.parsers import MultiPartParser
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from annotation.api import form_bodies, jobs
+from annotation.api.form_bodies import check_known
+from annotation.api.paging import RowsView
+from annotation.api.problems import Conflict, Unprocessable
+from annotation.api.views import ApiView, Twin, may_run, tagged
+from annotation.pages.researcher.forms.tasks import CardForm, ChecksForm
+from annotation.pages.researcher.forms.team import TaskMemberForm
+from annotation.steps import attention_checks
+from tasks import checking, data_report, teams, upload_jobs, uploads
+from tasks import jobs as all_jobs
+from tasks.columns import Column
+from tasks.formats import FormatError
+from tasks.models import Split, Task, TaskUpload
+
+COLUMNS = [
+    Column("name", meaning="of the task"),
+    Column("version", meaning="changed content is a new version"),
+    Column("title", meaning="shown to annotators", get=lambda task: task.card.title),
+    Column("answer", meaning="how it is answered", get=lambda task: task.card.answered_by),
+    Column("metric", meaning="of its card", get=lambda task: task.card.metric),
+    Column("training_sizes", meaning="numbers of shots that it has training files for"),
+    Column("content_hash", meaning="SHA-256 of card and examples"),
+    Column("imported_at", meaning="UTC"),
+]
+
+
+class Numbers(serializers.ListField):
+    child = serializers.IntegerField()
+
+
+KINDS: dict[str, type[serializers.Field]] = {
+    "version": serializers.IntegerField,
+    "training_sizes": Numbers,
+    "imported_at": serializers.DateTimeField,
+}
+
+
+class ImportedShape(serializers.Serializer):
+    """A task that was imported, or was there with the same content."""
+
+    name = serializers.CharField()
+    version = serializers.IntegerField()
+    created = serializers.BooleanField(help_text="false where identical content was there")
+
+
+class JobBegun(serializers.Serializer):
+    """Work that takes longer than a request: POST /jobs/ID/run/ until it is done."""
+
+    job = jobs.JobShape()
+
+
+class ImportBody(serializers.Serializer):
+    """Files of the published layout, or a ZIP of them; the card among them or beside."""
+
+    card = serializers.FileField(required=False, help_text="task.toml")
+    files = serializers.ListField(child=serializers.FileField(), required=False)
+    archive = serializers.FileField(required=False, help_text="a ZIP")
+    shipped_card = serializers.CharField(
+        required=False, help_text="name of a task of CLUES whose card comes with Handful"
+    )
+    rechain = serializers.BooleanField(required=False, help_text="renumber so that splits nest")
+
+
+def as_record(task: Task) -> dict[str, Any]:
+    """One task with its files."""
+    record = {column.name: column.value(task) for column in COLUMNS}
+    splits = task.splits.annotate(size=Count("examples"))
+    record["splits"] = [
+        {
+            "kind": split.kind,
+            "shots": split.shots,
+            "number": split.number,
+            "file": split.filename,
+            "examples": split.size,
+        }
+        for split in splits
+    ]
+    return record
+
+
+class SplitShape(serializers.Serializer):
+    kind = serializers.ChoiceField(Split.Kind.choices)
+    shots = serializers.IntegerField(allow_null=True)
+    number = serializers.IntegerField(allow_null=True)
+    file = serializers.CharField()
+    examples = serializers.IntegerField()
+
+
+class TaskShape(serializers.Serializer):
+    """A row of the list with the task's files."""
+
+    def get_fields(self) -> dict[str, Any]:
+        made = {c.name: KINDS.get(c.name, serializers.CharField)() for c in COLUMNS}
+        return made | {"splits": SplitShape(many=True)}
+
+
+class Tasks(RowsView):
+    """Every version of every task; new ones."""
+
+    columns, kinds = COLUMNS, KINDS
+    summary = "All tasks, every version"
+    filters: ClassVar = {"name": ("name", None)}
+
+    def rows(self, request: Request, **names: Any) -> QuerySet[Task]:
+        return Task.objects.all()
+
+    def get_parsers(self) -> list[Any]:
+        return [MultiPartParser()]
+
+    @extend_schema(
+        summary="Import a task from files",
+        description="All of it or nothing: 201 with the task, 422 with each fault of the files, or"
+        " 202 with a job where they are large.",
+        request={"multipart/form-data": ImportBody},
+        responses={201: ImportedShape, 200: ImportedShape, 202: JobBegun},
+    )
+    def post(self, request: Request) -> Response:
+        may_run(request)
+        names = set(request.data) | set(request.FILES)
+        check_known(dict.fromkeys(names), ImportBody().fields)
+        form = CardForm({"card": request.data.get("shipped_card", "")})
+        if not form.is_valid():
+            raise Unprocessable({"shipped_card": [str(e) for e in form.errors["card"]]})
+        uploads.drop_old()
+        upload = TaskUpload.objects.create(owner=request.user, card_name=form.cleaned_data["card"])
+        try:
+            return _taken(request, upload)
+        except BaseException:
+            uploads.drop(upload)
+            raise
+
+
+def _taken(request: Request, upload: TaskUpload) -> Response:
+    """The reply to files that were sent; the caller drops an upload that is refused."""
+    card = request.FILES.get("card")
+    if card is not None:
+        card.name = "task.toml"
+    sent = [card] if card is not None else []
+    sent += [*request.FILES.getlist("files"), *request.FILES.getlist("archive")]
+    if not sent:
+        raise Unprocessable({"files": ["Send the files of a task, or a ZIP of them as archive."]})
+    uploads.add(upload, sent)
+    faults = [*upload.refused, *upload_jobs.problems(upload)]
+    if faults:
+        raise Unprocessable({"files": faults})
+    rechain = str(request.data.get("rechain", "")).lower() in ("true", "1", "on")
+    upload_jobs.import_whole(upload, request.user, rechain)
+    return imported(upload)
+
+
+def imported(upload: TaskUpload) -> Response:
+    """The task of a small upload, which is dropped; of a large one the job that goes on."""
+    job = upload.job
+    if job is None:
+        raise Conflict("The files were changed meanwhile. Send them again.")
+    if uploads.size(upload) <= upload_jobs.SMALL:
+        while not (job.is_done or job.has_failed) and all_jobs.run_chunk(job):
+            pass
+    if job.has_failed:
+        raise Unprocessable({"files": [job.error]})
+    if not job.is_done:
+        return Response({"job": jobs.as_record(job)}, status=202)
+    done = job.result[-1]
+    if "problems" in done:
+        raise Unprocessable({"files": done["problems"]})
+    uploads.drop(upload)
+    return Response(done, status=201 if done["created"] else 200)
+
+
+def task_of(name: str, version: int) -> Task:
+    """That version of the task; else 404."""
+    return get_object_or_404(Task, name=name, version=version if version < 2**31 else 0)
+
+
+class OneTask(ApiView):
+    @extend_schema(responses=TaskShape, summary="One version of a task")
+    def get(self, request: Request, name: str, version: int) -> Response:
+        return tagged(request, as_record(task_of(name, version)))
+
+
+class TaskCard(ApiView):
+    @extend_schema(responses=OpenApiTypes.OBJECT, summary="The card of a task")
+    def get(self, request: Request, name: str, version: int) -> Response:
+        return tagged(request, task_of(name, version).card.as_dict())
+
+
+class TaskReport(ApiView):
+    class ReportShape(serializers.Serializer):
+        """The data report: what the page shows, in sentences, and its numbers."""
+
+        lines = serializers.ListField(child=serializers.CharField())
+        report = serializers.DictField()
+
+    @extend_schema(responses=ReportShape, summary="The data report of a task")
+    def get(self, request: Request, name: str, version: int) -> Response:
+        report = task_of(name, version).report
+        return tagged(request, {"lines": data_report.lines(report), "report": report})
+
+
+class TaskTwin(Twin):
+    """A twin that is about one version of a task, for its team."""
+
+    def door(self, request: Request, sent: dict[str, Any], **names: Any) -> Task:
+        may_run(request)
+        task = task_of(names["name"], names["version"])
+        if not teams.may_change(task.name, request.user):
+            raise PermissionDenied(str(teams.NotInTeam(task.name)))
+        return task
+
+
+class TaskTeam(TaskTwin):
+    page, form_class = "task_team", TaskMemberForm
+    summary = "Add somebody to the team of a task"
+    faults: ClassVar = {teams.TeamError: "username"}
+
+    def form(self, about: Task, sent: dict[str, Any]) -> TaskMemberForm:
+        return TaskMemberForm(form_bodies.as_form_data(sent))
+
+    def do(self, about: Task, sent: dict[str, Any], request: Request) -> dict[str, str]:
+        teams.add(about.name, sent["username"], request.user)
+        return {"done": f"{sent['username']} is in the team of {about.name}."}
+
+
+class TaskChecks(TaskTwin):
+    page, form_class = "task_checks", ChecksForm
+    summary = "Attach a file of attention checks to a task"
+    faults: ClassVar = {FormatError: "checks"}
+    conflicts = (checking.Busy,)
+    parser_classes: ClassVar = [MultiPartParser]
+
+    def form(self, about: Task, sent: dict[str, Any]) -> ChecksForm:
+        return ChecksForm({}, self.request.FILES)
+
+    def do(self, about: Task, sent: dict[str, Any], request: Request) -> dict[str, str]:
+        file = sent["checks"]
+        attention_checks.import_upload(about, file.name, file.read())
+        return {"done": f"{about} has attention checks now."}
+
+
+def files_in(request: Request, *names: str) -> Iterable[Any]:
+    """The files that were sent under these names."""
+    return [file for name in names for file in request.FILES.getlist(name)]

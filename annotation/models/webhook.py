@@ -1,0 +1,89 @@
+"""Webhooks of a study, and each delivery to one: kept until it has arrived, and afterwards."""
+
+import uuid
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from annotation.models.study import Study
+from tasks.models.choices import one_of
+
+
+class Event(models.TextChoices):
+    PARTICIPATION_FINISHED = "participation.finished"
+    SCENARIO_FILLED = "scenario.filled"
+    STUDY_PAUSED = "study.paused"
+    STUDY_CLOSED = "study.closed"
+    JOB_DONE = "job.done"
+
+
+class Webhook(models.Model):
+    """An address that is told what happens in a study (annotation/notices)."""
+
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="webhooks")
+    url = models.CharField(max_length=500)
+    events = models.JSONField()  # of Event
+    # Signs what is sent; encrypted, as whoever knows it can speak in our name.
+    secret = models.TextField()
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+"
+    )
+    # What happened before is not told; set by the database's clock.
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ["pk"]
+        constraints = [
+            models.CheckConstraint(
+                condition=~Q(url="") & ~Q(secret=""), name="a_webhook_has_an_address_and_a_secret"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"webhook {self.pk} of {self.study}"
+
+
+class DeliveryState(models.TextChoices):
+    WAITING = "waiting"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+
+
+class Delivery(models.Model):
+    """One event for one webhook: the same event is told once, under one id, however often sent."""
+
+    State = DeliveryState
+
+    # What the receiver knows it by.
+    key = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
+    webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="deliveries")
+    event = models.CharField(max_length=30, choices=Event)
+    subject = models.CharField(max_length=80)  # what it is about, once for each event
+    body = models.JSONField()
+    state = models.CharField(max_length=9, choices=DeliveryState, default=DeliveryState.WAITING)
+    attempts = models.PositiveIntegerField(default=0)
+    next_at = models.DateTimeField()
+    last_status = models.PositiveIntegerField(null=True)
+    last_error = models.CharField(max_length=200, blank=True)
+    created_at = models.DateTimeField()
+    delivered_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["pk"]
+        verbose_name_plural = "deliveries"
+        constraints = [
+            one_of("state", DeliveryState, "a_delivery_is_in_a_known_state"),
+            one_of("event", Event, "a_delivery_is_of_a_known_event"),
+            models.UniqueConstraint(
+                fields=["webhook", "event", "subject"], name="a_webhook_is_told_an_event_once"
+            ),
+            models.CheckConstraint(
+                condition=Q(state="delivered", delivered_at__isnull=False)
+                | ~Q(state="delivered") & Q(delivered_at__isnull=True),
+                name="a_delivery_says_when_it_arrived",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.event} {self.subject}: {self.state}"

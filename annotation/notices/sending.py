@@ -1,0 +1,186 @@
+"""Sending what webhooks are told: signed, retried with growing gaps, to public addresses alone.
+
+The signature is that of Standard Webhooks: HMAC-SHA256 over id, time and body. Whoever receives it
+checks the signature and the time, and takes each id once. The address is looked up here, checked,
+and connected to as it was checked: neither a redirect (none is followed) nor a name that resolves
+otherwise a moment later leads anywhere else.
+"""
+
+import base64
+import hashlib
+import hmac
+import http.client
+import ipaddress
+import json
+import logging
+import socket
+import ssl
+from datetime import timedelta
+from urllib.parse import SplitResult, urlsplit
+
+from django.conf import settings
+from django.db.models import F
+
+from annotation.models import Delivery
+from annotation.recruitment import identities
+from tasks.clock import database_now
+
+logger = logging.getLogger(__name__)
+
+TIMEOUT = 10  # seconds for each of connecting, sending and the reply
+# After so many attempts without a 2xx, so long until the next; after the last it has failed.
+GAPS = [timedelta(minutes=m) for m in (1, 5, 30, 120, 360, 720, 1440)]
+CARRYING = [ipaddress.ip_network(text) for text in ("64:ff9b::/96", "64:ff9b:1::/48")]  # NAT64
+AT_ONCE = 200  # deliveries of one run
+
+
+class Refused(ValueError):
+    """An address that nothing is sent to; the text is for people."""
+
+
+def check_address(url: str) -> SplitResult:
+    """The parts of an address that may be a webhook's, before its name is looked up. Refused."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise Refused("This is no address.") from None
+    if not parts.hostname or not url.isascii() or not url.isprintable() or " " in url:
+        raise Refused("Write an address such as https://example.org/hook.")
+    if parts.username is not None or parts.fragment or len(url) > 500:
+        raise Refused("Write an address without a user name and without #, of 500 signs at most.")
+    if _is_allowed(parts.hostname, port):
+        if parts.scheme not in ("http", "https"):
+            raise Refused("Write an address that begins with https:// or http://.")
+    elif parts.scheme != "https":
+        raise Refused("Write an address that begins with https://.")
+    return parts
+
+
+def _is_allowed(host: str, port: int | None) -> bool:
+    """Does a setting allow that host, or host:port, wherever it is?"""
+    return {host, f"{host}:{port}"} & set(settings.WEBHOOK_HOSTS) != set()
+
+
+def place_of(parts: SplitResult) -> str:
+    """The IP address to connect to: looked up now, and public unless a setting allows others.
+
+    Raises Refused where any address of the name is not public, and OSError.
+    """
+    host = parts.hostname or ""
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    places = [str(entry[4][0]) for entry in found]
+    if not _is_allowed(host, parts.port):
+        for place in places:
+            if not is_public(place):
+                raise Refused(f"{host} is at {place}, which is no public address.")
+    return places[0]
+
+
+def is_public(place: str) -> bool:
+    """Is it an address of the public internet, also inside the forms that carry IPv4 in IPv6?"""
+    try:
+        ip = ipaddress.ip_address(place.partition("%")[0])
+    except ValueError:
+        return False
+    if isinstance(ip, ipaddress.IPv6Address):
+        carried = ip.ipv4_mapped or ip.sixtofour or (ip.teredo and ip.teredo[1])
+        if carried:
+            return is_public(str(carried))
+        if ip in ipaddress.ip_network("64:ff9b::/96") or ip in ipaddress.ip_network(
+            "64:ff9b:1::/48"
+        ):
+            return is_public(str(ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)))
+    return ip.is_global and not ip.is_multicast and not ip.is_reserved
+
+
+def signature(secret: str, identity: str, at: int, body: bytes) -> str:
+    """What the header webhook-signature says: v1 and the base64 of the HMAC."""
+    key = base64.b64decode(secret.partition("_")[2])
+    signed = f"{identity}.{at}.".encode() + body
+    return "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+
+
+def send_due() -> int:
+    """Send what is due, the oldest first; how many arrived."""
+    due = Delivery.objects.filter(state=Delivery.State.WAITING, next_at__lte=database_now())
+    return sum(send(delivery) for delivery in due.select_related("webhook")[:AT_ONCE])
+
+
+def send(delivery: Delivery) -> bool:
+    """Try once, unless somebody else does; True where it arrived. The row says what came of it.
+
+    The attempt is counted and the next one set before anything is sent: a process that is killed
+    while it sends leaves a delivery that is tried again, under the same id.
+    """
+    now, tried = database_now(), delivery.attempts
+    gap = GAPS[min(tried, len(GAPS) - 1)]
+    mine = Delivery.objects.filter(
+        pk=delivery.pk, state=Delivery.State.WAITING, attempts=tried, next_at__lte=now
+    )
+    if not mine.update(attempts=F("attempts") + 1, next_at=now + gap):
+        return False
+    status, problem = _attempt(delivery, int(now.timestamp()))
+    arrived = status is not None and 200 <= status < 300
+    is_last = not arrived and tried + 1 > len(GAPS)
+    state = Delivery.State.FAILED if is_last else Delivery.State.WAITING
+    Delivery.objects.filter(pk=delivery.pk).update(
+        state=Delivery.State.DELIVERED if arrived else state,
+        delivered_at=database_now() if arrived else None,
+        last_status=status,
+        last_error="" if arrived else problem[:200],
+    )
+    logger.info("webhook %s: %s %s", delivery.webhook_id, delivery.key, status or problem)
+    return arrived
+
+
+def _attempt(delivery: Delivery, at: int) -> tuple[int | None, str]:
+    """The status of the reply, or why there is none."""
+    webhook, identity = delivery.webhook, str(delivery.key)
+    body = json.dumps({**delivery.body, "id": identity}, sort_keys=True).encode()
+    try:
+        secret = identities.decrypt(webhook.secret)
+        headers = {
+            "Content-Type": "application/json",
+            "User-Agent": f"Handful/{settings.VERSION}",
+            "webhook-id": identity,
+            "webhook-timestamp": str(at),
+            "webhook-signature": signature(secret, identity, at, body),
+        }
+        status = post(webhook.url, body, headers)
+    except (Refused, identities.LostKey) as error:
+        return None, str(error)
+    except (OSError, http.client.HTTPException) as error:
+        return None, f"{type(error).__name__}: {error}"
+    return status, f"answered {status}"
+
+
+def post(url: str, body: bytes, headers: dict[str, str]) -> int:
+    """POST to the address that was checked; the status. Raises Refused, OSError, HTTPException."""
+    parts = check_address(url)
+    place = place_of(parts)
+    connection = _connection(parts, place)
+    try:
+        target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+        connection.request("POST", target, body, headers)
+        return connection.getresponse().status  # a redirect is a status, and is not followed
+    finally:
+        connection.close()
+
+
+def _connection(parts: SplitResult, place: str) -> http.client.HTTPConnection:
+    """A connection to that IP address in the name of the host: for its headers and certificate."""
+    host, port = parts.hostname or "", parts.port
+    if parts.scheme == "http":
+        plain = http.client.HTTPConnection(host, port or 80, timeout=TIMEOUT)
+        plain.sock = socket.create_connection((place, port or 80), TIMEOUT)
+        return plain
+    secure = http.client.HTTPSConnection(host, port or 443, timeout=TIMEOUT)
+    raw = socket.create_connection((place, port or 443), TIMEOUT)
+    try:
+        secure.sock = ssl.create_default_context().wrap_socket(raw, server_hostname=host)
+    except BaseException:
+        raw.close()
+        raise
+    return secure

@@ -1,0 +1,140 @@
+"""What webhooks are told: events read from the rows that the steps have stored.
+
+`collect` runs where jobs run (`manage.py run_jobs`), never in an annotator's request. Each event is
+one Delivery for each webhook that asks for it, by a constraint: nothing is told twice, and nothing
+is lost by a process that was stopped. sending.py sends them.
+"""
+
+import base64
+import secrets
+from collections.abc import Iterator
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db import transaction
+
+from annotation.models import (
+    Delivery,
+    Event,
+    Kind,
+    Participation,
+    Status,
+    Study,
+    StudyStatus,
+    Webhook,
+)
+from annotation.notices import sending
+from annotation.recruitment import identities
+from tasks.clock import database_now
+from tasks.models import Job
+
+MAX_WEBHOOKS = 20  # of a study
+PREFIX = "whsec_"  # as Standard Webhooks writes secrets
+FINISHED = (Status.COMPLETED, Status.SCREENED_OUT, Status.WITHDRAWN, Status.REJECTED)
+# What was pressed or happened by itself -> the event; by what the log of the study says.
+LOGGED = {
+    "Pause: paused": Event.STUDY_PAUSED,
+    "Paused automatically": Event.STUDY_PAUSED,
+    "Close for good: closed": Event.STUDY_CLOSED,
+}
+
+
+class WebhookError(ValueError):
+    """Why no webhook is made; the text is for people."""
+
+
+def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, str]:
+    """A webhook and its secret, which is shown this once. Raises WebhookError."""
+    unknown = sorted(set(events) - set(Event.values))
+    if unknown or not events:
+        raise WebhookError(f"Choose among these events: {', '.join(Event.values)}.")
+    try:
+        sending.check_address(url)
+    except sending.Refused as error:
+        raise WebhookError(str(error)) from None
+    secret = PREFIX + base64.b64encode(secrets.token_bytes(32)).decode()
+    with transaction.atomic():
+        Study.objects.locked().get(pk=study.pk)  # of two at once the second counts the first
+        if study.webhooks.count() >= MAX_WEBHOOKS:
+            raise WebhookError(f"A study has at most {MAX_WEBHOOKS} webhooks.")
+        webhook = Webhook.objects.create(
+            study=study,
+            url=url,
+            events=sorted(set(events)),
+            secret=identities.encrypt(secret),
+            made_by=by,
+            created_at=database_now(),
+        )
+        study.events.create(what=f"webhook made: {webhook.pk}", by=by)
+    return webhook, secret
+
+
+def collect() -> int:
+    """Store a delivery for each event that no delivery tells yet; how many are new."""
+    before = Delivery.objects.count()
+    for webhook in Webhook.objects.select_related("study"):
+        now = database_now()
+        Delivery.objects.bulk_create(
+            [
+                Delivery(
+                    webhook=webhook,
+                    event=event,
+                    subject=subject,
+                    body={"type": event, "study": webhook.study.name, "data": data},
+                    next_at=now,
+                    created_at=now,
+                )
+                for event, subject, data in events_of(webhook)
+                if event in webhook.events
+            ],
+            ignore_conflicts=True,
+        )
+    return Delivery.objects.count() - before
+
+
+def events_of(webhook: Webhook) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """(event, what it is about, data) since the webhook was made, told already or not."""
+    study, since = webhook.study, webhook.created_at
+    ended = study.participations.filter(status__in=FINISHED, finished_at__gte=since)
+    for participation in ended.only("pseudonym", "status", "kind", "scenario_id", "finished_at"):
+        yield Event.PARTICIPATION_FINISHED, participation.pseudonym, _finished(participation)
+    if study.status != StudyStatus.DRAFT:
+        yield from _filled(study)
+    for entry in study.events.filter(at__gte=since):
+        event = next((e for words, e in LOGGED.items() if entry.what.startswith(words)), None)
+        if event is not None:
+            logged = {"what": entry.what, "at": entry.at.isoformat()}
+            yield event, f"entry {entry.pk}", logged
+    done = Job.objects.filter(parameters__study=study.pk, touched_at__gte=since)
+    for job in done.filter(state__in=(Job.State.DONE, Job.State.FAILED)):
+        data: dict[str, Any] = {
+            "job": job.pk,
+            "kind": job.kind,
+            "state": job.state,
+            "error": job.error,
+        }
+        yield Event.JOB_DONE, f"job {job.pk} {job.state}", data
+
+
+def _finished(participation: Participation) -> dict[str, Any]:
+    at = participation.finished_at
+    return {
+        "annotator": participation.pseudonym,
+        "status": participation.status,
+        "kind": participation.kind,
+        "scenario": participation.scenario_id,
+        "at": at and at.isoformat(),
+    }
+
+
+def _filled(study: Study) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Scenarios all of whose seats of people are taken; once for each number of seats."""
+    holding = Participation.objects.holding_seats(database_now(), study).filter(kind=Kind.PERSON)
+    taken: dict[int, int] = {}
+    for scenario in holding.order_by().values_list("scenario_id", flat=True):
+        taken[scenario] = taken.get(scenario, 0) + 1
+    for row in study.scenarios.select_related("task"):
+        if taken.get(row.pk, 0) >= row.seats:
+            data: dict[str, Any] = {"scenario": row.pk, "task": row.task.name, "shots": row.shots}
+            data |= {"split": row.split_number, "seats": row.seats}
+            yield Event.SCENARIO_FILLED, f"scenario {row.pk} of {row.seats}", data

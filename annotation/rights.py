@@ -1,0 +1,85 @@
+"""What everybody may change, in one table for pages and API: each POST of a page, and its twin.
+
+A page's view and the API's ask the same row which right they need (`right_to`), so neither can
+allow what the other refuses. An address without a twin says why. tests/annotation/test_rights.py
+counts both against the addresses that there are.
+"""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Post:
+    """What one POST of a page needs, and where a program does the same.
+
+    `right` is one of models.RIGHTS in its study, "" where it is about no study: then everybody may
+    do it with what is theirs. `twin` is the name of the API's address, `reason` why there is none.
+    """
+
+    right: str
+    twin: str = ""
+    reason: str = ""
+
+
+ONE_REQUEST = "The API takes all files of a task in one request, which imports or refuses them."
+A_PAGE = "It shows a page and stores nothing."
+BROWSER = "It is about the session of a browser, which a program does not have."
+TOKENS = "A token that could make or end tokens would outlive its own revocation."
+
+# Name of the page's address -> its POST. "participation_decide" is about the analysis and
+# admission; about pay it is a row of its own.
+POSTS = {
+    "study_new": Post("", "api_studies"),
+    "study_edit": Post("own", "api_study"),
+    "study_status": Post("own", "api_open"),
+    "team": Post("own", "api_team"),
+    "lists": Post("own", "api_lists"),
+    "seats": Post("own", "api_seats"),
+    "switches": Post("own", "api_switches"),
+    "budget": Post("own", "api_budget"),
+    "personal_links": Post("own", "api_links"),
+    "panel_new": Post("own", "api_panels"),
+    "prolific_plan": Post("own", "api_prolific"),
+    "prolific_study": Post("own", "api_prolific_study"),
+    "prolific_sync": Post("own", "api_prolific_sync"),
+    "participation_decide": Post("own", "api_decide"),
+    "participation_decide_pay": Post("pay", "api_decide"),
+    "participation_score": Post("read", "api_show_score"),
+    "participation_bonus": Post("pay", "api_bonus"),
+    "participation_free_seat": Post("own", "api_free_seat"),
+    "participation_review": Post("own", "api_review"),
+    "pay": Post("pay", "api_pay"),
+    "report": Post("own", "api_report"),
+    "analysis_run": Post("read", "api_analysis"),
+    "release_prepare": Post("read", "api_release"),
+    "release_run": Post("read", "api_job_run"),
+    "scenario_preview": Post("read", reason=A_PAGE),
+    "task_import": Post("", "api_tasks"),
+    "task_upload_files": Post("", reason=ONE_REQUEST),
+    "task_upload_run": Post("", "api_job_run"),
+    "task_upload_confirm": Post("", "api_tasks"),
+    "task_upload_discard": Post("", reason=ONE_REQUEST),
+    "task_upload_preview": Post("", reason=A_PAGE),
+    "dataset_import": Post("", "api_datasets"),
+    "dataset_columns": Post("", "api_datasets"),
+    "gym_import": Post("", "api_gym"),
+    "gym_tasks": Post("", "api_gym"),
+    "gym_run": Post("", "api_job_run"),
+    "task_checks": Post("", "api_task_checks"),
+    "task_team": Post("", "api_task_team"),
+    "models": Post("", "api_models"),
+    "model_upload_run": Post("", "api_job_run"),
+    "model_delete": Post("", "api_model"),
+    "prediction_file_delete": Post("", "api_prediction_file"),
+    "tokens": Post("", reason=TOKENS),
+    "token_revoke": Post("", reason=TOKENS),
+    "login": Post("", reason=BROWSER),
+    "logout": Post("", reason=BROWSER),
+    "password_change": Post("", reason=BROWSER),
+    "prolific_webhook": Post("", reason="Prolific alone sends it, signed."),
+}
+
+
+def right_to(page: str) -> str:
+    """The right that the POST of this page's address needs, and its twin."""
+    return POSTS[page].right

@@ -1,0 +1,245 @@
+"""Webhooks: each event once, signed, tried again, and to nowhere that is not public."""
+
+import base64
+import hashlib
+import hmac
+import json
+import socket
+import threading
+from datetime import timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from django.core.management import call_command
+from django.db import IntegrityError, transaction
+from django.utils import timezone
+
+from annotation.models import Delivery, Event, Webhook
+from annotation.notices import sending, webhooks
+from annotation.study import lifecycle
+from tests import factories
+from tests.annotation.test_api_studies import Program
+
+
+class Receiver:
+    """A server that keeps what it is sent, and answers with `status`."""
+
+    def __init__(self):
+        self.received, self.status, self.location = [], 200, ""
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                length = int(self.headers["Content-Length"])
+                receiver.received.append((dict(self.headers), self.rfile.read(length), self.path))
+                self.send_response(receiver.status)
+                if receiver.location:
+                    self.send_header("Location", receiver.location)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            do_GET = do_POST
+
+            def log_message(self, *_args):
+                """Nothing is printed."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        self.place = f"127.0.0.1:{self.server.server_port}"
+        self.url = f"http://{self.place}/hook?a=1"
+
+
+@pytest.fixture
+def receiver():
+    receiver = Receiver()
+    yield receiver
+    receiver.server.shutdown()
+    receiver.server.server_close()
+
+
+@pytest.fixture
+def study(researcher, settings, receiver):
+    settings.WEBHOOK_HOSTS = [receiver.place]
+    return factories.make_study(
+        researcher, factories.make_task(), shots=[2], annotators=1, name="told"
+    )
+
+
+def make(study, receiver, *events: str):
+    body = {"url": receiver.url, "events": list(events or Event.values)}
+    made = Program(study.owner).post("/studies/told/webhooks/", body)
+    assert made.status_code == 201, made.json()
+    return made.json()
+
+
+def told(receiver) -> list[dict]:
+    return [json.loads(body) for _headers, body, _path in receiver.received]
+
+
+def later(**time) -> None:
+    Delivery.objects.update(next_at=timezone.now() - timedelta(**(time or {"seconds": 1})))
+
+
+def test_what_happens_is_told_once_and_signed(study, receiver):
+    made = make(study, receiver)
+    factories.work_through(factories.seat(study.scenarios.get()))
+    lifecycle.change_status(study, "pause", study.owner)
+    for _run in range(2):
+        call_command("run_jobs", verbosity=0)
+    assert sorted(event["type"] for event in told(receiver)) == [
+        "participation.finished", "scenario.filled", "study.paused",
+    ]  # fmt: skip
+    lifecycle.change_status(study, "close", study.owner)
+    call_command("run_jobs", verbosity=0)
+    assert [event["type"] for event in told(receiver)][3:] == ["study.closed"]
+    headers, body, path = receiver.received[0]
+    assert path == "/hook?a=1"
+    key = base64.b64decode(made["secret"].removeprefix("whsec_"))
+    signed = f"{headers['webhook-id']}.{headers['webhook-timestamp']}.".encode() + body
+    digest = base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+    assert headers["webhook-signature"] == f"v1,{digest}"
+    assert abs(int(headers["webhook-timestamp"]) - timezone.now().timestamp()) < 100
+    assert json.loads(body)["id"] == headers["webhook-id"]
+    assert json.loads(body)["study"] == "told"
+
+
+def test_no_event_from_before_and_none_that_was_not_asked_for(study, receiver):
+    factories.work_through(factories.seat(study.scenarios.get()))
+    make(study, receiver, "participation.finished", "study.closed")
+    lifecycle.change_status(study, "pause", study.owner)
+    call_command("run_jobs", verbosity=0)
+    assert told(receiver) == []
+
+
+def test_what_does_not_arrive_is_sent_again_under_the_same_id(study, receiver):
+    make(study, receiver, "study.paused")
+    lifecycle.change_status(study, "pause", study.owner)
+    receiver.status = 500
+    webhooks.collect()
+    assert sending.send_due() == 0
+    assert sending.send_due() == 0  # not at once: its time has not come
+    assert len(receiver.received) == 1
+    receiver.status = 204
+    later()
+    assert sending.send_due() == 1
+    assert len({headers["webhook-id"] for headers, _body, _path in receiver.received}) == 1
+    later()
+    assert sending.send_due() == 0
+    delivery = Delivery.objects.get()
+    assert (delivery.state, delivery.attempts, delivery.last_status) == ("delivered", 2, 204)
+    (row,) = Program(study.owner).get(
+        f"/studies/told/webhooks/{delivery.webhook_id}/deliveries/"
+    ).json()["results"]  # fmt: skip
+    assert (row["id"], row["state"]) == (str(delivery.key), "delivered")
+
+
+def test_after_the_last_attempt_it_has_failed(study, receiver):
+    make(study, receiver, "study.paused")
+    lifecycle.change_status(study, "pause", study.owner)
+    webhooks.collect()
+    receiver.server.shutdown()
+    receiver.server.server_close()
+    for attempt in range(len(sending.GAPS) + 1):
+        assert Delivery.objects.get().attempts == attempt
+        sending.send_due()
+        later()
+    delivery = Delivery.objects.get()
+    assert delivery.state == "failed"
+    assert "Refused" in delivery.last_error
+    assert sending.send_due() == 0
+
+
+def test_a_redirect_is_no_arrival_and_is_not_followed(study, receiver):
+    other = Receiver()
+    make(study, receiver, "study.paused")
+    receiver.status, receiver.location = 302, other.url
+    lifecycle.change_status(study, "pause", study.owner)
+    webhooks.collect()
+    assert sending.send_due() == 0
+    assert other.received == []
+    assert Delivery.objects.get().last_status == 302
+    other.server.server_close()
+
+
+PRIVATE = [
+    "127.0.0.1", "10.1.2.3", "192.168.0.1", "172.16.0.1", "169.254.169.254", "0.0.0.0",
+    "100.64.0.1", "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fc00::1", "ff02::1",
+    "::ffff:127.0.0.1", "::ffff:10.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::",
+    "192.0.2.1", "198.18.0.1", "not an ip",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("place", PRIVATE)
+def test_what_is_not_public_is_known(place):
+    assert not sending.is_public(place)
+
+
+@pytest.mark.parametrize("place", ["93.184.216.34", "2606:2800:220:1:248:1893:25c8:1946"])
+def test_what_is_public_is_known(place):
+    assert sending.is_public(place)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://example.org/", "ftp://example.org", "https://", "https://u:p@example.org/",
+        "https://example.org/#x", "https://example.org:99999/", "https://exa mple.org/",
+        "https://ex\nample.org/", "javascript:alert(1)", "https://[::1", "//example.org", "x",
+    ],
+)  # fmt: skip
+def test_an_address_that_cannot_be_one_is_422(study, url):
+    reply = Program(study.owner).post(
+        "/studies/told/webhooks/", {"url": url, "events": ["study.paused"]}
+    )
+    assert reply.status_code == 422
+    assert not Webhook.objects.exists()
+
+
+def test_a_name_that_resolves_to_an_inner_address_is_never_connected_to(
+    study, receiver, settings, monkeypatch
+):
+    """Also where it was public a moment ago: what is connected to is what was checked."""
+    make(study, receiver, "study.paused")
+    settings.WEBHOOK_HOSTS = []
+    Webhook.objects.update(url=f"https://rebound.example:{receiver.server.server_port}/")
+    inner = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", 443))]
+    public = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("93.184.216.34", 443))]
+    answers = iter([public + inner, inner])
+    monkeypatch.setattr(socket, "getaddrinfo", lambda *_a, **_k: next(answers))
+    lifecycle.change_status(study, "pause", study.owner)
+    webhooks.collect()
+    for _lookup in range(2):
+        sending.send_due()
+        assert "no public address" in Delivery.objects.get().last_error
+        later()
+    assert receiver.received == []
+
+
+def test_an_event_is_one_row_by_the_database(study, receiver):
+    make(study, receiver)
+    webhook = Webhook.objects.get()
+    now = timezone.now()
+    row = {
+        "webhook": webhook, "event": "study.paused", "subject": "entry 1", "body": {},
+        "next_at": now, "created_at": now,
+    }  # fmt: skip
+    Delivery.objects.create(**row)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Delivery.objects.create(**row)
+
+
+def test_the_secret_is_shown_once_and_stored_encrypted(study, receiver):
+    made = make(study, receiver)
+    assert made["secret"] not in Webhook.objects.get().secret
+    listed = Program(study.owner).get("/studies/told/webhooks/").json()["results"]
+    assert "secret" not in listed[0]
+
+
+def test_a_webhook_that_was_ended_is_told_nothing(study, receiver):
+    made = make(study, receiver)
+    program = Program(study.owner)
+    address = f"/api/v1/studies/told/webhooks/{made['id']}/"
+    assert program.client.delete(address, headers=program.headers).status_code == 204
+    lifecycle.change_status(study, "pause", study.owner)
+    call_command("run_jobs", verbosity=0)
+    assert receiver.received == []
