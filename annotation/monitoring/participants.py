@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-from django.db.models import Avg, Count, Max
+from django.db.models import Avg, Count, Max, Q
 
 from annotation.models import JUDGED_STEPS, Kind, Participation, Status, Step, Study, Turn
 from annotation.steps import blinding
@@ -40,6 +40,18 @@ FILTERS = {
 def text(person: Participation) -> str:
     """What a search of the list looks through."""
     return f"{person.pseudonym} {person.scenario} {person.get_status_display()} {person.kind}"
+
+
+def neighbours(annotator: Participation) -> tuple[str, str]:
+    """Pseudonyms of who stands before and after them in the list of people, "" for nobody."""
+    people = Participation.objects.filter(study=annotator.study_id)
+    at, pk = annotator.arrived_at, annotator.pk
+    before = people.filter(Q(arrived_at__gt=at) | Q(arrived_at=at, pk__gt=pk))
+    after = people.filter(Q(arrived_at__lt=at) | Q(arrived_at=at, pk__lt=pk))
+    return (
+        before.order_by("arrived_at", "pk").values_list("pseudonym", flat=True).first() or "",
+        after.order_by("-arrived_at", "-pk").values_list("pseudonym", flat=True).first() or "",
+    )
 
 
 def participation_rows(study: Study, page: list[Participation]) -> list[dict]:

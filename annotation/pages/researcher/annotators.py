@@ -12,9 +12,9 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_GET, require_POST
 
 from annotation.access import ResearcherRequest, annotator_of, study_of
-from annotation.models import JUDGED_STEPS, REVEALED, Decision, Participation, Turn
+from annotation.models import JUDGED_STEPS, REVEALED, Decision, Participation, Step, Turn
 from annotation.money import budget, ledger
-from annotation.monitoring import flags
+from annotation.monitoring import beside, flags, participants
 from annotation.pages.fields import PageForm, by_key
 from annotation.pages.researcher.forms.annotators import (
     BonusForm,
@@ -162,12 +162,18 @@ def _page(
     may_read, may_pay = "read" in study.rights, "pay" in study.rights
     turns = annotator.turns if may_read else annotator.turns.none()
     turns = turns.select_related("example", "answer").prefetch_related("answer__spans")
-    page = Paginator(turns.order_by("pk"), PER_PAGE).get_page(request.GET.get("page"))
     is_hidden = blinding.is_hidden(annotator)
     spares_training = not blinding.hides_training(annotator)
+    told_steps = (*JUDGED_STEPS, *REVEALED) if spares_training else ()
+    wrong_only = request.GET.get("show") == "wrong"
+    if wrong_only:
+        # What is hidden is not told by leaving the right ones out either.
+        turns = turns.filter(answer__s1__lt=1)
+        turns = turns.filter(step__in=told_steps) if is_hidden else turns
+    page = Paginator(turns.order_by("pk"), PER_PAGE).get_page(request.GET.get("page"))
 
     def hides(turn: Turn) -> bool:
-        return is_hidden and not (spares_training and turn.step in (*JUDGED_STEPS, *REVEALED))
+        return is_hidden and turn.step not in told_steps
 
     context: dict[str, Any] = {
         "study": study,
@@ -175,6 +181,9 @@ def _page(
         "sent": sent,
         "page": page,
         "is_hidden": is_hidden,
+        "wrong_only": wrong_only,
+        "beside": _beside(annotator, is_hidden, told_steps) if may_read else [],
+        "neighbours": participants.neighbours(annotator),
         "rows": [_row(annotator, turn, hides(turn)) for turn in page],
         "decisions": _decisions(annotator, may_read, may_pay),
         "flags": _flags(annotator) if may_read else [],
@@ -194,6 +203,14 @@ def _decisions(annotator: Participation, may_read: bool, may_pay: bool) -> Query
     on_pay = Q(about__in=[Decision.About.PAY, Decision.About.RELEASE])
     seen = (on_pay if may_pay else Q(pk=None)) | (~on_pay if may_read else Q(pk=None))
     return annotator.decisions.select_related("by").filter(seen)
+
+
+def _beside(
+    annotator: Participation, is_hidden: bool, told_steps: tuple[Step, ...]
+) -> list[beside.Beside]:
+    """This annotator beside the others, as far as scores may be seen."""
+    untold = [step for step in Step if step not in told_steps] if is_hidden else []
+    return beside.beside(annotator, untold)
 
 
 def _flags(annotator: Participation) -> list[str]:

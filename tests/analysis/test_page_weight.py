@@ -1,0 +1,43 @@
+"""What a page of a study weighs at the first visit, compressed: all but Figures below 100 kB."""
+
+import gzip
+import re
+from pathlib import Path
+
+import pytest
+from django.contrib.staticfiles import finders
+from django.urls import reverse
+
+from annotation.pages.researcher.menu import OF_A_STUDY
+from tests import factories
+
+MOST = 100_000  # bytes
+ADDRESSES = [
+    entry.address for group in OF_A_STUDY.values() for entry in group if entry.unless != "no_arms"
+]
+
+
+@pytest.fixture
+def study(researcher, settings, tmp_path):
+    settings.VAR_DIR = tmp_path
+    study = factories.make_study(researcher, factories.make_task(), shots=[0, 2], annotators=2)
+    factories.work_through(factories.seat(study.scenarios.get(shots=2)))
+    return study
+
+
+def weight(client, address: str) -> int:
+    """Bytes of the page and of every file of ours that it names, each compressed by itself."""
+    html = client.get(address).content
+    named = set(re.findall(r'(?:href|src)="/static/([^"]+\.(?:css|js|svg))"', html.decode()))
+    assert named
+    files = [found for name in named if (found := finders.find(name))]
+    assert len(files) == len(named)
+    return len(gzip.compress(html)) + sum(
+        len(gzip.compress(Path(path).read_bytes())) for path in files
+    )
+
+
+def test_every_page_but_figures_is_below_100_kb_at_first_visit(ada, study):
+    weights = {name: weight(ada, reverse(name, args=[study.name])) for name in ADDRESSES}
+    heavy = {name for name, size in weights.items() if size >= MOST}
+    assert heavy == {"figures"}, weights
