@@ -1,13 +1,18 @@
 """The client and its commands against a server over HTTP."""
 
+import json
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import handful
 import pytest
-from handful import ApiError
+from handful import ApiError, HandfulError
 from handful.cli import main
+
+DEMO = Path(__file__).parents[2] / "tasks" / "demo"
+TEST = "sentiment_test.jsonl"
 
 
 def test_studies_are_listed_and_looked_at(client):
@@ -92,3 +97,81 @@ def test_an_unknown_study_is_a_sentence_and_no_traceback(logged_in, capsys):
     assert capsys.readouterr().err == (
         "handful: There is no study 'nobody' that this token may see.\n"
     )
+
+
+def test_a_task_and_a_study_from_the_terminal(logged_in, client, capsys):
+    """Imported, designed, opened, watched to its end, scored, exported and verified."""
+    assert main(["tasks", "import", str(DEMO / "inference")]) == 0
+    assert "demo-inference v1: imported" in capsys.readouterr().out
+    design = logged_in / "study.toml"
+    design.write_text('name = "cli"\ntasks = ["demo-inference"]\nshots = [0]\nannotators = "x"\n')
+    assert main(["study", "create", str(design), "--check"]) == 1
+    assert "annotators" in capsys.readouterr().out
+    assert main(["study", "create", str(design)]) == 1
+    assert "cli" not in [row["name"] for row in client.studies.list()]
+    design.write_text('name = "cli"\ntasks = ["demo-inference"]\nshots = [0]\nrehearsal = true\n')
+    assert main(["study", "create", str(design)]) == 0
+    assert main(["study", "open", "cli"]) == 0
+    assert "For annotators: http" in capsys.readouterr().out
+    client.studies["cli"].simulate("gold", number=1, progress=False)
+
+    program = Path(sys.executable).with_name("handful")
+    watching = subprocess.Popen(
+        [program, "study", "watch", "cli", "--seconds", "0.1"], stdout=subprocess.PIPE, text=True
+    )
+    assert watching.stdout.readline().startswith("cli: open, ")
+    assert main(["study", "close", "cli"]) == 0
+    out, _err = watching.communicate(timeout=60)
+    assert watching.returncode == 0
+    assert "cli: closed" in out
+
+    assert main(["export", "cli", str(logged_in / "out"), "--verify"]) == 0
+    assert main(["export", "cli", str(logged_in / "out")]) == 1
+    assert "is there already" in capsys.readouterr().err
+    assert main(["export", "cli", str(logged_in / "out.zip")]) == 0
+    assert zipfile.ZipFile(logged_in / "out.zip").testzip() is None
+
+
+def test_predictions_are_scored(logged_in, client, capsys):
+    rows = [json.loads(line) for line in (DEMO / "sentiment" / TEST).read_text().splitlines()]
+    file = logged_in / "mine.jsonl"
+    lines = [json.dumps({"id": row["id"], "predicted": row["answer"]}) for row in rows]
+    file.write_text("\n".join(lines[:-1]))
+    place = ["--task", "demo-sentiment", "--shots", "0"]
+    assert main(["score", str(file), "--model", "gold", *place]) == 1
+    assert "have no prediction" in capsys.readouterr().err
+    file.write_text("\n".join(lines))
+    assert main(["score", str(file), "--model", "gold", *place]) == 0
+    assert "demo-sentiment  0      S1      100.0" in capsys.readouterr().out
+    assert len(list(client.models.predictions("gold"))) == len(rows)
+    client.models.delete("gold")
+    with pytest.raises(ApiError):
+        client.models.get("gold")
+
+
+def test_a_design_that_does_not_fit_names_its_keys(client):
+    told = client.studies.validate({"name": "x", "tasks": ["nobody"], "shots": [0]})
+    assert not told["valid"]
+    with pytest.raises(ApiError) as refused:
+        client.studies.create({"name": "x", "tasks": ["demo-sentiment"], "shots": [0], "seats": 3})
+    assert refused.value.status == 422
+    assert "seats" in str(refused.value)
+
+
+def test_lists_come_page_after_page(client):
+    study = client.studies["pilot"]
+    some = list(client.connection.rows("studies/pilot/answers/", page_size=7))
+    assert len(some) == len(list(study.answers())) > 7
+    assert {row["kind"] for row in study.answers(kind="simulated")} == {"simulated"}
+    assert list(study.answers(kind="person")) == []
+
+
+def test_nothing_is_paid_by_a_dry_run_and_it_takes_a_token_that_may(client):
+    with pytest.raises(ApiError) as refused:
+        client.studies["pilot"].pay()
+    assert refused.value.status == 403
+
+
+def test_a_file_that_is_not_there_is_a_sentence(client, tmp_path):
+    with pytest.raises(HandfulError, match="there is no such file or folder"):
+        client.tasks.import_files(tmp_path / "nowhere")

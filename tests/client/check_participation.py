@@ -1,0 +1,64 @@
+"""Taking part by program, with the client alone."""
+
+import pytest
+from handful import ApiError, Participation
+
+
+@pytest.fixture
+def link(client):
+    return client.studies["pilot"].link
+
+
+def go_through(seat):
+    """Every step until there is none; the steps in order."""
+    steps = []
+    for _step in range(2000):
+        steps.append(seat.step)
+        if seat.step == "consent":
+            seat.consent()
+        elif seat.step == "instructions":
+            seat.begin() if seat.state["leads_to"] == "begin" else seat.go_on()
+        elif seat.step == "question":
+            labels = [label["name"] for label in seat.state["task"]["labels"]]
+            seat.answer(**({"label": labels[0]} if labels else {"no_answer": True}))
+        elif seat.step in ("reveal", "review"):
+            seat.go_on()
+        else:
+            return steps
+    raise AssertionError("it does not end")
+
+
+def test_a_participation_from_consent_to_its_end(served, link):
+    with Participation.join(served[0], link) as seat:
+        steps = go_through(seat)
+        assert steps[:2] == ["consent", "instructions"]
+        assert steps[-1] == "finished"
+        told = seat.history()["answered"]
+        assert len(told) == steps.count("question")
+
+
+def test_the_same_answer_twice_counts_once_and_another_is_refused(served, link):
+    with Participation.join(served[0], link) as seat:
+        seat.consent()
+        seat.begin()
+        question = dict(seat.state)
+        labels = [label["name"] for label in seat.state["task"]["labels"]]
+        first, other = (
+            ({"label": labels[0]}, {"label": labels[1]})
+            if labels
+            else ({"no_answer": True}, {"spans": [{"segment": 0, "start": 0, "end": 1}]})
+        )
+        after = seat.answer(**first)
+        seat.state = question
+        assert seat.answer(**first)["step"] == after["step"]
+        seat.state = question
+        with pytest.raises(ApiError) as refused:
+            seat.answer(**other)
+        assert refused.value.status in (409, 422)
+        assert seat.withdraw()["step"] == "gone"
+
+
+def test_a_link_that_nobody_gave_out_is_refused(served):
+    with pytest.raises(ApiError) as refused:
+        Participation.join(served[0], "nobody")
+    assert refused.value.status == 404
