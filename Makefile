@@ -4,7 +4,7 @@ PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
 
-.PHONY: help demo test test-all suites test-postgres test-browser test-long test-client test-clients test-tools test-browsers test-r lint dictionary pictures states bench bench-million lock clean messages
+.PHONY: help demo test test-all suites test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r lint dictionary pictures states bench bench-million lock clean messages
 
 help:  ## what each word after make does
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -13,7 +13,7 @@ demo: .venv/core  ## a study with results and free seats, served on PORT
 	$(BIN)/python manage.py demo --port $(PORT)
 
 # Every test is in one of these at least (tests/config/test_suites.py).
-SUITES := test-postgres test-browser test-long test-client test-clients test-tools test-browsers test-r
+SUITES := test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r
 # On two cores; on SQLite a third one works while others wait for processes that they started.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 ON_POSTGRES := $(BIN)/python tests/with_postgres.py
@@ -45,6 +45,11 @@ test-client: .venv/dev .venv-client/ready  ## the client package as pip installs
 	.venv-client/bin/pip install --quiet --force-reinstall --no-deps .venv-client/wheels/handful-*.whl
 	cd client && ../.venv-client/bin/mypy
 	.venv-client/bin/pytest -c tests/client/pytest.ini tests/client
+
+test-seats: .venv/dev .venv-inspect/ready  ## models in the annotator's seat: Inspect, a fake model and a server, over HTTP
+	.venv-inspect/bin/pip wheel --quiet --no-deps --wheel-dir .venv-inspect/wheels ./client
+	.venv-inspect/bin/pip install --quiet --force-reinstall --no-deps .venv-inspect/wheels/handful-*.whl
+	.venv-inspect/bin/pytest -c tests/seats/pytest.ini tests/seats
 
 test-clients: .venv/core .venv-clients/ready  ## other people's clients of Prolific, unchanged, against the stand-in
 	.venv-clients/bin/pytest -c tests/clients/pytest.ini tests/clients
@@ -106,6 +111,12 @@ bench-million: .venv/dev  ## a million answers, and a tenth: export, table, page
 	.venv-client/bin/pip install --quiet --disable-pip-version-check -r tests/client/requirements.txt
 	@touch $@
 
+# The lock of the extra handful[inspect] alone: it is never installed beside the server.
+.venv-inspect/ready: client/requirements-inspect.lock
+	$(PYTHON) -m venv .venv-inspect
+	.venv-inspect/bin/pip install --quiet --disable-pip-version-check -r client/requirements-inspect.lock
+	@touch $@
+
 .venv-clients/ready: tests/clients/requirements.txt
 	$(PYTHON) -m venv .venv-clients
 	.venv-clients/bin/pip install --quiet --disable-pip-version-check -r tests/clients/requirements.txt
@@ -153,4 +164,4 @@ lock: .venv/dev  ## pin the newest dependencies that fit
 	$(BIN)/uv pip compile -q -U --no-emit-index-url --no-emit-find-links --no-header --no-annotate --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean:  ## remove what make, tests and servers made in this folder
-	rm -rf .venv .venv-client .venv-clients .venv-tools var staticfiles
+	rm -rf .venv .venv-client .venv-clients .venv-inspect .venv-tools var staticfiles

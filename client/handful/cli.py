@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from handful import login
+from handful import annotate, fake_model, login
 from handful.client import Client
 from handful.connection import Record
 from handful.errors import HandfulError
@@ -47,6 +47,12 @@ def parser() -> argparse.ArgumentParser:
     added.add_argument("--verify", action="store_true", help="run verify.py in the folder")
     added.set_defaults(run=_export)
     _add_score(commands.add_parser("score", help="upload predictions and print their scores"))
+    added = commands.add_parser("annotate", help="a model takes part", epilog=annotate.DESCRIPTION)
+    annotate.add_arguments(added)
+    added.set_defaults(run=annotate.run)
+    added = commands.add_parser("fake-model", help="for rehearsals", epilog=fake_model.DESCRIPTION)
+    fake_model.add_arguments(added)
+    added.set_defaults(run=fake_model.run)
     return top
 
 

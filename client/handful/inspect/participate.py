@@ -1,0 +1,204 @@
+"""How a model takes part: from consent to the end, one state of the server after the other.
+
+The server alone says what comes next. What is shown to the model is built again from the server's
+own record (GET work/history/), so that a run goes on after a crash without a second answer.
+"""
+
+import json
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+
+from handful.errors import ApiError
+from handful.inspect import conversation, parsing, templates
+from handful.inspect.conversation import Message, State
+from handful.inspect.seat import Seat
+from handful.inspect.templates import Declared
+
+WAIT = 5.0  # seconds between two questions whether a decision is there
+ENDS = ("finished", "gone", "between", "declined")
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What a model said, and what it took."""
+
+    text: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+    refused: bool = False
+
+
+Ask = Callable[[list[Message]], Awaitable[Reply]]
+
+
+@dataclass
+class Facts:
+    """What a run took so far; kept in a file, so that a resumed run counts all of it."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cost_usd: float | None = None
+    answers: int = 0
+    invalid: int = 0
+    refusals: int = 0
+    seconds: float = 0.0
+
+    @classmethod
+    def load(cls, path: Path) -> "Facts":
+        return cls(**json.loads(path.read_text())) if path.exists() else cls()
+
+    def save(self, path: Path) -> None:
+        """Whole or not at all: a crash leaves the old file or the new one."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside = path.with_suffix(".part")
+        beside.write_text(json.dumps(asdict(self)))
+        beside.replace(path)
+
+    def add(self, reply: Reply, seconds: float) -> None:
+        self.input_tokens += reply.input_tokens
+        self.output_tokens += reply.output_tokens
+        if reply.cost_usd is not None:
+            self.cost_usd = (self.cost_usd or 0.0) + reply.cost_usd
+        self.refusals += reply.refused
+        self.seconds += seconds
+
+
+class Run:
+    """One model in one seat."""
+
+    def __init__(self, seat: Seat, ask: Ask, declared: Declared, notes: Path):
+        self.seat, self.ask, self.declared, self.notes = seat, ask, declared, notes
+        self.facts = Facts.load(notes)
+        self.lead: State | None = None
+        self.history: list[State] = []
+
+    async def to_the_end(self) -> State:
+        """Take part until the server says that it is over; the last state. Raises ApiError."""
+        state: State = await self.seat.get("work/")
+        record = await self.seat.get("work/history/")
+        self.lead, self.history = record["lead"], record["answered"]
+        while state["step"] not in ENDS:
+            state = await self._step(state)
+        return state
+
+    async def finish(self, **about: Any) -> None:
+        """Tell the server how the run went; told again, the first account stays."""
+        facts = asdict(self.facts)
+        if facts["cost_usd"] is not None:
+            facts["cost_usd"] = f"{facts['cost_usd']:.6f}"
+        declared = asdict(self.declared)
+        template = self.declared.template
+        await self.seat.post("work/finish/", {"template": template, **declared, **facts, **about})
+
+    async def _step(self, state: State) -> State:
+        step = state["step"]
+        if step == "consent":
+            return await self.seat.post("work/consent/", {"agree": True})
+        if step == "comprehension":
+            return await self._comprehend(state)
+        if step == "instructions":
+            self.lead = state
+            if state["leads_to"] == "begin":
+                return await self.seat.post("work/begin/", {})
+            return await self.seat.post("work/continue/", {"leaving": step})
+        if step == "question":
+            return await self._answer(state)
+        if step == "reveal":
+            self._keep(state)
+        if step in ("reveal", "review"):
+            return await self.seat.post("work/continue/", {"leaving": step})
+        if step == "waiting":
+            await anyio.sleep(WAIT)
+            return await self.seat.post("work/wait/", {})
+        raise ValueError(f"unknown step {step!r}: a newer server needs a newer handful")
+
+    def _keep(self, state: State) -> None:
+        """A revealed example, once: a run that is resumed at a reveal has it in the record."""
+        turns = [past["question"]["turn"] for past in self.history]
+        if state["question"]["turn"] not in turns:
+            self.history.append(state)
+
+    async def _comprehend(self, state: State) -> State:
+        """One attempt at the questions about the instructions; the server counts the attempts."""
+        self.lead = state
+        asked = conversation.comprehension(state["questions"])
+        said: list[Message] = [
+            Message(role="system", content=conversation.system(state)),
+            Message(role="user", content=asked),
+        ]
+        reply = await self._asked(said)
+        try:
+            places = json.loads(parsing.given_text(reply.text))
+            answers = [int(place) - 1 for place in places]
+        except (ValueError, TypeError):
+            answers = [0] * len(state["questions"])
+        answers = [max(0, place) for place in answers][: len(state["questions"])]
+        answers += [0] * (len(state["questions"]) - len(answers))
+        try:
+            return await self.seat.post("work/comprehension/", {"answers": answers})
+        except ApiError as refused:
+            if refused.state is None:
+                raise
+            return refused.state
+
+    async def _answer(self, state: State) -> State:
+        """Ask until the output is an answer, at most as often as declared; then give up."""
+        asked = state["question"]
+        if self.declared.examples == "shown" and asked["step"] == "training":
+            return await self._store(state, {"gives_up": True})
+        said = conversation.messages(self._lead(state), self.history, state, self.declared)
+        self.facts.answers += 1
+        for _attempt in range(1 + self.declared.retries):
+            reply = await self._asked(said)
+            try:
+                answer = parsing.parse(state["task"], asked, reply.text)
+                return await self._store(state, answer)
+            except parsing.Invalid as invalid:
+                why = str(invalid)
+            except ApiError as refused:
+                if refused.status != 422:
+                    raise
+                why = refused.detail
+            again = templates.RETRY.substitute(
+                why=why, format=conversation.answer_format(state["task"])
+            )
+            said = [
+                *said,
+                Message(role="assistant", content=reply.text or "…"),
+                Message(role="user", content=again),
+            ]
+        self.facts.invalid += 1
+        return await self._store(state, {"gives_up": True})
+
+    async def _store(self, state: State, answer: dict[str, Any]) -> State:
+        """Send the answer. One that was stored before a crash stays: the first answer counts."""
+        body = {"turn": state["question"]["turn"], "answer": answer}
+        try:
+            following = await self.seat.post("work/answer/", body)
+        except ApiError as refused:
+            if refused.status != 409 or refused.state is None:
+                raise
+            following = refused.state
+        if following["step"] != "reveal" and self.declared.context == "all":
+            # As the server's record says what was stored: so it stands there after a crash, too.
+            self.history = (await self.seat.get("work/history/"))["answered"]
+        self.facts.save(self.notes)
+        return following
+
+    async def _asked(self, said: Sequence[Message]) -> Reply:
+        begun = time.monotonic()
+        reply = await self.ask(list(said))
+        self.facts.add(reply, time.monotonic() - begun)
+        return reply
+
+    def _lead(self, state: State) -> State:
+        """The state with the instructions; of a cross-task study's next task, its own."""
+        if self.lead is None or self.lead["task"]["title"] != state["task"]["title"]:
+            return state
+        return self.lead

@@ -1,0 +1,211 @@
+"""What Inspect runs: `inspect eval handful/participate -T server=... -T study=... --model ...`.
+
+One sample is one scenario for one replicate: a model in one seat. The researcher's token (scope
+run) comes from HANDFUL_TOKEN or `handful login`, never from an argument: those are written into
+logs.
+"""
+
+import json
+from collections.abc import Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import (
+    ChatMessage,
+    ChatMessageAssistant,
+    ChatMessageSystem,
+    ChatMessageUser,
+    Model,
+    ModelOutput,
+    ModelUsage,
+    get_model,
+)
+from inspect_ai.model._generate_config import active_generate_config
+from inspect_ai.scorer import Score, Scorer, Target, mean, scorer
+from inspect_ai.solver import Generate, Solver, TaskState, solver
+
+from handful import login
+from handful.client import Client
+from handful.inspect import seat
+from handful.inspect.conversation import Message
+from handful.inspect.participate import Reply, Run
+from handful.inspect.templates import Declared
+
+ATTEMPTS = 5  # where the reply of a provider is no JSON, which Inspect does not retry
+ROLES = {
+    "system": ChatMessageSystem,
+    "user": ChatMessageUser,
+    "assistant": ChatMessageAssistant,
+}
+
+
+@task
+def participate(
+    study: str,
+    server: str = "",
+    examples: str = "answered",
+    context: str = "each",
+    retries: int = 2,
+    replicates: int = 1,
+    revision: str = "",
+    tasks: str = "",
+    shots: str = "",
+    notes: str = "",
+) -> Task:
+    """A model takes part in a study, in each of its scenarios.
+
+    `examples`, `context` and `retries` are the declared options (templates.Declared). `tasks` and
+    `shots` (lists with commas) leave out other scenarios; `notes` is the folder in which a run
+    keeps what it took, so that it can be resumed.
+    """
+    declared = Declared(examples, context, int(retries))
+    code, places = scenarios(
+        server or None, study, _listed(tasks), [int(k) for k in _listed(shots)]
+    )
+    samples = [
+        Sample(
+            id=f"{place['task']}-{place['shots']}-{place['split'] or 0}-{replicate}",
+            input=f"Take part in {study}: {place['task']}, {place['shots']} shots.",
+            metadata={"scenario": place, "replicate": replicate, "code": code},
+        )
+        for place in places
+        for replicate in range(1, int(replicates) + 1)
+    ]
+    return Task(
+        dataset=MemoryDataset(samples, name=f"handful-{study}"),
+        solver=take_part(server or None, declared, revision, notes),
+        scorer=invalid_rate(),
+        fail_on_error=False,  # one seat that fails keeps no other from its end
+        metadata={"prompt_hash": declared.hash, "study": study},
+    )
+
+
+def _listed(text: Any) -> list[str]:
+    """Inspect hands a list over as one, and a single value as what it looks like."""
+    parts = text if isinstance(text, list | tuple) else str(text).split(",")
+    return [str(part).strip() for part in parts if str(part).strip()]
+
+
+def scenarios(
+    server: str | None, study: str, tasks: Sequence[str] = (), shots: Sequence[int] = ()
+) -> tuple[str, list[dict[str, Any]]]:
+    """The code of the study's link, and its scenarios: of these tasks and shots, or all.
+
+    Raises HandfulError.
+    """
+    with Client(server) as client:
+        wanted = client.studies[study]
+        places = [
+            {
+                "task": row["task"],
+                "shots": int(row["shots"]),
+                "split": int(row["split"]) if row["split"] else None,
+                "arm": row.get("arm") or "",
+            }
+            for row in wanted.scenarios()
+        ]
+        code = urlsplit(wanted.link).path.rstrip("/").rpartition("/")[2]
+    return code, [
+        place
+        for place in places
+        if (not tasks or place["task"] in tasks) and (not shots or place["shots"] in shots)
+    ]
+
+
+@solver
+def take_part(server: str | None, declared: Declared, revision: str, notes: str) -> Solver:
+    """The solver: join, take part to the end, tell how the run went."""
+
+    async def solve(state: TaskState, generate: Generate) -> TaskState:
+        model = get_model()
+        about = {
+            "name": str(model), "revision": revision, "prompt_hash": declared.hash,
+        }  # fmt: skip
+        researcher = seat.Seat(*login.known(server, None))
+        place, code = state.metadata["scenario"], state.metadata["code"]
+        joined = await seat.take(researcher, code, about, place, state.metadata["replicate"])
+        researcher.close()
+        own = seat.Seat(researcher.connection.server, joined["token"])
+        folder = Path(notes or ".handful")
+        told = Asked(model)
+        run = Run(own, told.ask, declared, folder / f"{joined['participation']}.json")
+        try:
+            last = await run.to_the_end()
+            if last["step"] == "finished" or last.get("status") == "screened_out":
+                await run.finish(**told.settings())
+        finally:
+            own.close()
+        state.metadata |= {
+            "participation": joined["participation"], "step": last["step"],
+            "answers": run.facts.answers, "invalid": run.facts.invalid,
+        }  # fmt: skip
+        state.messages = told.latest
+        state.output = ModelOutput.from_content(str(model), f"{last['step']}")
+        state.completed = True
+        return state
+
+    return solve
+
+
+class Asked:
+    """The model as the run asks it, and the latest conversation, for the log."""
+
+    def __init__(self, model: Model):
+        self.model = model
+        self.latest: list[ChatMessage] = []
+
+    async def ask(self, said: list[Message]) -> Reply:
+        """One reply. Provider errors are retried by Inspect; what remains ends the sample.
+
+        A reply that was cut off on its way is no reply: it is asked for again.
+        """
+        messages = [ROLES[one["role"]](content=one["content"]) for one in said]
+        for attempt in range(1, ATTEMPTS + 1):
+            try:
+                output = await self.model.generate(messages)
+                break
+            except json.JSONDecodeError:
+                if attempt == ATTEMPTS:
+                    raise
+        self.latest = [*messages, ChatMessageAssistant(content=output.completion)]
+        usage = output.usage
+        return Reply(
+            text=output.completion,
+            input_tokens=_read(usage) if usage else 0,
+            output_tokens=usage.output_tokens if usage else 0,
+            cost_usd=usage.total_cost if usage else None,
+            refused=output.stop_reason == "content_filter",
+        )
+
+    def settings(self) -> dict[str, Any]:
+        """What the run's record says of how the model was asked."""
+        config = active_generate_config()
+        return {
+            "temperature": config.temperature,
+            "seed": config.seed,
+            "harness": f"inspect-ai {metadata.version('inspect-ai')}",
+        }
+
+
+def _read(usage: ModelUsage) -> int:
+    """All tokens that were read, from a cache or not."""
+    cached = (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
+    return usage.input_tokens + cached
+
+
+@scorer(metrics=[mean()])
+def invalid_rate() -> Scorer:
+    """The share of answers that stayed invalid. S1 is the server's: no gold of the test comes."""
+
+    async def score(state: TaskState, target: Target) -> Score:
+        answers, invalid = state.metadata["answers"], state.metadata["invalid"]
+        return Score(
+            value=invalid / answers if answers else 0.0,
+            explanation=f"{invalid} of {answers} answers; {state.metadata['step']}",
+        )
+
+    return score

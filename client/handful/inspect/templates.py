@@ -1,0 +1,118 @@
+"""What a model reads, as templates, and the declared options; their hash names the prompt.
+
+The texts that fill them are those that people see (the task's title, description, instructions,
+help, questions and reveals), as the server sends them.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from string import Template
+
+SYSTEM = Template("""\
+$title
+
+$description
+
+Instructions
+$instructions
+$help
+$steps
+
+How to answer
+$format""")
+
+STEPS = {
+    "training": "Training step: $number examples. After each of your answers you see the right one."
+    " That is how you learn the task.",
+    "screening": "Screening step: $number examples. The right answers are not shown.",
+    "test": "Annotation step: $number examples. The right answers are not shown.",
+}
+HELP = Template("\n$title\n$definition$example\n")
+
+QUESTION = Template("$segments\n\nQuestion: $question$options")
+OPTION = "\n$number. $text"
+
+REVEAL = Template("$verdict The right answer is: $gold.$also$explanation$rule")
+VERDICTS = {
+    "right": "Right.",
+    "partly": "Partly right.",
+    "wrong": "Not right.",
+    "compare": "Compare.",
+}
+
+RETRY = Template("This could not be stored as an answer: $why\n$format")
+
+COMPREHENSION = Template("""\
+Before you begin, please answer these questions about the instructions.
+$questions
+End your reply with a line Answer: [the number of the chosen option for each question].""")
+
+# One line at the end, so that a model may think before it: Answer: and JSON.
+FORMATS = {
+    "label": "End your reply with a line Answer: and the name of one label: $labels.",
+    "option": "End your reply with a line Answer: and the number of one option.",
+    "options": "End your reply with a line Answer: and a JSON list of the numbers of all options"
+    " that are right, such as [1, 3].",
+    "number": "End your reply with a line Answer: and a number in plain digits$range.",
+    "short text": "End your reply with a line Answer: and a text of at most $longest characters"
+    " in double quotes.",
+    "long text": "End your reply with a line Answer: and a text of at most $longest characters"
+    " as a JSON string in double quotes.",
+    "spans": "End your reply with a line Answer: and a JSON list of texts, each copied exactly as"
+    ' it stands in the example, whole words, such as ["first", "second"].$most',
+    "typed": "End your reply with a line Answer: and a JSON list of texts, copied exactly where"
+    ' they stand in the example, such as ["first", "second"].$most',
+}
+NO_ANSWER = " Where there is no answer: Answer: null."
+
+EXAMPLES = ("answered", "shown")
+CONTEXTS = ("each", "all")
+
+
+@dataclass(frozen=True)
+class Declared:
+    """The declared options of a run.
+
+    `examples`: "answered", each training example is answered by the model and then revealed, as by
+    people; "shown", the model is not asked and finds them with their gold in its context.
+    `context`: before a test example stands the training step alone ("each"), or all test examples
+    so far as well ("all"). `retries`: so often an invalid output is asked for again; then an empty
+    answer is stored and counted as invalid.
+    """
+
+    examples: str = "answered"
+    context: str = "each"
+    retries: int = 2
+
+    def __post_init__(self) -> None:
+        """Refuse what is not declared here. Raises ValueError."""
+        if self.examples not in EXAMPLES:
+            raise ValueError(f"examples: expected one of {', '.join(EXAMPLES)}")
+        if self.context not in CONTEXTS:
+            raise ValueError(f"context: expected one of {', '.join(CONTEXTS)}")
+        if self.retries < 0:
+            raise ValueError("retries: expected 0 or more")
+
+    @property
+    def template(self) -> str:
+        """All templates and options as one text, which goes into the export."""
+        parts = {
+            "options": f"examples={self.examples} context={self.context} retries={self.retries}",
+            "system": SYSTEM.template,
+            **{f"step {name}": text for name, text in STEPS.items()},
+            "help": HELP.template,
+            "question": QUESTION.template,
+            "option": OPTION,
+            "reveal": REVEAL.template,
+            **{f"verdict {name}": text for name, text in VERDICTS.items()},
+            "retry": RETRY.template,
+            "comprehension": COMPREHENSION.template,
+            **{f"format {name}": text for name, text in FORMATS.items()},
+            "no answer": NO_ANSWER,
+        }
+        return "\n".join(f"=== {name}\n{text}" for name, text in parts.items())
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the template: the prompt in the identity of a model annotator."""
+        return hashlib.sha256(self.template.encode()).hexdigest()

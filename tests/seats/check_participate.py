@@ -1,0 +1,144 @@
+"""A model takes part: over real HTTP on both sides, and by Inspect's mock model."""
+
+import json
+from collections import Counter
+
+import pytest
+from conftest import KINDS
+from inspect_ai.log import list_eval_logs, read_eval_log
+from inspect_ai.model import ModelOutput, ModelUsage
+
+SCENARIOS = 3  # of each task: zero shots, and two shots on two splits
+
+
+def said_by_mock(text):
+    """With its tokens: to count them the mock model would ask a server."""
+    output = ModelOutput.from_content("mockllm", text)
+    output.usage = ModelUsage(input_tokens=7, output_tokens=2, total_tokens=9)
+    return output
+
+
+def of_models(files, name):
+    return [row for row in files[name] if row.get("kind") == "model"]
+
+
+def test_a_model_that_is_right_takes_every_seat_in_every_kind_of_task(serve, fake):
+    served = serve(*KINDS)
+    model = fake(served.examples)
+    assert served.annotate(model.name, *model.options, "--seed", "3", "--temperature", "0") == 0
+    files = served.exported()
+    seats = of_models(files, "annotators.csv")
+    assert Counter(row["status"] for row in seats) == {"completed": SCENARIOS * len(KINDS)}
+    judged = [row for row in seats if row["task"] != "toy-long-text"]
+    assert {row["mean_s1"] for row in judged} == {"1.0"}
+    told = files["model_annotators.csv"]
+    assert {(row["model"], row["temperature"], row["seed"]) for row in told} == {
+        ("openai-api/fake/toy", "0.0", "3")
+    }
+    assert {row["invalid"] for row in told} == {"0"}
+    assert all(int(row["input_tokens"]) > 0 < float(row["seconds"]) for row in told)
+    people = [row for row in files["human_performance.csv"] if row["kind"] == "person"]
+    assert {row["n"] for row in people} == {"0"}
+
+
+def test_faults_of_a_provider_cost_time_and_invalid_outputs_are_a_rate(serve, fake):
+    served = serve("label", "spans")
+    model = fake(served.examples, right=0.5, wrong_format=0.5, rate_limit=0.1, truncated=0.1)
+    options = ("--retries", "1", "--examples", "shown", "--context", "all")
+    assert served.annotate(model.name, *model.options, *options) == 0
+    # Not verified: of two annotators with equal variances rounding decides the df in metrics.csv.
+    files = served.exported(verify=False)
+    told = files["model_annotators.csv"]
+    assert {row["examples"] for row in told} == {"shown"}
+    assert {row["answers"] for row in told} == {"4"}  # training examples are not asked
+    invalid = sum(int(row["invalid"]) for row in told)
+    assert 0 < invalid < sum(int(row["answers"]) for row in told)
+    given_up = [
+        row for row in of_models(files, "answers.csv")
+        if row["task"] == "toy-label" and row["answer"] == "[]" and row["step"] == "annotation"
+    ]  # fmt: skip
+    of_labels = {
+        row["annotator"] for row in of_models(files, "annotators.csv") if row["task"] == "toy-label"
+    }
+    labels = [int(row["invalid"]) for row in told if row["annotator"] in of_labels]
+    assert len(given_up) == sum(labels) > 0
+    assert {row["s1"] for row in given_up} == {"0.0"}
+
+
+def test_a_run_that_broke_off_goes_on_without_a_second_answer(serve, fake):
+    served = serve("spans")
+    breaks = iter(range(1, 10))
+
+    def outputs(*_asked):
+        if next(breaks, None) is None:
+            raise RuntimeError("the machine is gone")
+        return said_by_mock('Answer: ["home"]')
+
+    options = ("--shots", "2")
+    assert served.annotate("mockllm/model", *options, custom_outputs=outputs) == 1
+    before = of_models(served.exported(), "answers.csv")
+    assert any(row["answer"] for row in before)
+
+    def again(*_asked):
+        return said_by_mock('Answer: ["then"]')
+
+    assert served.annotate("mockllm/model", *options, custom_outputs=again) == 0
+    files = served.exported()
+    after = {
+        (row["annotator"], row["step"], row["position"]): row
+        for row in of_models(files, "answers.csv")
+    }
+    assert len(after) == len(of_models(files, "answers.csv")) == 2 * 6
+    for row in before:
+        if row["answer"]:
+            stored = after[row["annotator"], row["step"], row["position"]]
+            assert (stored["answer"], stored["submitted_at"]) == (
+                row["answer"], row["submitted_at"],
+            )  # fmt: skip
+    assert {row["answer"] for row in after.values()} == {'["home"]', '["then"]'}
+    told = files["model_annotators.csv"]
+    assert {row["answers"] for row in told} == {"6"}
+    # A third time there is nothing left to do.
+    assert served.annotate("mockllm/model", *options, custom_outputs=again) == 0
+    assert served.exported()["answers.csv"] == files["answers.csv"]
+
+
+def test_what_the_model_reads_is_what_people_see_and_no_gold_before_its_answer(serve, fake):
+    served = serve("label")
+    seen: list[list[dict[str, str]]] = []
+
+    def outputs(said, *_more):
+        seen.append([{"role": one.role, "text": one.text} for one in said])
+        return said_by_mock("Answer: positive")
+
+    assert served.annotate("mockllm/model", "--shots", "2", custom_outputs=outputs) == 0
+    asked = [said for said in seen if "about the instructions" not in said[-1]["text"]]
+    system = asked[0][0]["text"]
+    for words in ("Find the places in a sentence.", "Highlight every place.", "likes it"):
+        assert words in system
+    first = next(said for said in asked if len(said) == 2)
+    assert "right answer is" not in json.dumps(first)
+    second = next(said for said in asked if len(said) == 4)
+    assert second[2]["text"] == "Answer: positive"
+    assert "The right answer is: " in second[3]["text"]
+    tested = [said for said in asked if len(said) == 6]  # two examples, and one of the test
+    assert len(tested) == 2 * 4
+    assert all("right answer is" not in said[-1]["text"].split("\n\n")[-1] for said in tested)
+
+
+def test_the_log_of_inspect_says_how_it_ended_and_holds_no_token(serve, fake):
+    served = serve("label")
+    model = fake(served.examples)
+    assert served.annotate(model.name, *model.options, "--shots", "0") == 0
+    (info,) = list_eval_logs(str(served.folder / "logs"))
+    log = read_eval_log(info)
+    assert [sample.metadata["step"] for sample in log.samples] == ["finished"]
+    assert log.results.scores[0].metrics["mean"].value == 0
+    assert served.token not in log.model_dump_json()
+
+
+@pytest.mark.parametrize("wrong", [("--examples", "x"), ("--context", "x")])
+def test_an_option_that_is_not_declared_is_refused(serve, wrong):
+    served = serve("label")
+    with pytest.raises(SystemExit):
+        served.annotate("mockllm/model", *wrong)
