@@ -258,6 +258,7 @@ CSRF_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "config.kept_forms.csrf_failure"
 SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^health/"]  # asked by machines beside, without a certificate
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 # Browsers' own lists are a decision about a whole domain, which is not this server's to take.

@@ -5,6 +5,7 @@ from django.contrib.auth import views as auth_views
 from django.contrib.messages.views import SuccessMessageMixin
 from django.urls import include, path, reverse_lazy
 
+from config import health
 from config.help import help_page
 from config.kept_forms import SignIn
 
@@ -23,5 +24,7 @@ urlpatterns = [
     path("password/", PasswordChange.as_view(), name="password_change"),
     path("help/", help_page, name="help_index"),
     path("help/<path:address>", help_page, name="help"),
+    path("health/live", health.live, name="health_live"),
+    path("health/ready", health.ready, name="health_ready"),
     path("admin/", admin.site.urls),
 ]

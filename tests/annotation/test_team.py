@@ -186,14 +186,14 @@ ALIKE = {
 
 
 def researcher_addresses() -> set[str]:
-    """The names of all addresses but workers', the admin's, and of one's own account."""
+    """The names of all addresses but those of anybody, the admin's, and of one's own account."""
 
     def walk(patterns, prefix: str = "") -> set[str]:
         names = set()
         for pattern in patterns:
             route = prefix + str(pattern.pattern)
             if isinstance(pattern, URLPattern):
-                names |= {pattern.name} if not route.startswith(WORKERS) else set()
+                names |= {pattern.name} if not route.startswith(ANYBODY) else set()
             elif route != "admin/":
                 names |= walk(pattern.url_patterns, route)
         return names
@@ -201,7 +201,7 @@ def researcher_addresses() -> set[str]:
     return walk(get_resolver().url_patterns) - {"login", "logout", "password_change"}
 
 
-WORKERS = ("join/", "work/", "declined/", "api/v1/join/", "api/v1/work/")
+ANYBODY = ("join/", "work/", "declined/", "api/v1/join/", "api/v1/work/", "health/")
 
 
 def test_every_address_of_researchers_has_its_rights_written_down_here():

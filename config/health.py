@@ -1,0 +1,84 @@
+"""Is this process alive, and is it ready to serve? For load balancers and monitors.
+
+Both answer anybody, so they name what is wrong and nothing else; the log has the sentences.
+"""
+
+import logging
+import os
+import shutil
+from collections.abc import Callable
+
+from django.conf import settings
+from django.db import DatabaseError, connections
+from django.db.migrations.executor import MigrationExecutor
+from django.http import HttpRequest, JsonResponse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET
+
+from annotation import guards, key_check
+from tasks import installation
+
+LEAST_SPACE = 200_000_000  # bytes free in var/: one upload of the largest size
+log = logging.getLogger("handful.health")
+
+
+def _database() -> str:
+    with connections["default"].cursor() as cursor:
+        cursor.execute("SELECT 1")
+    return ""
+
+
+def _migrations() -> str:
+    executor = MigrationExecutor(connections["default"])
+    waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
+    names = [f"{migration.app_label}.{migration.name}" for migration, _backwards in waiting]
+    return f"not applied: {', '.join(names)}; run manage.py migrate" if names else ""
+
+
+def _guards() -> str:
+    names = guards.missing(connections["default"])
+    return f"missing: {', '.join(names)}; run manage.py migrate" if names else ""
+
+
+def _folder() -> str:
+    if sentence := installation.conflict():
+        return sentence
+    if not os.access(settings.VAR_DIR, os.W_OK):
+        return f"{settings.VAR_DIR} cannot be written to"
+    free = shutil.disk_usage(settings.VAR_DIR).free
+    return "" if free >= LEAST_SPACE else f"{free / 1e6:.0f} MB are free in {settings.VAR_DIR}"
+
+
+# What has to hold, in order; what comes after a database that does not answer cannot be asked.
+CHECKS: dict[str, Callable[[], str]] = {
+    "database": _database,
+    "migrations": _migrations,
+    "guards": _guards,
+    "keys": key_check.wrong,
+    "folder": _folder,
+}
+
+
+@never_cache
+@require_GET
+def live(request: HttpRequest) -> JsonResponse:
+    """The process answers; nothing else is asked, so that no outage elsewhere restarts it."""
+    return JsonResponse({"status": "live"})
+
+
+@never_cache
+@require_GET
+def ready(request: HttpRequest) -> JsonResponse:
+    """200 where every check holds, else 503 with the names of those that do not."""
+    found = dict.fromkeys(CHECKS, "")
+    for name, check in CHECKS.items():
+        try:
+            found[name] = check()
+        except DatabaseError as error:
+            found[name] = str(error).strip() or "no answer"
+            break
+    wrong = {name: sentence for name, sentence in found.items() if sentence}
+    for name, sentence in wrong.items():
+        log.error("Not ready: %s: %s", name, sentence)
+    body = {"status": "not ready" if wrong else "ready", "wrong": list(wrong)}
+    return JsonResponse(body, status=503 if wrong else 200)
