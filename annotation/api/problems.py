@@ -125,4 +125,7 @@ def document(result: dict[str, Any], **_: Any) -> dict[str, Any]:
             for status, words in said.items():
                 told = {"description": words, "content": content}
                 operation["responses"].setdefault(status, told)
+            if method == "get":
+                unchanged = {"description": "Nothing has changed since the ETag in If-None-Match"}
+                operation["responses"].setdefault("304", unchanged)
     return result

@@ -30,7 +30,7 @@ from tasks.models import Job
 
 MAX_WEBHOOKS = 20  # of a study
 PREFIX = "whsec_"  # as Standard Webhooks writes secrets
-FINISHED = (Status.COMPLETED, Status.SCREENED_OUT, Status.WITHDRAWN, Status.REJECTED)
+FINISHED = (Status.COMPLETED, Status.SCREENED_OUT, Status.WITHDRAWN)
 # What was pressed or happened by itself -> the event; by what the log of the study says.
 LOGGED = {
     "Pause: paused": Event.STUDY_PAUSED,
@@ -74,6 +74,7 @@ def collect() -> int:
     before = Delivery.objects.count()
     for webhook in Webhook.objects.select_related("study"):
         now = database_now()
+        told = set(webhook.deliveries.values_list("event", "subject"))
         Delivery.objects.bulk_create(
             [
                 Delivery(
@@ -85,9 +86,9 @@ def collect() -> int:
                     created_at=now,
                 )
                 for event, subject, data in events_of(webhook)
-                if event in webhook.events
+                if event in webhook.events and (event, subject) not in told
             ],
-            ignore_conflicts=True,
+            ignore_conflicts=True,  # another process may be at it
         )
     return Delivery.objects.count() - before
 

@@ -4,18 +4,22 @@ import pytest
 from django.apps import apps
 from django.db import IntegrityError, connection, models, transaction
 from django.db.models import Q
+from django.utils import timezone
 
 from annotation import guards
 from annotation.models import (
     AccessRule,
     ArmTaken,
     Decision,
+    Delivery,
     ExitAnswers,
     LedgerEntry,
     Member,
     PaymentBatch,
     UpstreamExample,
+    Webhook,
 )
+from annotation.models.model_annotator import ModelRun
 from tasks.models import Job
 from tasks.models.choices import LanguageField
 from tests import factories
@@ -51,6 +55,18 @@ def rows(researcher, other_researcher):
     UpstreamExample.objects.create(
         study=study, arm="sham", task=task, example=task.test_split.examples.first(), position=0
     )
+    now = timezone.now()
+    webhook = Webhook.objects.create(
+        study=study, url="https://example.org", events=[], secret="s", made_by=researcher,
+        created_at=now,
+    )  # fmt: skip
+    Delivery.objects.create(
+        webhook=webhook, event="job.done", subject="job 1", body={}, next_at=now, created_at=now
+    )
+    ModelRun.objects.create(
+        **mine, template="t", examples="answered", context="each", retries=0, input_tokens=0,
+        output_tokens=0, answers=1, invalid=0, refusals=0, seconds=1.0,
+    )  # fmt: skip
     guards.lift(connection)  # it is the constraint that has to refuse
 
 

@@ -1,0 +1,125 @@
+"""Requests drawn from the OpenAPI document: whatever is sent, no 5xx and no undocumented status.
+
+Each is undone, so the world stays as it is; most of them name things that are there. What a
+participant is told never holds what stands in the gold of the test alone.
+"""
+
+from typing import Any
+
+import pytest
+import schemathesis
+from django.core.cache import caches
+from django.core.wsgi import get_wsgi_application
+from django.db import transaction
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import status_code_conformance
+
+from annotation.models import Kind
+from tests import factories
+
+EXAMPLES = 15  # of each operation
+SECRET = "why-the-gold-of-the-test-is-right"
+ADDRESS = "/api/v1/schema/?format=json"
+# Files of hundreds of megabytes are sent to no test; the document's own address needs none.
+REAL = st.sampled_from([True, True, True, False])  # are things that are there named?
+PARTICIPANTS = ["participant", "participant", "nobody"]
+EVERYBODY = ["researcher", "researcher", "researcher", "stranger", "participant", "nobody"]
+LEFT_OUT = {"/api/v1/schema/"}
+
+pytestmark = pytest.mark.long
+
+
+class World:
+    """Somebody owns a study in which people and robots have answered, and one is at work."""
+
+    def __init__(self, owner, other):
+        record = factories.label_records("test", 3)
+        test = [factories.Record(**{**vars(r), "explanation": SECRET}) for r in record]
+        task = factories.make_task(labels=factories.LABELS, test=test)
+        self.study = factories.make_study(
+            owner, task, shots=[0, 2], annotators=5, name="story", rehearsal=True
+        )
+        for scenario in self.study.scenarios.all():
+            for kind in (Kind.PERSON, Kind.SIMULATED):
+                factories.work_through(factories.seat(scenario, kind=kind))
+        self.working = factories.seat(self.study.scenarios.get(shots=2))
+        file = factories.predict(owner, "toy", task, 2, 1)
+        factories.make_study(owner, task, name="draft", status="draft")
+        self.names: dict[str, Any] = {
+            "name": "story", "version": 1, "pseudonym": self.working.pseudonym,
+            "code": self.study.link_code, "figure": "shots", "table": "gains", "pk": file.pk,
+            "id": file.pk,
+        }  # fmt: skip
+        self.tokens = {
+            "researcher": factories.bearer(owner, "read", "run", "pay"),
+            "participant": {"Authorization": f"Bearer {self.working.token}"},
+            "stranger": factories.bearer(other, "read", "run", "pay"),
+            "nobody": {},
+        }
+
+
+@pytest.fixture
+def world(researcher, other_researcher, settings, tmp_path):
+    settings.VAR_DIR = tmp_path
+    return World(researcher, other_researcher)
+
+
+def operations(schema) -> list[Any]:
+    found = [result.ok() for result in schema.get_all_operations()]
+    return [operation for operation in found if operation.path not in LEFT_OUT]
+
+
+def name_what_is_there(case, world) -> None:
+    """Put real names into the address."""
+    for name in case.path_parameters or {}:
+        if name == "name" and "/tasks/" in case.path:
+            case.path_parameters[name] = world.study.tasks.get().name
+        elif name == "name" and "/models/{" in case.path:
+            case.path_parameters[name] = "toy"
+        elif name in world.names:
+            case.path_parameters[name] = world.names[name]
+
+
+def check(case, world, who: str) -> None:
+    """Send it, look at the reply, undo all of it."""
+    caches["shared"].clear()
+    case.headers = {**(case.headers or {}), **world.tokens[who], "Accept-Encoding": "identity"}
+    with transaction.atomic():
+        reply = case.call()
+        case.validate_response(reply, checks=[not_a_server_error, status_code_conformance])
+        if who == "participant":
+            assert SECRET not in reply.text
+        transaction.set_rollback(True)
+
+
+def test_the_whole_document_is_kept(world, researcher):
+    site, headers = get_wsgi_application(), world.tokens["researcher"]
+    schema = schemathesis.openapi.from_wsgi(ADDRESS, site, headers=headers)
+    failures: list[str] = []
+    every = operations(schema)
+    assert len(every) > 90
+    for operation in every:
+        label = f"{operation.method.upper()} {operation.path}"
+        whose = PARTICIPANTS if "/work/" in operation.path else EVERYBODY
+
+        @settings(
+            max_examples=EXAMPLES,
+            deadline=None,
+            database=None,
+            phases=[Phase.explicit, Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(case=operation.as_strategy(), real=REAL, who=st.sampled_from(whose))
+        def send(case, real, who):
+            if real:
+                name_what_is_there(case, world)
+            check(case, world, who)
+
+        try:
+            send()
+        except Exception as error:  # all of them are told at the end
+            said = getattr(error, "exceptions", [error])
+            failures += [f"{label}: {str(each)[:800]}" for each in said]
+    assert not failures, "\n\n".join(failures)
