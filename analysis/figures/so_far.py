@@ -63,6 +63,11 @@ class Panel:
     floor: float | None  # of the trivial baseline
 
     @property
+    def drawn(self) -> list[Series]:
+        """The series from the back to the front: people, who are the first, stand over models."""
+        return self.series[::-1]
+
+    @property
     def description(self) -> str:
         """The picture in words."""
         said = [f"{series.name} {', '.join(series.texts)}" for series in self.series]
