@@ -87,7 +87,8 @@ def take(page: Page, name: str, height: int, heading: str = "") -> None:
     page.set_viewport_size({"width": 1180, "height": height})
     if heading:
         element = page.get_by_role("heading", name=heading)
-        element.evaluate("element => scrollTo(0, element.getBoundingClientRect().top - 16)")
+        # Below the bar, which stays at the top.
+        element.evaluate("element => scrollTo(0, element.getBoundingClientRect().top - 64)")
     path = DOCS / ("reveal.png" if name == "reveal" else f"pictures/{name}.png")
     page.screenshot(path=path)
     print(f"{path.relative_to(ROOT)}: {path.stat().st_size // 1024} kB")
