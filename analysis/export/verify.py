@@ -2003,6 +2003,8 @@ class Estimate:
         total, floor = people + contexts - rest, max(people, contexts)
         weights = people**2 / people_df + contexts**2 / contexts_df + rest**2 / rest_df
         of_floor = people_df if people > contexts else contexts_df
+        if abs(people - contexts) <= 1e-9 * floor:
+            of_floor = min(people_df, contexts_df, key=lambda own: abs(own - df))
         of_total = max(total**2 / weights, min(people_df, contexts_df))
         self.df = of_floor if total <= floor else of_total
         if abs(total - floor) <= 1e-9 * floor:

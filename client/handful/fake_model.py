@@ -73,28 +73,24 @@ class FakeModel:
     requests: int = 0
 
     def draw(self) -> random.Random:
-        """Of each request: a retry is another one."""
+        """For the faults on the way: a request that is sent again is another one."""
         self.requests += 1
         return random.Random(f"{self.seed}:{self.requests}")
 
-    def reply(self, messages: Sequence[Mapping[str, str]], rng: random.Random) -> str:
-        """The content of its reply."""
-        if rng.random() < self.faults.wrong_format:
-            return "I am not sure what you mean."
+    def reply(self, messages: Sequence[Mapping[str, str]]) -> str:
+        """The content of its reply; the same to the same question, whoever asks when."""
         system, last = messages[0]["content"], messages[-1]["content"]
         if "questions about the instructions" in last:
             return "Answer: [1]"
         asked = [one["content"] for one in messages if "Question:" in one["content"]][-1]
+        rng = random.Random(f"{self.seed}:{asked}:{last}")
+        if rng.random() < self.faults.wrong_format:
+            return "I am not sure what you mean."
         known = self.lookup(asked)
         gold = list(known.gold) if known else []
-        if known and self._errs(messages):
+        if known and rng.random() >= self.faults.right:
             gold = self._other(known)
         return f"Answer: {written(system, asked, gold)}"
-
-    def _errs(self, messages: Sequence[Mapping[str, str]]) -> bool:
-        """Drawn from the example, so that the same run is right and wrong at the same places."""
-        digest = hashlib.sha256(f"{self.seed}:{messages[-1]['content']}".encode()).hexdigest()
-        return random.Random(digest).random() >= self.faults.right
 
     def lookup(self, asked: str) -> Known | None:
         """The example whose texts stand in the message; that of the same question first."""
@@ -164,7 +160,7 @@ def serve(fake: FakeModel, port: int = 0, host: str = "127.0.0.1") -> ThreadingH
                 time.sleep(fake.faults.hang_seconds)
                 self.close_connection = True
                 return
-            content = fake.reply(body["messages"], rng)
+            content = fake.reply(body["messages"])
             prompt = " ".join(str(one["content"]) for one in body["messages"])
             whole = json.dumps(completion(body.get("model", "fake"), content, prompt)).encode()
             if rng.random() < fake.faults.truncated:

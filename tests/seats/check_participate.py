@@ -46,8 +46,7 @@ def test_faults_of_a_provider_cost_time_and_invalid_outputs_are_a_rate(serve, fa
     model = fake(served.examples, right=0.5, wrong_format=0.5, rate_limit=0.1, truncated=0.1)
     options = ("--retries", "1", "--examples", "shown", "--context", "all")
     assert served.annotate(model.name, *model.options, *options) == 0
-    # Not verified: of two annotators with equal variances rounding decides the df in metrics.csv.
-    files = served.exported(verify=False)
+    files = served.exported()
     told = files["model_annotators.csv"]
     assert {row["examples"] for row in told} == {"shown"}
     assert {row["answers"] for row in told} == {"4"}  # training examples are not asked

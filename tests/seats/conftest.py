@@ -43,7 +43,7 @@ class Served:
         ]  # fmt: skip
         return annotate.run(parser.parse_args([*places, *options]), **model_args)
 
-    def exported(self, verify: bool = True) -> dict[str, list[dict[str, str]]]:
+    def exported(self) -> dict[str, list[dict[str, str]]]:
         """The CSVs of the study, which verify.py has found to agree."""
         folder = self.folder / "export"
         shutil.rmtree(folder, ignore_errors=True)
@@ -53,11 +53,10 @@ class Served:
         }
         export = [PYTHON, "manage.py", "export_study", self.study, folder]
         subprocess.run(export, cwd=ROOT, env=environment, check=True, capture_output=True)
-        if verify:
-            verified = subprocess.run(
-                [PYTHON, folder / "verify.py", folder], capture_output=True, check=False
-            )
-            assert verified.returncode == 0, verified.stdout.decode()
+        verified = subprocess.run(
+            [PYTHON, folder / "verify.py", folder], capture_output=True, check=False
+        )
+        assert verified.returncode == 0, verified.stdout.decode()
         files = {}
         for path in folder.glob("*.csv"):
             with path.open(newline="", encoding="utf-8") as file:
