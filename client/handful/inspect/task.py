@@ -194,7 +194,7 @@ class Asked:
 def _read(usage: ModelUsage) -> int:
     """All tokens that were read, from a cache or not."""
     cached = (usage.input_tokens_cache_read or 0) + (usage.input_tokens_cache_write or 0)
-    return usage.input_tokens + cached
+    return int(usage.input_tokens + cached)
 
 
 @scorer(metrics=[mean()])
