@@ -151,7 +151,10 @@ class RowsView(ApiView):
                 continue
             if choices is not None and wanted not in choices:
                 raise ValidationError({name: [f"Write one of {', '.join(choices)}."]})
-            rows = rows.filter(**{lookup: wanted})
+            try:
+                rows = rows.filter(**{lookup: wanted})
+            except ValueError:
+                raise ValidationError({name: ["Write a whole number."]}) from None
         return rows
 
     def _stream(

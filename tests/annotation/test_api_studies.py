@@ -271,7 +271,17 @@ def test_an_unanswered_example_has_no_gold(program, done, researcher, task):
 
 
 @pytest.mark.parametrize(
-    "query", ["kind=robot", "knid=person", "page_size=0", "page_size=x", "format=xml", "step=x"]
+    "query",
+    [
+        "kind=robot",
+        "knid=person",
+        "page_size=0",
+        "page_size=x",
+        "format=xml",
+        "step=x",
+        "shots=",
+        "shots=x",
+    ],
 )
 def test_a_parameter_that_does_not_fit_is_400(program, done, query):
     reply = program.get(f"/studies/done/answers/?{query}")

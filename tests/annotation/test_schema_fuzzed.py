@@ -119,7 +119,7 @@ def test_the_whole_document_is_kept(world, researcher):
 
         try:
             send()
-        except Exception as error:  # all of them are told at the end
+        except (Exception, BaseExceptionGroup) as error:  # all of them are told at the end
             said = getattr(error, "exceptions", [error])
             failures += [f"{label}: {str(each)[:800]}" for each in said]
     assert not failures, "\n\n".join(failures)
