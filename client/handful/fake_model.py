@@ -52,12 +52,14 @@ def read_examples(paths: Iterable[Path]) -> list[Known]:
     for path in paths:
         for line in path.read_text(encoding="utf-8").splitlines():
             row = json.loads(line)
-            context, gold = row["context"], row["answer"]
+            context, answer = row["context"], row["answer"]
+            listed = answer if isinstance(answer, list) else [answer]
+            gold = [one["text"] if isinstance(one, dict) else one for one in listed]
             known.append(
                 Known(
                     tuple([context] if isinstance(context, str) else context),
                     row["question"],
-                    tuple(one for one in ([gold] if isinstance(gold, str) else gold) if one),
+                    tuple(text for text in gold if text),
                 )
             )
     return known

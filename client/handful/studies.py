@@ -170,14 +170,23 @@ class Study:
         return Rows(self._joint)
 
     def _joint(self) -> Iterator[Record]:
+        parts = self._connection.get(self._at("models/"))
+        # Models, files and published figures stand beside every kind; here they stand once.
+        seated = {
+            row["name"]
+            for part in parts
+            for row in part["scores"]
+            if part["kind"] == "model" and row["source"] == "study"
+        }
         told: set[tuple[Any, ...]] = set()
-        for part in self._connection.get(self._at("models/")):
+        for part in parts:
             for row in part["scores"]:
-                is_study = row["source"] == "study"
-                key = (row["source"], row["name"], row["task"], row["shots"], row["recipe"])
-                if is_study or key not in told:  # files and figures stand beside each kind
+                of_study = "model" if row["name"] in seated else part["kind"]
+                kind = of_study if row["source"] == "study" else row["source"]
+                key = (kind, row["name"], row["task"], row["shots"], row["recipe"])
+                if key not in told:
                     told.add(key)
-                    yield {"kind": part["kind"] if is_study else row["source"], **row}
+                    yield {"kind": kind, **row}
 
     # Files -------------------------------------------------------------------------------------
 
