@@ -10,6 +10,7 @@ import sys
 import tempfile
 
 import pgserver
+from pgserver._commands import POSTGRES_BIN_PATH
 
 if __name__ == "__main__":
     if os.environ.get("DATABASE_URL", "").startswith("postgres"):
@@ -19,7 +20,9 @@ if __name__ == "__main__":
         server = pgserver.get_server(folder, cleanup_mode="stop")
         try:
             # Durability is what the crash tests look at: fsync stays on.
-            environment = os.environ | {"DATABASE_URL": server.get_uri()}
+            # pg_dump and pg_restore have to be of the server's version.
+            path = f"{POSTGRES_BIN_PATH}{os.pathsep}{os.environ['PATH']}"
+            environment = os.environ | {"DATABASE_URL": server.get_uri(), "PATH": path}
             # A database of its own has a folder of its own.
             with tempfile.TemporaryDirectory(prefix="handful-var-") as var:
                 environment.setdefault("HANDFUL_VAR", var)

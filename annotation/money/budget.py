@@ -195,8 +195,8 @@ def give_bonus(participation: Participation, amount: int, reason: str, by: User)
             if left < 0:
                 raise BudgetError(
                     "The study's budget cannot cover this bonus in addition to what annotators at"
-                    " work may still earn: it is short of {ledger.in_currency(-left)}"
-                    " {study.currency}. Raise the"
+                    f" work may still earn: it is short of {ledger.in_currency(-left)}"
+                    f" {study.currency}. Raise the"
                     " budget first (Access rules)."
                 )
         watch(study.pk)

@@ -1,0 +1,257 @@
+"""A backup as one file: the database as of one moment, the files in var/, and which keys it needs.
+
+The keys themselves are not in it: whoever has both can read the ids of workers. It is a tar
+archive, encrypted with age where a recipient is given. Its last member, backup.json, has the
+SHA-256 of all others, so that a file that is cut off or altered is not taken for a backup.
+"""
+
+import contextlib
+import hashlib
+import importlib
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import tarfile
+import tempfile
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+from django.conf import settings
+from django.core.management.base import CommandError
+from django.db import connection
+from psycopg2.extensions import make_dsn
+
+from tasks import installation
+
+FORMAT = "handful-backup-1"
+LAST = "backup.json"
+DATABASES = {"sqlite": "database.sqlite3", "postgresql": "database.dump"}
+KEYS = ("SECRET_KEY", "WORKER_KEY", "IDENTITY_KEY")
+FOLDERS = ("uploads", "jobs")  # of var/
+# What of our connection says where the database is; our limits of statements are not for a dump.
+PLACE = ("host", "port", "user", "dbname", "service", "sslmode", "sslrootcert", "sslcert", "sslkey")
+ENCRYPTED = b"age-encryption.org/"
+
+
+def write(path: Path, recipient: str = "") -> dict[str, Any]:
+    """Write the backup while people work; what backup.json says. Raises CommandError.
+
+    The files are read after the database, so that none is missing which the database names; the
+    path must be new, and is there as a whole or not at all.
+    """
+    if path.exists():
+        raise CommandError(f"{path} is there already: a backup never replaces another.")
+    age = _age() if recipient else None
+    with tempfile.TemporaryDirectory(prefix=".backup-", dir=path.parent) as folder:
+        database = Path(folder) / DATABASES[connection.vendor]
+        _dump(database)
+        archive = Path(folder) / "archive"
+        with tarfile.open(archive, "w") as tar:
+            told = _add(tar, [(database.name, database), *_files()], Path(folder))
+        finished = archive
+        if age:
+            finished = Path(folder) / "archive.age"
+            with archive.open("rb") as plain, finished.open("wb") as out:
+                age.encrypt_io(plain, out, [_recipient(age, recipient)])
+        finished.chmod(0o600)
+        os.link(finished, path)  # refuses what has come there meanwhile
+    return told
+
+
+def _add(tar: tarfile.TarFile, members: list[tuple[str, Path]], folder: Path) -> dict[str, Any]:
+    """Add the members, and last what tells of them; a file that has gone meanwhile is left out."""
+    sums = {}
+    for name, path in members:
+        with contextlib.suppress(FileNotFoundError):
+            sums[name] = _sha256(path)
+            tar.add(path, name)
+    told = {
+        "format": FORMAT,
+        "handful": settings.VERSION,
+        "database": connection.vendor,
+        "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "keys": fingerprints(),
+        "sha256": sums,
+    }
+    last = folder / LAST
+    last.write_text(json.dumps(told, indent=1))
+    tar.add(last, LAST)
+    return told
+
+
+def _files() -> list[tuple[str, Path]]:
+    """(name in the archive, path) of every file of var/ that belongs to rows, and of its id."""
+    root = Path(settings.VAR_DIR)
+    paths = [root / installation.FILE]
+    paths += [path for name in FOLDERS for path in sorted((root / name).rglob("*"))]
+    return [(f"var/{path.relative_to(root)}", path) for path in paths if path.is_file()]
+
+
+def fingerprints() -> dict[str, str]:
+    """By which to tell whether a key is the same; nothing of the key can be read off them."""
+    return {name: _of_key(name) for name in KEYS}
+
+
+def _of_key(name: str) -> str:
+    text = f"handful backup {name} {getattr(settings, name)}"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _dump(path: Path) -> None:
+    connection.ensure_connection()
+    if connection.vendor == "sqlite":
+        with contextlib.closing(sqlite3.connect(path)) as copy:
+            connection.connection.backup(copy)
+        return
+    _run("pg_dump", "--format=custom", f"--file={path}")
+
+
+def _run(program: str, *options: str) -> None:
+    """A program of PostgreSQL on our database; its password is in no list of processes."""
+    known = connection.get_connection_params()
+    place = {name: known[name] for name in PLACE if known.get(name)}
+    secret = {"PGPASSWORD": known["password"]} if known.get("password") else {}
+    command = [program, *options, f"--dbname={make_dsn(**place)}"]
+    try:
+        ran = subprocess.run(
+            command, env=os.environ | secret, capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError:
+        raise CommandError(f"{program} is not installed: it comes with PostgreSQL.") from None
+    if ran.returncode:
+        raise CommandError(f"{program} failed: {ran.stderr.strip()[:2000]}")
+
+
+# Restoring ----------------------------------------------------------------------------------------
+
+
+def restore(path: Path, identity: Path | None = None) -> dict[str, Any]:
+    """Put a backup into an empty database and an empty var/; what backup.json says.
+
+    Raises CommandError, before anything is changed, for a file that is no whole backup, another
+    engine, other keys, or a place that is not empty.
+    """
+    _require_empty()
+    root = Path(settings.VAR_DIR)
+    with tempfile.TemporaryDirectory(prefix=".restore-", dir=root) as folder:
+        with _opened(path, identity, Path(folder)) as file:
+            _unpack(file, Path(folder), path)
+        told = _checked(Path(folder), path)
+        _load(Path(folder) / DATABASES[connection.vendor])
+        files = Path(folder) / "var"
+        for name in (*FOLDERS, installation.FILE):
+            if (files / name).exists():
+                shutil.move(files / name, root / name)
+    return told
+
+
+def _require_empty() -> None:
+    root = Path(settings.VAR_DIR)
+    taken = [name for name in (*FOLDERS, installation.FILE) if (root / name).exists()]
+    if connection.introspection.table_names():
+        raise CommandError(
+            "The database is not empty: nothing is restored over what is there. Name an empty one"
+            " (DATABASE_URL, or HANDFUL_VAR for SQLite)."
+        )
+    if taken:
+        raise CommandError(f"{root} holds {', '.join(taken)} of another installation already.")
+
+
+@contextlib.contextmanager
+def _opened(path: Path, identity: Path | None, folder: Path) -> Iterator[IO[bytes]]:
+    """The archive as a plain file, decrypted where it is encrypted."""
+    with path.open("rb") as file:
+        is_encrypted = file.read(len(ENCRYPTED)) == ENCRYPTED
+        file.seek(0)
+        if not is_encrypted:
+            yield file
+            return
+        if identity is None:
+            raise CommandError(f"{path} is encrypted: name the file of your age identity.")
+        age = _age()
+        plain = folder / "archive"
+        with plain.open("w+b") as out:
+            try:
+                key = age.x25519.Identity.from_str(_key_line(identity))
+                age.decrypt_io(file, out, [key])
+            except (age.DecryptError, age.IdentityError) as error:
+                raise CommandError(f"{path} cannot be decrypted with {identity}: {error}") from None
+            out.seek(0)
+            yield out
+
+
+def _key_line(identity: Path) -> str:
+    lines = [line.strip() for line in identity.read_text().splitlines()]
+    return next((line for line in lines if line.startswith("AGE-SECRET-KEY-")), "")
+
+
+def _unpack(file: IO[bytes], folder: Path, path: Path) -> None:
+    try:
+        with tarfile.open(fileobj=file) as tar:
+            tar.extractall(folder, filter="data")
+    except (tarfile.TarError, EOFError) as error:
+        raise CommandError(f"{path} is no whole backup: {error}") from None
+
+
+def _checked(folder: Path, path: Path) -> dict[str, Any]:
+    """What backup.json says, once all of it holds. Raises CommandError."""
+    try:
+        told = json.loads((folder / LAST).read_text())
+        sums, keys, engine = told["sha256"], told["keys"], told["database"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise CommandError(f"{path} is no whole backup: {LAST}, its end, is missing.") from None
+    if told.get("format") != FORMAT:
+        raise CommandError(f"{path} has the format {told.get('format')!r}, not {FORMAT}.")
+    if engine != connection.vendor:
+        raise CommandError(
+            f"{path} is of {engine}, and this database is {connection.vendor}: data cannot be"
+            " moved from one to the other."
+        )
+    for name, expected in sums.items():
+        if not (folder / name).is_file() or _sha256(folder / name) != expected:
+            raise CommandError(f"{path}: {name} is not what was backed up.")
+    others = [name for name in KEYS if keys.get(name) != _of_key(name)]
+    if others:
+        raise CommandError(
+            f"{' and '.join(others)} here: not the key that the backup was made with. Restore the"
+            " keys first (variables, or files in var/)."
+        )
+    return told
+
+
+def _load(dump: Path) -> None:
+    if connection.vendor == "sqlite":
+        connection.close()
+        target = Path(connection.settings_dict["NAME"])
+        for name in (target.name, f"{target.name}-wal", f"{target.name}-shm"):
+            target.with_name(name).unlink(missing_ok=True)  # empty: it was looked at
+        shutil.move(dump, target)
+        target.chmod(0o600)
+        return
+    _run("pg_restore", "--no-owner", "--no-privileges", "--single-transaction", str(dump))
+
+
+def _recipient(age: Any, text: str) -> Any:
+    try:
+        return age.x25519.Recipient.from_str(text)
+    except age.RecipientError as error:
+        raise CommandError(f"--recipient {text}: {error}") from None
+
+
+def _age() -> Any:
+    """The library, or a sentence."""
+    try:
+        return importlib.import_module("pyrage")
+    except ModuleNotFoundError:
+        raise CommandError(
+            "Encrypted backups need the extra age: pip install 'handful-server[age]'"
+        ) from None

@@ -1,0 +1,28 @@
+"""Write everything that an installation holds, but its keys, into one file."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand
+
+from annotation.management import backups
+
+
+class Command(BaseCommand):
+    help = "Write the database and the files of var/ to FILE while people work. Keys are not in it."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path)
+        parser.add_argument(
+            "--recipient", default="", help="encrypt for this age recipient (age1...)"
+        )
+
+    def handle(self, *args: Any, file: Path, recipient: str, **options: Any) -> None:
+        told = backups.write(file, recipient)
+        size = file.stat().st_size / 1e6
+        self.stdout.write(
+            f"{file}: {size:.1f} MB, {len(told['sha256'])} files. Keys to keep apart:"
+        )
+        for name, mark in told["keys"].items():
+            self.stdout.write(f"  {name} (fingerprint {mark})")

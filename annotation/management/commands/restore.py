@@ -1,0 +1,32 @@
+"""Put a backup into an empty installation, and look at what it has become."""
+
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
+
+from annotation import guards, key_check
+from annotation.management import backups
+
+
+class Command(BaseCommand):
+    help = "Restore FILE, a backup, into an empty database and var/. The keys have to be there."
+    requires_system_checks: list[str] = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("file", type=Path)
+        parser.add_argument("--identity", type=Path, help="file of the age identity")
+
+    def handle(self, *args: Any, file: Path, identity: Path | None, **options: Any) -> None:
+        if not file.is_file():
+            raise CommandError(f"{file} is not there.")
+        told = backups.restore(file, identity)
+        self.stdout.write(f"Restored what Handful {told['handful']} held on {told['made_at']}.")
+        missing = guards.missing(connection)
+        if missing:
+            self.stdout.write(f"Missing guards: {', '.join(missing)}. Run manage.py migrate.")
+        if sentence := key_check.wrong():
+            self.stdout.write(sentence)
+        self.stdout.write("Run manage.py migrate if this Handful is newer, then start the server.")

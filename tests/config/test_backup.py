@@ -1,0 +1,138 @@
+"""A backup restored into an empty installation: the same to the byte, and as well guarded."""
+
+import lzma
+import tarfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg2
+import pyrage
+import pytest
+from django.db import connection
+
+from tests.config.test_upgrade import manage, own_database
+from tests.config.test_upgrade_of_releases import look
+from tests.upgrades.make import FOLDER, KEYS
+
+pytestmark = [pytest.mark.long, pytest.mark.engines]
+KEYS = KEYS | {"SECRET_KEY": "the secret of installations in tests, long enough"}
+
+
+def done(environment: dict[str, str], *command: object) -> str:
+    ran = manage(environment, *map(str, command))
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def refused(environment: dict[str, str], *command: object) -> str:
+    ran = manage(environment, *map(str, command))
+    assert ran.returncode == 1, ran.stdout
+    assert "Traceback" not in ran.stderr
+    return ran.stderr
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory) -> Iterator[dict[str, str]]:
+    """An installation with answers, an upload in progress and the id of its folder."""
+    folder = tmp_path_factory.mktemp("running")
+    with own_database(folder) as environment:
+        if connection.vendor == "sqlite":
+            path = Path(environment["DATABASE_URL"].removeprefix("sqlite:///"))
+            path.write_bytes(lzma.decompress((FOLDER / "0.1.0.sqlite3.xz").read_bytes()))
+        else:
+            statements = lzma.decompress((FOLDER / "0.1.0.sql.xz").read_bytes()).decode()
+            server = psycopg2.connect(environment["DATABASE_URL"])
+            with server, server.cursor() as cursor:
+                cursor.execute(statements)
+            server.close()
+        environment |= KEYS
+        done(environment, "migrate", "-v0")
+        upload = Path(environment["HANDFUL_VAR"]) / "uploads" / "one" / "task.toml"
+        upload.parent.mkdir(parents=True)
+        upload.write_text("name = 'x'\n")
+        yield environment
+
+
+@pytest.fixture
+def empty(tmp_path) -> Iterator[dict[str, str]]:
+    (tmp_path / "new").mkdir()
+    with own_database(tmp_path / "new") as environment:
+        yield environment | KEYS
+
+
+def exported(environment: dict[str, str], folder: Path) -> dict[str, bytes]:
+    done(environment, "export_study", "closed", folder)
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_what_is_restored_exports_the_same_bytes_and_is_guarded(running, empty, tmp_path):
+    told = done(running, "backup", tmp_path / "handful.backup")
+    assert "WORKER_KEY (fingerprint " in told
+    with tarfile.open(tmp_path / "handful.backup") as tar:
+        names = tar.getnames()
+    assert names[-1] == "backup.json"
+    assert {"var/installation.txt", "var/uploads/one/task.toml"} <= set(names)
+    assert not any("key" in name for name in names)
+    content = (tmp_path / "handful.backup").read_bytes()
+    assert not [key for key in KEYS.values() if key.encode() in content]
+
+    done(empty, "restore", tmp_path / "handful.backup")
+    assert look(empty) == look(running)
+    assert look(empty)[2:] == ["[]", "refused: True", "refused: True"]
+    assert exported(empty, tmp_path / "a") == exported(running, tmp_path / "b")
+    for name in ("installation.txt", "uploads/one/task.toml"):
+        paths = (Path(environment["HANDFUL_VAR"]) / name for environment in (running, empty))
+        assert len({path.read_text() for path in paths}) == 1
+    assert "No changes" in done(empty, "makemigrations", "--check", "--dry-run")
+    done(empty, "check", "--database", "default")
+
+
+def test_nothing_is_restored_over_what_is_there(running, tmp_path):
+    path = tmp_path / "handful.backup"
+    done(running, "backup", path)
+    before = look(running)
+    assert "The database is not empty" in refused(running, "restore", path)
+    assert look(running) == before
+    assert "is there already" in refused(running, "backup", path)
+
+
+def test_other_keys_are_named_before_anything_is_restored(running, empty, tmp_path):
+    path = tmp_path / "handful.backup"
+    done(running, "backup", path)
+    other = empty | {"IDENTITY_KEY": "another one, as long as a key has to be"}
+    assert "IDENTITY_KEY here: not the key" in refused(other, "restore", path)
+    done(empty, "restore", path)  # the place is still empty
+
+
+def test_what_is_cut_off_or_altered_is_no_backup(running, empty, tmp_path):
+    path = tmp_path / "handful.backup"
+    done(running, "backup", path)
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    assert "is no whole backup" in refused(empty, "restore", path)
+    place = content.index(b"name = 'x'")
+    path.write_bytes(content[:place] + b"name = 'y'" + content[place + 10 :])
+    assert "var/uploads/one/task.toml is not what was backed up" in refused(empty, "restore", path)
+    path.write_bytes(b"handful")
+    assert "is no whole backup" in refused(empty, "restore", path)
+    path.write_bytes(content)
+    done(empty, "restore", path)
+
+
+def test_an_encrypted_backup_opens_with_its_identity_alone(running, empty, tmp_path):
+    own, other = pyrage.x25519.Identity.generate(), pyrage.x25519.Identity.generate()
+    for name, identity in (("own", own), ("other", other)):
+        (tmp_path / name).write_text(f"# created today\n{identity}\n")
+    path = tmp_path / "handful.backup"
+    done(running, "backup", path, "--recipient", own.to_public())
+    assert b"backup.json" not in path.read_bytes()
+    assert "is encrypted: name the file" in refused(empty, "restore", path)
+    assert "cannot be decrypted" in refused(
+        empty, "restore", path, "--identity", tmp_path / "other"
+    )
+    done(empty, "restore", path, "--identity", tmp_path / "own")
+    assert look(empty) == look(running)
+    assert "--recipient age1no:" in refused(
+        running, "backup", tmp_path / "x", "--recipient", "age1no"
+    )
+    assert not (tmp_path / "x").exists()
