@@ -196,8 +196,7 @@ def give_bonus(participation: Participation, amount: int, reason: str, by: User)
                 raise BudgetError(
                     "The study's budget cannot cover this bonus in addition to what annotators at"
                     f" work may still earn: it is short of {ledger.in_currency(-left)}"
-                    f" {study.currency}. Raise the"
-                    " budget first (Access rules)."
+                    f" {study.currency}. Raise the budget first (Access rules)."
                 )
         watch(study.pk)
         return entry
