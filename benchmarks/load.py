@@ -79,6 +79,49 @@ def annotate(port: int, tokens: Iterator[str]) -> Iterator[Callable[[], bool]]:
             page = reply[0]
 
 
+WORD = re.compile(r"(?<=\s)[A-Za-z]+(?=\s)")
+
+
+def by_program(port: int, tokens: Iterator[str]) -> Iterator[Callable[[], bool]]:
+    """The same annotator by the API: each cycle is one POST of two highlights, as JSON."""
+    for token in tokens:
+        program = Program(port, token)
+        status, state = program.send("GET", "/api/v1/work/")
+        assert status == 200, status
+        while state.get("step") == "question":
+            question = state["question"]
+            first, _second, third = list(WORD.finditer(question["segments"][0]["text"]))[:3]
+            spans = [{"segment": 0, "start": w.start(), "end": w.end()} for w in (first, third)]
+            sent = {"turn": question["turn"], "answer": {"spans": spans}}
+            reply: list[dict] = []
+
+            def cycle(program=program, sent=sent, reply=reply) -> bool:
+                status, state = program.send("POST", "/api/v1/work/answer/", sent)
+                reply.append(state)
+                return status == 200
+
+            yield cycle
+            state = reply[0]
+
+
+class Program:
+    """One connection with the token of a participation, as frugal as Browser."""
+
+    def __init__(self, port: int, token: str) -> None:
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        self.headers = {"Authorization": f"Bearer {token}", "Accept-Encoding": "gzip"}
+
+    def send(self, method: str, path: str, sent: dict | None = None) -> tuple[int, dict]:
+        body = None if sent is None else json.dumps(sent)
+        kind = {} if sent is None else {"Content-Type": "application/json"}
+        self.connection.request(method, path, body, self.headers | kind)
+        reply = self.connection.getresponse()
+        content = reply.read()
+        if reply.headers.get("Content-Encoding") == "gzip":
+            content = gzip.decompress(content)
+        return reply.status, json.loads(content)
+
+
 def measure_up(port: int) -> Iterator[Callable[[], bool]]:
     """One visitor of the yardstick: each cycle is a GET of the page and a POST of the form."""
     browser = Browser(port)

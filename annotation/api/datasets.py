@@ -22,6 +22,7 @@ from tasks import jobs as all_jobs
 from tasks.cards import FAMILIES, GOLD_RULES
 from tasks.datasets.making import Wanted
 from tasks.formats import FormatError
+from tasks.metrics import METRICS
 from tasks.models import TaskUpload
 from tasks.tokens import GRANULARITIES
 
@@ -32,6 +33,8 @@ CARD_KEYS: dict[str, tuple[type, Any]] = {
     "gold_rule": (str, GOLD_RULES),
     "granularity": (str, GRANULARITIES),
     "max_spans": (int, None),
+    "longest": (int, None),
+    "metric": (str, tuple(METRICS)),
 }
 OF_FILE = [name for name in DatasetForm.base_fields if name != "dataset"]
 
@@ -54,8 +57,8 @@ class DatasetBody(serializers.Serializer):
 
     file = serializers.FileField()
     mapping = serializers.CharField(
-        help_text='JSON: {"name": ..., "kind": "choice" or "spans", "text": [columns], "gold":'
-        ' column, "labels": [...], "shots": [10], "splits": 1, "test": 50, "seed": 7, ...}'
+        help_text='JSON: {"name": ..., "kind": "choice" (spans, option, ...), "text": [columns],'
+        ' "gold": column, "labels": [...], "shots": [10], "splits": 1, "test": 50, "seed": 7, ...}'
     )
 
 

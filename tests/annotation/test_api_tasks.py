@@ -106,6 +106,21 @@ def test_a_dataset_becomes_a_task(program):
     assert task.report["made_from"]["seed"] == 7
 
 
+def test_a_dataset_with_options_of_its_own_becomes_a_task_of_its_kind(program):
+    rows = [{"stem": f"Item {n}?", "o": ["a", f"b{n}"], "key": "AB"[n % 2]} for n in range(60)]
+    lines = "\n".join(map(json.dumps, rows))
+    mapping = {
+        "name": "exam", "kind": "option", "text": ["stem"], "options": ["o"], "gold": "key",
+        "gold_is": "letter", "shots": [4], "splits": 1, "test": 20, "seed": 7, "metric": "ACC",
+    }  # fmt: skip
+    file = SimpleUploadedFile("exam.jsonl", lines.encode())
+    made = program.send("/tasks/datasets/", file=file, mapping=json.dumps(mapping))
+    assert made.status_code == 201, made.json()
+    task = Task.objects.get(name="exam")
+    assert (task.card.answered_by, task.card.metric) == ("option", "ACC")
+    assert {example.gold[0][0] for example in task.test_split.examples.all()} == {"a", "b"}
+
+
 @pytest.mark.parametrize(
     ("change", "field"),
     [
