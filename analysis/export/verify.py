@@ -2822,10 +2822,12 @@ def check_stated(check, row):
 def check_differences(export, check):
     """People minus a model on the same examples: two-way t, TOST, clustered SE, sign flip, Holm."""
     cells, margin, families = export.cells(), margin_of(export), defaultdict(list)
+    uploaded, seated = uploaded_runs(export), seated_runs(export)
+    runs = uploaded | seated
     pairs = {
         (kind, task, shots, model)
         for kind, task, shots in cells
-        for model, same, number, _split in export.predicted
+        for model, same, number in (uploaded if kind == "model" else runs)
         if (task, shots) == (same, number)
     }
     for row in export.rows("model_differences.csv", check):
@@ -2834,7 +2836,9 @@ def check_differences(export, check):
             check.wrong(row, "model", "a model and people of one task and shots, once")
             continue
         pairs.remove(key)
-        p = check_difference(export, check, row, cells[key[:3]], margin)
+        place = row["model"], row["task"], row["shots"]
+        by_split = compared_splits(export, check, row, runs[place], is_seated=place in seated)
+        p = check_difference(export, check, row, cells[key[:3]], by_split, margin)
         if math.isnan(p):
             check.numbers(row, p_holm=None)
         else:
@@ -2844,17 +2848,15 @@ def check_differences(export, check):
         check.differs("model_differences.csv", "-", "model", "no row", key)
 
 
-def check_difference(export, check, row, group, margin):
+def check_difference(export, check, row, group, by_split, margin):
     """Check a row but for Holm's p, which follows from the p of all; return p."""
-    place = row["model"], row["task"], row["shots"]
-    numbers = compared_splits(export, check, row)
-    runs = [parts_of_run(export, *place, number) for number in numbers]
+    runs = [run for own in by_split for run in own]
     scores, contexts = scores_of(export, row["task"], group)
     tests = export.tests.get(row["task"], ())
     if not scores or not tests or not all(example in run for run in runs for example in tests):
         check.wrong(row, "test_examples", "answered by all, and predicted")
         return math.nan
-    of_model = [mean([run[example] for run in runs]) for example in tests]
+    of_model = [mean([mean([run[e] for run in own]) for own in by_split]) for e in tests]
     gaps = [[a - b for a, b in zip(own, of_model, strict=True)] for own in scores]
     why_not = why_no_layout(gaps, contexts)
     parts = None if why_not else variances(layout(gaps, contexts))
@@ -2877,6 +2879,14 @@ def check_difference(export, check, row, group, margin):
     return check_tested(check, row, estimate, margin)
 
 
+def uploaded_runs(export):
+    """(model, task, shots) -> split -> one run: example -> its part of the score."""
+    runs = defaultdict(dict)
+    for model, task, shots, split in export.predicted:
+        runs[model, task, shots][split] = [parts_of_run(export, model, task, shots, split)]
+    return runs
+
+
 def parts_of_run(export, model, task, shots, split):
     """Example -> its S1, or its part of the score under another metric of the task's card."""
     place, metric = (model, task, shots, split), export.metrics.get(task, "S1")
@@ -2886,13 +2896,34 @@ def parts_of_run(export, model, task, shots, split):
     return dict(zip(export.tests[task], judged.parts, strict=True)) if judged else {}
 
 
-def compared_splits(export, check, row):
-    """The training splits of the runs that a row compares, checked against those of people."""
-    place = (row["model"], row["task"], row["shots"])
-    known = {split for *at, split in export.predicted if tuple(at) == place}
+def seated_runs(export):
+    """The same of models in the annotator's seat: on a split a run for each replicate."""
+    runs = defaultdict(lambda: defaultdict(list))
+    names = {row["annotator"]: row for row in read(export.folder, "model_annotators.csv")}
+    for (kind, task, shots, split), group in export.who_counts().items():
+        for one in group if kind == "model" else ():
+            scores, _contexts = scores_of(export, task, [one])
+            if one.name in names:
+                tests = export.tests.get(task, ())
+                run = dict(zip(tests, scores[0], strict=True)) if scores else {}
+                runs[in_the_seat(names[one.name]), task, shots][split].append(run)
+    return runs
+
+
+def in_the_seat(row):
+    """How a model is named that a row of model_annotators.csv is of."""
+    revision = f" {row['revision']}" if row["revision"] else ""
+    prompt = row["prompt_hash"][:8]
+    return f"{row['model']}{revision}, prompt {prompt} (model in the annotator's seat)"
+
+
+def compared_splits(export, check, row, runs, is_seated):
+    """The runs on each training split that a row compares, checked against those of people."""
+    place, known = (row["model"], row["task"], row["shots"]), set(runs)
     people = {own[2] for own in scenarios_of(export) if own[:2] == place[1:]}
     numbers = row["split_numbers"].split("; ")
-    if len(set(numbers)) < len(numbers) or not set(numbers) <= known:
+    is_whole = set(numbers) == known if is_seated else set(numbers) <= known
+    if len(set(numbers)) < len(numbers) or not is_whole:
         check.wrong(row, "split_numbers", "; ".join(sorted(known)))
         numbers = sorted(known)
     own, trained = set(numbers), row["shots"] != "0"
@@ -2900,11 +2931,11 @@ def compared_splits(export, check, row):
         "none": not trained,
         "same splits": trained and own == people,
         "some of people's splits": trained and own < people,
-        "other splits": trained and own == known,
+        "other splits": trained and own == known and not is_seated,
     }
     if not words.get(row["training"]) and (export.design or row["training"] not in words):
         check.wrong(row, "training", " or ".join(name for name in words if words[name]))
-    return numbers
+    return [runs[number] for number in numbers]
 
 
 def sums_of(values, contexts):

@@ -3,7 +3,9 @@
 Each annotator's S1 minus the model's S1 of each example is one value of a layout of annotators x
 contexts, so that people and examples are both samples. The model's S1 is the mean over its runs on
 the training splits that people had (the equal pairing); over all of its runs, and said so, where
-there is none. The sign flip over contexts stands beside it: it takes these annotators as fixed.
+there is none. A model in the annotator's seat is compared alike: each participation that counts is
+a run, and its replicates on a split are averaged first. The sign flip over contexts stands beside
+it: it takes these annotators as fixed.
 Under another metric than S1 the values are the parts of both scores (test_sets.py).
 """
 
@@ -11,19 +13,21 @@ import hashlib
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 from django.core.cache import cache
-from django.db.models import Avg
+from django.db.models import Avg, QuerySet
 
 from analysis.stats import significance, two_way
-from analysis.tables import test_sets, tested
+from analysis.tables import seated_models, test_sets, tested
+from analysis.tables.answer_texts import texts_by_turn, texts_of
 from analysis.tables.frames import contexts_of_tests
 from analysis.tables.model_runs import equally_trained
 from analysis.tables.tested import Tested
-from annotation.models import Answer, Step, Study
+from annotation.models import Answer, Kind, Participation, Step, Study
 from tasks.models import Example, Prediction, PredictionFile
 from tasks.paper import place
 
@@ -38,14 +42,37 @@ REMEMBERED = 3600  # seconds
 Group = tuple[int, int, str]  # key of the task version, shots, name of the model ("": humans)
 
 
+@dataclass(frozen=True)
+class Runs:
+    """The runs of a model at one task and number of shots that are averaged.
+
+    Files of predictions, or in the annotator's seat participation -> training split (None at zero
+    shots). `is_equal`: they were trained on splits that people had, or nothing is trained.
+    """
+
+    is_equal: bool
+    files: Sequence[PredictionFile] = ()
+    seats: dict[int, int | None] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.files) + len(self.seats)
+
+    @property
+    def splits(self) -> list[int | None]:
+        """The training splits, each once; [None] at zero shots."""
+        numbers = {file.split_number for file in self.files} | set(self.seats.values())
+        return sorted(numbers, key=lambda number: number or 0)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Difference(Tested):
     """Human minus model, in points of the score x 100, over `examples` in `contexts`.
 
     `se_clustered` and `p_sign_flip` are of other examples alone, with contexts as clusters; `floor`
     is the smallest p that this sign flip can give. Holm's correction is over all differences of the
-    study. `files` (keys) are the model's runs that are averaged here; `training` says
-    whether people had the same.
+    study. `files` (keys), or the `seats` of a model in the annotator's seat (participation and its
+    split), are the `splits` runs that are averaged here; `training` says whether people had the
+    same splits.
     """
 
     task: str
@@ -53,6 +80,7 @@ class Difference(Tested):
     model: str
     annotators: int
     files: tuple[int, ...]
+    seats: tuple[tuple[int, int | None], ...]
     splits: int
     split_numbers: str
     training: str
@@ -105,14 +133,15 @@ def clustered_se(values: Sequence[float], clusters: Sequence[str]) -> float:
 def differences(study: Study, kind: str) -> list[Difference]:
     """One row per task, shots and model that has both answers and predictions.
 
-    Remembered until the participations that count or the files of predictions change (what a
+    Remembered until the participations that count, of that kind or of models in a seat, or the
+    files of predictions change (what a
     completed participation answered, and what a file predicts, never does), and for an hour at
     most: what is remembered cannot be found to be erased.
     """
-    counted = study.participations.analysed().in_cells().filter(kind=kind).order_by("pk")
+    counted = study.participations.analysed().in_cells().filter(kind__in=[kind, Kind.MODEL])
     files = PredictionFile.objects.filter(task__in=study.tasks.all()).order_by("pk")
-    state = [list(rows.values_list("pk", flat=True)) for rows in (counted, files)]
-    key = f"differences:4:{study.pk}:{hashlib.sha256(repr(state).encode()).hexdigest()}"
+    state = [list(rows.values_list("pk", flat=True)) for rows in (counted.order_by("pk"), files)]
+    key = f"differences:5:{study.pk}:{kind}:{hashlib.sha256(repr(state).encode()).hexdigest()}"
     known = cache.get(key)
     if known is None:
         known = _differences(study, kind)
@@ -123,10 +152,8 @@ def differences(study: Study, kind: str) -> list[Difference]:
 def _differences(study: Study, kind: str) -> list[Difference]:
     names = dict(study.tasks.values_list("pk", "name"))
     contexts = contexts_of_tests(list(names))
-    compared = _compared_files(study)
-    models = _model_means([file.pk for files, _is_equal in compared.values() for file in files])
-    models |= _model_parts(compared)
-    humans = _scores(study, kind)
+    compared, models = _models(study, kind)
+    humans = _scores(study, study.participations.analysed().in_cells().filter(kind=kind))
     rows = []
     for (task, shots, model), predicted in sorted(models.items()):
         people = humans.get((task, shots), {})
@@ -138,18 +165,18 @@ def _differences(study: Study, kind: str) -> list[Difference]:
             [[own.get(example, math.nan) for example in examples] for own in people.values()]
         )
         of_model = np.array([predicted[example] for example in examples])
-        files, is_equal = compared[task, shots, model]
-        numbers = [file.split_number for file in files]
+        runs = compared[task, shots, model]
         rows.append(
             Difference(
                 task=names[task],
                 shots=shots,
                 model=model,
                 annotators=len(people),
-                files=tuple(file.pk for file in files),
-                splits=len(files),
-                split_numbers="; ".join(str(number) for number in numbers if number),
-                training=_training(numbers, study.splits, is_equal),
+                files=tuple(file.pk for file in runs.files),
+                seats=tuple(runs.seats.items()),
+                splits=len(runs),
+                split_numbers="; ".join(str(number) for number in runs.splits if number),
+                training=_training(runs.splits, study.splits, runs.is_equal),
                 **_compared(scores, of_model, [contexts[pk] for pk in examples], study.seed),
             )
         )
@@ -182,7 +209,12 @@ def pairs(study: Study, kind: str, pairing: Difference) -> list[Pair]:
     """The examples of one pairing, where human and model differ most first."""
     task = study.tasks.get(name=pairing.task)
     answered = _human_means(study, kind)[task.pk, pairing.shots, ""]
-    predicted = _model_means(pairing.files)[task.pk, pairing.shots, pairing.model]
+    group = (task.pk, pairing.shots, pairing.model)
+    predicted = _model_means(pairing.files).get(group, {})
+    if pairing.seats:
+        seats = dict(pairing.seats)
+        answers = _s1(study.participations.filter(pk__in=seats))[task.pk, pairing.shots]
+        predicted = _over_splits(answers, seats)
     paired = [
         Pair(example, 100 * answered[example.pk], 100 * predicted[example.pk])
         for example in task.test_split.examples.all()
@@ -191,7 +223,9 @@ def pairs(study: Study, kind: str, pairing: Difference) -> list[Pair]:
     return sorted(paired, key=lambda pair: (-abs(pair.difference), pair.example.position))
 
 
-def predicted_texts(pairing: Difference, examples: Sequence[Example]) -> dict[int, list]:
+def predicted_texts(
+    study: Study, pairing: Difference, examples: Sequence[Example]
+) -> dict[int, list]:
     """Key of the example -> (predicted texts, in how many of the runs), commonest first.
 
     Sets of texts, as they are scored: order and repetition do not tell two predictions apart.
@@ -200,6 +234,16 @@ def predicted_texts(pairing: Difference, examples: Sequence[Example]) -> dict[in
     rows = Prediction.objects.filter(file__in=pairing.files, example__in=examples)
     rows = rows.order_by("file__split_number")
     for example, texts in rows.values_list("example_id", "predicted"):
+        by_example[example][tuple(sorted(set(texts)))] += 1
+    seats = [participation for participation, _split in pairing.seats]
+    highlighted = dict(texts_by_turn(study, seats)) if seats else {}
+    answers = Answer.objects.filter(
+        turn__participation__in=seats, turn__step=Step.ANNOTATION, turn__example__in=examples
+    ).order_by("turn_id")
+    for turn, example, label, values in answers.values_list(
+        "turn_id", "turn__example_id", "label", "values"
+    ):
+        texts = texts_of(label, highlighted.get(turn, ()), values)
         by_example[example][tuple(sorted(set(texts)))] += 1
     return {example: counts.most_common() for example, counts in by_example.items()}
 
@@ -225,14 +269,15 @@ def _human_means(study: Study, kind: str) -> dict[Group, dict[int, float]]:
     return means
 
 
-def _scores(study: Study, kind: str) -> dict[tuple[int, int], dict[int, dict[int, float]]]:
-    """Key of the task version and shots -> participation that counts -> example -> score.
+# Key of the task version and shots -> participation -> example -> score.
+Scores = dict[tuple[int, int], dict[int, dict[int, float]]]
 
-    Of an example its part of the score under the metric of the task's card: under S1 its S1.
-    """
+
+def _s1(people: QuerySet[Participation]) -> Scores:
+    """S1 in [0, 1] of their test answers."""
+    scores: Scores = defaultdict(lambda: defaultdict(dict))
     rows = Answer.objects.filter(
-        turn__step=Step.ANNOTATION,
-        turn__participation__in=study.participations.analysed().in_cells().filter(kind=kind),
+        turn__step=Step.ANNOTATION, turn__participation__in=people
     ).values_list(
         "turn__participation__scenario__task_id",
         "turn__participation__scenario__shots",
@@ -240,24 +285,65 @@ def _scores(study: Study, kind: str) -> dict[tuple[int, int], dict[int, dict[int
         "turn__example_id",
         "s1",
     )
-    scores: dict[tuple[int, int], dict[int, dict[int, float]]] = {}
-    people = study.participations.analysed().in_cells().filter(kind=kind)
-    parts = test_sets.parts(study, list(people.values_list("pk", flat=True)))
     for task, shots, person, example, s1 in rows.iterator(chunk_size=5000):
-        own = scores.setdefault((task, shots), {}).setdefault(person, {})
-        own[example] = parts.get((person, example), s1)
+        scores[task, shots][person][example] = s1
     return scores
 
 
-def _compared_files(study: Study) -> dict[Group, tuple[list[PredictionFile], bool]]:
-    """Of each model, task and shots the equally trained runs and True; else all runs and False."""
+def _scores(study: Study, people: QuerySet[Participation]) -> Scores:
+    """Of an example its part of the score under the metric of the task's card: under S1 its S1."""
+    scores = _s1(people)
+    parts = test_sets.parts(study, list(people.values_list("pk", flat=True)))
+    for of_people in scores.values():
+        for person, own in of_people.items():
+            own.update((example, parts.get((person, example), s1)) for example, s1 in own.items())
+    return scores
+
+
+def _models(study: Study, kind: str) -> tuple[dict[Group, Runs], dict[Group, dict[int, float]]]:
+    """The runs of each model, uploaded or in the annotator's seat; their mean of each example.
+
+    Models in a seat are not compared with themselves, where they are the annotators.
+    """
+    compared = _compared_files(study)
+    means = _model_means([file.pk for runs in compared.values() for file in runs.files])
+    means |= _model_parts(compared)
+    seated = seated_models.runs(study) if kind != Kind.MODEL else {}
+    if seated:
+        taken = [participation for seats in seated.values() for participation in seats]
+        scores = _scores(study, study.participations.filter(pk__in=taken))
+        for (task, shots, model), seats in seated.items():
+            compared[task, shots, model] = Runs(is_equal=True, seats=seats)
+            means[task, shots, model] = _over_splits(scores[task, shots], seats)
+    return compared, means
+
+
+def _over_splits(
+    scores: dict[int, dict[int, float]], seats: dict[int, int | None]
+) -> dict[int, float]:
+    """Example -> mean over training splits of the mean over the participations on each."""
+    by_split: dict[int, dict[int | None, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for participation, split in seats.items():
+        for example, score in scores[participation].items():
+            by_split[example][split].append(score)
+    return {
+        example: fmean(fmean(replicates) for replicates in splits.values())
+        for example, splits in by_split.items()
+    }
+
+
+def _compared_files(study: Study) -> dict[Group, Runs]:
+    """Of each uploaded model, task and shots the equally trained runs; else all of them."""
     files = PredictionFile.objects.filter(task__in=study.tasks.all())
     equal = equally_trained(study, files)
     groups: dict[Group, list[PredictionFile]] = defaultdict(list)
     for file in files.select_related("model", "task"):
         groups[file.task_id, file.shots, file.model.name].append(file)
     return {
-        group: ([file for file in own if file.pk in equal] or own, any(f.pk in equal for f in own))
+        group: Runs(
+            is_equal=any(file.pk in equal for file in own),
+            files=[file for file in own if file.pk in equal] or own,
+        )
         for group, own in groups.items()
     }
 
@@ -285,17 +371,15 @@ def _training(numbers: Sequence[int | None], of_people: Sequence[int], is_equal:
     return "same splits" if set(numbers) == set(of_people) else "some of people's splits"
 
 
-def _model_parts(
-    compared: dict[Group, tuple[list[PredictionFile], bool]],
-) -> dict[Group, dict[int, float]]:
+def _model_parts(compared: dict[Group, Runs]) -> dict[Group, dict[int, float]]:
     """The same of tasks whose metric is not S1: each example's part of the model's score."""
-    tasks = {file.pk: file.task for files, _is_equal in compared.values() for file in files}
+    tasks = {file.pk: file.task for runs in compared.values() for file in runs.files}
     of_each = {task.pk: task for task in tasks.values()}.values()
     files_of_all = PredictionFile.objects.filter(pk__in=tasks)
     scores = test_sets.of_files(files_of_all, of_each, is_linear=True)
     parts: dict[Group, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for group, (files, _is_equal) in compared.items():
-        for test, score in (scores[file.pk] for file in files if file.pk in scores):
+    for group, runs in compared.items():
+        for test, score in (scores[file.pk] for file in runs.files if file.pk in scores):
             for example, value in zip(test.examples, score.values, strict=True):
                 parts[group][example].append(value)
     return {

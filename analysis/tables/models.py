@@ -210,7 +210,7 @@ def _own(people: PerformanceTable, shots: int, covariance: float) -> Iterator[Ro
 def _seated(study: Study, tasks: list[Task], shots: int, frame: pd.DataFrame) -> Iterator[Row]:
     """The models that took part in the study as annotators, each by itself."""
     for name, unit, scores in seated_models.scores(study, tasks, shots, frame):
-        yield Row("study", f"{name} (model in the annotator's seat)", unit, scores, tasks)
+        yield Row("study", name, unit, scores, tasks)
 
 
 @dataclass(frozen=True)

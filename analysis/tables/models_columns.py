@@ -218,9 +218,13 @@ def _mean_and_n(values: tuple[float, int]) -> str:
 DIFFERENCES = [
     Column("task", "Task"),
     Column("shots", "Shots"),
-    Column("model", "Model"),
+    Column("model", "Model", "An uploaded model, or one that took a seat of the study: so marked."),
     Column("annotators", meaning="annotators who completed and are in the analysis"),
-    Column("splits", meaning="runs of the model that are averaged here"),
+    Column(
+        "splits",
+        meaning="runs of the model that are averaged here: of one in a seat its participations,"
+        " those on the same split first",
+    ),
     Column("split_numbers", meaning="their training splits, joined by semicolons"),
     Column(
         "training",
@@ -314,7 +318,7 @@ def pair_columns(pairing: Difference) -> list[Column]:
         Column(
             "model_mean",
             "Model",
-            "S1 x 100 of the example, mean over files of predictions, one for each split.",
+            "S1 x 100 of the example, mean over its runs.",
             "S1 x 100",
             points,
             attrgetter("model"),

@@ -33,6 +33,11 @@ class Seated:
         revision = f" {self.revision}" if self.revision else ""
         return f"{self.name}{revision}, prompt {self.prompt_hash[:8]}"
 
+    @property
+    def title(self) -> str:
+        """Its name beside people and uploaded models."""
+        return f"{self} (model in the annotator's seat)"
+
 
 def _models(study: Study) -> dict[int, Seated]:
     """Participation -> its model, of those of the study that were not withdrawn."""
@@ -61,7 +66,21 @@ def scores(
     of = len(study.splits) if shots else 0
     for model in sorted(values, key=str):
         cells = [_over_splits(values[model][task.name], of) for task in tasks]
-        yield str(model), "splits" if shots else "runs", cells
+        yield model.title, "splits" if shots else "runs", cells
+
+
+def runs(study: Study) -> dict[tuple[int, int, str], dict[int, int | None]]:
+    """(key of the task version, shots, title) -> participation that counts -> training split."""
+    models = _models(study)
+    found: dict[tuple[int, int, str], dict[int, int | None]] = defaultdict(dict)
+    counted = study.participations.analysed().in_cells().filter(kind=Kind.MODEL).order_by("pk")
+    rows = counted.values_list(
+        "pk", "scenario__task_id", "scenario__shots", "scenario__split_number"
+    )
+    for pk, task, shots, split in rows:
+        if pk in models:
+            found[task, shots, models[pk].title][pk] = split
+    return dict(found)
 
 
 def _over_splits(by_split: dict[int, list[float]], of: int) -> Score:
@@ -139,7 +158,7 @@ def efforts(study: Study) -> list[Effort]:
 def _of_model(model: Seated, runs: list[ModelRun]) -> Effort:
     costs = [math.nan if run.cost_usd is None else float(run.cost_usd) for run in runs]
     return Effort(
-        who=f"{model} (model in the annotator's seat)",
+        who=model.title,
         kind=Kind.MODEL,
         answers=sum(run.answers for run in runs),
         minutes=math.fsum(run.seconds for run in runs) / 60,

@@ -8,6 +8,7 @@ import sys
 import pytest
 from django.core.management import call_command
 from django.db import IntegrityError, transaction
+from django.db.models import Avg
 from django.test import Client
 from django.urls import reverse
 
@@ -21,7 +22,7 @@ from annotation.models import (
     Status,
     Worker,
 )
-from annotation.steps import withdrawal
+from annotation.steps import exclusion, withdrawal
 from tests import factories
 from tests.annotation.test_participants_api import get, join, post
 
@@ -202,7 +203,10 @@ def exported(study, folder) -> dict[str, list[dict[str, str]]]:
     )
     assert verified.returncode == 0, verified.stdout.decode()
     files = {}
-    for name in ("model_annotators.csv", "human_performance.csv", "annotators.csv", "flow.csv"):
+    for name in (
+        "model_annotators.csv", "human_performance.csv", "annotators.csv", "flow.csv",
+        "model_differences.csv",
+    ):  # fmt: skip
         with (folder / name).open(newline="", encoding="utf-8") as file:
             files[name] = list(csv.DictReader(file))
     return files
@@ -230,17 +234,132 @@ def test_the_export_says_which_model_and_how_and_counts_it_as_no_person(study, r
 def test_verify_finds_what_was_altered(study, runs, tmp_path, column, value):
     done(study, runs)
     exported(study, tmp_path / "export")
-    path = tmp_path / "export" / "model_annotators.csv"
-    with path.open(newline="", encoding="utf-8") as file:
+    told = altered(tmp_path / "export", "model_annotators.csv", column, value)
+    assert "FAILED model annotators" in told
+
+
+def altered(folder, name, column, value) -> str:
+    """What verify.py tells where the first row of a file says something else in that column."""
+    with (folder / name).open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
+    assert rows[0][column] != value
     rows[0][column] = value
-    with path.open("w", newline="", encoding="utf-8") as file:
+    with (folder / name).open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, rows[0])
         writer.writeheader()
         writer.writerows(rows)
-    verify = [sys.executable, tmp_path / "export" / "verify.py", tmp_path / "export"]
-    told = subprocess.run(verify, capture_output=True, check=False).stdout.decode()
-    assert "FAILED model annotators" in told
+    verify = [sys.executable, folder / "verify.py", folder]
+    return subprocess.run(verify, capture_output=True, check=False).stdout.decode()
+
+
+# Compared with people, example by example ---------------------------------------------------------
+
+
+def half_right(turn):
+    """The gold of every second example, and of the others nothing."""
+    return turn.example.gold[:1] if turn.example.position % 2 else []
+
+
+def first_wrong(turn):
+    """One wrong label, then the gold."""
+    example = turn.example
+    return factories.wrong_texts(example) if example.position == 0 else example.gold[:1]
+
+
+@pytest.fixture
+def compared(study, runs):
+    """One person on each split; a model twice on split 1 and once on split 2."""
+    for number, answer in ((1, None), (2, half_right)):
+        scenario = study.scenarios.get(shots=2, split_number=number)
+        factories.work_through(factories.seat(scenario), answer)
+    return [
+        done(study, runs, lambda turn: []),
+        done(study, runs, half_right, replicate=2),
+        done(study, runs, split=2),
+    ]
+
+
+def mean_of(seat) -> float:
+    answers = Answer.objects.filter(turn__participation=seat, turn__step="annotation")
+    return 100 * answers.aggregate(mean=Avg("s1"))["mean"]
+
+
+def differences(client, study, kind="person") -> list[dict[str, str]]:
+    address = reverse("study_models_file", args=[study.name, "differences"])
+    return list(csv.DictReader(client.get(address, {"kind": kind}).content.decode().splitlines()))
+
+
+def test_a_seated_model_is_compared_with_people_example_by_example(study, compared, ada):
+    factories.predict(study.owner, "toy", study.tasks.get(), 2, 1)
+    empty, half, right = map(mean_of, compared)
+    assert empty < half < right
+    seated, uploaded = differences(ada, study)
+    assert uploaded["model"] == "toy"
+    assert seated["model"] == f"openai/toy r1, prompt {HASH[:8]} (model in the annotator's seat)"
+    assert float(seated["model_mean"]) == pytest.approx(((empty + half) / 2 + right) / 2)
+    assert float(seated["human_mean"]) == pytest.approx((right + half) / 2)
+    assert (seated["splits"], seated["split_numbers"]) == ("3", "1; 2")
+    assert (seated["training"], uploaded["training"]) == ("same splits", "some of people's splits")
+    family = sorted([float(seated["p"]), float(uploaded["p"])])
+    assert float(seated["low"]) < float(seated["difference"]) < float(seated["high"])
+    holm = sorted([float(seated["p_holm"]), float(uploaded["p_holm"])])
+    assert holm[0] == pytest.approx(min(1, 2 * family[0]))
+
+
+def test_its_examples_stand_beside_peoples(study, compared, ada):
+    page = ada.get(reverse("study_models", args=[study.name])).content.decode()
+    assert "differ most after 2 shots" in page
+    (row,) = differences(ada, study)
+    address = reverse("study_models_file", args=[study.name, "examples"])
+    reply = ada.get(address, {"pair": f"toy-places/2/{row['model']}"}).content.decode()
+    examples = list(csv.DictReader(reply.splitlines()))
+    assert len(examples) == int(row["examples"])
+    mean = sum(float(example["model_mean"]) for example in examples) / len(examples)
+    assert mean == pytest.approx(float(row["model_mean"]))
+
+
+def test_one_that_was_excluded_is_not_compared_nor_one_with_itself(study, compared, ada):
+    (before,) = differences(ada, study)
+    exclusion.decide(compared[0], False, "a wrong endpoint", study.owner)
+    (after,) = differences(ada, study)
+    assert (before["splits"], after["splits"]) == ("3", "2")
+    assert float(after["model_mean"]) > float(before["model_mean"])
+    assert differences(ada, study, Kind.MODEL) == []
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("model_mean", "50.5"), ("difference", "1.25"), ("p", "0.001"), ("p_holm", "0.001"),
+     ("low", "0.5"), ("splits", "2"), ("split_numbers", "1"), ("model", "openai/other"),
+     ("training", "other splits"), ("p_sign_flip", "0.01")],
+)  # fmt: skip
+def test_verify_recomputes_the_comparison(study, compared, tmp_path, column, value):
+    (row,) = exported(study, tmp_path / "export")["model_differences.csv"]
+    assert row["training"] == "same splits"
+    told = altered(tmp_path / "export", "model_differences.csv", column, value)
+    assert "FAILED differences from models" in told
+
+
+def test_the_comparison_is_under_the_metric_of_the_card(researcher, runs, ada, tmp_path):
+    task = factories.make_task(labels=factories.LABELS, metric="Classification-F1")
+    study = factories.make_study(researcher, task, shots=[2], annotators=2)
+    for answer in (None, first_wrong):
+        factories.work_through(factories.seat(study.scenarios.get()), answer)
+    seat = at_work(study, runs)
+    factories.work_through(seat, first_wrong)
+    (row,) = differences(ada, study)
+    metrics = f"/api/v1/studies/{study.name}/human-performance/"
+    reply = Client().get(metrics, headers=factories.bearer(researcher)).json()
+    model = next(cell for cell in reply if cell["kind"] == "model")
+    assert float(row["model_mean"]) == pytest.approx(model["mean"])
+    assert float(row["model_mean"]) != pytest.approx(mean_of(seat))
+    exported(study, tmp_path / "export")
+
+
+def test_verify_misses_the_comparison_where_the_model_has_another_name(study, compared, tmp_path):
+    exported(study, tmp_path / "export")
+    told = altered(tmp_path / "export", "model_annotators.csv", "model", "openai/other")
+    assert "FAILED differences from models" in told
 
 
 def test_the_page_shows_each_model_over_its_splits_beside_people(study, runs, ada):
