@@ -5,7 +5,8 @@ import tempfile
 import time
 import tomllib
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,77 @@ class Study:
         """Take it into the analysis again."""
         address = self._at(f"participations/{annotator}/reinstate/")
         self._connection.post(address, {"reason": reason})
+
+    def bonus(self, annotator: str, amount: Decimal | str, reason: str) -> None:
+        """Enter a bonus in the study's currency, with the reason that is kept."""
+        body = {"amount": str(amount), "reason": reason}
+        self._connection.post(self._at(f"participations/{annotator}/bonus/"), body)
+
+    # What may change while it runs -------------------------------------------------------------
+
+    def add_seats(self, scenario: int, number: int, *, confirmed: bool = False) -> None:
+        """Add seats to a scenario, by its `id`; `confirmed` where results can be seen already."""
+        body = given({"scenario": scenario, "number": number, "confirmed": confirmed or None})
+        self._connection.post(self._at("seats/"), body)
+
+    def team(self) -> Rows:
+        """User name and role of each member."""
+        return self._rows("team/")
+
+    def add_member(self, username: str, role: str) -> None:
+        """Give an account a role: owner, analyst or payer."""
+        self._team("add", username=username, role=role)
+
+    def change_role(self, username: str, role: str) -> None:
+        self._team("change", username=username, role=role)
+
+    def remove_member(self, username: str) -> None:
+        self._team("remove", username=username)
+
+    def _team(self, action: str, **who: str) -> None:
+        self._connection.post(self._at("team/"), {"action": action, **who})
+
+    def lists(self) -> Rows:
+        """The entries of the allow and deny lists."""
+        return self._rows("lists/")
+
+    def add_entry(
+        self, effect: str, criterion: str, value: str, *, platform: str | None = None
+    ) -> None:
+        """Allow or deny who did a task or a study (its name), or people (ids of a platform)."""
+        entry = {"effect": effect, "criterion": criterion, "value": value, "platform": platform}
+        self._connection.post(self._at("lists/"), given(entry))
+
+    def end_entry(self, entry: int) -> None:
+        """End an entry of the lists, by its `id`."""
+        self._connection.post(self._at("lists/"), {"end": entry})
+
+    def links(self) -> Rows:
+        """Name, link and state of each personal link; the token needs the scope pay."""
+        return self._rows("links/")
+
+    def make_links(self, names: Sequence[str]) -> list[Record]:
+        """A personal link for each name."""
+        made: list[Record] = self._connection.post(self._at("links/"), {"names": list(names)})
+        return made
+
+    def webhooks(self) -> Rows:
+        """The addresses that are told what happens in the study."""
+        return self._rows("webhooks/")
+
+    def make_webhook(self, url: str, events: Sequence[str]) -> Record:
+        """Tell an address of these events; the reply's `secret` is shown this once."""
+        body = {"url": url, "events": list(events)}
+        made: Record = self._connection.post(self._at("webhooks/"), body)
+        return made
+
+    def end_webhook(self, webhook: int) -> None:
+        """End a webhook, by its `id`."""
+        self._connection.delete(self._at(f"webhooks/{webhook}/"))
+
+    def deliveries(self, webhook: int, state: str | None = None) -> Rows:
+        """What a webhook was sent: of state waiting, delivered or failed, or all."""
+        return self._rows(f"webhooks/{webhook}/deliveries/", state=state)
 
     # How far it is -----------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ TEST = "sentiment_test.jsonl"
 
 
 def test_studies_are_listed_and_looked_at(client):
-    assert [row["name"] for row in client.studies.list()] == ["pilot"]
+    assert "pilot" in [row["name"] for row in client.studies.list()]
     study = client.studies["pilot"]
     assert (study.status, study.data["shots"]) == ("open", [0, 10])
     with pytest.raises(KeyError, match="no study 'nobody'"):

@@ -20,8 +20,8 @@ def from_the_wheel():
 
 
 @pytest.fixture(scope="session")
-def served(tmp_path_factory):
-    """Address of a server and a token that reads and runs."""
+def server(tmp_path_factory):
+    """Address of a server, a token that reads and runs, and one that may pay as well."""
     own = tmp_path_factory.mktemp("server")
     (own / "var").mkdir(mode=0o700)
     places = {"HANDFUL_VAR": str(own / "var"), "STATIC_ROOT": str(own / "static")}
@@ -33,12 +33,25 @@ def served(tmp_path_factory):
         )  # fmt: skip
         try:
             told = process.stdout.readline().split()
-            assert len(told) == 2, (own / "log").read_text()
+            assert len(told) == 3, (own / "log").read_text()
             wait_for(told[0])
             yield told
         finally:
             process.terminate()
             process.communicate(timeout=20)
+
+
+@pytest.fixture(scope="session")
+def served(server):
+    """Address of the server and the token that reads and runs."""
+    return server[:2]
+
+
+@pytest.fixture
+def payer(server):
+    """A client whose token may pay."""
+    with handful.Client(server[0], server[2]) as client:
+        yield client
 
 
 def wait_for(server):

@@ -1,6 +1,6 @@
 """A server with a researcher, a token, two tasks and a rehearsal that was worked through.
 
-Run in Handful's own environment; prints its address and the token, then serves.
+Run in Handful's own environment; prints its address and two tokens, then serves.
 """
 
 import io
@@ -15,8 +15,8 @@ ROOT = Path(__file__).parents[2]
 QUIET = {"stdout": io.StringIO()}
 
 
-def prepare() -> str:
-    """Fill the database; the token."""
+def prepare() -> list[str]:
+    """Fill the database; a token that reads and runs, and one that may pay as well."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "config.settings"
     sys.path.insert(0, str(ROOT))
     django.setup()
@@ -35,14 +35,16 @@ def prepare() -> str:
         annotators=2, title="A pilot", owner="ada", minutes=10, open=True, seed=1, **QUIET,
     )  # fmt: skip
     call_command("simulate_workers", "pilot", policy="noisy:0.85", seed=1, **QUIET)
-    return bearer(owner, "read", "run")["Authorization"].removeprefix("Bearer ")
+    get_user_model().objects.create_user("bob")
+    headers = (bearer(owner, "read", "run"), bearer(owner, "read", "run", "pay"))
+    return [header["Authorization"].removeprefix("Bearer ") for header in headers]
 
 
 if __name__ == "__main__":
-    token = prepare()
+    tokens = prepare()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    print(f"http://127.0.0.1:{port} {token}", flush=True)
+    print(f"http://127.0.0.1:{port} {' '.join(tokens)}", flush=True)
     granian = str(Path(sys.executable).with_name("granian"))
     os.chdir(ROOT)
     os.execv(
