@@ -23,8 +23,12 @@ Filters = Mapping[str, tuple[str, Callable[[Row], bool]]]
 
 @dataclass(frozen=True)
 class Heading:
-    """The head of a column: the query that sorts by it, and how the list is sorted by it now."""
+    """The head of a column: the query that sorts by it, and how the list is sorted by it now.
 
+    `number` is its place among all columns of the list, from 1: that of what it means, below.
+    """
+
+    number: int
     column: Column
     query: str
     aria_sort: str  # ascending, descending or ""
@@ -122,7 +126,7 @@ def listing(
         page,
         words,
         offered if filters else [],
-        [_heading(asked, each, sort) for each in on_page(columns)],
+        [_heading(asked, list(columns).index(each) + 1, each, sort) for each in on_page(columns)],
         [(key, str(value)) for key, value in asked.items() if key not in ("q", "page", "format")],
         {
             "csv": _query(asked, format=CSV),
@@ -149,14 +153,14 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and value != value else value
 
 
-def _heading(asked: QueryDict, column: Column, sort: str) -> Heading:
+def _heading(asked: QueryDict, number: int, column: Column, sort: str) -> Heading:
     """Numbers begin with the largest, words with the first; a second press turns it round."""
     first, second = (f"-{column.name}", column.name)
     if not column.unit:
         first, second = second, first
     current = {column.name: "ascending", f"-{column.name}": "descending"}.get(sort, "")
     query = _query(asked, sort=second if sort == first else first) if column.name else ""
-    return Heading(column, query, current if column.name else "")
+    return Heading(number, column, query, current if column.name else "")
 
 
 def _query(asked: QueryDict, **changes: object) -> str:

@@ -80,7 +80,7 @@ LISTED = [
         get=lambda model: model.file_count,
     ),
     Column("uploaded_by", "Uploaded by", get=lambda model: model.uploaded_by.get_username()),
-    Column("uploaded_at", "Uploaded (UTC)", show=lambda at: f"{at:%Y-%m-%d}"),
+    Column("uploaded_at", "Uploaded (UTC)", "first file", show=lambda at: f"{at:%Y-%m-%d}"),
 ]  # fmt: skip
 
 

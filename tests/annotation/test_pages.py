@@ -70,6 +70,10 @@ FILLED = {
     "reveal-": ("right", "partly", "wrong", "partial", "extra", "missed", "compare"),
     "layer-": ("1", "2", "3", "4"),
     "lane-": ("right", "partial", "extra"),
+    "state-": ("open", "paused", "closed"),  # a draft has no mark
+    "seat-": ("done", "working"),  # a free one is the bare seat
+    "money-": ("paid", "due", "open", "left"),
+    "result-": ("people", "model-1", "model-2", "model-3", "published"),
 }
 
 

@@ -40,6 +40,7 @@ ADDRESSES = sorted(set(patterns(get_resolver().url_patterns)))
 @pytest.fixture(autouse=True)
 def var(settings, tmp_path):
     settings.VAR_DIR = tmp_path / "var"
+    settings.VAR_DIR.mkdir()
 
 
 @pytest.fixture
