@@ -2899,7 +2899,8 @@ def parts_of_run(export, model, task, shots, split):
 def seated_runs(export):
     """The same of models in the annotator's seat: on a split a run for each replicate."""
     runs = defaultdict(lambda: defaultdict(list))
-    names = {row["annotator"]: row for row in read(export.folder, "model_annotators.csv")}
+    rows = read(export.folder, "model_annotators.csv")
+    names = {row["annotator"]: row for row in rows if None not in row}
     for (kind, task, shots, split), group in export.who_counts().items():
         for one in group if kind == "model" else ():
             scores, _contexts = scores_of(export, task, [one])

@@ -502,6 +502,7 @@ def test_means_and_sds_of_annotators_are_exact(researcher, django_assert_num_que
     assert frame["sd_examples"][0] == deviation(s1, 1)
 
 
+@pytest.mark.long
 @pytest.mark.sqlite
 def test_on_sqlite_people_answer_while_an_export_reads_one_state(tmp_path):
     own = {"HANDFUL_VAR": str(tmp_path), "DATABASE_URL": f"sqlite:///{tmp_path / 'own.sqlite3'}"}

@@ -10,6 +10,7 @@ from annotation.models import Kind, Participation, Study
 from tests.tasks.test_gym import GYM
 
 
+@pytest.mark.long
 @pytest.mark.real_data
 @pytest.mark.timeout(400)
 def test_robots_with_a_known_transfer_go_from_import_to_the_table(db):

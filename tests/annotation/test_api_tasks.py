@@ -140,6 +140,7 @@ def test_a_mapping_that_does_not_fit_is_422(program, change, field):
     assert not TaskUpload.objects.exists()
 
 
+@pytest.mark.long
 @pytest.mark.real_data
 def test_squad_and_the_gym_are_imported_from_the_real_files(program):
     made = program.send("/tasks/", files=files_of(CLUES / "SQuAD-v2"), shipped_card="SQuADv2")

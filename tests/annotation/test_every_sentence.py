@@ -100,6 +100,7 @@ def wrong(turn) -> list[str]:
     return given[turn.position % len(given)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["sst-2", "mnli", "conll03", "wikiann", "squadv2", "record"])
 def test_a_whole_journey_of_each_clues_task(reader, researcher, name):
     card = card_of(name)

@@ -26,6 +26,7 @@ PAGES_OF_A_KIND = (
 )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.real_data
 @pytest.mark.timeout(400)
 def test_robots_learn_k_shots_and_annotate_every_kind_of_task(ada, researcher, tmp_path):

@@ -140,6 +140,7 @@ def test_the_way_ends_and_researchers_see_the_answers(client, seat, researcher):
     assert all(text in shown for text in tested.as_given().texts)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("policy", ["gold", "empty", "majority", "random", "noisy:0.5"])
 def test_robots_of_every_policy_answer_every_kind(researcher, policy):
     tasks = [factories.make_kind(kind) for kind in KINDS]

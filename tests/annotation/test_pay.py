@@ -424,6 +424,7 @@ def test_a_break_between_two_parts_is_not_paid(client, researcher, study, monkey
     assert sum(earned(seat).values()) < 10
 
 
+@pytest.mark.long
 def test_ten_hours_of_signs_earn_no_more_than_the_cap(client, researcher, monkeypatch):
     study = factories.make_study(
         researcher, factories.make_task(), shots=[2], annotators=3, estimated_minutes=10

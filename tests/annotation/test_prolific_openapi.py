@@ -308,6 +308,7 @@ def webhooks(api, workspace, by_workspace, target, study):
     api("DELETE", path)
 
 
+@pytest.mark.long
 def test_every_reply_of_the_stand_in_is_as_documented(fake, recorder, server):
     whole_tour(Http(server.url, "t"), fake, server.url)
     assert [str(each) for each in recorder.seen if each.status >= 400] == []
@@ -393,6 +394,7 @@ def test_the_judge_sees_a_reply_that_is_not_as_documented(drafted, reply_fields)
     assert judge().complaints(changed(study, reply={**study.reply, **reply_fields}))
 
 
+@pytest.mark.long
 def test_every_kind_of_reply_of_the_tour_is_judged(fake, recorder, server):
     """The control: a reply of another type is a complaint, whatever was asked."""
     whole_tour(Http(server.url, "t"), fake, server.url)

@@ -273,6 +273,7 @@ def test_the_schema_refuses_a_live_participation_without_a_seat(study):
         Participation.objects.filter(pk=seat.pk).update(seat_number=None)
 
 
+@pytest.mark.long
 @pytest.mark.sqlite
 def test_64_at_once_on_sqlite_fill_the_seats_exactly(tmp_path):
     own = {"HANDFUL_VAR": str(tmp_path), "DATABASE_URL": f"sqlite:///{tmp_path / 'crowd.sqlite3'}"}

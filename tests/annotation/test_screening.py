@@ -163,6 +163,7 @@ def test_without_a_set_zero_shots_begin_with_the_test(researcher):
     assert (seat.latest_turn().step, seat.screening_order) == (Step.ANNOTATION, [])
 
 
+@pytest.mark.long
 def test_simulated_annotators_answer_it(study):
     call_command("simulate_workers", study.name, policy="gold", processes=1, verbosity=0)
     done = study.participations.all()

@@ -164,6 +164,7 @@ def test_a_page_that_is_only_open_holds_no_seat_beyond_the_idle_limit(study, mon
 # One client that wants them all ------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_one_address_starts_thirty_times_a_minute_and_others_are_not_kept_out(researcher, study):
     large = factories.make_study(researcher, study.tasks.get(), shots=[2], annotators=200)
     replies = [start(large.link_code) for _ in range(31)]

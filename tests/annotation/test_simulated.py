@@ -47,6 +47,7 @@ def test_noisy_lies_between_right_and_wrong(study):
     assert 0 < mean("toy-places") < 1
 
 
+@pytest.mark.long
 def test_the_same_seed_makes_the_same_mistakes(researcher):
     task = factories.make_task(test_size=20)
     walks = []

@@ -298,6 +298,7 @@ def test_the_funnel_still_counts_the_stages_of_those_who_withdrew(gone, client, 
     assert came() == before
 
 
+@pytest.mark.long
 @pytest.mark.sqlite
 def test_what_was_erased_is_overwritten_in_the_file_of_sqlite(settings, tmp_path):
     """Said to SQLite, whether or not it was built to do so by itself."""

@@ -113,6 +113,7 @@ def requests(address: str) -> Iterator[tuple[str, dict]]:
     yield "cookie", {"method": "GET", "headers": {"Cookie": cookie}}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("route", ADDRESSES)
 def test_nothing_that_is_sent_to_any_address_is_a_server_error(route, values, researcher):
     address = filled(route, values)

@@ -119,6 +119,7 @@ def test_migrate_makes_all_that_a_start_needs(migrated):
     assert (reply.stdout, reply.stderr) == ("True\n", "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("server", ["wsgi", "asgi"])
 def test_a_server_does_not_start_with_keys_that_do_not_fit_its_data(tmp_path, migrated, server):
     start = ("-c", f"import config.{server}")

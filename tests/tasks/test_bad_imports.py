@@ -26,6 +26,7 @@ def var(settings, tmp_path) -> Path:
     return settings.VAR_DIR
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", [case for case in BAD if case != "too long a line"])
 def test_a_bad_file_is_named_with_its_place_and_the_others_are_kept(ada, case):
     content, sentence = BAD[case]
@@ -48,6 +49,7 @@ def test_every_bad_file_is_named_at_once(ada):
     assert len(page.context["problems"]) == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", BAD_CARDS)
 def test_a_bad_card_is_named_by_its_key_and_the_files_are_kept(ada, case):
     card, sentence = BAD_CARDS[case]
