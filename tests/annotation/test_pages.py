@@ -62,9 +62,17 @@ def test_no_line_of_a_template_is_longer_than_160_characters():
 STATIC = Path(settings.BASE_DIR) / "static"
 SHEETS = {path.name: path.read_text() for path in (STATIC / "css").glob("*.css")}
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
-# Pico's own, htmx's, Vega's, and what Django writes into a form.
+# Pico's own, htmx's, Vega's, Swagger's, and what Django writes into a form.
 OTHERS = {"secondary", "outline", "htmx-indicator", "htmx-request", "overflow-auto"}
-OTHERS |= {"vg-tooltip", "visible", "key", "errorlist"}
+OTHERS |= {
+    "vg-tooltip",
+    "visible",
+    "key",
+    "errorlist",
+    "swagger-ui",
+    "microlight",
+    "highlight-code",
+}
 # A class with a part that the server fills in, and what it is filled in with.
 FILLED = {
     "reveal-": ("right", "partly", "wrong", "partial", "extra", "missed", "compare"),
