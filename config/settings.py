@@ -194,6 +194,17 @@ if REDIS_URL := os.environ.get("REDIS_URL", ""):
 # How often one address may press Start in a minute where anybody can arrive.
 STARTS_PER_MINUTE = env_int("STARTS_PER_MINUTE", 30)
 
+# Mail goes through this server; without one nothing is sent, and pages offer links to copy.
+EMAIL_HOST = os.environ.get("EMAIL_HOST", "")
+EMAIL_PORT = env_int("EMAIL_PORT", 587)
+EMAIL_HOST_USER = os.environ.get("EMAIL_HOST_USER", "")
+EMAIL_HOST_PASSWORD = os.environ.get("EMAIL_HOST_PASSWORD", "")
+EMAIL_USE_SSL = EMAIL_PORT == 465
+EMAIL_USE_TLS = env_bool("EMAIL_USE_TLS", not EMAIL_USE_SSL)
+EMAIL_TIMEOUT = 10  # seconds
+EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'dummy'}.EmailBackend"
+DEFAULT_FROM_EMAIL = os.environ.get("EMAIL_FROM", "handful@localhost")
+
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Researchers' pages are English. An annotator's page speaks the language that its study names
