@@ -11,6 +11,8 @@ import handful
 import pytest
 
 ROOT = Path(__file__).parents[2]
+# How long a server may take to start or to stop, in seconds.
+PATIENCE = 120
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -34,11 +36,11 @@ def server(tmp_path_factory):
         try:
             told = process.stdout.readline().split()
             assert len(told) == 3, (own / "log").read_text()
-            wait_for(told[0])
+            wait_for(told[0], process)
             yield told
         finally:
             process.terminate()
-            process.communicate(timeout=20)
+            process.communicate(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="session")
@@ -54,10 +56,12 @@ def payer(server):
         yield client
 
 
-def wait_for(server):
-    for _try in range(100):
+def wait_for(server, process):
+    """Until it answers: half a minute where other work takes the processors."""
+    end = time.monotonic() + PATIENCE
+    while process.poll() is None and time.monotonic() < end:
         try:
-            urllib.request.urlopen(f"{server}/api/v1/studies/", timeout=5)
+            urllib.request.urlopen(f"{server}/api/v1/studies/", timeout=PATIENCE)
         except urllib.error.HTTPError:
             return  # it answers
         except OSError:

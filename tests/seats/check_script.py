@@ -29,7 +29,7 @@ def served(tmp_path):
         yield {"HANDFUL_SERVER": server, "HANDFUL_TOKEN": token}
     finally:
         process.terminate()
-        process.communicate(timeout=20)
+        process.communicate(timeout=120)
 
 
 @pytest.mark.skipif(not CLUES.is_dir(), reason="needs the published files (HANDFUL_SHARED)")

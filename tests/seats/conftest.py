@@ -31,7 +31,7 @@ class Served:
 
     def stop(self) -> None:
         self.process.terminate()
-        self.process.communicate(timeout=20)
+        self.process.communicate(timeout=120)
 
     def annotate(self, model: str, *options: str, **model_args: object) -> int:
         """`handful annotate` with these options; its exit code."""
