@@ -118,7 +118,11 @@ def keep_forms(
         is_sent_away = response.status_code == 302 and response["Location"].startswith(sign_in)
         if not is_sent_away or not is_of_researchers(request.path_info):
             return response
-        if htmx := HtmxDetails(request):
+        htmx = HtmxDetails(request)
+        if htmx and "calculate" in request.POST:
+            # A page asks by itself while somebody types: what is typed stays until it is sent.
+            return HttpResponse(status=204)
+        if htmx:
             # A part of a page cannot be signed in on.
             to = redirect_to_login(htmx.current_url_abs_path or request.path)
             return HttpResponseClientRedirect(to["Location"])

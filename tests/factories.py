@@ -13,7 +13,7 @@ from django.utils import timezone
 from annotation.models import ApiToken, Kind, Participation, Scenario, Status, Study, Turn, Worker
 from annotation.recruitment import consent, identities, seats
 from annotation.steps import answering, training_step
-from annotation.study import design, lifecycle
+from annotation.study import consequences, design, lifecycle
 from tasks.cards import parse_card
 from tasks.formats import Record, SplitFile
 from tasks.importing import import_task
@@ -260,6 +260,11 @@ def make_study(owner, *tasks: Task, status: str = "open", **fields: Any) -> Stud
         study.save()
         lifecycle.change_status(study, "open")
     return study
+
+
+def opening(study: Study) -> dict[str, str]:
+    """What the button that opens a draft sends: the action, and the sum that stands beside it."""
+    return {"action": "open", "agreed": consequences.for_study(study).sum_in_words}
 
 
 _identities = itertools.count()

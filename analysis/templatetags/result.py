@@ -1,11 +1,14 @@
 """The result of a study so far, for its overview, whose page belongs to `annotation`."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import template
 
 from analysis.figures import so_far
+from analysis.tables import planned_power
 from annotation.models import Study
+from tasks.models import Task
 
 register = template.Library()
 
@@ -14,3 +17,9 @@ register = template.Library()
 def result_so_far(study: Study) -> dict[str, Any]:
     """The card with the shot curve of people and models, and the table of its numbers."""
     return {"study": study, "result": so_far.for_study(study)}
+
+
+@register.simple_tag
+def contrasts(study: Study, tasks: Sequence[Task]) -> list[planned_power.Contrast]:
+    """What the planned contrasts of a design can show, stored or not."""
+    return planned_power.contrasts(study, tasks)

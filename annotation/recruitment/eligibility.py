@@ -22,6 +22,7 @@ from annotation.models import (
 from annotation.models.participation import ParticipationQuerySet
 from annotation.recruitment.doors import PERSONAL
 from annotation.recruitment.identities import worker_key
+from annotation.study import contradictions
 from tasks.models import Task
 
 MAX_PEOPLE = 10_000
@@ -76,7 +77,8 @@ def add_rule(
     """Make an entry. For a list of people, `value` has an id of that platform on each line.
 
     `platform` is one of `platforms(study)`; without one, each line names it before the id. Of
-    personal links the names are the ids. Raises RuleError.
+    personal links the names are the ids. Raises RuleError, also where nobody could take part then
+    (study/contradictions.py).
     """
     value, keys = value.strip(), []
     if criterion == AccessRule.Criterion.TASK and not Task.objects.filter(name=value).exists():
@@ -87,6 +89,11 @@ def add_rule(
     if criterion == AccessRule.Criterion.PEOPLE:
         keys = _keys(study, value, platform)
         value = platform
+        problem = contradictions.of_list(study, effect, keys)
+    else:
+        problem = contradictions.of_entry(study, effect, criterion, value)
+    if problem:
+        raise RuleError(problem[:1].upper() + problem[1:])
     with transaction.atomic():
         rule = AccessRule.objects.create(
             study=study, effect=effect, criterion=criterion, value=value, made_by=by

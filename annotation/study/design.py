@@ -8,6 +8,7 @@ and closing are no part of the design and change neither.
 import copy
 import hashlib
 import math
+import statistics
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
@@ -18,7 +19,8 @@ from django.db.models import Sum
 
 from annotation.models import SCALES, Arm, Qualification, Scenario, Study
 from annotation.money import ledger
-from annotation.study import cross_task, gates, screening
+from annotation.study import contradictions, cross_task, gates, screening
+from tasks.answers import highest_s1
 from tasks.metrics import METRICS
 from tasks.models import Example, Split, Task
 
@@ -117,6 +119,8 @@ def check_design(study: Study, tasks: Sequence[Task], upstream: Sequence[Task] =
     _check_gates(study, tasks, refuse)
     if not errors.keys() & {"shots", "splits", "screening_examples", "seed"}:
         _check_screening(study, tasks, refuse)
+        if "qualification_threshold" not in errors:
+            _check_reachable(study, tasks, refuse)
     cross_task.check(study, tasks, upstream, refuse)
     if errors:
         errors.pop(NON_FIELD_ERRORS, None)
@@ -241,6 +245,30 @@ def _check_screening(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
             )
 
 
+def _check_reachable(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
+    """A minimum that an annotator who knows every answer could not reach screens everybody out."""
+    threshold = study.qualification_threshold
+    if study.qualification != Qualification.MINIMUM or threshold is None:
+        return
+    for task in tasks:
+        if not task.report.get("unreachable"):
+            continue
+        trained = task.splits.filter(
+            kind=Split.Kind.TRAIN, shots__in=[n for n in study.shots if n], number__in=study.splits
+        )
+        judging = [(split.filename, list(split.examples.all())) for split in trained]
+        if study.screening_examples and 0 in study.shots:
+            judging.append(("the screening set", screening.examples(study, task)))
+        for name, examples in judging:
+            highest = statistics.fmean(highest_s1(task.card, each, each.gold) for each in examples)
+            if 100 * highest < threshold:
+                refuse(
+                    "qualification_threshold",
+                    f"Nobody can reach it on {name} of {task.name}, where some gold cannot be"
+                    f" highlighted: the highest mean S1 is {100 * highest:.1f}.",
+                )
+
+
 def suggested_hours(study: Study) -> Decimal:
     """Three times the estimate, in hours with one decimal: a cap that allows for slow people."""
     hours = Decimal(SUGGESTED_TIMES * (study.estimated_minutes or 0)) / 60
@@ -299,7 +327,7 @@ def missing(study: Study) -> list[str]:
                 f"The budget, {study.budget} {study.currency}, does not cover one person, who may"
                 f" earn {ledger.in_currency(most)}."
             )
-    return sentences
+    return sentences + contradictions.of_study(study)
 
 
 def save_draft(

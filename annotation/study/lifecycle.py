@@ -14,7 +14,7 @@ from django.db.models import F
 
 from annotation.models import Kind, Scenario, Status, Study, StudyManifest, StudyStatus
 from annotation.money import budget, ledger
-from annotation.study import consent_text, cross_task
+from annotation.study import consent_text, consequences, cross_task
 from annotation.study.design import DesignError, check_design, missing
 from annotation.study.manifest import build_manifest
 from tasks.clock import database_now
@@ -47,11 +47,14 @@ def allowed_actions(study: Study) -> list[tuple[str, str]]:
     ]
 
 
-def change_status(study: Study, action: str, by: User | None = None) -> None:
+def change_status(
+    study: Study, action: str, by: User | None = None, agreed: str | None = None
+) -> None:
     """Open, pause, reopen, close, or go back to draft; `study` carries the new state afterwards.
 
-    Raises DesignError where the study does not allow it now, and PermissionDenied for a budget
-    above the limit of who may not spend.
+    `agreed` is the sum to which a person has agreed before opening (Consequences.sum_in_words);
+    None for a program, which is not asked. Raises DesignError where the study does not allow it
+    now, and PermissionDenied for a budget above the limit of who may not spend.
     """
     if action not in TRANSITIONS:
         raise DesignError("This change does not exist.")
@@ -66,7 +69,7 @@ def change_status(study: Study, action: str, by: User | None = None) -> None:
         if action == "reopen" and budget.is_reached(locked):
             raise DesignError(f"Raise the budget first: {budget.is_reached(locked)}.")
         if action == "open":
-            _freeze(locked, by)
+            _freeze(locked, by, agreed)
         locked.status = target
         locked.save()
         if action == "draft":  # the database lets go of a draft's manifest alone (guards.py)
@@ -86,12 +89,14 @@ def _thaw(study: Study) -> None:
         study.qualification_threshold = None
 
 
-def _freeze(study: Study, by: User | None) -> None:
+def _freeze(study: Study, by: User | None, agreed: str | None) -> None:
     """Check the design a last time, and keep its manifest, its hash and its consent text."""
     budget.check_limit(study, by)
     lacks = missing(study)
     if lacks:
         raise DesignError(" ".join(lacks))
+    if agreed is not None:
+        _check_sum(study, agreed)
     try:
         check_design(study, list(study.tasks.all()), list(study.upstream_tasks.all()))
         cross_task.freeze(study)
@@ -104,6 +109,18 @@ def _freeze(study: Study, by: User | None) -> None:
     study.manifest_hash = hashlib.sha256(manifest).hexdigest()
     study.opened_at = database_now()
     consent_text.freeze(study)
+
+
+def _check_sum(study: Study, agreed: str) -> None:
+    """Refuse to open where the sum is not the one that was agreed to."""
+    now = consequences.for_study(study).sum_in_words
+    if not agreed:
+        raise DesignError(f"Confirm the sum before opening: {now}.")
+    if agreed != now:
+        raise DesignError(
+            f"Not opened: the sum has changed since you looked at it. You agreed to {agreed}; it is"
+            f" now {now}. Look at it, and open again."
+        )
 
 
 # What can be switched while a study runs, outside its frozen design.

@@ -53,8 +53,12 @@ class Workload:
 
     @property
     def minutes(self) -> int:
+        return self.minutes_at(self.seconds_each)
+
+    def minutes_at(self, seconds: float) -> int:
+        """Minutes of one annotator who takes so long for an example of the task."""
         before = self.upstream * _seconds(self.upstream_words)
-        own = (self.examples - self.upstream) * self.seconds_each
+        own = (self.examples - self.upstream) * seconds
         return MINUTES_BEFORE + math.ceil((before + own) / 60)
 
 

@@ -59,7 +59,7 @@ def test_a_paid_draft_without_cap_or_budget_says_so_and_does_not_open(
 
 def test_a_study_of_volunteers_opens_without_a_budget(ada, researcher, task):
     study = factories.make_study(researcher, task, status="draft", hourly_rate=0)
-    ada.post(reverse("study_status", args=[study.name]), {"action": "open"})
+    ada.post(reverse("study_status", args=[study.name]), factories.opening(study))
     study.refresh_from_db()
     assert (study.status, study.budget) == ("open", None)
     assert start(study) == 302

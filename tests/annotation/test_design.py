@@ -160,7 +160,7 @@ def test_a_draft_can_be_changed_and_an_open_study_cannot(ada, task):
     assert 'value="0 2"' in ada.get(edit).content.decode()
     ada.post(edit, fields(task, shots="0", version=design.version(Study.objects.get())))
     assert Study.objects.get().scenarios.count() == 1
-    ada.post(reverse("study_status", args=["spring"]), {"action": "open"})
+    ada.post(reverse("study_status", args=["spring"]), factories.opening(Study.objects.get()))
     reply = ada.post(edit, fields(task, shots="0 2 4"))
     assert reply.status_code == 409
     assert Study.objects.get().scenarios.count() == 1
@@ -168,7 +168,7 @@ def test_a_draft_can_be_changed_and_an_open_study_cannot(ada, task):
 
 def test_opening_freezes_the_design_and_hashes_it(ada, task):
     ada.post(reverse("study_new"), fields(task))
-    ada.post(reverse("study_status", args=["spring"]), {"action": "open"})
+    ada.post(reverse("study_status", args=["spring"]), factories.opening(Study.objects.get()))
     study = Study.objects.get()
     assert study.status == "open"
     assert hashlib.sha256(study.manifest.encode()).hexdigest() == study.manifest_hash

@@ -66,7 +66,8 @@ def test_a_budget_above_the_limit_needs_the_permission_to_spend(
     assert reply.status_code == 403
     assert "is above 50 USD" in reply.content.decode()
     Study.objects.update(budget=50)
-    assert ada.post(opening, {"action": "open"}).status_code == 302
+    study.refresh_from_db()
+    assert ada.post(opening, factories.opening(study)).status_code == 302
     raising = reverse("budget", args=[study.name])
     assert ada.post(raising, {"amount": "60"}).status_code == 403
     study.refresh_from_db()

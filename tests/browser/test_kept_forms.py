@@ -13,6 +13,7 @@ def test_a_design_typed_through_the_night_is_filled_in_again(page, researcher):
     draft = factories.make_study(researcher, task, shots=[2], name="draft", status="draft")
     signed_in(page, "/studies/draft/edit/")
     page.get_by_label("Title").fill("Typed at night")
+    page.get_by_role("heading", name="Consent and questions").click()
     page.get_by_label("Consent text").fill("Line one\n\nLine <two>")
     page.context.clear_cookies(name="sessionid")
     page.get_by_role("button", name="Save the draft").click()

@@ -81,6 +81,7 @@ def test_a_human_evaluation_from_import_to_a_verified_bundle(page, clues, db, tm
     page.get_by_role("link", name="change the design").click()
     page.get_by_role("button", name="Save the draft").click()
     page.wait_for_url("**/studies/humans/")
+    page.get_by_text("Open the study").click()
     page.get_by_role("button", name="Open", exact=True).click()
     expect(page.get_by_text("The study is open now.")).to_be_visible()
 

@@ -14,11 +14,11 @@ from annotation import guards
 from annotation.access import ResearcherRequest, study_of
 from annotation.models import ORDERS, Study
 from annotation.money import budget
-from annotation.monitoring import overview, participants, progress, todo
+from annotation.monitoring import overview, participants, progress, restrictions, todo
 from annotation.pages.fields import is_shown_again
 from annotation.pages.researcher.forms.study import StudyForm
 from annotation.rights import right_to
-from annotation.study import admission, design, lifecycle, workload
+from annotation.study import admission, consequences, design, lifecycle, workload
 from tasks import listing
 from tasks.clock import database_now
 from tasks.models import Task
@@ -71,10 +71,16 @@ def _edit(
     is_new = study.pk is None
     context: dict[str, Any] = {
         "form": form, "is_new": is_new, "has_tasks": Task.objects.exists(),
-        "study": None if is_new else study,
+        "study": None if is_new else study, "draft": study,
     }  # fmt: skip
+    calculates = "calculate" in request.POST
+    if calculates and request.htmx:
+        return render(request, "researcher/_consequences.html", context)
     status = 422 if form.is_bound else 200
-    if is_shown_again(request):
+    if calculates:
+        context["words"] = "Nothing was saved. Before it can be, please fix:"
+        status = 200 if form.is_valid() else 422
+    elif is_shown_again(request):
         # What was sent after the session had ended: to be looked at first.
         status = 200
     elif form.is_bound and form.is_valid():
@@ -103,9 +109,11 @@ def _overview(request: ResearcherRequest, study: Study) -> dict[str, Any]:
         "actions": lifecycle.allowed_actions(study),
         "missing": design.missing(study) if study.is_draft else [],
         "doubts": workload.doubts(study, list(study.tasks.all())) if study.is_draft else [],
+        "sum": consequences.for_study(study).sum_in_words if study.is_draft else "",
         "unequal": admission.warning(*rule),
         "screened": admission.screened(*rule),
         "notice": budget.notice(study),
+        "restrictions": restrictions.in_force(study),
         "link": _link(request, study),
     }
 
@@ -198,7 +206,8 @@ def study_status(request: ResearcherRequest, name: str) -> HttpResponse:
     """Open, pause, reopen, close, back to draft."""
     study = study_of(request, name, right_to("study_status"))
     try:
-        lifecycle.change_status(study, request.POST.get("action", ""), request.user)
+        agreed = request.POST.get("agreed", "")
+        lifecycle.change_status(study, request.POST.get("action", ""), request.user, agreed)
     except design.DesignError as error:
         context = _overview(request, study) | {"problem": str(error)}
         return render(request, "researcher/study.html", context, status=409)

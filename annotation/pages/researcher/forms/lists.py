@@ -19,7 +19,10 @@ class RuleForm(PageForm):
 
     key = "rule"
     effect = forms.ChoiceField(
-        label="May take part", choices=AccessRule.Effect.choices, error_messages=UNCHOSEN
+        label="May take part",
+        choices=AccessRule.Effect.choices,
+        initial=AccessRule.Effect.DENY,
+        error_messages=UNCHOSEN,
     )
     criterion = forms.ChoiceField(
         label="Who", choices=AccessRule.Criterion.choices, error_messages=UNCHOSEN

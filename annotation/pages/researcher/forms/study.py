@@ -1,5 +1,6 @@
 """The researcher's form of a study: it only cleans and converts; design.py holds the rules."""
 
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django import forms
@@ -7,9 +8,11 @@ from django.core.exceptions import ValidationError
 from django.db.models import IntegerField, QuerySet
 
 from annotation.models import Study
+from annotation.money import ledger
 from annotation.money.amounts import AmountField
 from annotation.pages.fields import RowsField, WholeNumberField, row_field
-from annotation.study import design
+from annotation.study import consequences, design, workload
+from annotation.study.consequences import Consequences
 from tasks.gym import catalogue, people
 from tasks.metrics import METRICS
 from tasks.models import Task
@@ -37,6 +40,42 @@ def partitions() -> list[tuple[str, str]]:
             for offer in offers
         ),
     ]
+
+
+# Headings of the page -> the fields below them.
+GROUPS: dict[str, list[str]] = {
+    "What is asked": [
+        "name", "title", "tasks", "shots", "splits", "annotators", "rehearsal",
+    ],
+    "Time and pay": ["estimated_minutes", "hourly_rate", "currency", "max_paid_hours", "budget"],
+    "Further pay and idle time": [
+        "base_reward", "minimum_pay", "idle_limit_hours", "idle_cutoff_seconds",
+    ],
+    "Order and presentation": [
+        "training_order", "annotation_order", "seed", "tasks_per_worker",
+        "help_examples_at_zero_shots", "try_the_tool", "auto_advance", "refuse_pastes",
+        "interface_language",
+    ],
+    "Screening": [
+        "computer_only", "comprehension_questions", "comprehension_attempts", "qualification",
+        "qualification_threshold", "screening_examples", "max_screen_outs_in_a_row",
+        "decision_minutes", "attention_checks",
+    ],
+    "Consent and questions at the end": ["consent_text", "exit_questionnaire"],
+    "Analysis": ["equivalence_margin", "metrics"],
+    "Cross-task study": ["upstream_tasks", "upstream_examples", "sham_task", "partition"],
+}  # fmt: skip
+UNFOLDED = ("What is asked", "Time and pay")
+
+
+@dataclass(frozen=True)
+class Section:
+    """Fields under a heading that folds; `changed` are the labels of those that are no default."""
+
+    title: str
+    fields: list[forms.BoundField]
+    is_open: bool
+    changed: list[str]
 
 
 class StudyForm(forms.ModelForm):
@@ -92,32 +131,64 @@ class StudyForm(forms.ModelForm):
         self.initial["version"] = design.version(self.instance)
         for name in ("tasks", "upstream_tasks", "sham_task"):
             row_field(self, name).label_from_instance = self._task_label  # type: ignore[method-assign, assignment]  # as Django documents
+        # The same tasks once more: a list of labels that stand twice could not be told apart.
+        row_field(self, "upstream_tasks").label_from_instance = self._upstream_label  # type: ignore[method-assign, assignment]  # as Django documents
         self._suggest()
 
-    # Headings of the page -> the fields below them.
-    GROUPS: ClassVar[dict[str, list[str]]] = {
-        "Tasks and scenarios": [
-            "name", "title", "tasks", "shots", "splits", "annotators", "training_order",
-            "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
-            "try_the_tool", "auto_advance", "refuse_pastes", "interface_language", "rehearsal",
-        ],
-        "Cross-task study": ["upstream_tasks", "upstream_examples", "sham_task", "partition"],
-        "Time and pay": [
-            "hourly_rate", "currency", "base_reward", "minimum_pay", "max_paid_hours", "budget",
-            "estimated_minutes", "idle_limit_hours", "idle_cutoff_seconds",
-        ],
-        "Screening": [
-            "computer_only", "comprehension_questions", "comprehension_attempts", "qualification",
-            "qualification_threshold", "screening_examples", "max_screen_outs_in_a_row",
-            "decision_minutes", "attention_checks",
-        ],
-        "Consent and exit": ["consent_text", "exit_questionnaire"],
-        "Analysis": ["equivalence_margin", "metrics"],
-    }  # fmt: skip
+    def sections(self) -> list[Section]:
+        """The fields under their headings; those that a first design needs are unfolded."""
+        return [self._section(title, names) for title, names in GROUPS.items()]
 
-    def groups(self) -> list[tuple[str, list[forms.BoundField]]]:
-        """The fields under their headings."""
-        return [(title, [self[name] for name in names]) for title, names in self.GROUPS.items()]
+    def _section(self, title: str, names: list[str]) -> Section:
+        fields = [self[name] for name in names]
+        if title in UNFOLDED:
+            return Section(title, fields, is_open=True, changed=[])
+        changed = [field.label for field in fields if self._differs(field)]
+        return Section(title, fields, any(field.errors for field in fields), changed)
+
+    def _differs(self, field: forms.BoundField) -> bool:
+        """Is its value not what every new study begins with? The seed differs in each anyway."""
+        if field.name in design.LISTS:
+            return bool(field.value())
+        stored = Study._meta.get_field(field.name)
+        default = stored.get_default()  # type: ignore[union-attr]  # no relation back
+        return field.name != "seed" and getattr(self.instance, field.name) != default
+
+    def consequences(self) -> Consequences | None:
+        """What follows from the values so far; None while some of those that it needs are wrong."""
+        if not self.is_bound:
+            return consequences.for_study(self.instance) if self.instance.pk else None
+        if self.lacking():
+            return None
+        return consequences.for_design(self.instance, self.chosen_tasks())
+
+    def chosen_tasks(self) -> list[Task]:
+        """The tasks of the design so far, by name."""
+        if self.is_bound:
+            return sorted(self.cleaned_data.get("tasks", ()), key=lambda task: task.name)
+        return list(self.instance.tasks.order_by("name")) if self.instance.pk else []
+
+    def doubts(self) -> list[str]:
+        """What is implausible about the promised minutes."""
+        return workload.doubts(self.instance, self.chosen_tasks())
+
+    def promise(self) -> str:
+        """What annotators are told of their pay."""
+        return ledger.promise(self.instance)
+
+    def first_example(self) -> str:
+        """The text of the first test example of the first task."""
+        first = self.chosen_tasks()[0].test_split.examples.order_by("position").first()
+        return " / ".join([*first.context, first.question]) if first else ""
+
+    def lacking(self) -> list[forms.BoundField]:
+        """The fields to be mended, or filled in, before anything can be calculated."""
+        if not self.is_bound:
+            return [] if self.instance.pk else [self["tasks"], self["shots"]]
+        names = [name for name in self.errors if name in consequences.NEEDED]
+        if not names and self.instance.is_cross_task and not self.instance.pk:
+            names = ["upstream_tasks"]  # what an arm reads first is known of a stored draft
+        return [self[name] for name in names]
 
     def _selectable(self) -> QuerySet[Task]:
         """Every version: which one is asked is the researcher's choice, and no later import's."""
@@ -127,6 +198,9 @@ class StudyForm(forms.ModelForm):
 
     def _task_label(self, task: Task) -> str:
         return task_label(task) + ("" if task.pk in self._newest else ", older version")
+
+    def _upstream_label(self, task: Task) -> str:
+        return f"Upstream: {self._task_label(task)}"
 
     def _suggest(self) -> None:
         """Suggest the cap, and for a saved draft the budget, where they are empty."""

@@ -1,0 +1,122 @@
+"""What the contrasts of a design can show, while it is being designed: for the page of its form.
+
+The test is the primary one of the preregistration (documents/planned_analysis.py), at the first
+step of Holm's correction over the whole family. Points need an SD between annotators: of people
+who did this very task in a study of one's own, or as CLUES printed it for this very test file.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from django.db.models import Avg, Q
+
+from analysis.stats import power, uncertainty
+from analysis.tables.planner import LEVEL, POWER
+from analysis.tables.published import human_table4, name_of
+from analysis.tables.test_sets import S1
+from annotation.models import Kind, Participation, Step, Study
+from annotation.study import design
+from tasks.models import Task
+
+FEWEST = 3  # annotators before an SD of one's own is used
+WANTED = 0.10  # the difference whose power is told, in [0, 1]
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """The fewest against the most shots of a task; SD and differences x 100, NaN if not known.
+
+    `n` are the annotators of the smaller group, `sds` the detectable difference in SDs.
+    """
+
+    task: str
+    fewer: int
+    more: int
+    n: int
+    sds: float
+    sd: float
+    source: str
+    power: float
+
+    @property
+    def points(self) -> float:
+        return self.sds * self.sd
+
+    def __str__(self) -> str:
+        told = f"{self.task}, {self.fewer} against {self.more} shots, {self.n} people each: "
+        if not math.isfinite(self.sds):
+            return f"{told}too few for any test of a difference."
+        told += f"{POWER:.0%} of such studies find a difference of {self.sds:.2f} SDs"
+        if math.isnan(self.sd):
+            return f"{told} between annotators. Nobody's SD on this task is known yet."
+        return (
+            f"{told}, {self.points:.1f} points at an SD of {self.sd:.1f} ({self.source}); a"
+            f" difference of {100 * WANTED:.0f} points is found by {self.power:.0%} of them."
+        )
+
+
+def contrasts(study: Study, tasks: Sequence[Task]) -> list[Contrast]:
+    """One for each task with two numbers of shots or more, in the order of the tasks."""
+    shots = sorted(study.shots)
+    if len(shots) < 2 or study.is_cross_task:  # those plan a gain: the page Cross-task
+        return []
+    cells = [number for number, _split, _arm in design.cells(study)]
+    n = min(cells.count(shots[0]), cells.count(shots[-1])) * study.annotators
+    family = len(tasks) * math.comb(len(shots), 2)
+    return [_contrast(study, task, shots, n, LEVEL / family) for task in tasks]
+
+
+def _contrast(study: Study, task: Task, shots: list[int], n: int, level: float) -> Contrast:
+    sd, source = _sd(study, task, (shots[0], shots[-1]))
+    known = sd > 0
+    found = power.power(WANTED / sd, n, level) if known and n > 1 else math.nan
+    return Contrast(
+        task.name,
+        shots[0],
+        shots[-1],
+        n,
+        _detectable(n, level),
+        100 * sd if known else math.nan,
+        source,
+        found,
+    )
+
+
+@cache
+def _detectable(n: int, level: float) -> float:
+    return power.detectable(n, level, POWER)
+
+
+def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, str]:
+    """(SD between annotators in [0, 1], where it comes from); the larger of the two cells'."""
+    own = _own(study, task) if task.card.metric == S1 else {}
+    if own:
+        return max(own.values()), "people of yours"
+    printed = [human_table4().get((name_of(task), number)) for number in shots]
+    spreads = [cell.spread / 100 for cell in printed if cell is not None]
+    return (max(spreads), "CLUES, Table 4") if spreads else (math.nan, "")
+
+
+def _own(study: Study, task: Task) -> dict[int, float]:
+    """Shots -> SD of the mean S1 of people who did this task in studies that the owner may read."""
+    people = Participation.objects.analysed().filter(
+        kind=Kind.PERSON,
+        scenario__task=task,
+        study__in=Study.objects.visible_to(study.owner, "read"),
+    )
+    mean = Avg("turns__answer__s1", filter=Q(turns__step=Step.ANNOTATION))
+    rows = people.annotate(mean=mean).exclude(mean=None).order_by("scenario__shots")
+    by_shots = {
+        shots: [value for _shots, value in group]
+        for shots, group in itertools.groupby(
+            rows.values_list("scenario__shots", "mean"), key=lambda row: row[0]
+        )
+    }
+    return {
+        shots: uncertainty.sd(values)
+        for shots, values in by_shots.items()
+        if len(values) >= FEWEST and len(set(values)) > 1
+    }

@@ -1,0 +1,156 @@
+"""What a design asks for and costs: seats, minutes, money. Shown while it is typed, and at opening.
+
+Minutes of a cell are those of its examples: by a pilot where people have done this very task (the
+median of their active seconds), else by the reading speed of study/workload.py.
+"""
+
+import statistics
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from decimal import Decimal
+
+from annotation.models import Answer, Kind, Status, Step, Study
+from annotation.money import ledger
+from annotation.study import design, workload
+from tasks.models import Task
+
+FEWEST_ANSWERS = 20  # before their median says how long an example takes
+LATEST_ANSWERS = 2000  # that are looked at
+# Fields of the design without which nothing can be calculated.
+NEEDED = (
+    "tasks", "shots", "splits", "annotators", "tasks_per_worker", "estimated_minutes",
+    "hourly_rate", "currency", "base_reward", "minimum_pay", "max_paid_hours", "budget",
+    "attention_checks", "screening_examples", "upstream_tasks", "upstream_examples", "sham_task",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One task at one number of shots: seats, examples of one annotator, and how long they take.
+
+    `pilot` is the number of answers that the seconds come from; 0: by reading speed.
+    """
+
+    task: str
+    shots: int
+    seats: int
+    examples: int
+    seconds_each: float
+    pilot: int
+    minutes: int
+
+
+@dataclass(frozen=True)
+class Consequences:
+    """What follows from a design; money in cents, `cap` None where nothing bounds one person."""
+
+    cells: list[Cell]
+    people: int
+    promised: int
+    currency: str
+    is_paid: bool
+    expected: int
+    cap: int | None
+    budget: Decimal | None
+
+    @property
+    def seats(self) -> int:
+        return sum(cell.seats for cell in self.cells)
+
+    @property
+    def hours(self) -> float:
+        """Of all annotators' work together."""
+        return sum(cell.seats * cell.minutes for cell in self.cells) / 60
+
+    @property
+    def longest(self) -> int:
+        """Minutes of the cell that takes longest."""
+        return max((cell.minutes for cell in self.cells), default=0)
+
+    @property
+    def expected_cost(self) -> str:
+        return self._money(self.expected)
+
+    @property
+    def largest_cost(self) -> str:
+        """If everybody on a seat earned up to the cap; "" where nothing bounds it."""
+        return "" if self.cap is None else self._money(self.cap * self.seats)
+
+    @property
+    def budget_in_words(self) -> str:
+        return "" if self.budget is None else self._money(ledger.cents(self.budget))
+
+    @property
+    def sum_in_words(self) -> str:
+        """Seats, minutes and the most that it may cost: what opening asks to agree to."""
+        seats = f"{self.seats} seat{'' if self.seats == 1 else 's'}"
+        minutes = f"{self.promised} minutes announced for each"
+        if not self.is_paid:
+            return f"{seats}, {minutes}, no pay"
+        most = "no limit for one person"
+        if self.cap is not None:
+            most = f"up to {self._money(self.cap)} for each"
+        if self.budget is not None:
+            most += f", {self.budget_in_words} at most in all (the budget)"
+        return f"{seats}, {minutes}, {most}"
+
+    def _money(self, amount: int) -> str:
+        return f"{ledger.in_currency(amount)} {self.currency}"
+
+
+def for_design(study: Study, tasks: Sequence[Task]) -> Consequences:
+    """What follows from the values that this study holds, stored or not, with these tasks.
+
+    They have passed the rules of a design (design.check_design), as far as numbers go.
+    """
+    seats = Counter(shots for shots, _split, _arm in design.cells(study))
+    pilots = {task.pk: pilot(study, task) for task in tasks}
+    cells = []
+    for load in workload.workloads(study, tasks):
+        seconds, answers = pilots[load.task.pk] or (load.seconds_each, 0)
+        minutes = load.minutes_at(seconds)
+        number = seats[load.shots] * study.annotators
+        cells.append(
+            Cell(load.task.name, load.shots, number, load.examples, seconds, answers, minutes)
+        )
+    return Consequences(
+        cells=cells,
+        people=-(-sum(cell.seats for cell in cells) // max(study.tasks_per_worker, 1)),
+        promised=study.estimated_minutes,
+        currency=study.currency,
+        is_paid=study.is_paid,
+        expected=sum(cell.seats * _earned(study, cell.minutes) for cell in cells),
+        cap=ledger.cap(study),
+        budget=study.budget if study.is_paid else None,
+    )
+
+
+def for_study(study: Study) -> Consequences:
+    """The same of a stored design."""
+    return for_design(study, list(study.tasks.order_by("name")))
+
+
+def pilot(study: Study, task: Task) -> tuple[float, int] | None:
+    """(median active seconds of an answer, how many answers) of people who did this very task.
+
+    In studies that the owner of this one may read, and in the annotation step; None while they
+    are fewer than FEWEST_ANSWERS.
+    """
+    answers = Answer.objects.filter(
+        turn__step=Step.ANNOTATION,
+        turn__participation__scenario__task=task,
+        turn__participation__kind=Kind.PERSON,
+        turn__participation__status=Status.COMPLETED,
+        turn__participation__study__in=Study.objects.visible_to(study.owner, "read"),
+    )
+    seconds = answers.order_by("-pk").values_list("active_seconds", flat=True)[:LATEST_ANSWERS]
+    known = list(seconds)
+    return (statistics.median(known), len(known)) if len(known) >= FEWEST_ANSWERS else None
+
+
+def _earned(study: Study, minutes: int) -> int:
+    """What somebody who completes in so many minutes earns, in cents."""
+    by_time = ledger.for_time(study, timedelta(minutes=minutes))
+    return max(by_time, ledger.cents(study.base_reward), ledger.cents(study.minimum_pay))

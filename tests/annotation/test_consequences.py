@@ -1,0 +1,129 @@
+"""What follows from a design: beside its form as it is typed, and asked once more at opening."""
+
+from decimal import Decimal
+
+import pytest
+from django.urls import reverse
+
+from annotation.models import Study
+from annotation.study import consequences
+from tests import factories
+from tests.annotation.test_design import fields
+
+pytestmark = pytest.mark.django_db
+HTMX = {"HX-Request": "true"}
+
+
+@pytest.fixture
+def task(db):
+    return factories.make_task(shots=(2, 4))
+
+
+def words(reply) -> str:
+    return " ".join(reply.content.decode().split())
+
+
+def test_seats_minutes_and_cost_follow_from_what_is_typed_and_nothing_is_stored(ada, task):
+    sent = fields(task, annotators="5", calculate="1")
+    page = words(ada.post(reverse("study_new"), sent, headers=HTMX))
+    assert "<b>10</b>" in page  # 5 annotators at 0 and at 2 shots
+    assert "<b>120.00 USD</b> for all seats at the cap" in page  # 12.00 an hour, one hour at most
+    assert "the budget stops at 72.00 USD" in page
+    assert "toy-places, 2 shots: 3 min for 6 examples" in page
+    assert "About 20 minutes. Pay: 12.00" in page
+    assert "<html" not in page
+    assert not Study.objects.exists()
+
+
+def test_without_javascript_a_button_calculates_and_keeps_what_was_typed(ada, task):
+    reply = ada.post(reverse("study_new"), fields(task, title="Typed", calculate="1"))
+    assert reply.status_code == 200
+    assert "<b>6</b>" in words(reply)
+    assert 'value="Typed"' in words(reply)
+    assert not Study.objects.exists()
+
+
+def test_what_is_still_missing_is_named_and_other_mistakes_do_not_stand_in_the_way(ada, task):
+    reply = ada.post(reverse("study_new"), fields(task, shots="7", calculate="1"), headers=HTMX)
+    assert '<a href="#id_shots">Shots</a>' in words(reply)
+    reply = ada.post(reverse("study_new"), fields(task, name="", calculate="1"), headers=HTMX)
+    assert "<b>6</b>" in words(reply)
+    reply = ada.post(reverse("study_new"), fields(task, name="", calculate="1"))
+    assert reply.status_code == 422
+    assert "Nothing was saved. Before it can be" in words(reply)
+
+
+def test_a_pilot_says_how_long_an_example_takes(ada, researcher):
+    task = factories.make_task(shots=(2,), test_size=30)
+    draft = factories.make_study(researcher, task, status="draft")
+    assert consequences.pilot(draft, task) is None
+    study = factories.make_study(researcher, task)
+    factories.work_through(factories.seat(study.scenarios.first()))
+    seconds, answers = consequences.pilot(draft, task)
+    assert answers == 30
+    assert {cell.pilot for cell in consequences.for_study(draft).cells} == {30}
+    assert {cell.seconds_each for cell in consequences.for_study(draft).cells} == {seconds}
+
+
+def test_a_pilot_of_somebody_elses_study_says_nothing(researcher, other_researcher):
+    task = factories.make_task(shots=(2,), test_size=30)
+    study = factories.make_study(other_researcher, task)
+    factories.work_through(factories.seat(study.scenarios.first()))
+    draft = factories.make_study(researcher, task, status="draft")
+    assert consequences.pilot(draft, task) is None
+
+
+def test_the_power_of_the_planned_contrast_stands_beside_the_fields(ada, task):
+    page = words(ada.post(reverse("study_new"), fields(task, calculate="1"), headers=HTMX))
+    assert "toy-places, 0 against 2 shots, 3 people each: 80% of such studies find" in page
+    assert "Nobody&#x27;s SD on this task is known yet" in page
+    more = words(
+        ada.post(reverse("study_new"), fields(task, annotators="30", calculate="1"), headers=HTMX)
+    )
+    assert "30 people each" in more
+    alone = words(ada.post(reverse("study_new"), fields(task, shots="2", calculate="1")))
+    assert "no difference is planned" in alone
+
+
+def test_sections_fold_but_for_what_is_needed_and_what_is_wrong(ada, task):
+    sections = {s.title: s for s in ada.get(reverse("study_new")).context["form"].sections()}
+    assert [title for title, section in sections.items() if section.is_open] == [
+        "What is asked",
+        "Time and pay",
+    ]
+    reply = ada.post(reverse("study_new"), fields(task, comprehension_attempts="1"))
+    sections = {s.title: s for s in reply.context["form"].sections()}
+    assert sections["Screening"].is_open
+    reply = ada.post(reverse("study_new"), fields(task, idle_limit_hours="7", calculate="1"))
+    folded = {s.title: s for s in reply.context["form"].sections()}["Further pay and idle time"]
+    assert (folded.is_open, folded.changed) == (False, ["Idle limit (hours)"])
+
+
+def test_no_two_choices_of_the_form_are_called_alike(ada, task):
+    form = ada.get(reverse("study_new")).context["form"]
+    labels = [choice.choice_label for name in ("tasks", "upstream_tasks") for choice in form[name]]
+    assert len(labels) == len(set(labels)) == 2
+
+
+def test_opening_asks_once_more_with_the_sum_and_refuses_another(ada, researcher, task):
+    study = factories.make_study(
+        researcher, task, status="draft", max_paid_hours="0.5", budget=Decimal("48.00")
+    )
+    address = reverse("study_status", args=[study.name])
+    page = words(ada.get(reverse("study", args=[study.name])))
+    agreed = "4 seats, 60 minutes announced for each, up to 6.00 USD for each"
+    assert agreed in page
+    assert "48.00 USD at most in all" in page
+    sent = factories.opening(study)
+    reply = ada.post(address, {"action": "open"})
+    assert (reply.status_code, "Confirm the sum" in words(reply)) == (409, True)
+    Study.objects.filter(pk=study.pk).update(budget=Decimal("480.00"))
+    reply = ada.post(address, sent)
+    assert reply.status_code == 409
+    assert "the sum has changed" in words(reply)
+    assert "480.00 USD at most in all" in words(reply)
+    study.refresh_from_db()
+    assert study.is_draft
+    assert ada.post(address, factories.opening(study)).status_code == 302
+    study.refresh_from_db()
+    assert study.status == "open"
