@@ -151,6 +151,6 @@ def pilot(study: Study, task: Task) -> tuple[float, int] | None:
 
 
 def _earned(study: Study, minutes: int) -> int:
-    """What somebody who completes in so many minutes earns, in cents."""
+    """What completing in so many minutes earns, in cents."""
     by_time = ledger.for_time(study, timedelta(minutes=minutes))
     return max(by_time, ledger.cents(study.base_reward), ledger.cents(study.minimum_pay))

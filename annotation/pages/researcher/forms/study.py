@@ -182,7 +182,7 @@ class StudyForm(forms.ModelForm):
         return " / ".join([*first.context, first.question]) if first else ""
 
     def lacking(self) -> list[forms.BoundField]:
-        """The fields to be mended, or filled in, before anything can be calculated."""
+        """The fields to be fixed, or filled in, before anything can be calculated."""
         if not self.is_bound:
             return [] if self.instance.pk else [self["tasks"], self["shots"]]
         names = [name for name in self.errors if name in consequences.NEEDED]
