@@ -28,6 +28,7 @@ from annotation.platforms.links import COOKIE, COOKIE_AGE, COOKIE_SALT, browser
 from annotation.recruitment import arrivals, doors, refusals
 from annotation.recruitment.doors import Identity
 from annotation.recruitment.identities import worker_key
+from annotation.steps import blinding
 from tasks.models import Job, LanguageModel, TaskUpload
 from tasks.predictions import upload_job
 
@@ -254,6 +255,16 @@ def study_of(request: HttpRequest, name: str, right: str = "own") -> Study:
     if token and not token.allows(right):
         scopes = " and ".join(token.scopes)
         raise PermissionDenied(f"This token may {scopes} only: this needs {SCOPE_OF_RIGHT[right]}.")
+    return study
+
+
+def scores_of(request: HttpRequest, name: str, right: str = "read") -> Study:
+    """The study for who may read its results, where test scores of people may be seen now.
+
+    The door of every page, file and answer of the API with results. Raises blinding.ScoresHidden.
+    """
+    study = study_of(request, name, right)
+    blinding.check_uncovered(study)
     return study
 
 

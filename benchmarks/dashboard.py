@@ -61,7 +61,13 @@ def make() -> int:
         tasks.append(import_task(parse_card(card | {"name": f"large-{index}"}, "card"), files).task)
     owner = get_user_model().objects.create_user("owner")
     study = Study(
-        owner=owner, name="large", title="Large", shots=list(SHOTS), annotators=SEATS, seed=1
+        owner=owner,
+        name="large",
+        title="Large",
+        shots=list(SHOTS),
+        annotators=SEATS,
+        seed=1,
+        hide_test_scores=False,
     )
     design.suggest_limits(study, tasks)
     design.save_draft(study, tasks)

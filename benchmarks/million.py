@@ -103,7 +103,10 @@ def fill(answers: int) -> None:
     each = sum(shots) * len(tasks) + len(shots) * sum(t.test_split.examples.count() for t in tasks)
     rounds = -(-answers // each)
     owner = get_user_model().objects.create_user("bench")
-    study = Study(owner=owner, name=NAME, title="Bench", shots=shots, annotators=rounds, seed=1)
+    study = Study(
+        owner=owner, name=NAME, title="Bench", shots=shots, annotators=rounds, seed=1,
+        hide_test_scores=False,
+    )  # fmt: skip
     design.suggest_limits(study, tasks)
     design.save_draft(study, tasks)
     lifecycle.change_status(study, "open")

@@ -16,6 +16,8 @@ class PasswordChange(SuccessMessageMixin, auth_views.PasswordChangeView):
     success_message = "The password was changed."
 
 
+handler403 = "config.refusals.not_allowed"
+
 urlpatterns = [
     path("", include("annotation.urls")),
     path("", include("analysis.urls")),

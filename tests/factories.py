@@ -252,6 +252,8 @@ def make_study(owner, *tasks: Task, status: str = "open", **fields: Any) -> Stud
         "shots": [0, 2],
         "annotators": 2,
         "seed": 7,
+        # What most tests look at; tests/annotation/test_scores_hidden.py has the default.
+        "hide_test_scores": False,
     }
     study = Study(owner=owner, **(defaults | fields))
     design.save_draft(study, list(tasks))

@@ -141,6 +141,8 @@ def _gates(record: StudyRecord) -> str:
             "The test examples of each annotator were interspersed with"
             f" {count(checks, 'attention check')}, excluded from S1."
         )
+    if told := wording.stopping(manifest, REPORTED):
+        sentences.append(told)
     return " ".join(sentences)
 
 

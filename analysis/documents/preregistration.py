@@ -34,6 +34,7 @@ from analysis.documents.wording import (
     rule_text,
     scenario_is,
     shots_of,
+    stopping,
     way,
 )
 from analysis.tables.performance import FAMILY_NAMES
@@ -275,6 +276,7 @@ def _rules(manifest: Manifest) -> list:
         " those excluded, and a sensitivity table shows them under other exclusion rules.",
         "Payment and inclusion in the analysis are decided independently of each other.",
     ]
+    items += filter(None, [stopping(manifest)])
     blocks: list = [Bullets(items[:1] + pausing(manifest) + items[1:])]
     if questions:
         title = "The comprehension questions (* marks the correct option)"

@@ -139,6 +139,21 @@ def is_paid(manifest: Manifest) -> bool:
     return any(float(amount) for amount in amounts)
 
 
+def stopping(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
+    """Could results decide when to stop? "" of a study that opened before designs said it."""
+    if "hide_test_scores" not in manifest or manifest.get("rehearsal"):
+        return ""
+    if manifest["hide_test_scores"]:
+        return (
+            f"Optional stopping: test scores of people {verbs.are} hidden from the researchers"
+            " until the study is closed."
+        )
+    return (
+        f"Optional stopping: test scores of people {verbs.are} visible to the researchers while"
+        " data are collected."
+    )
+
+
 def rule_text(manifest: Manifest, verbs: Verbs = PLANNED) -> str:
     """The rule after the training or screening step in sentences."""
     rule, shots, v = manifest["qualification"], shots_of(manifest), verbs

@@ -37,7 +37,7 @@ from analysis.tables import (
 )
 from analysis.tables import models as model_tables
 from analysis.tables.columns import as_records, plain
-from annotation.access import study_of
+from annotation.access import scores_of, study_of
 from annotation.api.form_bodies import as_object, check_known
 from annotation.api.jobs import JobShape, as_record
 from annotation.api.problems import Conflict, Unprocessable
@@ -68,7 +68,7 @@ class HumanPerformance(ApiView):
         summary="The human-performance table, all kinds",
     )
     def get(self, request: Request, name: str) -> Response:
-        study = study_of(request, name, "read")
+        study = scores_of(request, name)
         return Response(as_records(rendering.PERFORMANCE_FILE, performance.all_rows(study)))
 
 
@@ -104,7 +104,7 @@ class Findings(ApiView):
         description="Intervals and contrasts are null until the job of the analysis page is done.",
     )
     def get(self, request: Request, name: str) -> Response:
-        study = study_of(request, name, "read")
+        study = scores_of(request, name)
         replies = []
         for kind in performance.kinds(study):
             job = resampling.job_of(study, kind)
@@ -133,7 +133,7 @@ class Findings(ApiView):
         summary="Begin the job of the intervals and contrasts",
     )
     def post(self, request: Request, name: str) -> Response:
-        study = study_of(request, name, right_to("analysis_run"))
+        study = scores_of(request, name, right_to("analysis_run"))
         sent = as_object(request.data)
         check_known(sent, {"kind"})
         kind = sent.get("kind", Kind.PERSON.value)
@@ -186,7 +186,7 @@ class FigureData(ApiView):
         " drift, speed: over the annotation step; time: of each annotator.",
     )
     def get(self, request: Request, name: str, figure: str) -> Response:
-        study = study_of(request, name, "read")
+        study = scores_of(request, name)
         if figure not in figure_data.NAMES:
             raise Http404
         replies = []
@@ -242,7 +242,7 @@ class HumansAndModels(ApiView):
         responses=Comparison(many=True), summary="Humans, uploaded models and published figures"
     )
     def get(self, request: Request, name: str) -> Response:
-        study = study_of(request, name, "read")
+        study = scores_of(request, name)
         replies = []
         for kind in performance.kinds(study):
             tables = model_tables.tables(study, kind)
@@ -277,7 +277,7 @@ class Leaderboard(ApiView):
 
     @extend_schema(responses=BoardsOfKind(many=True), summary="The leaderboard, all kinds")
     def get(self, request: Request, name: str) -> Response:
-        study = study_of(request, name, "read")
+        study = scores_of(request, name)
         replies = []
         for kind in performance.kinds(study):
             boards = leaderboard.boards(study, kind)

@@ -21,7 +21,7 @@ from analysis.pages.report import MARKDOWN
 from analysis.tables import difficulty, gold_audit, performance, planner
 from analysis.tables import sensitivity as rules
 from analysis.tables.columns import as_records
-from annotation.access import study_of
+from annotation.access import scores_of, study_of
 from annotation.api import jobs
 from annotation.api.problems import Conflict, Unprocessable
 from annotation.api.views import ApiView, StudyTwin, tagged
@@ -45,8 +45,8 @@ jobs.OUTCOMES[bundle_job.KIND] = _bundle
 
 
 def read_study(request: Request, name: str) -> Study:
-    """The study for who may read its results."""
-    return study_of(request, name, "read")
+    """The study for who may read its results, where they may be seen now."""
+    return scores_of(request, name)
 
 
 class KindOfTable(ApiView):
@@ -173,7 +173,7 @@ class Planner(ApiView):
 class Preregistration(ApiView):
     @extend_schema(responses={(200, "text/markdown"): str}, summary="The preregistration")
     def get(self, request: Request, name: str) -> HttpResponse:
-        return _markdown(preregistration.for_study(read_study(request, name)), name, "prereg")
+        return _markdown(preregistration.for_study(study_of(request, name, "read")), name, "prereg")
 
 
 class ReportText(ApiView):
@@ -199,7 +199,7 @@ class Report(StudyTwin):
 
     @extend_schema(responses=OBJECT, summary="The answers to the report's checklist, by item")
     def get(self, request: Request, name: str) -> Response:
-        study = read_study(request, name)
+        study = study_of(request, name, "read")
         stored = dict(study.report_answers.values_list("item", "text"))
         return tagged(request, {"answers": stored})
 
@@ -241,7 +241,7 @@ class Release(ApiView):
         description="200 where the one that is there still holds.",
     )
     def post(self, request: Request, name: str) -> Response:
-        study = study_of(request, name, right_to("release_prepare"))
+        study = scores_of(request, name, right_to("release_prepare"))
         if study.is_draft:
             raise Conflict("The study is a draft: there is nothing to release.")
         job = bundle_job.prepare(study, request.user)

@@ -1,7 +1,8 @@
 """Answers and spans by program, page by page or streamed: gold and scores as the pages show them.
 
 Who decides on the analysis must not see a person's score before (annotation/steps/blinding.py): S1
-and gold of their answers are null until then, as on the page of that annotator.
+and gold of their answers are null until then, as on the page of that annotator. Where the design
+hides test scores, those of the annotation step are null until the study is closed.
 """
 
 from typing import Any, ClassVar
@@ -45,7 +46,10 @@ ANSWERS = [
     Column("answer", meaning="texts; [] is no answer; null: not answered", get=lambda t: _given(t)),
     Column("gold", meaning="texts; null while it is hidden"),
     Column("s1", meaning="0 to 1; null: not answered, or hidden"),
-    Column("hidden", meaning="true while a decision on the analysis must not know the score"),
+    Column(
+        "hidden",
+        meaning="true while the score is: before a decision on the analysis, or until closing",
+    ),
     Column("shown_at", meaning="UTC"),
     Column("submitted_at", meaning="UTC", get=lambda t: t.given and t.given.submitted_at),
     Column(
@@ -81,13 +85,16 @@ class Answers(RowsView):
         "active_seconds": serializers.FloatField,
     }
     summary = "Answers"
-    description = "Gold and S1 of people are null until a decision on their place in the analysis."
+    description = (
+        "Gold and S1 of people are null until a decision on their place in the analysis; those of"
+        " test examples until the study is closed where its design hides test scores."
+    )
     streams = True
     filters: ClassVar = OF_TURN
 
     def rows(self, request: Request, **names: Any) -> QuerySet[Turn]:
         study = study_of(request, names["name"], "read")
-        self.hidden = blinding.hidden(study)
+        self.hidden, self.undecided = blinding.hidden(study), blinding.undecided(study)
         turns = Turn.objects.filter(participation__study=study)
         return turns.select_related(
             "participation__scenario", "example__split__task", "answer"
@@ -110,7 +117,8 @@ class Answers(RowsView):
         participation = turn.participation
         if participation.pk not in self.hidden:
             return turn.given is not None
-        spares = not blinding.hides_training(participation)
+        is_undecided = participation.pk in self.undecided
+        spares = not blinding.hides_training(participation, is_undecided)
         return turn.given is not None and spares and turn.step in (*JUDGED_STEPS, *REVEALED)
 
 

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 
 from analysis.pages.common import chosen_kind, results_of
 from analysis.tables import columns, cross_task, performance, upstream
-from annotation.access import study_of
+from annotation.access import scores_of
 from annotation.models import Study
 from tasks.columns import Column, cells, on_page
 from tasks.downloads import download
@@ -28,7 +28,7 @@ TABLES: dict[str, tuple[Sequence[Column], Callable[[Study, str], Sequence[Any]]]
 @require_GET
 def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
     """Gains with their intervals, the models of the paper, and the manipulation check."""
-    study = study_of(request, name, "read")
+    study = scores_of(request, name)
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
     tables: dict[str, Any] = {
@@ -54,7 +54,7 @@ def cross_task_page(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def cross_task_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
     """One of these tables as CSV, of every kind, with all digits."""
-    study = study_of(request, name, "read")
+    study = scores_of(request, name)
     if table not in TABLES:
         raise Http404
     shown, rows = TABLES[table]

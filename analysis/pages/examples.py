@@ -9,7 +9,7 @@ from analysis.pages.common import chosen_kind, results_of
 from analysis.pages.example import ExamplePage
 from analysis.tables import difficulty, gold_audit, performance
 from analysis.tables.columns import as_csv
-from annotation.access import study_of
+from annotation.access import scores_of
 from tasks import columns, listing
 from tasks.downloads import download
 from tasks.models import Example, Split, Task
@@ -29,7 +29,7 @@ CHOICES = {
 @require_GET
 def examples(request: HttpRequest, name: str) -> HttpResponse:
     """The test examples of one task, hardest first; of one kind of annotators."""
-    study = study_of(request, name, "read")
+    study = scores_of(request, name)
     tasks = sorted(study.tasks.all(), key=lambda task: place(task.name))
     task = _task(request, tasks)
     kinds = performance.kinds(study)
@@ -72,7 +72,7 @@ def _texts(task: Task) -> dict[int, str]:
 @require_GET
 def examples_file(request: HttpRequest, name: str) -> HttpResponse:
     """The same rows as CSV, all of them."""
-    study = study_of(request, name, "read")
+    study = scores_of(request, name)
     task = _task(request, list(study.tasks.order_by("name")))
     kind = chosen_kind(request, performance.kinds(study))
     shown = difficulty.file_columns(sorted(study.shots))
@@ -84,7 +84,7 @@ def examples_file(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def audit(request: HttpRequest, name: str) -> HttpResponse:
     """The test examples on which all annotators of one kind agree against the gold."""
-    study = study_of(request, name, "read")
+    study = scores_of(request, name)
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
     tallies, doubts = gold_audit.doubts(study, kind)
@@ -105,7 +105,7 @@ def audit(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def audit_file(request: HttpRequest, name: str) -> HttpResponse:
     """The doubtful examples as CSV."""
-    study = study_of(request, name, "read")
+    study = scores_of(request, name)
     kind = chosen_kind(request, performance.kinds(study))
     _tallies, doubts = gold_audit.doubts(study, kind)
     return download(as_csv(gold_audit.COLUMNS, doubts, kind), f"{study.name}-gold-audit.csv")
@@ -123,7 +123,7 @@ def _task(request: HttpRequest, tasks_of_study: list[Task]) -> Task:
 @require_GET
 def example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """One test example: the highlights of one kind of annotators in layers, beside the gold."""
-    study = study_of(request, name, "read")
+    study = scores_of(request, name)
     shown = get_object_or_404(
         Example.objects.select_related("split__task"),
         pk=pk,

@@ -8,7 +8,7 @@ from django.views.decorators.http import require_GET
 from analysis.figures import data as figure_data
 from analysis.pages.common import chosen_kind, results_of
 from analysis.tables import columns, performance
-from annotation.access import study_of
+from annotation.access import scores_of
 from tasks.downloads import download
 
 
@@ -16,7 +16,7 @@ from tasks.downloads import download
 @require_GET
 def figures(request: HttpRequest, name: str) -> HttpResponse:
     """Each figure with its caption, numbers and downloads; of one kind of annotators."""
-    study = study_of(request, name, "read")
+    study = scores_of(request, name)
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
     context = {
@@ -59,7 +59,7 @@ def figure_numbers(request: HttpRequest, name: str, figure: str) -> HttpResponse
 
 def _figure(request: HttpRequest, name: str, figure: str) -> tuple[str, figure_data.Figure]:
     """The kind that is asked for, and the figure; 404 where there is none to show."""
-    study = study_of(request, name, "read")
+    study = scores_of(request, name)
     kind = chosen_kind(request, performance.kinds(study))
     if figure not in figure_data.NAMES:
         raise Http404

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_GET
 from analysis.pages.common import chosen_kind, results_of
 from analysis.tables import columns, leaderboard, leaderboard_columns, performance, published
 from analysis.tables.leaderboard import Board
-from annotation.access import ResearcherRequest, study_of
+from annotation.access import ResearcherRequest, scores_of
 from tasks.columns import cells
 from tasks.downloads import download
 
@@ -18,7 +18,7 @@ from tasks.downloads import download
 @login_required
 @require_GET
 def page(request: ResearcherRequest, name: str) -> HttpResponse:
-    study = study_of(request, name, "read")
+    study = scores_of(request, name)
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
     boards = leaderboard.boards(study, kind)
@@ -51,7 +51,7 @@ def _shown(board: Board, number: int) -> dict[str, Any]:
 @require_GET
 def file(request: ResearcherRequest, name: str) -> HttpResponse:
     """One row per board, entry and size, with all digits."""
-    study = study_of(request, name, "read")
+    study = scores_of(request, name)
     kind = chosen_kind(request, performance.kinds(study))
     rows = leaderboard.cells(leaderboard.boards(study, kind))
     text = columns.as_csv(leaderboard_columns.FILE, rows, kind)

@@ -24,7 +24,7 @@ from analysis.tables import (
     seated_models,
 )
 from analysis.tables import models as model_tables
-from annotation.access import ResearcherRequest, own_model, predictions_job_of, study_of
+from annotation.access import ResearcherRequest, own_model, predictions_job_of, scores_of
 from annotation.models import Kind
 from tasks import checking, listing, uploads
 from tasks.columns import Column, cells, on_page
@@ -211,7 +211,7 @@ def delete_model(request: ResearcherRequest, name: str) -> HttpResponse:
 @require_GET
 def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
     """Humans of this study, uploaded models and published figures; where they differ most."""
-    study = study_of(request, name, "read")
+    study = scores_of(request, name)
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
     pairings = differences.differences(study, kind)
@@ -255,7 +255,7 @@ def study_models(request: ResearcherRequest, name: str) -> HttpResponse:
 @require_GET
 def study_models_file(request: ResearcherRequest, name: str, table: str) -> HttpResponse:
     """One of the page's tables as CSV, with all digits."""
-    study = study_of(request, name, "read")
+    study = scores_of(request, name)
     kind = chosen_kind(request, performance.kinds(study))
     rows: Sequence[Any]
     if table == "scores":

@@ -10,7 +10,7 @@ from analysis.pages.common import chosen_kind, results_of
 from analysis.stats import two_way
 from analysis.tables import arg_plan, columns, performance, planner
 from analysis.tables import sensitivity as rules
-from annotation.access import study_of
+from annotation.access import scores_of
 from tasks import columns as table_columns
 from tasks.downloads import download
 
@@ -48,7 +48,7 @@ def plan(request: HttpRequest) -> HttpResponse:
 @require_GET
 def sensitivity(request: HttpRequest, name: str) -> HttpResponse:
     """The human-performance cells under other rules of who counts; of one kind."""
-    study = study_of(request, name, "read")
+    study = scores_of(request, name)
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
     tables = rules.task_tables(rules.table(study, kind))
@@ -61,7 +61,7 @@ def sensitivity(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def sensitivity_file(request: HttpRequest, name: str) -> HttpResponse:
     """The same cells as CSV, with all digits."""
-    study = study_of(request, name, "read")
+    study = scores_of(request, name)
     kind = chosen_kind(request, performance.kinds(study))
     text = columns.as_csv(rules.COLUMNS, rules.table(study, kind), kind)
     return download(text, f"{study.name}-sensitivity.csv")

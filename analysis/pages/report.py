@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from analysis.documents import blocks, preregistration, report, wording
 from analysis.export import bundle_job
 from analysis.pages.forms import AnswersForm
-from annotation.access import ResearcherRequest, study_of
+from annotation.access import ResearcherRequest, scores_of, study_of
 from annotation.models import Study
 from annotation.monitoring import report_answers
 from annotation.pages.fields import is_shown_again
@@ -50,8 +50,8 @@ def preregistration_file(request: ResearcherRequest, name: str) -> HttpResponse:
 def report_page(request: ResearcherRequest, name: str) -> HttpResponse:
     """GET shows the report; POST stores the answers to its checklist (owners alone)."""
     if request.method == "GET":
-        return _report(request, study_of(request, name, "read"))
-    study = study_of(request, name, right_to("report"))
+        return _report(request, scores_of(request, name))
+    study = scores_of(request, name, right_to("report"))
     if study.is_draft:
         raise Http404
     form, made_from = AnswersForm(request.POST), request.POST.get("versions", "")
@@ -99,7 +99,7 @@ def _report(
 @require_GET
 def report_file(request: ResearcherRequest, name: str) -> HttpResponse:
     """The same as Markdown."""
-    document = report.for_study(study_of(request, name, "read"))
+    document = report.for_study(scores_of(request, name))
     if document is None:
         raise Http404
     return download(blocks.as_markdown(document), f"{name}-report.md", MARKDOWN)
@@ -107,7 +107,7 @@ def report_file(request: ResearcherRequest, name: str) -> HttpResponse:
 
 def _opened(request: ResearcherRequest, name: str) -> Study:
     """The study to release; a draft has nothing to release."""
-    study = study_of(request, name, right_to("release_prepare"))
+    study = scores_of(request, name, right_to("release_prepare"))
     if study.is_draft:
         raise Http404
     return study

@@ -20,7 +20,7 @@ from analysis.tables import (
     selection,
     training,
 )
-from annotation.access import study_of
+from annotation.access import scores_of, study_of
 from annotation.rights import right_to
 from tasks import columns as table_columns
 from tasks.downloads import download, saved_as
@@ -36,7 +36,7 @@ FORMATS = {
 @require_GET
 def human_performance(request: HttpRequest, name: str) -> HttpResponse:
     """The table of people, and below it the other kinds, each under its own heading."""
-    study = study_of(request, name, "read")
+    study = scores_of(request, name)
     frame = frames.annotators(study)
     kinds = performance.kinds_of(frame)
     kinds.sort(key=lambda kind: frames.counted(frame, kind).empty)  # those with results first
@@ -50,7 +50,7 @@ def human_performance(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpResponse:
     """The same tables as a file; kinds one after the other, never mixed."""
-    study = study_of(request, name, "read")
+    study = scores_of(request, name)
     filename = f"{study.name}-human-performance.{ext}"
     if ext == "csv":
         rows = performance.all_rows(study)
@@ -65,6 +65,7 @@ def human_performance_file(request: HttpRequest, name: str, ext: str) -> HttpRes
 @login_required
 @require_GET
 def training_table(request: HttpRequest, name: str) -> HttpResponse:
+    """By block of training examples; shown also while test scores are hidden."""
     study = study_of(request, name, "read")
     kinds = performance.kinds(study)
     tables = [(kind, training.training(study, kind)) for kind in kinds]
@@ -90,7 +91,7 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
 
     What needs resampling comes from a job that the page itself asks for, part by part.
     """
-    study = study_of(request, name, "read")
+    study = scores_of(request, name)
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
     job = resampling.job_of(study, kind)
@@ -112,7 +113,7 @@ def analysis(request: HttpRequest, name: str) -> HttpResponse:
 @require_POST
 def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
     """A part of the job behind the analysis page, which the first of these begins."""
-    study = study_of(request, name, right_to("analysis_run"))
+    study = scores_of(request, name, right_to("analysis_run"))
     kind = chosen_kind(request, performance.kinds(study))
     address = f"{reverse('analysis', args=[study.name])}?kind={kind}"
     job = resampling.job_of(study, kind, owner=request.user)
@@ -123,7 +124,7 @@ def analysis_run(request: HttpRequest, name: str) -> HttpResponse:
 @require_GET
 def analysis_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
     """One of these tables as CSV, with all digits."""
-    study = study_of(request, name, "read")
+    study = scores_of(request, name)
     kind = chosen_kind(request, performance.kinds(study))
     if table == selection.NAME:
         admitted = selection.admissions(study, kind, resampling.gains(study, kind))
@@ -140,7 +141,7 @@ def analysis_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
 @require_GET
 def analysis_latex(request: HttpRequest, name: str, table: str) -> HttpResponse:
     """The same table in LaTeX, as the page shows it, with what its columns mean."""
-    study = study_of(request, name, "read")
+    study = scores_of(request, name)
     if table not in findings.TABLES:
         raise Http404
     kind = chosen_kind(request, performance.kinds(study))
@@ -153,7 +154,7 @@ def analysis_latex(request: HttpRequest, name: str, table: str) -> HttpResponse:
 @require_GET
 def export_zip(request: HttpRequest, name: str) -> StreamingHttpResponse:
     """All CSVs with verify.py, sent while they are made."""
-    study = study_of(request, name, "read")
+    study = scores_of(request, name)
     return StreamingHttpResponse(
         files.stream_export(study),
         content_type="application/zip",

@@ -62,10 +62,14 @@ class Known:
 
 
 def sources(user: Any) -> list[tuple[str, str]]:
-    """(value, words) of where the numbers can come from: the paper, and studies of this user."""
+    """(value, words) of where the numbers can come from: the paper, and studies of this user.
+
+    Not the people of a study that hides their test scores until it is closed.
+    """
     done = (
         Participation.objects.analysed()
         .filter(study__in=Study.objects.visible_to(user, "read"))
+        .exclude(study__in=Study.objects.covering_test_scores(), kind=Kind.PERSON)
         .order_by("study__name", "kind")
         .values_list("study__name", "study__title", "kind")
         .distinct()

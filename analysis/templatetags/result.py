@@ -8,6 +8,7 @@ from django import template
 from analysis.figures import so_far
 from analysis.tables import planned_power
 from annotation.models import Study
+from annotation.steps import blinding
 from tasks.models import Task
 
 register = template.Library()
@@ -16,6 +17,8 @@ register = template.Library()
 @register.inclusion_tag("researcher/_card_result.html")
 def result_so_far(study: Study) -> dict[str, Any]:
     """The card with the shot curve of people and models, and the table of its numbers."""
+    if blinding.are_covered(study):
+        return {"study": study, "until_closed": blinding.UNTIL_CLOSED}
     return {"study": study, "result": so_far.for_study(study)}
 
 

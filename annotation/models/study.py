@@ -101,7 +101,17 @@ def money(help_text: str, default: Decimal = Decimal(0)) -> models.DecimalField:
     )
 
 
+# Studies that hide the test scores of people now; Study.covers_test_scores says it of one.
+COVERING = Q(
+    hide_test_scores=True, rehearsal=False, status__in=[StudyStatus.OPEN, StudyStatus.PAUSED]
+)
+
+
 class StudyQuerySet(models.QuerySet["Study"]):
+    def covering_test_scores(self) -> "StudyQuerySet":
+        """Those in which nobody may see a person's test score yet."""
+        return self.filter(COVERING)
+
     def locked(self) -> "StudyQuerySet":
         """With the study's lock, until the transaction ends: it comes before all other locks.
 
@@ -358,6 +368,13 @@ class Study(models.Model):
         default=False,
         help_text="For trying a design out. Frozen with it, so a real study is never one.",
     )
+    hide_test_scores = models.BooleanField(
+        "hide test scores of people until the study is closed",
+        default=True,
+        help_text="From everybody, on pages, in files and in the API, so that no result decides"
+        " when to stop. Training scores stay visible for decisions on admission. Recorded with the"
+        " design. A rehearsal hides nothing.",
+    )
     computer_only = models.BooleanField("for computers only, not for phones", default=False)
     seed = models.PositiveIntegerField(
         default=new_seed, help_text="Determines the order of examples and ties between scenarios."
@@ -455,6 +472,12 @@ class Study(models.Model):
     @property
     def is_draft(self) -> bool:
         return self.status == StudyStatus.DRAFT
+
+    @property
+    def covers_test_scores(self) -> bool:
+        """Are the test scores of people hidden now, until it is closed?"""
+        running = self.status in (StudyStatus.OPEN, StudyStatus.PAUSED)
+        return self.hide_test_scores and running and not self.rehearsal
 
     @property
     def is_paid(self) -> bool:

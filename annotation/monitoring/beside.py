@@ -28,7 +28,7 @@ def beside(annotator: Participation, hidden_steps: Collection[str]) -> list[Besi
 
     The others are those of the scenario and kind who completed and are in the analysis: a median of
     at least FEWEST says no more of one of them than the table does. Of `hidden_steps` the own score
-    is not told.
+    is not told; nor that of the others at the test while the study hides it from everybody.
     """
     by_step = _by_step(annotator)
     rows = []
@@ -39,7 +39,10 @@ def beside(annotator: Participation, hidden_steps: Collection[str]) -> list[Besi
             continue
         own, own_seconds = people.pop(annotator.pk)
         scores = [score for score, _seconds in people.values()]
-        told = None if any(step in hidden_steps for step in steps) else 100 * own
+        is_hidden = any(step in hidden_steps for step in steps)
+        told = None if is_hidden else 100 * own
+        if is_hidden and Step.ANNOTATION in steps and annotator.study.covers_test_scores:
+            scores = []
         times = [seconds for _score, seconds in people.values()]
         rows += [
             _row(f"{name} S1", told, [100 * score for score in scores], "x 100"),

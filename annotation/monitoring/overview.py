@@ -33,7 +33,7 @@ class Summary:
     """One study among others: seats of people, who works now, the result, money in cents.
 
     `mean_s1` is over all test answers of the people who count, in [0, 1]; None without any, and
-    for who may not read results.
+    for who may not read results, and while the study hides test scores.
     """
 
     study: Study
@@ -185,10 +185,9 @@ def _money_of(studies: QuerySet[Study]) -> dict[int, dict[str, int]]:
 
 
 def _means(studies: QuerySet[Study]) -> dict[int, float]:
-    """Study -> mean S1 over the test answers of the people who count."""
-    people = Participation.objects.analysed().filter(
-        study__in=studies.values("pk"), kind=Kind.PERSON
-    )
+    """Study -> mean S1 over the test answers of the people who count, where it may be seen."""
+    shown = studies.exclude(pk__in=Study.objects.covering_test_scores().values("pk"))
+    people = Participation.objects.analysed().filter(study__in=shown.values("pk"), kind=Kind.PERSON)
     answers = Answer.objects.filter(turn__participation__in=people, turn__step=Step.ANNOTATION)
     rows = answers.order_by().values_list("turn__participation__study").annotate(mean=Avg("s1"))
     return dict(rows)

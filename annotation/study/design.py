@@ -52,7 +52,7 @@ FORM_FIELDS = (
     "comprehension_questions", "comprehension_attempts", "qualification",
     "qualification_threshold", "screening_examples", "max_screen_outs_in_a_row",
     "decision_minutes", "attention_checks", "exit_questionnaire", "consent_text",
-    "equivalence_margin", "metrics", "rehearsal",
+    "equivalence_margin", "metrics", "rehearsal", "hide_test_scores",
 )  # fmt: skip
 
 

@@ -65,6 +65,7 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "equivalence_margin": study.equivalence_margin,
         "metrics": study.metrics,
         "rehearsal": study.rehearsal,
+        "hide_test_scores": study.hide_test_scores,
         "tokeniser": TOKENISER,
     }
 

@@ -71,7 +71,7 @@ def make_cross_task(
         **{
             "name": "cross", "title": "Reading", "shots": [4], "splits": list(splits),
             "annotators": 2, "seed": 7, "upstream_examples": 3, "sham_task": label_task("sham"),
-            "max_paid_hours": 2, "budget": 9000, **fields,
+            "max_paid_hours": 2, "budget": 9000, "hide_test_scores": False, **fields,
         },
     )  # fmt: skip
     design.save_draft(study, unseen, upstream=[*upstream, *more_upstream])

@@ -8,7 +8,9 @@ from handful import ApiError, Participation
 @pytest.fixture(scope="module")
 def draft():
     """A design of which each test makes a study of its own."""
-    return {"tasks": ["demo-sentiment"], "shots": [0], "annotators": 1}
+    return {
+        "tasks": ["demo-sentiment"], "shots": [0], "annotators": 1, "hide_test_scores": False
+    }  # fmt: skip
 
 
 @pytest.fixture

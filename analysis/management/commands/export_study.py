@@ -11,6 +11,7 @@ from analysis.export import other_tools
 from analysis.export.answered import NothingAnswered
 from analysis.export.files import SUMS, write_export
 from annotation.models import Study
+from annotation.steps import blinding
 
 
 class Command(BaseCommand):
@@ -30,6 +31,8 @@ class Command(BaseCommand):
         study = Study.objects.filter(name=name).first()
         if study is None:
             raise CommandError(f"There is no study {name!r}.")
+        if blinding.are_covered(study):
+            raise CommandError(blinding.UNTIL_CLOSED)
         try:
             counts = other_tools.write(study, folder, form) if form else write_export(study, folder)
         except (OSError, NothingAnswered, other_tools.NotInstalled) as error:

@@ -9,6 +9,7 @@ from django.core.management.base import BaseCommand, CommandError
 from analysis.export import screenshots
 from analysis.export.release import ReleaseError, write_release
 from annotation.models import Study
+from annotation.steps import blinding
 
 
 class Command(BaseCommand):
@@ -31,6 +32,8 @@ class Command(BaseCommand):
         study = Study.objects.filter(name=name).first()
         if study is None:
             raise CommandError(f"There is no study {name!r}.")
+        if blinding.are_covered(study):
+            raise CommandError(blinding.UNTIL_CLOSED)
         browser = None
         if not options["no_pictures"]:
             browser = options["browser"] or screenshots.browser()

@@ -38,6 +38,8 @@ FLAGS = {
     "upstream_examples": "upstream_examples",
     "partition": "partition",
     "metrics": "metrics",
+    "rehearsal": "rehearsal",
+    "hide_test_scores": "hide_test_scores",
 }
 AMOUNTS = ("hourly_rate", "max_paid_hours", "budget")
 
@@ -72,6 +74,18 @@ class Command(BaseCommand):
             action=BooleanOptionalAction,
             default=None,
             help="three made-up sentences before the first example (yes)",
+        )
+        parser.add_argument(
+            "--rehearsal",
+            action="store_true",
+            default=None,
+            help="simulated annotators live here; nobody's numbers",
+        )
+        parser.add_argument(
+            "--hide-test-scores",
+            action=BooleanOptionalAction,
+            default=None,
+            help="of people, until the study is closed (yes)",
         )
         parser.add_argument("--hourly-rate", help="(12.00)")
         parser.add_argument("--currency", help="(USD)")

@@ -163,7 +163,8 @@ def _page(
     turns = annotator.turns if may_read else annotator.turns.none()
     turns = turns.select_related("example", "answer").prefetch_related("answer__spans")
     is_hidden = blinding.is_hidden(annotator)
-    spares_training = not blinding.hides_training(annotator)
+    undecided = blinding.is_undecided(annotator)
+    spares_training = not blinding.hides_training(annotator, undecided)
     told_steps = (*JUDGED_STEPS, *REVEALED) if spares_training else ()
     wrong_only = request.GET.get("show") == "wrong"
     if wrong_only:
@@ -181,6 +182,7 @@ def _page(
         "sent": sent,
         "page": page,
         "is_hidden": is_hidden,
+        "until_closed": blinding.UNTIL_CLOSED if study.covers_test_scores else "",
         "wrong_only": wrong_only,
         "beside": _beside(annotator, is_hidden, told_steps) if may_read else [],
         "neighbours": participants.neighbours(annotator),
