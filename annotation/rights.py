@@ -74,8 +74,17 @@ POSTS = {
     "tokens": Post("", reason=TOKENS),
     "token_revoke": Post("", reason=TOKENS),
     "login": Post("", reason=BROWSER),
+    "account_login": Post("", reason=BROWSER),
+    "mfa_authenticate": Post("", reason=BROWSER),
     "logout": Post("", reason=BROWSER),
     "password_change": Post("", reason=BROWSER),
+    "account_reset_password": Post("", reason=BROWSER),
+    "account_reset_password_from_key": Post("", reason=BROWSER),
+    "account_reauthenticate": Post("", reason=BROWSER),
+    "mfa_reauthenticate": Post("", reason=BROWSER),
+    "mfa_activate_totp": Post("", reason=BROWSER),
+    "mfa_deactivate_totp": Post("", reason=BROWSER),
+    "mfa_generate_recovery_codes": Post("", reason=BROWSER),
     "prolific_webhook": Post("", reason="Prolific alone sends it, signed."),
 }
 

@@ -50,11 +50,11 @@ def measure(name: str, page: str) -> None:
 
     django.setup()
     from django.contrib.auth import get_user_model
-    from django.core.cache import cache
+    from django.core.cache import caches
     from django.db import connection
     from django.test import Client
 
-    cache.clear()
+    caches["process"].clear()
     address = addresses(name)[page]
     client = Client(SERVER_NAME="127.0.0.1")
     client.force_login(get_user_model().objects.get(studies__name=name))

@@ -3,7 +3,15 @@
 from django.urls import Resolver404, get_script_prefix, resolve
 
 ANNOTATORS = ("/join/", "/work/", "/declined/")
-RESEARCHERS = ("/studies/", "/new-study/", "/tasks/", "/models/", "/sign-out/", "/password/")
+RESEARCHERS = (
+    "/studies/",
+    "/new-study/",
+    "/tasks/",
+    "/models/",
+    "/sign-out/",
+    "/password/",
+    "/account/",
+)
 
 
 def is_of_annotators(path: str) -> bool:

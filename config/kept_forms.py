@@ -10,10 +10,13 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from allauth.account.forms import LoginForm
+from allauth.account.views import LoginView
+from allauth.mfa.base.views import AuthenticateView
 from django.conf import settings
-from django.contrib.auth.forms import AuthenticationForm
-from django.contrib.auth.views import LoginView, redirect_to_login
+from django.contrib.auth.views import redirect_to_login
 from django.core import signing
+from django.forms import Form
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render, resolve_url
 from django.urls import Resolver404, resolve
@@ -83,22 +86,37 @@ def unpack(text: str) -> Kept | None:
 class SignIn(LoginView):
     """Signs in, and then shows what was kept, if anything was."""
 
-    template_name = "researcher/sign_in.html"
-
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(**{"kept": self.request.POST.get("kept", "")} | kwargs)
 
-    def form_valid(self, form: AuthenticationForm) -> HttpResponse:
+    def form_valid(self, form: LoginForm) -> HttpResponse:
         response = super().form_valid(form)
-        kept = unpack(self.request.POST.get("kept", ""))
-        return response if kept is None else _to_send_again(self.request, kept, 200)
+        packed = self.request.POST.get("kept", "")
+        kept = unpack(packed)
+        if kept is None:
+            return response
+        if not self.request.user.is_authenticated:  # the second step comes first
+            self.request.session[SALT] = packed
+            return response
+        return _to_send_again(self.request, kept, 200)
+
+
+class SecondStep(AuthenticateView):
+    """Takes the code of two-factor authentication, and then shows what was kept."""
+
+    def form_valid(self, form: Form) -> HttpResponse:
+        response = super().form_valid(form)
+        kept = unpack(self.request.session.pop(SALT, ""))
+        if kept is None or not self.request.user.is_authenticated:
+            return response
+        return _to_send_again(self.request, kept, 200)
 
 
 def sign_in_page(request: HttpRequest, status: int, **context: Any) -> HttpResponse:
     """The page to sign in on, as the reply to whatever was asked for."""
     view = SignIn()
     view.setup(request)
-    form = AuthenticationForm(request, initial={"username": request.POST.get("username", "")})
+    form = LoginForm(request=request, initial={"login": request.POST.get("login", "")})
     context = view.get_context_data(form=form, **context)
     return render(request, SignIn.template_name, context, status=status)
 

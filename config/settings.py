@@ -7,7 +7,6 @@ In production set DATABASE_URL, SECRET_KEY, ALLOWED_HOSTS and HTTPS=1 (`manage.p
 import os
 import re
 import tomllib
-from datetime import timedelta
 from decimal import Decimal
 from pathlib import Path
 
@@ -91,7 +90,9 @@ INSTALLED_APPS = [
     "django.contrib.messages",
     "config.apps.HandfulStaticFilesConfig",
     "django.contrib.admin",
-    "axes",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
     "csp",
     "rest_framework",
     "drf_spectacular",
@@ -117,7 +118,7 @@ MIDDLEWARE = [
     "config.sessions.sliding_session",
     "config.kept_forms.keep_forms",
     "config.middleware.post_alone_leads_up",
-    "axes.middleware.AxesMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "config.sign_in.RefusedSignIns",
 ]
 
@@ -177,9 +178,10 @@ DATABASES = {"default": database()}
 
 CACHES = {
     # Of one process: what can be worked out again.
-    "default": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
-    # Of all processes and machines: how often somebody has tried something.
-    "shared": {
+    "process": {"BACKEND": "django.core.cache.backends.locmem.LocMemCache"},
+    # Of all processes and machines: how often somebody has tried something. It is the one that
+    # allauth counts attempts to sign in with.
+    "default": {
         "BACKEND": "django.core.cache.backends.db.DatabaseCache",
         "LOCATION": "shared_cache",
         # Beyond these Django throws away what has not run out yet.
@@ -187,7 +189,7 @@ CACHES = {
     },
 }
 if REDIS_URL := os.environ.get("REDIS_URL", ""):
-    CACHES["shared"] = {
+    CACHES["default"] = {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL,
     }
@@ -239,10 +241,6 @@ WHITENOISE_USE_FINDERS = True
 WHITENOISE_ALLOW_ALL_ORIGINS = False  # no other site loads our files
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = ["map", "png", "jpg", "gif", "webp", "woff2", "gz", "br"]
 
-AUTHENTICATION_BACKENDS = [
-    "config.sign_in.Limits",
-    "django.contrib.auth.backends.ModelBackend",
-]
 PASSWORD_HASHERS = ["config.sign_in.LimitedArgon2"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
@@ -251,17 +249,27 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "studies"
 LOGOUT_REDIRECT_URL = "home"
-# axes keeps the attempts that failed, for so long, and nothing of those that did not; what follows
-# from them is in config/sign_in.py.
-AXES_COOLOFF_TIME = timedelta(minutes=15)
-AXES_LOCK_OUT_AT_FAILURE = False
-AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
-AXES_RESET_ON_SUCCESS = True
-AXES_DISABLE_ACCESS_LOG = True
-AXES_CLIENT_IP_CALLABLE = "annotation.pages.worker.client_address.client_address"
-AXES_USERNAME_CALLABLE = "config.sign_in.name_tried"
-AXES_SENSITIVE_PARAMETERS = ["username", "ip_address", "kept"]
-AXES_VERBOSE = False
+# django-allauth. Nobody makes an account by themselves (config/sign_in.py).
+ACCOUNT_ADAPTER = "config.sign_in.Accounts"
+ACCOUNT_LOGIN_METHODS = {"username"}
+ACCOUNT_SIGNUP_FIELDS = ["username*", "email", "password1*", "password2*"]
+ACCOUNT_EMAIL_VERIFICATION = "none"
+ACCOUNT_PRESERVE_USERNAME_CASING = True
+ACCOUNT_SESSION_REMEMBER = True  # for SESSION_COOKIE_AGE
+ACCOUNT_EMAIL_SUBJECT_PREFIX = "[Handful] "
+ACCOUNT_RATE_LIMITS = {
+    # Failures alone count: a right password takes its attempt back.
+    "login": "",
+    # A name at one address, and an address whatever the names.
+    "login_failed": "8/15m/key,40/15m/ip",
+    # A name, wherever from: never locked for long, since anybody could lock a researcher out so.
+    "login_failed_name": "30/m/key",
+}
+MFA_ADAPTER = "config.two_factor.TwoFactor"
+MFA_TOTP_ISSUER = "Handful"
+MFA_TOTP_TOLERANCE = 1  # a code of the half minute before or after: clocks of phones differ
+# Nobody can open an account in another's name, so nothing waits for a verified address.
+MFA_ALLOW_UNVERIFIED_EMAIL = True
 
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_COOKIE_SECURE = HTTPS

@@ -1,37 +1,37 @@
-"""Limits on signing in, the same for the pages and the admin.
+"""Limits on signing in: django-allauth counts failed attempts in the cache of all processes.
 
-django-axes keeps the failed attempts (15 minutes); here stands what follows from them. A refused
-attempt is not recorded, so it prolongs nothing:
+A refused attempt is not counted, so it prolongs nothing, and a right password is never one:
 
-- a name at one address: eight wrong passwords, then nothing for a while;
-- an address, whatever the names: the same at five times as many;
-- a name, wherever from: never locked, since anybody could lock a researcher out so, but then at
-  most one attempt in two seconds.
+- a name at one address: eight wrong passwords in 15 minutes;
+- an address, whatever the names: five times as many;
+- a name, wherever from: never locked, since anybody could lock a researcher out so, but at most 30
+  wrong passwords in a minute.
+
+The numbers are ACCOUNT_RATE_LIMITS; the second factor has the first limit for itself.
 """
 
+import logging
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from smtplib import SMTPException
 from typing import Any
 
-from axes.backends import AxesStandaloneBackend
-from axes.handlers.proxy import AxesProxyHandler
-from axes.models import AccessAttempt
-from django.conf import settings
+from allauth.account.adapter import DefaultAccountAdapter
+from allauth.core.internal import ratelimit
 from django.contrib.auth.hashers import Argon2PasswordHasher
-from django.core.exceptions import PermissionDenied
-from django.db.models import Max, Q, Sum
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
+from django.urls import reverse
+from django.utils.crypto import salted_hmac
 
+from annotation.pages.worker.client_address import client_address
 from config.kept_forms import sign_in_page
 
-MAX_HERE = 8  # failures of a name at an address
-MAX_OF_ADDRESS = 40
-MAX_OF_NAME = 24
-DELAY = timedelta(seconds=2)
-LONGEST_NAME = 150  # characters, as Django stores them
+# The longest that somebody waits: the windows of "login_failed" and of "login_failed_name".
+OF_ADDRESS, OF_NAME = timedelta(minutes=15), timedelta(minutes=1)
+log = logging.getLogger("handful.sign_in")
 
 # A hash takes 100 MB and a processor: two at once in each process, and one more may wait. Whoever
 # comes then is sent away, as a thread that waits is one less for annotators.
@@ -70,53 +70,55 @@ class LimitedArgon2(Argon2PasswordHasher):
             return super().verify(password, encoded)
 
 
-def name_tried(request: HttpRequest, credentials: dict[str, Any] | None = None) -> str:
-    """The name as it is stored with an attempt: what the database takes, whatever was typed."""
-    name = (credentials or {}).get("username") or ""
-    return name.replace("\0", " ")[:LONGEST_NAME]
+class Accounts(DefaultAccountAdapter):
+    """What allauth does our way: limits, the client's address, mail, where pages lead."""
 
+    def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
+        """Count an attempt, until it was right. Raises TooManyAttempts."""
+        try:
+            super().pre_authenticate(request, **credentials)
+        except ValidationError:
+            raise TooManyAttempts(OF_ADDRESS) from None
+        of_name = ratelimit.consume(
+            request,
+            app="allauth.account",
+            action="login_failed_name",
+            key=credentials.get("username", "").lower(),
+        )
+        if of_name is None:
+            raise TooManyAttempts(OF_NAME)
+        self._login_failed_rl_usage.usage += of_name.usage
 
-class Limits(AxesStandaloneBackend):
-    """Stands before the backend that looks at passwords."""
+    def authenticate(self, request: HttpRequest, **credentials: Any) -> Any:
+        """The user of that name and password, or None. Raises TooManyAttempts."""
+        try:
+            return super().authenticate(request, **credentials)
+        except TooManyAttempts:  # the password was not looked at
+            self._rollback_login_failed_rl_usage()
+            raise
 
-    def authenticate(
-        self,
-        request: HttpRequest,
-        username: str | None = None,
-        password: str | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Raise TooManyAttempts, or PermissionDenied for a name that nobody can have."""
-        AxesProxyHandler.update_request(request)
-        address = request.axes_ip_address  # type: ignore[attr-defined]  # set by the line above
-        wait = _wait(name_tried(request, {"username": username}), address)
-        if wait > timedelta():
-            raise TooManyAttempts(wait)
-        if username is not None and ("\0" in username or len(username) > LONGEST_NAME):
-            raise PermissionDenied
+    def _get_login_attempts_cache_key(self, request: HttpRequest, **credentials: Any) -> str:
+        # By name and address: a stranger's attempts lock nobody else out.
+        return f"{credentials.get('username', '').lower()}\0{self.get_client_ip(request)}"
 
+    def get_client_ip(self, request: HttpRequest) -> str:
+        """A salted hash: attempts are counted by address, and no address is stored."""
+        address = client_address(request) or ""
+        return salted_hmac("config.sign_in", address, algorithm="sha256").hexdigest()
 
-def _wait(name: str, address: str | None) -> timedelta:
-    """How long this name at this address has to wait, by the attempts that failed lately."""
-    now = timezone.now()
-    by = {
-        "here": Q(username=name, ip_address=address),
-        "address": Q(ip_address=address),
-        "name": Q(username=name),
-    }
-    attempts = AccessAttempt.objects.filter(
-        by["address"] | by["name"], attempt_time__gt=now - settings.AXES_COOLOFF_TIME
-    ).aggregate(
-        **{who: Sum("failures_since_start", filter=rows, default=0) for who, rows in by.items()},
-        **{f"{who}_last": Max("attempt_time", filter=rows) for who, rows in by.items()},
-    )
-    rules = [
-        ("here", MAX_HERE, settings.AXES_COOLOFF_TIME),
-        ("address", MAX_OF_ADDRESS, settings.AXES_COOLOFF_TIME),
-        ("name", MAX_OF_NAME, DELAY),
-    ]
-    ends = [attempts[f"{who}_last"] + time for who, most, time in rules if attempts[who] >= most]
-    return max(ends, default=now) - now
+    def is_open_for_signup(self, request: HttpRequest) -> bool:
+        """Never: accounts are made by the first visit, by invitation, or in the admin."""
+        return False
+
+    def get_password_change_redirect_url(self, request: HttpRequest) -> str:
+        return reverse("studies")
+
+    def send_mail(self, template_prefix: str, email: str, context: dict[str, Any]) -> None:
+        """A mail server that is away is noted; the page says the same as ever."""
+        try:
+            super().send_mail(template_prefix, email, context)
+        except (OSError, SMTPException) as error:
+            log.error("A mail was not sent (%s): %s", template_prefix, error)
 
 
 class RefusedSignIns:

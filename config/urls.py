@@ -1,29 +1,71 @@
 """Where every page lives: workers under /join and /work, researchers under /studies and /tasks."""
 
+from typing import Any
+
+from allauth.account import views as account
+from allauth.account.decorators import secure_admin_login
+from allauth.mfa.base import views as mfa
+from allauth.mfa.recovery_codes import views as recovery_codes
+from allauth.mfa.totp import views as totp
+from django.conf import settings
 from django.contrib import admin
-from django.contrib.auth import views as auth_views
-from django.contrib.messages.views import SuccessMessageMixin
-from django.urls import include, path, reverse_lazy
+from django.contrib.auth.views import LogoutView
+from django.urls import include, path, re_path
+from django.views.generic import TemplateView
 
 from config import health
 from config.help import help_page
-from config.kept_forms import SignIn
+from config.kept_forms import SecondStep, SignIn
+
+# Whoever comes to the admin signs in on the same page, with the same limits and second step.
+admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
 
 
-class PasswordChange(SuccessMessageMixin, auth_views.PasswordChangeView):
-    template_name = "researcher/password_change.html"
-    success_url = reverse_lazy("studies")
-    success_message = "The password was changed."
+class PasswordReset(account.PasswordResetView):
+    """Sends a link by mail, where this server sends mail."""
 
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(sends_mail=bool(settings.EMAIL_HOST), **kwargs)
+
+
+# Of allauth these pages alone, under the names that it looks for.
+ACCOUNTS = [
+    path("sign-in/", SignIn.as_view(), name="account_login"),
+    path("sign-in/", SignIn.as_view(), name="login"),
+    path("sign-in/code/", SecondStep.as_view(), name="mfa_authenticate"),
+    path("sign-up/", TemplateView.as_view(template_name="account/signup_closed.html"),
+         name="account_signup"),
+    path("sign-out/", LogoutView.as_view(), name="logout"),
+    path("password/", account.password_change, name="password_change"),
+    path("password/reset/", PasswordReset.as_view(), name="account_reset_password"),
+    path("password/reset/sent/", account.password_reset_done, name="account_reset_password_done"),
+    re_path(
+        r"^password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$",
+        account.password_reset_from_key,
+        name="account_reset_password_from_key",
+    ),
+    path(
+        "password/reset/done/",
+        account.password_reset_from_key_done,
+        name="account_reset_password_from_key_done",
+    ),
+    path("account/confirm/", account.reauthenticate, name="account_reauthenticate"),
+    path("account/confirm/code/", mfa.reauthenticate, name="mfa_reauthenticate"),
+    path("account/two-factor/", mfa.index, name="mfa_index"),
+    path("account/two-factor/begin/", totp.activate_totp, name="mfa_activate_totp"),
+    path("account/two-factor/end/", totp.deactivate_totp, name="mfa_deactivate_totp"),
+    path("account/two-factor/codes/", recovery_codes.view_recovery_codes,
+         name="mfa_view_recovery_codes"),
+    path("account/two-factor/codes/new/", recovery_codes.generate_recovery_codes,
+         name="mfa_generate_recovery_codes"),
+]  # fmt: skip
 
 handler403 = "config.refusals.not_allowed"
 
 urlpatterns = [
     path("", include("annotation.urls")),
     path("", include("analysis.urls")),
-    path("sign-in/", SignIn.as_view(), name="login"),
-    path("sign-out/", auth_views.LogoutView.as_view(), name="logout"),
-    path("password/", PasswordChange.as_view(), name="password_change"),
+    *ACCOUNTS,
     path("help/", help_page, name="help_index"),
     path("help/<path:address>", help_page, name="help"),
     path("health/live", health.live, name="health_live"),

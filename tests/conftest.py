@@ -111,7 +111,7 @@ def _deselect(config: pytest.Config, items: list[pytest.Item], marker: str) -> N
 def forget() -> None:
     """Rows that are rolled back give their keys back to SQLite: the next ones are others."""
     frozen.clear()
-    cache.clear()
+    caches["process"].clear()
 
 
 @pytest.fixture(autouse=True)
@@ -153,7 +153,7 @@ def _lift_guards_before_the_flush(request):
     yield
     if transactional:
         guards.lift(connection)
-        caches["shared"].clear()  # no model's table, so no flush empties it
+        cache.clear()  # no model's table, so no flush empties it
         # The flush empties the database, which is a new one then: the folder is free for it.
         (Path(django_settings.VAR_DIR) / installation.FILE).unlink(missing_ok=True)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import altair as alt
 import pandas as pd
-from django.core.cache import cache
+from django.core.cache import caches
 
 from analysis.figures import charts
 from analysis.figures.columns import COLUMNS, ShotRow
@@ -103,10 +103,10 @@ def data(study: Study, kind: str) -> Data:
     The cache expires after an hour, as cached values cannot be looked up for erasure.
     """
     key = f"figures:{VERSION}:{state(study, kind)}"
-    known = cache.get(key)
+    known = caches["process"].get(key)
     if known is None:
         known = _data(study, kind)
-        cache.set(key, known, timeout=REMEMBERED)
+        caches["process"].set(key, known, timeout=REMEMBERED)
     return known
 
 

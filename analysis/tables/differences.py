@@ -18,7 +18,7 @@ from statistics import fmean
 from typing import Any
 
 import numpy as np
-from django.core.cache import cache
+from django.core.cache import caches
 from django.db.models import Avg, QuerySet
 
 from analysis.stats import significance, two_way
@@ -142,10 +142,10 @@ def differences(study: Study, kind: str) -> list[Difference]:
     files = PredictionFile.objects.filter(task__in=study.tasks.all()).order_by("pk")
     state = [list(rows.values_list("pk", flat=True)) for rows in (counted.order_by("pk"), files)]
     key = f"differences:5:{study.pk}:{kind}:{hashlib.sha256(repr(state).encode()).hexdigest()}"
-    known = cache.get(key)
+    known = caches["process"].get(key)
     if known is None:
         known = _differences(study, kind)
-        cache.set(key, known, timeout=REMEMBERED)
+        caches["process"].set(key, known, timeout=REMEMBERED)
     return known
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from operator import attrgetter
 
 import numpy as np
-from django.core.cache import cache
+from django.core.cache import caches
 
 from analysis.stats import two_way
 from analysis.tables import test_sets
@@ -134,10 +134,10 @@ def rows(study: Study) -> list[MetricRow]:
     design = [list(study.tasks.order_by("pk").values_list("pk", flat=True)), study.metrics]
     digest = hashlib.sha256(repr([made_of, design]).encode()).hexdigest()
     key = f"metrics:1:{study.pk}:{digest}"
-    known: list[MetricRow] | None = cache.get(key)
+    known: list[MetricRow] | None = caches["process"].get(key)
     if known is None:
         known = list(_rows(study, own_scores(study)))
-        cache.set(key, known, timeout=REMEMBERED)
+        caches["process"].set(key, known, timeout=REMEMBERED)
     return known
 
 

@@ -7,8 +7,7 @@ import hashlib
 import time
 from typing import Any
 
-from django.core.cache import cache as own_cache
-from django.core.cache import caches
+from django.core.cache import cache, caches
 from django.core.cache.backends.base import BaseCache
 from rest_framework.request import Request
 from rest_framework.throttling import BaseThrottle, SimpleRateThrottle
@@ -23,7 +22,7 @@ class PerHolder(SimpleRateThrottle):
 
     @property
     def cache(self) -> BaseCache:
-        return caches["shared"]
+        return cache
 
     def get_cache_key(self, request: Request, view: Any) -> str:
         if isinstance(request.auth, ApiToken):
@@ -42,6 +41,7 @@ class PerParticipation(BaseThrottle):
     def allow_request(self, request: Request, view: Any) -> bool:
         holder = hashlib.sha256(str(request.auth).encode()).hexdigest()
         key = f"api:work:{holder}:{int(time.time() // self.window)}"
+        own_cache = caches["process"]
         own_cache.add(key, 0, self.window)
         try:
             return own_cache.incr(key) <= self.limit

@@ -103,7 +103,7 @@ class Rehearsal:
         )
         self.server.start()
         self.ada = Browser(self.server.url)
-        self.ada.submit("/sign-in/", {"username": "ada", "password": PASSWORD})
+        self.ada.submit("/sign-in/", {"login": "ada", "password": PASSWORD})
         self._design("rehearsal", ["demo-sentiment", "demo-entities"], "0 10", parts="0")
         self._design("parts", ["demo-questions"], "10", parts="1")
         self.study = Study.objects.get(name="rehearsal")

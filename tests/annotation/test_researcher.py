@@ -176,14 +176,14 @@ def test_signing_in_leads_to_the_page_that_was_wanted(client, researcher, study)
     wanted = reverse("study", args=[study.name])
     reply = client.get(wanted)
     assert reply.status_code == 302
-    reply = client.post(reply.url, {"username": "ada", "password": "right horse"})
+    reply = client.post(reply.url, {"login": "ada", "password": "right horse"})
     assert (reply.status_code, reply.url) == (302, wanted)
 
 
 def test_after_eight_wrong_passwords_the_right_one_is_refused_too(client, researcher):
     address = reverse("login")
     for _ in range(8):
-        client.post(address, {"username": "ada", "password": "wrong"})
-    reply = client.post(address, {"username": "ada", "password": "right horse"})
+        client.post(address, {"login": "ada", "password": "wrong"})
+    reply = client.post(address, {"login": "ada", "password": "right horse"})
     assert reply.status_code == 429
     assert "_auth_user_id" not in client.session

@@ -34,13 +34,15 @@ ARGUMENTS = {
     "name": "story", "pseudonym": "p", "pk": 1, "scenario": 1, "step": "training", "position": 0,
     "number": 1, "version": 1, "table": "gains", "figure": "shots", "ext": "json",
     "path": "x", "address": "x", "action": "open", "code": "x", "token": "x",
+    "uidb36": "1", "key": "x",
 }  # fmt: skip
 UUID = "00000000-0000-0000-0000-000000000000"
 
 
 def address_of(pattern, name: str) -> str:
     kinds = {key: type(c).__name__ for key, c in pattern.pattern.converters.items()}
-    values = {k: UUID if kind == "UUIDConverter" else ARGUMENTS[k] for k, kind in kinds.items()}
+    parts = pattern.pattern.regex.groupindex
+    values = {k: UUID if kinds.get(k) == "UUIDConverter" else ARGUMENTS[k] for k in parts}
     return reverse(name, kwargs=values)
 
 
@@ -63,7 +65,9 @@ def test_every_post_of_a_page_has_a_twin_or_a_reason(signed_in):
     for name, route, pattern in addresses():
         if route.startswith(("api/", *WORKERS)):
             continue
-        if "POST" in allowed_methods(signed_in, address_of(pattern, name)):
+        # A page of allauth sends whoever is signed in elsewhere before it looks at the method.
+        page = getattr(pattern.callback, "view_class", None)
+        if hasattr(page, "post") or "POST" in allowed_methods(signed_in, address_of(pattern, name)):
             posts.add(name)
     assert posts == set(POSTS) - PARTS_OF_A_PAGE
 

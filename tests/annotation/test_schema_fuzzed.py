@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import schemathesis
-from django.core.cache import caches
+from django.core.cache import cache
 from django.core.wsgi import get_wsgi_application
 from django.db import transaction
 from hypothesis import HealthCheck, Phase, given, settings
@@ -84,7 +84,7 @@ def name_what_is_there(case, world) -> None:
 
 def check(case, world, who: str) -> None:
     """Send it, look at the reply, undo all of it."""
-    caches["shared"].clear()
+    cache.clear()
     case.headers = {**(case.headers or {}), **world.tokens[who], "Accept-Encoding": "identity"}
     with transaction.atomic():
         reply = case.call()

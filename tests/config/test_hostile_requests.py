@@ -84,7 +84,7 @@ FIELDS = sorted(
         for path in Path(folder).rglob("*.html")
         for name in re.findall(r'\bname="([\w-]+)"', path.read_text())
     }
-    | {"username", "password", "item-1.9", "question-1"}
+    | {"username", "login", "password", "item-1.9", "question-1"}
 )
 
 
@@ -159,7 +159,7 @@ def test_another_charset_than_utf_8_is_refused_in_a_sentence(client, db, charset
 
 
 def test_a_name_that_nobody_can_have_is_an_ordinary_failure_to_sign_in(client, db):
-    reply = client.post(reverse("login"), {"username": LONG, "password": "wrong"})
+    reply = client.post(reverse("login"), {"login": LONG, "password": "wrong"})
     assert reply.status_code == 200
     assert "Location" not in reply
 

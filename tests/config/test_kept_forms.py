@@ -56,7 +56,7 @@ def sign_in(client, reply, password="right horse"):
     """Fill in the form to sign in on that page, and send it."""
     address, sent = form_of(reply, "password")
     assert address == reverse("login")
-    return client.post(address, sent | {"username": "ada", "password": password})
+    return client.post(address, sent | {"login": "ada", "password": password})
 
 
 # GET on an address that takes POST alone ----------------------------------------------------------
@@ -89,7 +89,7 @@ def test_an_address_that_takes_post_alone_leads_to_its_page(ada, study, name, ar
 
 def test_after_signing_in_again_such_an_address_shows_the_study(client, study):
     reply = client.get(reverse("study_status", args=["pilot"]))
-    fields = {"username": "ada", "password": "right horse"}
+    fields = {"login": "ada", "password": "right horse"}
     reply = client.post(reply["Location"], fields, follow=True)
     assert reply.redirect_chain[-1][0] == "/studies/pilot/"
     assert reply.status_code == 200
@@ -209,7 +209,7 @@ def test_more_than_a_form_holds_is_not_kept(ada, study):
 
 
 def test_what_this_server_has_not_signed_is_not_shown(client, researcher):
-    fields = {"username": "ada", "password": "right horse", "kept": "eyJhIjoxfQ:1:x"}
+    fields = {"login": "ada", "password": "right horse", "kept": "eyJhIjoxfQ:1:x"}
     assert client.post(reverse("login"), fields)["Location"] == reverse("studies")
 
 
@@ -278,7 +278,7 @@ def test_signing_in_twice_in_two_tabs_loses_no_form(study):
 
 def sign_in_strictly(client, reply):
     address, sent = form_of(reply, "password")
-    sent |= {"username": "ada", "password": "right horse"}
+    sent |= {"login": "ada", "password": "right horse"}
     return client.post(address, sent, headers=ORIGIN)
 
 

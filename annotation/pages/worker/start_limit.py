@@ -4,7 +4,7 @@ An address is kept for a minute, as a salted hash, in the cache that all process
 """
 
 from django.conf import settings
-from django.core.cache import caches
+from django.core.cache import cache
 from django.utils.crypto import salted_hmac
 
 WINDOW = 60  # seconds
@@ -16,7 +16,7 @@ def admit(address: str) -> bool:
     The share is settings.STARTS_PER_MINUTE. Each Start takes one of as many places, which is free
     again a minute later; the cache adds a key only once, also when two processes ask at once.
     """
-    cache, name = caches["shared"], _name(address)
+    name = _name(address)
     places = [f"start:{name}:{number}" for number in range(settings.STARTS_PER_MINUTE)]
     taken = cache.get_many(places)
     return any(cache.add(place, 1, WINDOW) for place in places if place not in taken)
