@@ -4,6 +4,8 @@ Gathered once for the report. People only, unless a name says otherwise; amounts
 in seconds. Nobody is named; annotators appear under pseudonyms at most.
 """
 
+from __future__ import annotations
+
 import json
 import re
 import statistics
@@ -14,9 +16,9 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-import pandas as pd
 from django.db.models import Avg, Count, Q, QuerySet, Sum
 
+from analysis.heavy import pd
 from analysis.tables import findings, frames
 from analysis.tables import models as model_tables
 from annotation.models import (

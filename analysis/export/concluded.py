@@ -1,11 +1,12 @@
 """The rows of the exported files that hold what is concluded from all answers of a cell."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import pandas as pd
-
 from analysis.export.columns import COLUMNS
+from analysis.heavy import pd
 from analysis.tables import (
     ceilings,
     contrasts,

@@ -1,12 +1,14 @@
 """The rows of the exported files that hold examples, answers, annotators and scenarios."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import pandas as pd
 from django.db.models import Q, QuerySet
 
 from analysis.export.columns import ALLOCATED, COLUMNS
+from analysis.heavy import pd
 from analysis.tables import frames, metrics, performance, rendering, training
 from analysis.tables.answer_texts import spans_in_order, texts_by_turn, texts_of
 from analysis.values import cell, json_list, moment, number

@@ -8,17 +8,15 @@ curve is of whole test sets, under the metric of each task's card, which is name
 several, over each panel; learning and drift are of single answers, which always have S1.
 """
 
+from __future__ import annotations
+
 import json
 from collections.abc import Sequence
 from typing import Any
 
-import altair as alt
-import pandas as pd
-
+from analysis.heavy import alt, pd
 from analysis.stats.two_way import BOTH
 from tasks.paper import place
-
-alt.data_transformers.disable_max_rows()
 
 INK, SOFT, LINE = "#1b1b1f", "#53565f", "#d9dbe0"
 COLOURS = ["#0b4fa8", "#b3470b", "#1b6b2f", "#6b3fc0", "#53565f", "#8a5a00"]
@@ -71,40 +69,45 @@ def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:
     )
     layers = [
         baseline.encode(y=alt.Y("mean(baseline):Q")),
-        annotators.encode(x=x, y=y, tooltip=OF_AN_ANNOTATOR),
+        annotators.encode(x=x, y=y, tooltip=_of_an_annotator()),
         *_means_with_bars(base.transform_filter(alt.datum.what == "mean"), x, y),
     ]
     return _panels(_layered(*layers, data=frame), with_metric=len(metrics) > 1)
 
 
-OF_AN_ANNOTATOR = [
-    alt.Tooltip("annotator:N", title="Annotator"),
-    alt.Tooltip("metric:N", title="Metric"),
-    alt.Tooltip("score:Q", title="Score x 100", format=".1f"),
-]
-OF_A_MEAN = [
-    alt.Tooltip("task:N", title="Task"),
-    alt.Tooltip("shots:Q", title="Shots"),
-    alt.Tooltip("metric:N", title="Metric"),
-    alt.Tooltip("score:Q", title="Mean score x 100", format=".1f"),
-    alt.Tooltip("low:Q", title=f"95 % from ({BOTH})", format=".1f"),
-    alt.Tooltip("high:Q", title="to", format=".1f"),
-    alt.Tooltip("n:Q", title="Annotators"),
-]
+def _of_an_annotator() -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("annotator:N", title="Annotator"),
+        alt.Tooltip("metric:N", title="Metric"),
+        alt.Tooltip("score:Q", title="Score x 100", format=".1f"),
+    ]
+
+
+def _of_a_mean() -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("task:N", title="Task"),
+        alt.Tooltip("shots:Q", title="Shots"),
+        alt.Tooltip("metric:N", title="Metric"),
+        alt.Tooltip("score:Q", title="Mean score x 100", format=".1f"),
+        alt.Tooltip("low:Q", title=f"95 % from ({BOTH})", format=".1f"),
+        alt.Tooltip("high:Q", title="to", format=".1f"),
+        alt.Tooltip("n:Q", title="Annotators"),
+    ]
 
 
 def _means_with_bars(means: alt.Chart, x: alt.X, y: alt.Y) -> list[alt.Chart]:
     """The line through the means, their error bars with both ends, and the dots on top."""
     known = means.transform_filter("isValid(datum.low)")
+    tooltip = _of_a_mean()
     bars = known.mark_rule(strokeWidth=2)
     end = known.mark_tick(orient="horizontal", size=9, thickness=2)
     dots = means.mark_point(filled=True, size=70, shape="circle", opacity=1)
     return [
         means.mark_line(strokeWidth=1.5).encode(x=x, y=y),
-        bars.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", tooltip=OF_A_MEAN),
+        bars.encode(x=x, y=alt.Y("low:Q"), y2="high:Q", tooltip=tooltip),
         end.encode(x=x, y=alt.Y("low:Q")),
         end.encode(x=x, y=alt.Y("high:Q")),
-        dots.encode(x=x, y=y, tooltip=OF_A_MEAN),
+        dots.encode(x=x, y=y, tooltip=tooltip),
     ]
 
 
@@ -278,6 +281,7 @@ def _panels(
 
     `with_metric`: the metric of a task's card stands beside its name.
     """
+    alt.data_transformers.disable_max_rows()  # all rows of a study are in its figure
     sized = chart.properties(width=220, height=180)
     names = sorted(set(chart.data["task"]), key=place)  # type: ignore[index]  # _layered gave it
     tasks = alt.Facet("task:N", title=None, sort=names)

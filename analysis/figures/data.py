@@ -5,6 +5,8 @@ this module applies them to a study. A figure that would mislead is replaced by 
 (`why_not`).
 """
 
+from __future__ import annotations
+
 import importlib.util
 import json
 from collections.abc import Callable, Sequence
@@ -12,12 +14,11 @@ from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from typing import Any
 
-import altair as alt
-import pandas as pd
 from django.core.cache import caches
 
 from analysis.figures import charts
 from analysis.figures.columns import COLUMNS, ShotRow
+from analysis.heavy import alt, pd
 from analysis.stats import learning
 from analysis.stats.two_way import BOTH
 from analysis.tables import bounds, frames, means, test_sets

@@ -4,13 +4,13 @@ One panel for each task: people with their 95 % t interval over annotators, the 
 the published figures where the task is that of the paper. The template only writes these down.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import pandas as pd
-
+from analysis.heavy import np, pd
 from analysis.stats.uncertainty import t_interval_of_scores
 from analysis.tables import frames, model_runs
 from analysis.tables.columns import points

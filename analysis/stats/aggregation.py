@@ -4,10 +4,12 @@ CLUES scores individuals; Nangia and Bowman 2019 and SuperGLUE score the majorit
 are different quantities and never share a table.
 """
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-import numpy as np
+from analysis.heavy import np
 
 PRIOR = 2.0  # answers of each kind that Dawid and Skene take as seen before
 

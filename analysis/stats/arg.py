@@ -7,13 +7,13 @@ means of a ratio are noisy. Tasks and their test examples are fixed: the interva
 people, these tasks". Scores are of people, in the unit of the task's metric; a gain of 1 is 100 %.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from scipy import stats
-
+from analysis.heavy import np, stats
 from analysis.stats.uncertainty import FEWEST_FOR_BOOTSTRAP, RESAMPLES, sd
 
 LOWEST_BASE = 0.01  # of a metric whose best is 1

@@ -1,8 +1,10 @@
 """How items tell respondents apart: classical item analysis (numpy only, pure)."""
 
+from __future__ import annotations
+
 import math
 
-import numpy as np
+from analysis.heavy import np
 
 FOR_2PL = 20  # respondents: about what a two-parameter model needs at the least
 

@@ -7,14 +7,14 @@ Position says something only where the order was drawn for each annotator; in on
 mixed up with how hard the examples are.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
+from analysis.heavy import np, pd
 from analysis.stats.uncertainty import Numbers, sd, t_interval, why_no_interval
 from tasks.paper import place
 

@@ -7,14 +7,14 @@ the difference itself. Differences are in SDs between annotators' means, the sam
 what is hard is taken to be equally hard in both.
 """
 
+from __future__ import annotations
+
 import bisect
 import math
 
-import numpy as np
-from scipy import optimize, special, stats
+from analysis.heavy import np, optimize, special, stats
 
 SHARES, SUMS, SDS = 12, 200, 60  # nodes of the integrals
-MIDDLES = (np.arange(SUMS) + 0.5) / SUMS
 
 
 def power(
@@ -34,7 +34,7 @@ def _power(
     """The same for several differences, each with its own rest."""
     shares, weights = _shares(n - 1)
     df = (n - 1) / (shares**2 + (1 - shares) ** 2)
-    sums = stats.chi2.ppf(MIDDLES, 2 * (n - 1)) / (n - 1)
+    sums = stats.chi2.ppf((np.arange(SUMS) + 0.5) / SUMS, 2 * (n - 1)) / (n - 1)
     scale = math.sqrt(2 / n)  # SD of the difference of two means
     # Smallest difference found: shares x sums, then for each difference.
     of_people = stats.t.ppf(1 - level / 2, df)[:, None] * np.sqrt(sums / n)[None, :]

@@ -4,11 +4,13 @@ Whoever is screened out is replaced. A group that is judged before the annotatio
 better people than one that is not, whatever it has learnt.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
+from analysis.heavy import np
 
 STUDIES = 1000
 ARRIVALS = 50  # a place of the group is tried by at most so many

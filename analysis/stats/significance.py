@@ -5,13 +5,13 @@ same examples, the example is. With three annotators a group no permutation test
 p = 0.10, and the functions here say so.
 """
 
+from __future__ import annotations
+
 import itertools
 import math
 from collections.abc import Sequence
 
-import numpy as np
-from scipy import stats
-
+from analysis.heavy import np, stats
 from analysis.stats.uncertainty import ROUNDING, sd
 
 EXACT_UP_TO = 100_000  # splits or sign flips; beyond, a seeded sample of as many

@@ -11,14 +11,14 @@ docs/statistics.md#intervals says why, with the coverage that was measured.
 Source: Satterthwaite 1946; Brennan 2001, Generalizability Theory, chapter 6; Welch 1947 for arms.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from scipy import stats
-
+from analysis.heavy import np, stats
 from analysis.stats.uncertainty import ROUNDING, by_cluster
 
 LEVEL = 0.95

@@ -5,17 +5,19 @@ bootstraps answer three questions: these people on other examples, other people 
 other people on other examples (Miller 2024). two_way.py has the interval that is the default.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
-import numpy as np
-from scipy import stats
+from analysis.heavy import np, stats
 
 RESAMPLES = 10_000
 FEWEST_FOR_BOOTSTRAP = 10  # people; of three it covers 75 % (docs/statistics.md#coverage)
 OVER = ("examples", "annotators", "both")
-Numbers = Sequence[float] | np.ndarray
+Numbers: TypeAlias = "Sequence[float] | np.ndarray"
 ROUNDING = 1e-12  # scores in [0, 1] or x 100 that differ by less are the same
 
 

@@ -4,12 +4,12 @@ The gold is one annotation among others. How well one annotator meets the majori
 ones is what a perfect model of people would be measured by (leave-one-out).
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 
-import numpy as np
-import pandas as pd
-
+from analysis.heavy import np, pd
 from analysis.stats import aggregation
 from analysis.stats.learning import by_cell
 from analysis.tables.columns import points

@@ -1,14 +1,14 @@
 """Differences between numbers of shots: other people, on the same test examples."""
 
+from __future__ import annotations
+
 import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
+from analysis.heavy import np, pd
 from analysis.stats import significance, two_way
 from analysis.stats.learning import by_cell
 from analysis.tables import tested
@@ -59,7 +59,7 @@ class _Arm:
     contexts: dict[Any, Any]
 
     @classmethod
-    def of(cls, part: pd.DataFrame) -> "_Arm":
+    def of(cls, part: pd.DataFrame) -> _Arm:
         first = part.drop_duplicates("example")
         return cls(
             part.pivot(index="annotator", columns="example", values="score"),

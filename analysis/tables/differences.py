@@ -9,6 +9,8 @@ it: it takes these annotators as fixed.
 Under another metric than S1 the values are the parts of both scores (test_sets.py).
 """
 
+from __future__ import annotations
+
 import hashlib
 import math
 from collections import Counter, defaultdict
@@ -17,10 +19,10 @@ from dataclasses import dataclass, field
 from statistics import fmean
 from typing import Any
 
-import numpy as np
 from django.core.cache import caches
 from django.db.models import Avg, QuerySet
 
+from analysis.heavy import np
 from analysis.stats import significance, two_way
 from analysis.tables import seated_models, test_sets, tested
 from analysis.tables.answer_texts import texts_by_turn, texts_of

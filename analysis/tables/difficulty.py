@@ -4,15 +4,17 @@ How well an example tells people and models apart is taken over both together: e
 that kind is a respondent, and each model at each number of shots (its S1 averaged over splits).
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import pandas as pd
 from django.db.models import Avg, Case, FloatField, Value, When
 
+from analysis.heavy import pd
 from analysis.stats import agreement, items
 from analysis.tables import findings
 from analysis.tables.columns import points, two_digits

@@ -4,14 +4,16 @@ Each function takes `answered` (one row per counted answer) and gives typed rows
 number of shots; findings_columns.py says how they are read. All S1 figures are x 100.
 """
 
+from __future__ import annotations
+
 import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-import pandas as pd
 from django.db.models import QuerySet
 
+from analysis.heavy import pd
 from analysis.stats import aggregation, agreement
 from analysis.stats.learning import by_cell
 from analysis.tables.answer_texts import texts_by_turn, texts_of

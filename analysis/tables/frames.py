@@ -3,16 +3,17 @@
 S1 was stored with each answer; here it is only averaged. Nothing in this package writes.
 """
 
+from __future__ import annotations
+
 import itertools
 import math
 from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-import pandas as pd
 from django.db.models import Count, Q
 
+from analysis.heavy import np, pd
 from analysis.tables import test_sets
 from analysis.tables.answer_texts import texts_by_turn, texts_of
 from analysis.tables.scores import counted_remarks

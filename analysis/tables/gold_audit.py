@@ -1,12 +1,13 @@
 """Doubtful golds: test examples on which all annotators agree with each other against the gold."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-import pandas as pd
-
+from analysis.heavy import pd
 from analysis.tables import findings
 from analysis.tables.columns import points
 from analysis.values import json_list

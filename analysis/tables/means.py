@@ -4,14 +4,14 @@ All figures are x 100, under the metric of the task's card. A reason stands wher
 interval: none has zero width.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
+from analysis.heavy import np, pd
 from analysis.stats import two_way, uncertainty
 from analysis.stats.learning import by_cell
 

@@ -5,15 +5,17 @@ model. The interval of people is the two-way t (stats/two_way.py) on the parts o
 a mean over examples its examples, else delete-one-context pseudo-values of the jackknife.
 """
 
+from __future__ import annotations
+
 import hashlib
 import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 
-import numpy as np
 from django.core.cache import caches
 
+from analysis.heavy import np
 from analysis.stats import two_way
 from analysis.tables import test_sets
 from analysis.tables.columns import NOTHING, between

@@ -6,14 +6,15 @@ Both are scored by tasks/metrics on the same examples. Published figures are quo
 where the test file is the published one, never recomputed.
 """
 
+from __future__ import annotations
+
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import pandas as pd
-
+from analysis.heavy import pd
 from analysis.tables import frames, seated_models, test_sets
 from analysis.tables.columns import points
 from analysis.tables.model_runs import (

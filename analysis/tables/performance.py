@@ -4,6 +4,8 @@ A cell counts one kind only. The human table counts people; simulated annotators
 tables of their own, under their own heading.
 """
 
+from __future__ import annotations
+
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -11,9 +13,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import pandas as pd
 from django.db.models import Count
 
+from analysis.heavy import pd
 from analysis.tables import frames, marks, metrics, test_sets
 from analysis.tables.bounds import Bounds, bounds, set_note
 from analysis.tables.columns import mean_and_sd, points, with_remark

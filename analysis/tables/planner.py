@@ -5,13 +5,14 @@ printed. Planned are the interval and the test of `analysis/stats/two_way.py`. E
 not a promise: an SD from three annotators is itself rough, and the plan says how rough.
 """
 
+from __future__ import annotations
+
 import math
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
-import pandas as pd
-
+from analysis.heavy import pd
 from analysis.stats import power, significance, two_way, uncertainty
 from analysis.stats.learning import by_cell
 from analysis.tables.columns import between, count, percent, points

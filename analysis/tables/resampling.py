@@ -6,13 +6,14 @@ participations that counted. Their answers never change, so a result cannot go s
 asks for another one.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-import pandas as pd
-
+from analysis.heavy import pd
 from analysis.tables import selection, tested
 from analysis.tables.columns import plain
 from analysis.tables.findings import (

@@ -1,12 +1,13 @@
 """A score over annotators or splits, and the average of scores over tasks."""
 
+from __future__ import annotations
+
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from analysis.heavy import np
 from analysis.tables.columns import mean_and_sd, with_remark
 
 

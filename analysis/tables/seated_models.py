@@ -5,14 +5,16 @@ model at one number of shots, replicates on a split are averaged first, then the
 over splits, as that of uploaded predictions; at zero shots it is over replicates.
 """
 
+from __future__ import annotations
+
 import math
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import pandas as pd
 from django.db.models import Count, Q, Sum
 
+from analysis.heavy import pd
 from analysis.tables import frames
 from analysis.tables.columns import NOTHING, two_digits
 from analysis.tables.scores import Score, over

@@ -4,15 +4,17 @@ The counts are those of now. The gains are simulated from the design and from th
 there; that takes a second a task, so the job of the analysis page does it and no page.
 """
 
+from __future__ import annotations
+
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import pandas as pd
 from django.db.models import Count, Q
 
+from analysis.heavy import pd
 from analysis.stats import selection
 from analysis.stats.learning import by_cell
 from analysis.stats.uncertainty import sd

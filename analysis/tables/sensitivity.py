@@ -4,12 +4,12 @@ The headline counts who completed and is in the analysis. Each rule here leaves 
 takes back who was excluded by hand; a cell that moves a lot under a reasonable rule is not solid.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-import pandas as pd
-
+from analysis.heavy import np, pd
 from analysis.stats import two_way
 from analysis.stats.learning import by_cell
 from analysis.tables import frames

@@ -1,14 +1,14 @@
 """Where one worker does several tasks, scores on them are not independent: their covariance."""
 
+from __future__ import annotations
+
 import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
+from analysis.heavy import np, pd
 from analysis.tables import frames
 from annotation.models import Study
 

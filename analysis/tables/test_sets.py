@@ -4,13 +4,14 @@ S1 is stored with each answer. Every other metric is computed here, from the tex
 for who answered the whole test file.
 """
 
+from __future__ import annotations
+
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import pandas as pd
-
+from analysis.heavy import pd
 from analysis.tables.answer_texts import texts_by_turn, texts_of
 from annotation.models import Answer, Step, Study
 from tasks.metrics import METRICS, Answers, SetScore, over_test_set

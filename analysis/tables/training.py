@@ -4,15 +4,17 @@ CLUES, appendix A.3: Table 8 has the whole 20-shot training set for the 20- and 
 Table 9 the other ten examples of the 30-shot group.
 """
 
+from __future__ import annotations
+
 import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-import pandas as pd
 from django.db.models import Count
 
+from analysis.heavy import pd
 from analysis.tables import frames
 from analysis.tables.columns import mean_and_sd
 from analysis.tables.performance import kinds

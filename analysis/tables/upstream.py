@@ -3,13 +3,14 @@
 Scored by S1, answer by answer, whatever the metric of the unseen task is.
 """
 
+from __future__ import annotations
+
 import math
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
+from analysis.heavy import np
 from analysis.stats.uncertainty import sd
 from analysis.tables.columns import count, points, seconds
 from annotation.models import Answer, Step, Study

@@ -1,0 +1,56 @@
+"""A server process that serves annotators alone loads neither numpy, pandas, scipy nor Altair."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+HEAVY = {"numpy", "pandas", "scipy", "altair"}
+# What a server process does: an annotator from the invitation to the end; then a researcher's page.
+SERVED = """
+import io, json, sys
+from config.wsgi import application
+from django.core.management import call_command
+from django.contrib.auth import get_user_model
+from django.test import Client
+
+def loaded():
+    return sorted({name.partition(".")[0] for name in sys.modules})
+
+call_command("migrate", verbosity=0)
+owner = get_user_model().objects.create_user("ada")
+call_command("import_task", "tasks/demo/sentiment", owner="ada", stdout=io.StringIO())
+call_command(
+    "create_study", "pilot", tasks=["demo-sentiment"], shots=[10], annotators=1, owner="ada",
+    minutes=10, open=True, seed=1, stdout=io.StringIO(),
+)
+call_command(
+    "simulate_workers", "pilot", policy="noisy:0.8", seed=1, processes=1, stdout=io.StringIO()
+)
+from annotation.models import Participation
+states = [one.status for one in Participation.objects.all()]
+before = loaded()
+ada = Client(HTTP_HOST="localhost")
+ada.force_login(owner)
+page = ada.get("/studies/pilot/human-performance/")
+print(json.dumps([states, before, page.status_code, loaded()]))
+"""
+
+
+def test_a_whole_participation_loads_none_of_them(tmp_path):
+    (tmp_path / "var").mkdir(mode=0o700)
+    own = {"HANDFUL_VAR": str(tmp_path / "var"), "STATIC_ROOT": str(tmp_path / "static")}
+    environment = {k: v for k, v in os.environ.items() if k != "DATABASE_URL"} | own
+    environment["DJANGO_SETTINGS_MODULE"] = "config.settings"
+    done = subprocess.run(
+        [sys.executable, "-c", SERVED], cwd=ROOT, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    states, before, status, after = json.loads(done.stdout)
+    assert states == ["completed"]
+    assert HEAVY & set(before) == set()
+    # The control: the same process does load them for a table.
+    assert status == 200
+    assert HEAVY & set(after) >= {"numpy", "pandas"}
