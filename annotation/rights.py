@@ -65,6 +65,7 @@ POSTS = {
     "gym_import": Post("", "api_gym"),
     "gym_tasks": Post("", "api_gym"),
     "gym_run": Post("", "api_job_run"),
+    "task_edit": Post("", "api_tasks"),
     "task_checks": Post("", "api_task_checks"),
     "task_team": Post("", "api_task_team"),
     "models": Post("", "api_models"),

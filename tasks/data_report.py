@@ -223,17 +223,31 @@ def _share_of_right(card: Card, record: Record) -> float:
 
 
 def lines(report: dict[str, Any]) -> list[str]:
-    """The report in sentences, for the command line and the researcher's page."""
+    """The report in sentences, for the command line and the API: counts, warnings, bounds."""
+    return [*_sizes_told(report), *warnings(report), *_bounds_told(report)]
+
+
+def counts(report: dict[str, Any]) -> list[str]:
+    """What the files hold, and what an answer to them can score."""
+    return [*_sizes_told(report), *_bounds_told(report)]
+
+
+def _sizes_told(report: dict[str, Any]) -> list[str]:
     sentences = [origin(report["made_from"])] if "made_from" in report else []
     sentences += report.get("made_from", {}).get("notes", [])
-    sentences += [
+    return sentences + [
         f"{split['file']}: {split['examples']} examples, {split['empty_share']:.1f} % empty"
         for split in report["splits"]
     ]
+
+
+def warnings(report: dict[str, Any]) -> list[str]:
+    """What is odd, and may make the results wrong or low; [] where nothing is."""
+    sentences = []
     for key, words in (
-        ("unreachable", "gold that cannot be highlighted"),
+        ("unreachable", "gold answers not found in the text (they lower the maximum score)"),
         ("duplicates", "the same content as an earlier example of the file"),
-        ("overlap_with_test", "in the test file too"),
+        ("overlap_with_test", "in the test file too (leakage)"),
         ("reused_ids", "ids that the test file uses for another text"),
         ("respelled", "gold stored in the one spelling of answers (3.50 as 3.5, no outer blanks)"),
         ("same_options", "two options with the same text (the answer is the text)"),
@@ -244,7 +258,9 @@ def lines(report: dict[str, Any]) -> list[str]:
         ]
     if report["labels_not_in_question"]:
         names = ", ".join(report["labels_not_in_question"])
-        sentences.append(f"The data's question does not spell these labels so: {names}")
+        sentences.append(
+            f"These labels do not occur in the question text: {names} (usually harmless)"
+        )
     for number, smaller, larger in report["not_nested"]:
         sentences.append(
             f"Training file {number} of {smaller} is not contained in file {number} of {larger}"
@@ -255,10 +271,15 @@ def lines(report: dict[str, Any]) -> list[str]:
             for chain in report["renumbering"].values()
         )
         sentences.append(f"Nested after renumbering (--rechain applies it): {chains}")
+    return sentences
+
+
+def _bounds_told(report: dict[str, Any]) -> list[str]:
+    """The trivial baseline, the floors and the ceiling."""
     if report["baseline"] is None:
-        sentences.append(f"Trivial baseline: {report['baseline_name']}")
+        sentences = [f"Trivial baseline: {report['baseline_name']}"]
     else:
-        sentences.append(f"Trivial baseline, {report['baseline_name']}: {report['baseline']:.2f}")
+        sentences = [f"Trivial baseline, {report['baseline_name']}: {report['baseline']:.2f}"]
     for floor in report.get("floors", ()):
         sentences.append(f"Floor, {floor['name']}: {floor['s1']:.2f}")
     sentences.append(f"Ceiling, the highest S1 that an answer can reach: {report['ceiling']:.2f}")

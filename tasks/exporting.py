@@ -4,8 +4,10 @@ What is written is what people see: reading it again gives the same content hash
 are no part of a task and are not written.
 """
 
+import io
 import shutil
 import tempfile
+import zipfile
 from pathlib import Path
 
 from tasks import data_report
@@ -44,6 +46,17 @@ def record_of(example: Example) -> Record:
         example.explanation,
         options=tuple(example.options),
     )
+
+
+def as_zip(task: Task) -> bytes:
+    """The card and the files of a task, packed; times are left out, so equal tasks are equal."""
+    packed = io.BytesIO()
+    with tempfile.TemporaryDirectory() as place, zipfile.ZipFile(packed, "w") as archive:
+        layout.write_folder(Path(place), task.card, files_of(task))
+        for path in sorted(Path(place).iterdir()):
+            entry = zipfile.ZipInfo(path.name)
+            archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
+    return packed.getvalue()
 
 
 def export(task: Task, folder: Path) -> list[SplitFile]:

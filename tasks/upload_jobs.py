@@ -10,11 +10,12 @@ from typing import Any
 
 from django.db import transaction
 
-from tasks import checking, data_report, jobs, teams
+from tasks import checking, data_report, disk, exporting, jobs, teams, uploads
 from tasks.cards import Card, CardError, load_card, parse_card
+from tasks.datasets.layout import write_folder
 from tasks.formats import FormatError, content_hash, layout, read_folder
 from tasks.importing import CARDS, CLUES, import_task
-from tasks.models import Job, TaskUpload
+from tasks.models import Job, Task, TaskUpload
 from tasks.uploads import CHECK, IMPORT, IMPORT_WHOLE, folder_of, names, size
 
 SMALL = 3_000_000  # bytes that are checked, or imported, in about a second
@@ -66,6 +67,25 @@ def parts(upload: TaskUpload) -> list[dict[str, Any]]:
     """What the check has given so far, as `_check` says."""
     job = upload.job
     return job.result if job and job.kind in (CHECK, IMPORT_WHOLE) else []
+
+
+def of_task(task: Task, card: Card, owner: Any) -> TaskUpload:
+    """An upload of the task's files with another card, being checked: a new version to confirm.
+
+    Raises DiskFull; then nothing is left of it.
+    """
+    upload = TaskUpload.objects.create(owner=owner)
+    try:
+        with disk.named():
+            folder = folder_of(upload)
+            folder.mkdir(parents=True)
+            write_folder(folder, card, exporting.files_of(task))
+    except BaseException:
+        uploads.drop(upload)
+        raise
+    uploads.changed(upload)
+    start_check(upload, owner)
+    return upload
 
 
 def start_check(upload: TaskUpload, owner: Any) -> None:

@@ -54,6 +54,8 @@ def install(settings, folder: Path) -> None:
 def unmarked(page: str) -> list[str]:
     """The stretches of a page, text and spoken attributes, that have a Latin letter unbracketed."""
     root = lxml.html.fromstring(page)
+    for bar in root.xpath('//nav[@class="preview-bar"]'):  # a researcher's, in English
+        bar.drop_tree()
     texts = ["\n".join(_texts(root))]
     texts += [value for name in SPOKEN for value in root.xpath(f"//@{name}")]
     found = [line.strip() for text in texts for line in _outside(text).split("\n")]

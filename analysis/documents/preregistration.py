@@ -23,6 +23,7 @@ from analysis.documents.wording import (
     WAYS,
     Manifest,
     count,
+    data_warnings,
     help_at_zero_shots,
     interface_language,
     moment,
@@ -151,6 +152,7 @@ def _tasks(manifest: Manifest) -> list:
             [Fact(f"Content of {t['name']}", t["content_hash"], True) for t in manifest["tasks"]]
         ),
         Bullets([f"{task['name']}: {task['card']['description']}" for task in manifest["tasks"]]),
+        *data_warnings(manifest),
     ]
 
 

@@ -72,7 +72,10 @@ def document(
             [*differences.uncertainty(record), *selection.blocks(record), *marked],
         ),
         *_of_arms(record),
-        Section("Ceilings and doubtful golds", [*ceilings.blocks(record), *marked]),
+        Section(
+            "Ceilings and doubtful golds",
+            [*wording.data_warnings(record.manifest), *ceilings.blocks(record), *marked],
+        ),
         Section("Figures", [*_figures(record), *marked]),
     ]
     if record.models:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from django.utils.translation import get_language_info
 
-from analysis.documents.blocks import Fact
+from analysis.documents.blocks import Block, Bullets, Fact, Paragraph
 from annotation.models import Qualification, Study
 from tasks.answer_keys import LABEL, LONG_TEXT, NUMBER, OPTION, OPTIONS, SHORT_TEXT, SPANS
 from tasks.cards import parse_card
@@ -308,6 +308,16 @@ def pairs(scenarios: list[dict[str, Any]]) -> list[tuple[str, int, int, int, int
         for (task, fewer), (other, more) in itertools.combinations(sorted(seats), 2)
         if task == other
     ]
+
+
+def data_warnings(manifest: Manifest) -> list[Block]:
+    """Leakage and ceilings, as the design froze them; [] where there are none, or it is old."""
+    sentences = manifest.get("data_warnings", [])
+    if not sentences:
+        return []
+    if manifest["accepts_leakage"]:
+        sentences = [*sentences, "The leakage was known and accepted before the study opened."]
+    return [Paragraph("What the data reports of these tasks warn of:"), Bullets(sentences)]
 
 
 def sds(difference: float) -> str:

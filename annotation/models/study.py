@@ -375,6 +375,12 @@ class Study(models.Model):
         " when to stop. Training scores stay visible for decisions on admission. Recorded with the"
         " design. A rehearsal hides nothing.",
     )
+    accepts_leakage = models.BooleanField(
+        "open it in spite of training examples that stand in the test",
+        default=False,
+        help_text="Some training examples stand in the test too: their answers are revealed before"
+        " they are asked. Frozen with the design, and told in the report.",
+    )
     computer_only = models.BooleanField("for computers only, not for phones", default=False)
     seed = models.PositiveIntegerField(
         default=new_seed, help_text="Determines the order of examples and ties between scenarios."

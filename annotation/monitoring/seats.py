@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 
-from annotation.models import Arm, Kind, Scenario, Status, Step, Study, StudyStatus
+from annotation.models import Kind, Scenario, Status, Study, StudyStatus
 from annotation.monitoring.columns import SEATS
 from annotation.monitoring.funnel import ROBOTS, Funnel
 from annotation.wording import in_words
@@ -36,15 +36,6 @@ class Seats:
     def cells(self) -> list[str]:
         """As text, in the order of SEATS."""
         return [column.text(self) for column in SEATS]
-
-    @property
-    def first_step(self) -> str:
-        """Where a preview begins."""
-        if self.scenario.arm in (Arm.UPSTREAM, Arm.SHAM):
-            return Step.UPSTREAM
-        if self.scenario.shots:
-            return Step.TRAINING
-        return Step.SCREENING if self.scenario.screening_examples else Step.ANNOTATION
 
     @property
     def seconds_left(self) -> float:

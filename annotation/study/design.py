@@ -19,7 +19,7 @@ from django.db.models import Sum
 
 from annotation.models import SCALES, Arm, Qualification, Scenario, Study
 from annotation.money import ledger
-from annotation.study import contradictions, cross_task, gates, screening
+from annotation.study import contradictions, cross_task, data_warnings, gates, screening
 from tasks.answers import highest_s1
 from tasks.metrics import METRICS
 from tasks.models import Example, Split, Task
@@ -52,10 +52,11 @@ FORM_FIELDS = (
     "comprehension_questions", "comprehension_attempts", "qualification",
     "qualification_threshold", "screening_examples", "max_screen_outs_in_a_row",
     "decision_minutes", "attention_checks", "exit_questionnaire", "consent_text",
-    "equivalence_margin", "metrics", "rehearsal", "hide_test_scores",
+    "equivalence_margin", "metrics", "rehearsal", "hide_test_scores", "accepts_leakage",
 )  # fmt: skip
 
 
+LEAKAGE = "Open it in spite of training examples that stand in the test"
 LISTS = ("tasks", "upstream_tasks")  # of tasks: stored beside the study
 
 
@@ -327,7 +328,14 @@ def missing(study: Study) -> list[str]:
                 f"The budget, {study.budget} {study.currency}, does not cover one person, who may"
                 f" earn {ledger.in_currency(most)}."
             )
-    return sentences + contradictions.of_study(study)
+    leaks = (
+        []
+        if study.accepts_leakage
+        else data_warnings.leaks(study, list(study.tasks.with_reports()))
+    )
+    if leaks:
+        sentences.append(f"Tick “{LEAKAGE}” in the design, or ask other training splits.")
+    return sentences + leaks + contradictions.of_study(study)
 
 
 def save_draft(

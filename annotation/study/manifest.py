@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 
 from annotation.models import Study
 from annotation.money import ledger
-from annotation.study import cross_task, screening
+from annotation.study import cross_task, data_warnings, screening
 from annotation.study.gates import OTHERS_NEEDED
 from tasks.formats import digest_of
 from tasks.metrics import recipe
@@ -66,6 +66,8 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "metrics": study.metrics,
         "rehearsal": study.rehearsal,
         "hide_test_scores": study.hide_test_scores,
+        "accepts_leakage": study.accepts_leakage,
+        "data_warnings": data_warnings.of_design(study, tasks.with_reports()),
         "tokeniser": TOKENISER,
     }
 

@@ -125,7 +125,7 @@ def walk_preview(client, study, scenario, step, answer) -> list[str]:
     seen = []
     for _ in range(20):
         reply = client.get(address)
-        if reply.templates and reply.templates[0].name != "worker/work.html":
+        if address.endswith("/end/0/"):
             return seen
         turn = reply.context["turn"]
         seen.append(f"{turn.step} {turn.number}")

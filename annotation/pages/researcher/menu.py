@@ -76,7 +76,10 @@ OF_A_STUDY = {
 
 OF_THE_LIBRARY = {
     "": [
-        Entry("Tasks", "tasks", below=("task", "task_team", "task_checks")),
+        Entry(
+            "Tasks", "tasks",
+            below=("task", "task_team", "task_checks", "task_examples", "task_edit"),
+        ),
         Entry(
             "Import a task", "task_import", is_part=True,
             below=("task_upload", "task_upload_files", "task_upload_confirm"),

@@ -1,11 +1,14 @@
 """A scenario as an annotator sees it, without leaving data: nothing here is ever stored.
 
+It goes the whole way: consent, instructions with their questions, training with reveals, the
+annotation step, the questions at the end. A bar on each page leads on, back, and out.
+
 Only owners and analysts of the study may look, so a preview may reveal what an annotator's page
 would not yet. Each request says by itself where it stands: step and position are in the address.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpResponse
@@ -15,7 +18,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation.access import ResearcherRequest, in_study_language, study_of
-from annotation.models import JUDGED_STEPS, Scenario, Step
+from annotation.models import Scenario, Step
+from annotation.pages.worker.outside import consent_of, end_of, instructions_before
 from annotation.pages.worker.reveal import Reveal, reveal_page
 from annotation.pages.worker.translated import translated
 from annotation.pages.worker.turn import TurnPage
@@ -37,6 +41,8 @@ def scenario_preview(
     """GET shows an example; POST shows what its reveal (training) or the next one would be."""
     study = study_of(request, name, right_to("scenario_preview"))
     chosen = get_object_or_404(study.scenarios.select_related("task", "study"), pk=scenario)
+    if step in OUTSIDE:
+        return _outside_turns(request, chosen, step)
     examples = _examples(chosen, step)
     total = len(examples)
     if position >= total:
@@ -53,11 +59,12 @@ def scenario_preview(
         total=trained if is_trained else total,
         key=f"preview-{chosen.pk}-{step}-{position}",
         answer_url=_address(chosen, step, position),
-        continue_url=_following(chosen, step, position, total),
+        continue_url=_following(chosen, step, position),
         shows_examples=chosen.shows_help_examples,
         training_total=trained,
         screening_total=chosen.screening_examples,
         preview=True,
+        bar=bar(chosen, step, position),
     )
     with in_study_language(study.interface_language):
         return show(request, page)
@@ -105,15 +112,73 @@ def _address(scenario: Scenario, step: str, position: int) -> str:
     return reverse("scenario_preview", args=[scenario.study.name, scenario.pk, step, position])
 
 
-def _following(scenario: Scenario, step: str, position: int, total: int) -> str:
-    """The next example, over the annotation step back to the study at the end."""
-    if position + 1 < total:
-        return _address(scenario, step, position + 1)
-    if step == Step.UPSTREAM and scenario.shots:
-        return _address(scenario, Step.TRAINING, 0)
-    if step in (Step.UPSTREAM, *JUDGED_STEPS):
-        return _address(scenario, Step.ANNOTATION, 0)
-    return reverse("study", args=[scenario.study.name])
+def _following(scenario: Scenario, step: str, position: int) -> str:
+    """The page after that one; after the last one the study's."""
+    return bar(scenario, step, position).next_url or reverse("study", args=[scenario.study.name])
+
+
+# The way through -------------------------------------------------------------------------------
+
+CONSENT, INSTRUCTIONS, END = "consent", "instructions", "end"
+OUTSIDE = (CONSENT, INSTRUCTIONS, END)
+NAMES = {
+    CONSENT: "Consent", INSTRUCTIONS: "Instructions", Step.UPSTREAM: "Upstream step",
+    Step.TRAINING: "Training step", Step.SCREENING: "Screening step",
+    Step.ANNOTATION: "Annotation step", END: "End",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Bar:
+    """Where a page of the preview stands: `parts` are (name, address, is it this one)."""
+
+    scenario: str
+    parts: list[tuple[str, str, bool]]
+    previous_url: str
+    next_url: str
+    out_url: str
+
+
+def bar(scenario: Scenario, step: str, position: int) -> Bar:
+    """The bar of that page."""
+    sizes = _sizes(scenario)
+    places = [(part, number) for part, size in sizes.items() for number in range(size)]
+    here = places.index((step, position))
+    before = _address(scenario, *places[here - 1]) if here else ""
+    after = _address(scenario, *places[here + 1]) if here + 1 < len(places) else ""
+    parts = [(NAMES[part], _address(scenario, part, 0), part == step) for part in sizes]
+    out = reverse("recruit", args=[scenario.study.name])
+    return Bar(str(scenario), parts, before, after, out)
+
+
+def _sizes(scenario: Scenario) -> dict[str, int]:
+    """The pages of each part, in their order; parts that this scenario does not have left out."""
+    sizes = {
+        CONSENT: 1,
+        INSTRUCTIONS: 1,
+        Step.UPSTREAM.value: cross_task.length(scenario.study, scenario.arm),
+        Step.TRAINING.value: scenario.training_examples,
+        Step.SCREENING.value: len(_examples(scenario, Step.SCREENING)),
+        Step.ANNOTATION.value: scenario.task.test_split.examples.count(),
+        END: 1,
+    }
+    return {part: size for part, size in sizes.items() if size}
+
+
+def _outside_turns(request: ResearcherRequest, scenario: Scenario, step: str) -> HttpResponse:
+    """Consent, instructions or the end; their buttons lead to the next page."""
+    here = bar(scenario, step, 0)
+    if request.method == "POST":  # the button of the page before
+        return go_to(request, _address(scenario, step, 0))
+    study, on = scenario.study, here.next_url or here.out_url
+    with in_study_language(study.interface_language):
+        shown = {
+            CONSENT: lambda: consent_of(study, on),
+            INSTRUCTIONS: lambda: instructions_before(scenario, on),
+            END: lambda: end_of(scenario, on),
+        }[step]()
+        context = {"card": scenario.task.card, "study": study, "resume_url": "", "bar": here}
+        return render(request, "worker/work.html", context | shown)
 
 
 def _reveal(page: TurnPage, request: ResearcherRequest) -> Reveal | None:

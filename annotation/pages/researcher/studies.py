@@ -1,5 +1,6 @@
 """The researcher's pages: studies, their design and status, tasks and their data reports."""
 
+import contextlib
 from typing import Any
 
 from django.contrib import messages
@@ -18,7 +19,15 @@ from annotation.monitoring import overview, participants, progress, restrictions
 from annotation.pages.fields import is_shown_again
 from annotation.pages.researcher.forms.study import StudyForm
 from annotation.rights import right_to
-from annotation.study import admission, consequences, design, lifecycle, workload
+from annotation.study import (
+    admission,
+    consequences,
+    data_warnings,
+    design,
+    design_file,
+    lifecycle,
+    workload,
+)
 from tasks import listing
 from tasks.clock import database_now
 from tasks.models import Task
@@ -48,10 +57,13 @@ def studies(request: ResearcherRequest) -> HttpResponse:
 @login_required
 @require_http_methods(["GET", "POST"])
 def study_new(request: ResearcherRequest) -> HttpResponse:
-    """A new draft; `?task=NAME` has chosen the newest version of that task already."""
+    """A new draft; `?task=NAME` has chosen that task already, the newest version or `@VERSION`."""
     name = request.GET.get("task", "")
-    chosen = Task.objects.latest_versions().filter(name=name) if name else ()
-    return _edit(request, Study(owner=request.user), {"tasks": list(chosen)} if chosen else None)
+    chosen = []
+    if name:
+        with contextlib.suppress(design_file.DesignFileError):
+            chosen = [design_file.task_named(name)]
+    return _edit(request, Study(owner=request.user), {"tasks": chosen} if chosen else None)
 
 
 @login_required
@@ -174,7 +186,11 @@ def people(request: ResearcherRequest, name: str) -> HttpResponse:
 def study_design(request: ResearcherRequest, name: str) -> HttpResponse:
     """What was designed, in words; of a draft the way to change it."""
     study = study_of(request, name, "see")
-    context = {"study": study, "tasks": study.tasks.order_by("name")}
+    tasks = list(study.tasks.with_reports().order_by("name"))
+    context = {
+        "study": study, "tasks": tasks, "warnings": data_warnings.of_design(study, tasks),
+        "restrictions": restrictions.in_force(study),
+    }  # fmt: skip
     return render(request, "researcher/study_design.html", context)
 
 

@@ -113,7 +113,8 @@ def _page(
         stored = Task.objects.filter(name=card.name).order_by("-version")
         context |= {
             "card": card,
-            "report_lines": data_report.lines(seen["report"]),
+            "warnings": data_report.warnings(seen["report"]),
+            "counts": data_report.counts(seen["report"]),
             "may_rechain": bool(seen["report"]["renumbering"]),
             "stored": stored.filter(content_hash=seen["hash"]).first(),
             "not_yours": (

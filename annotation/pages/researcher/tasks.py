@@ -1,4 +1,4 @@
-"""Pages of tasks: the list, one task with its data report, its team and attention checks."""
+"""Pages of tasks: the list, one task with its card, data report, examples, team and checks."""
 
 from functools import partial
 
@@ -6,17 +6,20 @@ from django.contrib.auth.decorators import login_required
 from django.db.models import Count
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from annotation.access import ResearcherRequest
 from annotation.pages.fields import PageForm, by_key
+from annotation.pages.researcher.forms.cards import CardTextsForm
 from annotation.pages.researcher.forms.tasks import MAX_CHECKS, ChecksForm
 from annotation.pages.researcher.forms.team import TaskMemberForm
 from annotation.steps import attention_checks
-from tasks import checking, data_report, listing, teams, uploads
+from tasks import checking, data_report, disk, exporting, listing, teams, upload_jobs, uploads
 from tasks.columns import Column
+from tasks.datasets import layout
+from tasks.downloads import download
 from tasks.formats import FormatError
-from tasks.models import Split, Task, TaskMember
+from tasks.models import Example, Split, Task, TaskMember
 
 
 @login_required
@@ -78,7 +81,9 @@ def _task_page(
         "sent": sent,
         "problem": problem,
         "splits": its.splits.annotate(size=Count("examples")),
-        "report_lines": data_report.lines(its.report),
+        "warnings": data_report.warnings(its.report),
+        "counts": data_report.counts(its.report),
+        "card": its.card,
         "has_checks": its.splits.filter(kind=Split.Kind.CHECK).exists(),
         "versions": Task.objects.filter(name=its.name).exclude(pk=its.pk),
         "owner": teams.owner(its.name),
@@ -88,6 +93,84 @@ def _task_page(
     context |= by_key(TaskMemberForm(), ChecksForm(), sent=sent)
     status = status if sent or problem else 200
     return render(request, "researcher/task.html", context, status=status)
+
+
+# Of the list of a task's examples.
+EXAMPLES = [
+    Column("id", "Example", get=lambda example: example.source_id),
+    Column("file", "File", get=lambda example: example.split.filename),
+    Column("text", "Text", get=lambda example: " / ".join(example.context)),
+    Column("question", "Question"),
+    Column("options", "Options", get=lambda example: " / ".join(example.options)),
+    Column("gold", "Gold", get=lambda example: " / ".join(example.gold)),
+]
+
+
+@login_required
+@require_GET
+def task_examples(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
+    """The texts of a task with their gold, file by file."""
+    its = get_object_or_404(Task, name=name, version=version)
+    rows = list(
+        Example.objects.filter(split__task=its)
+        .select_related("split")
+        .order_by("split__kind", "split__shots", "split__number", "position")
+    )
+    files = dict.fromkeys(row.split.filename for row in rows)
+    filters = {file: (file, partial(_is_in, file)) for file in files} if len(files) > 1 else {}
+    shown = listing.listing(request.GET, rows, EXAMPLES, _words, filters)
+    if listing.wants_csv(request.GET):
+        return shown.as_csv(f"{its.name}-v{its.version}-examples.csv")
+    return render(request, "researcher/task_examples.html", {"task": its, "listing": shown})
+
+
+def _words(example: Example) -> str:
+    return " ".join([example.source_id, *example.context, example.question, *example.gold])
+
+
+def _is_in(file: str, example: Example) -> bool:
+    return example.split.filename == file
+
+
+@login_required
+@require_GET
+def task_card(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
+    """The card as task.toml, which an import reads again."""
+    its = get_object_or_404(Task, name=name, version=version)
+    return download(layout.toml(its.card.as_dict()), layout.CARD_FILE, "application/toml")
+
+
+@login_required
+@require_GET
+def task_files(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
+    """Card and files as a ZIP, which an import reads again: the same content, the same hash."""
+    its = get_object_or_404(Task, name=name, version=version)
+    content = exporting.as_zip(its)
+    return download(content, f"{its.name}-v{its.version}.zip", "application/zip")
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
+    """The card as a form; what is changed is checked as an upload is, and made a new version."""
+    its = get_object_or_404(Task, name=name, version=version)
+    form = CardTextsForm(its.card, request.POST or None)
+    context = {"task": its, "form": form}
+    if not teams.may_change(name, request.user):
+        context["problem"] = str(teams.NotInTeam(name))
+        return render(request, "researcher/task_edit.html", context, status=403)
+    if request.method == "GET":
+        return render(request, "researcher/task_edit.html", context)
+    if form.is_valid() and form.card() == its.card:
+        form.add_error(None, "Nothing was changed, so there is no new version to make.")
+    if not form.is_valid():
+        return render(request, "researcher/task_edit.html", context, status=422)
+    try:
+        upload = upload_jobs.of_task(its, form.card(), request.user)
+    except disk.DiskFull as error:
+        form.add_error(None, str(error))
+        return render(request, "researcher/task_edit.html", context, status=503)
+    return redirect("task_upload", upload.pk)
 
 
 @login_required

@@ -102,6 +102,12 @@ urlpatterns = [
     path("studies/<str:name>/team/", team.team, name="team"),
     path("tasks/", task_pages.tasks, name="tasks"),
     path("tasks/<str:name>/<int:version>/", task_pages.task, name="task"),
+    path(
+        "tasks/<str:name>/<int:version>/examples/", task_pages.task_examples, name="task_examples"
+    ),
+    path("tasks/<str:name>/<int:version>/task.toml", task_pages.task_card, name="task_card"),
+    path("tasks/<str:name>/<int:version>/task.zip", task_pages.task_files, name="task_files"),
+    path("tasks/<str:name>/<int:version>/edit/", task_pages.task_edit, name="task_edit"),
     path("tasks/<str:name>/<int:version>/checks/", task_pages.task_checks, name="task_checks"),
     path("tasks/<str:name>/<int:version>/team/", task_pages.task_team, name="task_team"),
     path("tasks/dataset/", dataset_import.dataset_import, name="dataset_import"),

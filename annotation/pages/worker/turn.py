@@ -119,6 +119,7 @@ class TurnPage:
     refuses_pastes: bool = False
     preview: bool = False
     back_url: str = ""
+    bar: object | None = None  # of a study's preview: its way through the pages
 
     @property
     def earned(self) -> str:

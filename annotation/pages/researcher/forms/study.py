@@ -11,7 +11,7 @@ from annotation.models import Study
 from annotation.money import ledger
 from annotation.money.amounts import AmountField
 from annotation.pages.fields import RowsField, WholeNumberField, row_field
-from annotation.study import consequences, design, workload
+from annotation.study import consequences, data_warnings, design, workload
 from annotation.study.consequences import Consequences
 from tasks.gym import catalogue, people
 from tasks.metrics import METRICS
@@ -45,7 +45,7 @@ def partitions() -> list[tuple[str, str]]:
 # Headings of the page -> the fields below them.
 GROUPS: dict[str, list[str]] = {
     "What is asked": [
-        "name", "title", "tasks", "shots", "splits", "annotators", "rehearsal",
+        "name", "title", "tasks", "shots", "splits", "accepts_leakage", "annotators", "rehearsal",
     ],
     "Time and pay": ["estimated_minutes", "hourly_rate", "currency", "max_paid_hours", "budget"],
     "Further pay and idle time": [
@@ -140,7 +140,9 @@ class StudyForm(forms.ModelForm):
         return [self._section(title, names) for title, names in GROUPS.items()]
 
     def _section(self, title: str, names: list[str]) -> Section:
-        fields = [self[name] for name in names]
+        # A tick that only leaking data ask for.
+        unasked = set() if self.leaks() else {"accepts_leakage"}
+        fields = [self[name] for name in names if name not in unasked]
         if title in UNFOLDED:
             return Section(title, fields, is_open=True, changed=[])
         changed = [field.label for field in fields if self._differs(field)]
@@ -171,6 +173,16 @@ class StudyForm(forms.ModelForm):
     def doubts(self) -> list[str]:
         """What is implausible about the promised minutes."""
         return workload.doubts(self.instance, self.chosen_tasks())
+
+    def leaks(self) -> list[str]:
+        """Training examples that the chosen tasks have in their tests too."""
+        if self.is_bound and {"shots", "splits"} & self.errors.keys():
+            return []
+        return data_warnings.leaks(self.instance, self.chosen_tasks())
+
+    def ceilings(self) -> list[str]:
+        """Chosen tasks of which 100 cannot be reached."""
+        return data_warnings.ceilings(self.chosen_tasks())
 
     def promise(self) -> str:
         """What annotators are told of their pay."""

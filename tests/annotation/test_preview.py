@@ -1,0 +1,107 @@
+"""A preview walks the whole way of an annotator, both ways and out, and stores nothing."""
+
+import itertools
+
+import lxml.html
+import pytest
+from django.apps import apps
+from django.urls import reverse
+
+from tests import factories
+
+pytestmark = pytest.mark.django_db
+QUESTIONS = "How often can you change an answer?\n- As often as I like\n* Never"
+
+
+@pytest.fixture
+def scenario(researcher):
+    study = factories.make_study(
+        researcher,
+        factories.make_task(shots=(2,)),
+        consent_text="You agree to *this*.",
+        comprehension_questions=QUESTIONS,
+        exit_questionnaire=True,
+    )
+    return study.scenarios.get(shots=2)
+
+
+def address(scenario, step, position=0) -> str:
+    return reverse("scenario_preview", args=[scenario.study.name, scenario.pk, step, position])
+
+
+def link(reply, rel: str) -> str:
+    found = lxml.html.fromstring(reply.content).xpath(
+        f'//nav[@class="preview-bar"]//a[@rel="{rel}"]'
+    )
+    return found[0].get("href") if found else ""
+
+
+def rows() -> dict[str, int]:
+    return {
+        model.__name__: model.objects.count()
+        for model in apps.get_app_config("annotation").get_models()
+    }
+
+
+def test_it_goes_from_consent_to_the_end_and_back(ada, scenario):
+    before = rows()
+    way, here = [], address(scenario, "consent")
+    while here:
+        way.append(here)
+        reply = ada.get(here)
+        assert reply.status_code == 200
+        here = link(reply, "next")
+    assert way == [
+        *(address(scenario, step) for step in ("consent", "instructions")),
+        *(address(scenario, "training", position) for position in range(2)),
+        *(address(scenario, "annotation", position) for position in range(4)),
+        address(scenario, "end"),
+    ]
+    for previous, place in itertools.pairwise(way):
+        assert link(ada.get(place), "prev") == previous
+    assert rows() == before
+
+
+def test_each_page_has_what_an_annotator_meets_there(ada, scenario):
+    consent = ada.get(address(scenario, "consent")).content.decode()
+    assert "You agree to <em>this</em>." in consent
+    assert f'action="{address(scenario, "instructions")}"' in consent
+    instructions = ada.get(address(scenario, "instructions")).content.decode()
+    assert "Highlight every place." in instructions
+    assert "As often as I like" in instructions
+    end = ada.get(address(scenario, "end")).content.decode()
+    assert "PREVIEW" in end
+    assert "Had you seen these texts or this task before?" in end
+    assert "Leave the study" not in end
+
+
+def test_the_buttons_of_its_pages_lead_on(ada, scenario):
+    reply = ada.post(address(scenario, "instructions"), {"agree": "yes"})
+    assert (reply.status_code, reply.url) == (302, address(scenario, "instructions"))
+    example = scenario.task.test_split.examples.get(position=3)
+    last = ada.post(
+        address(scenario, "annotation", 3), {"turn": "x", **factories.fields_for(example, [])}
+    )
+    assert last.url == address(scenario, "end")
+    assert ada.get(address(scenario, "end")).context["questionnaire_url"] == reverse(
+        "recruit", args=[scenario.study.name]
+    )
+
+
+def test_every_page_has_a_way_out_and_the_other_parts(ada, scenario):
+    recruit = reverse("recruit", args=[scenario.study.name])
+    for step in ("consent", "instructions", "training", "annotation", "end"):
+        page = lxml.html.fromstring(ada.get(address(scenario, step)).content)
+        (bar,) = page.xpath('//nav[@class="preview-bar"]')
+        links = {a.text_content(): a.get("href") for a in bar.xpath(".//a")}
+        assert links["Leave the preview"] == recruit
+        assert links["Training step"] == address(scenario, "training")
+        (current,) = bar.xpath('.//a[@aria-current="step"]')
+        assert current.get("href") == address(scenario, step)
+    assert address(scenario, "consent") in ada.get(recruit).content.decode()
+
+
+def test_at_zero_shots_nothing_is_trained(ada, scenario):
+    zero = scenario.study.scenarios.get(shots=0)
+    assert link(ada.get(address(zero, "instructions")), "next") == address(zero, "annotation")
+    assert ada.get(address(zero, "training")).status_code == 404
