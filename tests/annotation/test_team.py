@@ -174,7 +174,8 @@ WITHOUT_A_STUDY = {
     "api_predictions",
     "tokens", "token_revoke",
     "dataset_import", "dataset_columns", "gym_import", "gym_tasks", "gym_run",
-    "task_checks", "task_team", "task_import", "task_upload", "task_upload_files",
+    "task_checks", "task_team", "task_examples", "task_card", "task_files", "task_edit",
+    "task_import", "task_upload", "task_upload_files",
     "task_upload_run", "task_upload_confirm", "task_upload_discard", "task_upload_preview",
 }  # fmt: skip
 
