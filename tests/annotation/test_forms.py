@@ -86,7 +86,7 @@ WRONG = [
     ("prolific_study", DRAFT | {"max_minutes": "61"}, "max_minutes", "The longest time"),
     ("task_team", {"username": "nobody"}, "username", "no account"),
     ("task_checks", {}, "checks", "Choose a file of at most 1 MB."),
-    ("task_edit", {}, "title", "This field is required"),
+    ("task_edit", {"title": " "}, "title", "This field is required"),
     ("task_checks", {"checks": "FILE"}, "checks", "longer than 200 bytes"),
     ("task_import", {"card": "none of them"}, "card", "Choose one of the cards"),
     ("dataset_import", {}, "dataset", "Choose a file that is not empty."),
@@ -105,7 +105,8 @@ def address(name: str, world) -> str:
     known = {
         "study_new": [], "models": [], "task_import": [], "dataset_import": [],
         "task_team": ["toy-places", 1],
-        "task_checks": ["toy-places", 1], "task_edit": ["toy-places", 1], "comprehend": [world.asked.token],
+        "task_checks": ["toy-places", 1], "task_edit": ["toy-places", 1],
+        "comprehend": [world.asked.token],
         "questionnaire": [world.done.token], "prolific_study": [world.study, world.draft],
     }  # fmt: skip
     if name.startswith("participation_"):

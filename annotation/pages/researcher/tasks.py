@@ -154,7 +154,7 @@ def task_files(request: ResearcherRequest, name: str, version: int) -> HttpRespo
 def task_edit(request: ResearcherRequest, name: str, version: int) -> HttpResponse:
     """The card as a form; what is changed is checked as an upload is, and made a new version."""
     its = get_object_or_404(Task, name=name, version=version)
-    form = CardTextsForm(its.card, request.POST or None)
+    form = CardTextsForm(its.card, request.POST if request.method == "POST" else None)
     context = {"task": its, "form": form}
     if not teams.may_change(name, request.user):
         context["problem"] = str(teams.NotInTeam(name))
