@@ -101,11 +101,16 @@ def _sd(study: Study, task: Task, shots: tuple[int, int]) -> tuple[float, str]:
 
 
 def _own(study: Study, task: Task) -> dict[int, float]:
-    """Shots -> SD of the mean S1 of people who did this task in studies that the owner may read."""
+    """Shots -> SD of the mean S1 of people who did this task in studies that the owner may read.
+
+    Not of those whose test scores are hidden until they are closed.
+    """
+    readable = Study.objects.visible_to(study.owner, "read").filter(tasks=task)
+    open_scores = [other for other in readable if not other.covers_test_scores]
     people = Participation.objects.analysed().filter(
         kind=Kind.PERSON,
         scenario__task=task,
-        study__in=Study.objects.visible_to(study.owner, "read"),
+        study__in=open_scores,
     )
     mean = Avg("turns__answer__s1", filter=Q(turns__step=Step.ANNOTATION))
     rows = people.annotate(mean=mean).exclude(mean=None).order_by("scenario__shots")
