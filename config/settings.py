@@ -110,6 +110,8 @@ MIDDLEWARE = [
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "config.middleware.limit_bodies",  # before CSRF reads the body
+    # Outside of whatever shows the page to sign in on: it looks at `next` by the request kept here.
+    "allauth.account.middleware.AccountMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
@@ -118,7 +120,6 @@ MIDDLEWARE = [
     "config.sessions.sliding_session",
     "config.kept_forms.keep_forms",
     "config.middleware.post_alone_leads_up",
-    "allauth.account.middleware.AccountMiddleware",
     "config.sign_in.RefusedSignIns",
 ]
 

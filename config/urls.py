@@ -10,7 +10,8 @@ from allauth.mfa.totp import views as totp
 from django.conf import settings
 from django.contrib import admin
 from django.contrib.auth.views import LogoutView
-from django.urls import include, path, re_path
+from django.urls import include, path, register_converter
+from django.urls.converters import StringConverter
 from django.views.generic import TemplateView
 
 from config import health
@@ -19,6 +20,15 @@ from config.kept_forms import SecondStep, SignIn
 
 # Whoever comes to the admin signs in on the same page, with the same limits and second step.
 admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+
+
+class Base36(StringConverter):
+    """Which account a link to a new password is for."""
+
+    regex = "[0-9A-Za-z]+"
+
+
+register_converter(Base36, "base36")
 
 
 class PasswordReset(account.PasswordResetView):
@@ -39,8 +49,8 @@ ACCOUNTS = [
     path("password/", account.password_change, name="password_change"),
     path("password/reset/", PasswordReset.as_view(), name="account_reset_password"),
     path("password/reset/sent/", account.password_reset_done, name="account_reset_password_done"),
-    re_path(
-        r"^password/reset/key/(?P<uidb36>[0-9A-Za-z]+)-(?P<key>.+)/$",
+    path(
+        "password/reset/key/<base36:uidb36>-<str:key>/",
         account.password_reset_from_key,
         name="account_reset_password_from_key",
     ),

@@ -282,6 +282,14 @@ def sign_in_strictly(client, reply):
     return client.post(address, sent, headers=ORIGIN)
 
 
+def test_a_field_called_next_is_kept_like_any_other(study):
+    for browser in (Client(), Client(enforce_csrf_checks=True)):
+        address = reverse("study_status", args=["pilot"])
+        reply = browser.post(address, {"action": "pause", "next": "/x/"} | OLD, headers=ORIGIN)
+        assert reply.status_code == 401
+        assert form_of(reply, "password")[1]["kept"]
+
+
 def test_annotators_keep_their_own_page_for_it(study):
     browser = Client(enforce_csrf_checks=True)
     reply = browser.post(reverse("start", args=[study.link_code]), {"a": "b"}, headers=ORIGIN)
