@@ -92,6 +92,18 @@ urlpatterns = [
     path("models/uploads/<int:pk>/run/", models.model_upload_run, name="model_upload_run"),
     path("models/<str:name>/", models.model, name="model"),
     path("models/<str:name>/scores.csv", models.model_file, name="model_file"),
+    path(
+        "models/<str:name>/archive/",
+        models.archive_model,
+        {"is_archived": True},
+        name="model_archive",
+    ),
+    path(
+        "models/<str:name>/unarchive/",
+        models.archive_model,
+        {"is_archived": False},
+        name="model_unarchive",
+    ),
     path("models/<str:name>/delete/", models.delete_model, name="model_delete"),
     path(
         "models/<str:name>/files/<int:pk>/delete/",

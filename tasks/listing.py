@@ -16,6 +16,7 @@ from tasks.downloads import csv_download
 
 PER_PAGE = 50
 CSV = "csv"
+ARCHIVED = "archived"  # the choice of what is archived, where there is any
 Row = TypeVar("Row")
 # Name of a choice -> (what the reader is offered, which rows it keeps).
 Filters = Mapping[str, tuple[str, Callable[[Row], bool]]]
@@ -92,15 +93,21 @@ def listing(
     text: Callable[[Row], str],
     filters: Filters[Row] | None = None,
     per_page: int = PER_PAGE,
+    is_archived: Callable[[Row], bool] = lambda _row: False,
 ) -> Listing[Row]:
     """What the address asks for of these rows, which are in the order of who asks for none.
 
-    `text` is what is searched, in any case, for every word that was typed.
+    `text` is what is searched, in any case, for every word that was typed. Archived rows are shown
+    by a choice of their own, and by no other.
     """
     words = " ".join(asked.get("q", "").split())
     wanted = words.casefold().split()
     found = [row for row in rows if all(word in text(row).casefold() for word in wanted)]
+    shelved = [row for row in found if is_archived(row)]
+    found = [row for row in found if not is_archived(row)]
     choices = {"": ("All", lambda _row: True)} | dict(filters or {})
+    if shelved:
+        choices[ARCHIVED] = ("Archived", is_archived)
     chosen = asked.get("show", "")
     chosen = chosen if chosen in choices else ""
     offered = [
@@ -108,12 +115,12 @@ def listing(
             name,
             said,
             _query(asked, show=name),
-            sum(map(keeps, found)),
+            sum(map(keeps, shelved if name == ARCHIVED else found)),
             name == chosen,
         )
         for name, (said, keeps) in choices.items()
     ]
-    kept = [row for row in found if choices[chosen][1](row)]
+    kept = [row for row in (shelved if chosen == ARCHIVED else found) if choices[chosen][1](row)]
     sort = asked.get("sort", "")
     by_name = {column.name: column for column in columns if column.name and column.heading}
     column = by_name.get(sort.removeprefix("-"))
@@ -125,7 +132,7 @@ def listing(
         kept,
         page,
         words,
-        offered if filters else [],
+        offered if len(offered) > 1 else [],
         [_heading(asked, list(columns).index(each) + 1, each, sort) for each in on_page(columns)],
         [(key, str(value)) for key, value in asked.items() if key not in ("q", "page", "format")],
         {

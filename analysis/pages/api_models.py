@@ -23,7 +23,7 @@ from annotation.api.problems import Conflict, Unprocessable
 from annotation.api.tasks import JobBegun
 from annotation.api.views import ApiView, may_run, tagged
 from annotation.study import design_file
-from tasks import checking
+from tasks import archive, checking
 from tasks.columns import Column
 from tasks.models import LanguageModel, Prediction, PredictionFile
 from tasks.predictions import store as prediction_store
@@ -154,6 +154,21 @@ class OneModel(ApiView):
             raise Conflict("Delete its files first.")
         model.delete()
         return Response(status=204)
+
+
+class ArchiveModel(ApiView):
+    is_archived = True
+
+    @extend_schema(
+        request=None,
+        responses={200: ModelShape},
+        summary="Archive one's own model, or take it back: out of the page's list, nothing else",
+    )
+    def post(self, request: Request, name: str) -> Response:
+        may_run(request)
+        model = own_model(request, name)
+        archive.set_archived(model, self.is_archived)
+        return Response(as_record(model))
 
 
 class OnePredictionFile(ApiView):

@@ -56,6 +56,16 @@ urlpatterns = [
     ),
     path("models/<str:name>/", api_models.OneModel.as_view(), name="api_model"),
     path(
+        "models/<str:name>/archive/",
+        api_models.ArchiveModel.as_view(is_archived=True),
+        name="api_model_archive",
+    ),
+    path(
+        "models/<str:name>/unarchive/",
+        api_models.ArchiveModel.as_view(is_archived=False),
+        name="api_model_unarchive",
+    ),
+    path(
         "models/<str:name>/predictions/",
         api_models.Predictions.as_view(),
         name="api_predictions",

@@ -26,7 +26,7 @@ from analysis.tables import (
 from analysis.tables import models as model_tables
 from annotation.access import ResearcherRequest, own_model, predictions_job_of, scores_of
 from annotation.models import Kind
-from tasks import checking, listing, uploads
+from tasks import archive, checking, listing, uploads
 from tasks.columns import Column, cells, on_page
 from tasks.downloads import download
 from tasks.models import LanguageModel, PredictionFile, PredictionFileQuerySet
@@ -52,7 +52,9 @@ def models(request: ResearcherRequest) -> HttpResponse:
     rows = list(
         stored.annotate(file_count=Count("files"), task_count=Count("files__task", distinct=True))
     )
-    shown = listing.listing(request.GET, rows, LISTED, _searched)
+    shown = listing.listing(
+        request.GET, rows, LISTED, _searched, is_archived=lambda row: bool(row.archived_at)
+    )
     if listing.wants_csv(request.GET):
         return shown.as_csv("models-list.csv")
     context = {"form": form, "models": list(shown.page), "listing": shown if rows else None}
@@ -188,6 +190,14 @@ def delete_file(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
     file = get_object_or_404(own_model(request, name).files, pk=pk)
     file.delete()
     messages.success(request, f"{file.filename} was deleted.")
+    return redirect("model", name)
+
+
+@login_required
+@require_POST
+def archive_model(request: ResearcherRequest, name: str, is_archived: bool) -> HttpResponse:
+    """Take one's own model out of the list, or back into it."""
+    archive.set_archived(own_model(request, name), is_archived)
     return redirect("model", name)
 
 

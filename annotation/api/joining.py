@@ -119,6 +119,8 @@ def _for_researcher(
     if type(arrival.door) is not OpenLink or kind == Kind.PERSON:
         raise Unfit({"kind": [f"Nobody of the kind {kind} comes by this link."]})
     visitor = request._request
+    if kind == Kind.SIMULATED and not study.rehearsal:
+        raise Unfit({"kind": ["Simulated annotators live in rehearsals alone."]})
     if kind == Kind.SIMULATED:
         code = study.simulated_link_code
         ticket = sent.get("arrival", "")

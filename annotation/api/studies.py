@@ -1,5 +1,7 @@
 """Studies by program: listed, designed from the same TOML or JSON, opened, cloned, rehearsed."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 from django.core.exceptions import ValidationError
@@ -22,7 +24,7 @@ from annotation.api.views import ApiView, StudyTwin, etag, may_run, tagged
 from annotation.models import Study, StudyStatus
 from annotation.rights import right_to
 from annotation.simulation import rehearsal_job
-from annotation.study import design, design_file, lifecycle, workload
+from annotation.study import cloning, design, design_file, lifecycle, workload
 from tasks.columns import Column
 
 COLUMNS = [
@@ -38,6 +40,7 @@ COLUMNS = [
     Column("manifest_hash", meaning="SHA-256 of the frozen design; empty of a draft"),
     Column("created_at", meaning="UTC"),
     Column("opened_at", meaning="UTC"),
+    Column("archived_at", meaning="UTC; null: not archived"),
 ]
 
 
@@ -61,6 +64,7 @@ KINDS: dict[str, type[serializers.Field]] = {
     "annotators": serializers.IntegerField,
     "created_at": serializers.DateTimeField,
     "opened_at": serializers.DateTimeField,
+    "archived_at": serializers.DateTimeField,
 }
 
 
@@ -188,9 +192,16 @@ def read(sent: dict[str, Any], study: Study) -> tuple[Study, list[Any], list[Any
 
 def save(study: Study, tasks: list[Any], upstream: list[Any], made_from: str | None = None) -> None:
     """Save the draft; Unprocessable at the keys of the design, Conflict where it is frozen."""
+    with refusals():
+        design.save_draft(study, tasks, made_from=made_from, upstream=upstream)
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """What saving a draft refuses, as replies; nothing is stored then."""
     try:
         with transaction.atomic():
-            design.save_draft(study, tasks, made_from=made_from, upstream=upstream)
+            yield
     except ValidationError as error:
         raise Unprocessable(by_key(error)) from None
     except design.DesignError as error:
@@ -257,6 +268,15 @@ class OneStudy(ApiView):
         )
         return Response(as_record(_own(request, study.name), request))
 
+    @extend_schema(responses={204: None}, summary="Delete a draft in which nobody has taken part")
+    def delete(self, request: Request, name: str) -> Response:
+        study = study_of(request, name, right_to("study_delete"))
+        try:
+            lifecycle.delete_draft(study)
+        except design.DesignError as error:
+            raise Conflict(str(error)) from None
+        return Response(status=204)
+
 
 class Status(StudyTwin):
     """Open, pause, reopen, close, back to draft: the address says which."""
@@ -269,6 +289,19 @@ class Status(StudyTwin):
 
     def do(self, about: Study, sent: dict[str, Any], request: Request) -> Any:
         lifecycle.change_status(about, self.action, request.user)
+        return as_record(_own(request, about.name), request)
+
+
+class Archive(StudyTwin):
+    """Out of the list of studies, or back: the address says which."""
+
+    page = "study_archive"
+    is_archived = True
+    summary = "Archive a study, or take it back: out of the page's list, and nothing else"
+    reply = StudyShape
+
+    def do(self, about: Study, sent: dict[str, Any], request: Request) -> Any:
+        lifecycle.set_archived(about, self.is_archived, request.user)
         return as_record(_own(request, about.name), request)
 
 
@@ -296,9 +329,8 @@ class Clone(ApiView):
             raise Unprocessable(body.errors)
         if not isinstance(sent["name"], str):
             raise Unprocessable({"name": ["Write a text."]})
-        fields = {f: getattr(source, f) for f in design.FORM_FIELDS if f not in design.LISTS}
-        study = Study(owner=request.user, **(fields | dict(body.validated_data)))
-        save(study, list(source.tasks.all()), list(source.upstream_tasks.all()))
+        with refusals():
+            study = cloning.clone(source, request.user, dict(body.validated_data))
         return Response(as_record(_own(request, study.name), request), status=201)
 
 
@@ -320,7 +352,7 @@ class Simulate(ApiView):
         summary="Send simulated annotators into a rehearsal, as a job",
     )
     def post(self, request: Request, name: str) -> Response:
-        study = study_of(request, name, right_to("study_status"))
+        study = study_of(request, name, right_to("robots"))
         sent = as_object(request.data)
         check_known(sent, self.SimulateBody().fields)
         body = self.SimulateBody(data=sent)

@@ -21,7 +21,7 @@ from annotation.api.views import ApiView, Twin, may_run, tagged
 from annotation.pages.researcher.forms.tasks import CardForm, ChecksForm
 from annotation.pages.researcher.forms.team import TaskMemberForm
 from annotation.steps import attention_checks
-from tasks import checking, data_report, teams, upload_jobs, uploads
+from tasks import archive, checking, data_report, teams, upload_jobs, uploads
 from tasks import jobs as all_jobs
 from tasks.columns import Column
 from tasks.formats import FormatError
@@ -234,6 +234,21 @@ class TaskTeam(TaskTwin):
     def do(self, about: Task, sent: dict[str, Any], request: Request) -> dict[str, str]:
         teams.add(about.name, sent["username"], request.user)
         return {"done": f"{sent['username']} is in the team of {about.name}."}
+
+
+class TaskArchive(TaskTwin):
+    """Out of the list of tasks, or back: the address says which."""
+
+    page = "task_archive"
+    is_archived = True
+    summary = "Archive a version of a task, or take it back: out of the page's list, nothing else"
+
+    def form(self, about: Task, sent: dict[str, Any]) -> None:
+        return None
+
+    def do(self, about: Task, sent: dict[str, Any], request: Request) -> dict[str, str]:
+        archive.archive_task(about, self.is_archived, request.user)
+        return {"done": f"{about} is {'archived' if self.is_archived else 'in the list again'}."}
 
 
 class TaskChecks(TaskTwin):

@@ -29,6 +29,8 @@ urlpatterns = [
         path(STUDY + f"{action}/", studies.Status.as_view(action=action), name=f"api_{action}")
         for action in lifecycle.TRANSITIONS
     ),
+    path(STUDY + "archive/", studies.Archive.as_view(is_archived=True), name="api_archive"),
+    path(STUDY + "unarchive/", studies.Archive.as_view(is_archived=False), name="api_unarchive"),
     path(STUDY + "clone/", studies.Clone.as_view(), name="api_clone"),
     path(STUDY + "simulate/", studies.Simulate.as_view(), name="api_simulate"),
     path(STUDY + "progress/", running.Progress.as_view(), name="api_progress"),
@@ -79,6 +81,16 @@ urlpatterns = [
     path("tasks/<str:name>/<int:version>/card/", tasks.TaskCard.as_view(), name="api_task_card"),
     path(
         "tasks/<str:name>/<int:version>/report/", tasks.TaskReport.as_view(), name="api_task_report"
+    ),
+    path(
+        "tasks/<str:name>/<int:version>/archive/",
+        tasks.TaskArchive.as_view(is_archived=True),
+        name="api_task_archive",
+    ),
+    path(
+        "tasks/<str:name>/<int:version>/unarchive/",
+        tasks.TaskArchive.as_view(is_archived=False),
+        name="api_task_unarchive",
     ),
     path("tasks/<str:name>/<int:version>/team/", tasks.TaskTeam.as_view(), name="api_task_team"),
     path(

@@ -364,7 +364,7 @@ class Study(models.Model):
         " fit how the task is answered. Frozen with the design.",
     )
     rehearsal = models.BooleanField(
-        "a rehearsal: simulated annotators may be sent in by the API",
+        "a rehearsal: simulated annotators may be sent in",
         default=False,
         help_text="For trying a design out. Frozen with it, so a real study is never one.",
     )
@@ -395,6 +395,8 @@ class Study(models.Model):
     manifest_hash = models.CharField(max_length=64, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     opened_at = models.DateTimeField(null=True, blank=True)
+    # Out of the list of studies; nothing else changes.
+    archived_at = models.DateTimeField(null=True, blank=True)
 
     if TYPE_CHECKING:
         role: Role  # annotated by StudyQuerySet.visible_to

@@ -25,7 +25,8 @@ def door(code: str) -> Door | None:
     on_prolific = ProlificStudy.objects.select_related("study").filter(code=code).first()
     if on_prolific is not None:
         return ProlificDoor(on_prolific)
-    study = Study.objects.filter(simulated_link_code=code).first()
+    # Robots live in rehearsals alone: elsewhere their door is not there.
+    study = Study.objects.filter(simulated_link_code=code, rehearsal=True).first()
     return links.SimulatedLink(study) if study is not None else None
 
 

@@ -41,8 +41,8 @@ def start(study: Study, policy: str, number: int | None, seed: int, by: User) ->
     """
     if not study.rehearsal:
         raise NoRehearsal(
-            "This study is no rehearsal: simulated annotators by the API live in rehearsals alone."
-            ' Clone it with {"rehearsal": true}.'
+            "This study is no rehearsal: simulated annotators live in rehearsals alone. Clone it"
+            ' as a rehearsal (by the API with {"rehearsal": true}).'
         )
     if study.status != StudyStatus.OPEN:
         raise NoRehearsal(f"The study is {study.status}: open it first.")
@@ -53,6 +53,11 @@ def start(study: Study, policy: str, number: int | None, seed: int, by: User) ->
         raise NoRehearsal("The study has no free simulated seat.")
     made_of = {"study": study.pk, "policy": policy, "number": total, "free": free}
     return jobs.start(KIND, made_of, total=total, owner=by, seed=seed)
+
+
+def jobs_of(study: Study) -> list[Job]:
+    """The jobs that have sent robots into that study, newest first."""
+    return list(Job.objects.filter(kind=KIND, parameters__study=study.pk).order_by("-pk"))
 
 
 @jobs.job(KIND, limit=timedelta(minutes=10))

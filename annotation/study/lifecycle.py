@@ -10,7 +10,7 @@ from decimal import Decimal
 from django.contrib.auth.models import User
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, ProtectedError
 
 from annotation.models import Kind, Scenario, Status, Study, StudyManifest, StudyStatus
 from annotation.money import budget, ledger
@@ -121,6 +121,42 @@ def _check_sum(study: Study, agreed: str) -> None:
             f"Not opened: the sum has changed since you looked at it. You agreed to {agreed}; it is"
             f" now {now}. Look at it, and open again."
         )
+
+
+def set_archived(study: Study, is_archived: bool, by: User) -> None:
+    """Take a study out of the list, or back into it, whatever its status; the log keeps it."""
+    with transaction.atomic():
+        locked = Study.objects.locked().get(pk=study.pk)
+        if (locked.archived_at is not None) == is_archived:
+            return
+        locked.archived_at = database_now() if is_archived else None
+        locked.save(update_fields=["archived_at"])
+        words = "archived" if is_archived else "taken out of the archive"
+        locked.events.create(what=words, by=by, at=database_now())
+
+
+def can_be_deleted(study: Study) -> bool:
+    """Is it a draft in which nobody has ever had a part?"""
+    parts = (study.allocations, study.participations, study.prolific_studies, study.submissions)
+    return study.is_draft and not any(each.exists() for each in parts)
+
+
+def delete_draft(study: Study) -> None:
+    """Delete a draft with its scenarios and log. Raises DesignError where it is more than that."""
+    with transaction.atomic():
+        # Somebody may be opening it at this moment.
+        locked = Study.objects.locked().get(pk=study.pk)
+        if not can_be_deleted(locked):
+            raise DesignError(
+                "Only a draft in which nobody has taken part, with no study on Prolific, can be"
+                " deleted. Archive it: it then leaves the list."
+            )
+        try:
+            locked.delete()
+        except ProtectedError:
+            raise DesignError(
+                "Something is stored that refers to this draft: archive it."
+            ) from None
 
 
 # What can be switched while a study runs, outside its frozen design.

@@ -54,6 +54,8 @@ class LanguageModel(models.Model):
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="uploaded_models"
     )
     uploaded_at = models.DateTimeField(auto_now_add=True)
+    # Out of the list of models; nothing else changes.
+    archived_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering = ["name"]

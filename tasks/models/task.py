@@ -25,6 +25,16 @@ class TaskQuerySet(models.QuerySet["Task"]):
         )
         return self.filter(version=models.Subquery(newest)).order_by("name")
 
+    def listed(self) -> "TaskQuerySet":
+        """The newest version of each task that is not archived, and each that is."""
+        newest = (
+            Task.objects.filter(name=models.OuterRef("name"), archived_at__isnull=True)
+            .order_by("-version")
+            .values("version")[:1]
+        )
+        shown = Q(version=models.Subquery(newest)) | Q(archived_at__isnull=False)
+        return self.filter(shown).order_by("name", "-version")
+
     def with_reports(self) -> "TaskQuerySet":
         """With their data reports, in the same query."""
         return self.select_related("data_report")
@@ -47,6 +57,8 @@ class Task(models.Model):
     card_data = models.JSONField()
     rechained = models.BooleanField(default=False)
     imported_at = models.DateTimeField(auto_now_add=True)
+    # This version is out of the list of tasks; nothing else changes.
+    archived_at = models.DateTimeField(null=True, blank=True)
     # None: from the command line without --owner, or before tasks had teams.
     imported_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+"

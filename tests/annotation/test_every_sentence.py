@@ -290,7 +290,7 @@ def test_the_pages_of_a_release_are_those_that_annotators_saw(reader, researcher
 
 
 def test_simulated_annotators_find_their_way_in_any_language(researcher):
-    study = study_of(researcher, made_task(card_of("conll03")), annotators=1)
+    study = study_of(researcher, made_task(card_of("conll03")), annotators=1, rehearsal=True)
     call_command("simulate_workers", study.name, policy="gold", processes=1, verbosity=0)
     assert {seat.status for seat in study.participations.all()} == {Status.COMPLETED}
 

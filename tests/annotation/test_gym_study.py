@@ -36,7 +36,7 @@ def test_robots_learn_k_shots_and_annotate_every_kind_of_task(ada, researcher, t
         by_size.setdefault(task.training_sizes[0], []).append(task)
     assert {size: len(tasks) for size, tasks in by_size.items()} == {16: 1, 32: 6}
     for size, tasks in by_size.items():
-        study = factories.make_study(researcher, *tasks, shots=[size], annotators=1)
+        study = factories.make_study(researcher, *tasks, shots=[size], annotators=1, rehearsal=True)
         call_command(
             "simulate_workers", study.name, policy="noisy:0.8", seed=1, processes=1, verbosity=0
         )

@@ -144,7 +144,7 @@ def test_the_way_ends_and_researchers_see_the_answers(client, seat, researcher):
 @pytest.mark.parametrize("policy", ["gold", "empty", "majority", "random", "noisy:0.5"])
 def test_robots_of_every_policy_answer_every_kind(researcher, policy):
     tasks = [factories.make_kind(kind) for kind in KINDS]
-    study = factories.make_study(researcher, *tasks, shots=[2], annotators=1)
+    study = factories.make_study(researcher, *tasks, shots=[2], annotators=1, rehearsal=True)
     knowledge = robots.Knowledge(study)
     address = reverse("landing", args=[study.simulated_link_code])
     for number in range(len(tasks)):

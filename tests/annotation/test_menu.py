@@ -18,7 +18,9 @@ LIBRARY = [entry for group in menu.OF_THE_LIBRARY.values() for entry in group]
 @pytest.fixture
 def study(researcher, settings, tmp_path):
     settings.VAR_DIR = tmp_path
-    study = factories.make_study(researcher, factories.make_task(), shots=[0, 2], annotators=2)
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0, 2], annotators=2, rehearsal=True
+    )
     factories.work_through(factories.seat(study.scenarios.get(shots=2)))
     return study
 
@@ -44,7 +46,7 @@ def marked(html: str) -> list[tuple[str, str]]:
     return [(name, kind) for kind, name in re.findall(r'aria-current="(\w+)">([^<]*)</a>', nav)]
 
 
-# The pages of an open study without arms.
+# The pages of an open rehearsal without arms: robots have one there.
 PAGES = [entry for entry in ENTRIES if entry.unless != "no_arms"]
 
 

@@ -132,9 +132,11 @@ def test_a_simulated_annotator_comes_for_a_researcher_alone(study, researcher, o
     assert join(study.link_code, wanted, **foreign).status_code == 404
     reads = factories.bearer(researcher, "read")
     assert join(study.link_code, wanted, **reads).status_code == 403
-    joined = join(study.link_code, wanted, **factories.bearer(researcher, "run"))
-    assert joined.status_code == 201
-    assert study.participations.get().kind == Kind.SIMULATED
+    runs = factories.bearer(researcher, "run")
+    assert join(study.link_code, wanted, **runs).status_code == 422  # no rehearsal
+    rehearsal = factories.make_study(researcher, study.tasks.get(), shots=[2], rehearsal=True)
+    assert join(rehearsal.link_code, wanted, **runs).status_code == 201
+    assert rehearsal.participations.get().kind == Kind.SIMULATED
 
 
 def test_the_questions_about_the_instructions_are_asked_before_the_first_example(researcher):

@@ -119,7 +119,9 @@ def test_a_twin_refuses_whom_its_page_refuses(world, page, post):
     address = reverse(post.twin, kwargs=names)
     about = {"participation_decide": "analysis", "participation_decide_pay": "pay"}.get(page)
     body = {"about": about} if about else {}
-    call = Client().patch if page == "study_edit" else Client().post
+    browser = Client()
+    methods = {"study_edit": browser.patch, "study_delete": browser.delete}
+    call = methods.get(page, browser.post)
 
     def status(who, *scopes) -> int:
         headers = factories.bearer(people[who], *scopes)

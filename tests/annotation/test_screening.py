@@ -164,7 +164,8 @@ def test_without_a_set_zero_shots_begin_with_the_test(researcher):
 
 
 @pytest.mark.long
-def test_simulated_annotators_answer_it(study):
+def test_simulated_annotators_answer_it(researcher):
+    study = study_with(researcher, rehearsal=True)
     call_command("simulate_workers", study.name, policy="gold", processes=1, verbosity=0)
     done = study.participations.all()
     assert {seat.status for seat in done} == {Status.COMPLETED}

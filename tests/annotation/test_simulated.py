@@ -13,7 +13,9 @@ from tests import factories
 def study(researcher):
     places = factories.make_task()
     moods = factories.make_task(name="toy-moods", labels=factories.LABELS)
-    return factories.make_study(researcher, places, moods, shots=[0, 2], annotators=2)
+    return factories.make_study(
+        researcher, places, moods, shots=[0, 2], annotators=2, rehearsal=True
+    )
 
 
 def simulate(study, policy: str, **options) -> None:
@@ -53,7 +55,12 @@ def test_the_same_seed_makes_the_same_mistakes(researcher):
     walks = []
     for _ in range(2):
         study = factories.make_study(
-            researcher, task, shots=[0], annotators=3, annotation_order="file_order"
+            researcher,
+            task,
+            shots=[0],
+            annotators=3,
+            annotation_order="file_order",
+            rehearsal=True,
         )
         simulate(study, "noisy:0.5", seed=4)
         spans = AnswerSpan.objects.filter(answer__turn__participation__study=study)
@@ -74,7 +81,7 @@ def test_gold_that_cannot_be_highlighted_stops_no_robot(researcher, policy):
         Record("one", ("Rome",), "Which places?", ("Rome",), None),
     ]
     task = factories.make_task(test=records, shots=[])
-    study = factories.make_study(researcher, task, shots=[0], annotators=3)
+    study = factories.make_study(researcher, task, shots=[0], annotators=3, rehearsal=True)
     simulate(study, policy)
     assert Answer.objects.count() == 9
     if policy == "gold":
@@ -84,7 +91,7 @@ def test_gold_that_cannot_be_highlighted_stops_no_robot(researcher, policy):
 def test_a_question_that_can_be_highlighted_is_highlighted(researcher):
     records = [Record("q", ("Neither.",), "Oslo or Rome?", ("Oslo",), None)]
     task = factories.make_task(test=records, shots=[], question_selectable=True)
-    study = factories.make_study(researcher, task, shots=[0], annotators=1)
+    study = factories.make_study(researcher, task, shots=[0], annotators=1, rehearsal=True)
     simulate(study, "gold")
     assert AnswerSpan.objects.get().segment == -1
     assert mean("toy-places") == 1
@@ -109,7 +116,7 @@ def test_a_full_study_and_a_draft_say_so(study, researcher):
     simulate(study, "gold")
     with pytest.raises(CommandError, match="no free simulated seat"):
         simulate(study, "gold")
-    draft = factories.make_study(researcher, study.tasks.first(), status="draft")
+    draft = factories.make_study(researcher, study.tasks.first(), status="draft", rehearsal=True)
     with pytest.raises(CommandError, match="open it first"):
         simulate(draft, "gold")
 

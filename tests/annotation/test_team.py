@@ -65,6 +65,12 @@ ALLOWED = [
     ("study_edit", (), None, OWNERS),
     ("study_edit", (), {}, OWNERS),
     ("study_status", (), {"action": "pause"}, OWNERS),
+    ("study_clone", (), {"name": "A B"}, READERS),
+    ("study_archive", (), {}, OWNERS),
+    ("study_unarchive", (), {}, OWNERS),
+    ("study_delete", (), {}, OWNERS),
+    ("robots", (), None, OWNERS),
+    ("robots", (), {"policy": "gold"}, OWNERS),
     ("team", (), None, OWNERS),
     ("team", (), {"action": "add", "username": "nobody", "role": "owner"}, OWNERS),
     ("seats", (), {"scenario": "scenario", "number": "1"}, OWNERS),
@@ -163,7 +169,10 @@ ALLOWED = [
     ("api_leaderboard", (), None, READERS),
 ]
 # The study on Prolific is asked for after the right to it: to an owner it is not there.
-NOT_THERE = [("prolific_study", (1,), {"action": "publish"}, OWNERS)]
+NOT_THERE = [
+    ("prolific_study", (1,), {"action": "publish"}, OWNERS),
+    ("robots_run", (1,), {}, OWNERS),
+]
 # Addresses without a study: each researcher's own, and public ones.
 WITHOUT_A_STUDY = {
     "help", "help_index",
@@ -175,6 +184,7 @@ WITHOUT_A_STUDY = {
     "tokens", "token_revoke",
     "dataset_import", "dataset_columns", "gym_import", "gym_tasks", "gym_run",
     "task_checks", "task_team", "task_examples", "task_card", "task_files", "task_edit",
+    "task_archive", "task_unarchive", "model_archive", "model_unarchive",
     "task_import", "task_upload", "task_upload_files",
     "task_upload_run", "task_upload_confirm", "task_upload_discard", "task_upload_preview",
 }  # fmt: skip
@@ -242,7 +252,7 @@ def test_each_role_may_do_what_it_is_for(client, world, name, rest, fields, allo
         elif person not in allowed:
             assert status() == 403, person
             assert Study.objects.values().get() == before
-        elif (name, rest, fields) == NOT_THERE[0][:3]:
+        elif (name, rest, fields, allowed) in NOT_THERE:
             assert status() == 404
         else:
             assert status() not in (401, 403, 404, 405), person

@@ -32,7 +32,8 @@ def prepare() -> list[str]:
         call_command("import_task", str(ROOT / "tasks" / "demo" / task), owner="ada", **QUIET)
     call_command(
         "create_study", "pilot", tasks=["demo-sentiment", "demo-questions"], shots=[0, 10],
-        annotators=2, title="A pilot", owner="ada", minutes=10, open=True, seed=1, **QUIET,
+        annotators=2, title="A pilot", owner="ada", minutes=10, open=True, seed=1,
+        rehearsal=True, **QUIET,
     )  # fmt: skip
     call_command("simulate_workers", "pilot", policy="noisy:0.85", seed=1, **QUIET)
     get_user_model().objects.create_user("bob")

@@ -38,7 +38,7 @@ class Command(BaseCommand):
         call_command("import_clues", str(options["path"]), rechain=True)
         call_command(
             "create_study", name, tasks=list(CLUES), shots=[0, 10, 20, 30], annotators=3,
-            seed=options["seed"], owner=owner, open=True,
+            seed=options["seed"], owner=owner, open=True, rehearsal=True,
             try_the_tool=False,  # CLUES had no such step
         )  # fmt: skip
         call_command(

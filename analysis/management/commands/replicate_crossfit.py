@@ -52,8 +52,8 @@ class Command(BaseCommand):
             "create_study", options["name"], tasks=unseen, shots=[shots],
             annotators=options["annotators"], seed=options["seed"], owner=owner,
             upstream_tasks=upstream, upstream_examples=options["examples"], sham_task=sham,
-            partition=options["partition"], try_the_tool=False, open=True, stdout=self.stdout,
-            stderr=self.stderr,
+            partition=options["partition"], try_the_tool=False, open=True, rehearsal=True,
+            stdout=self.stdout, stderr=self.stderr,
         )  # fmt: skip
         call_command(
             "simulate_workers", options["name"], policy=options["policy"], seed=options["seed"],

@@ -30,6 +30,11 @@ class Command(BaseCommand):
         study = Study.objects.filter(name=options["study"]).first()
         if study is None:
             raise CommandError(f"There is no study {options['study']!r}.")
+        if not study.rehearsal:
+            raise CommandError(
+                f"{study} is no rehearsal: simulated annotators live in rehearsals alone."
+                " Clone it as one, on its page Design."
+            )
         if study.status != StudyStatus.OPEN:
             raise CommandError(f"{study} is {study.status}: open it first.")
         try:

@@ -25,7 +25,7 @@ class Entry:
     right: str = "see"
     is_part: bool = False
     below: tuple[str, ...] = ()
-    unless: str = ""  # "draft" or "no_arms": where there is no such page
+    unless: str = ""  # "draft", "no_arms" or "real": where there is no such page
 
 
 def _part(name: str, address: str, right: str = "read", **more: str) -> Entry:
@@ -38,6 +38,7 @@ OF_A_STUDY = {
         Entry("Overview", "study", below=("study_status",)),
         Entry("Recruit", "recruit"),
         _part("Personal links", "personal_links", "pay"),
+        Entry("Robots", "robots", "own", is_part=True, unless="real"),
         Entry(
             "Platforms", "platforms", "own", is_part=True,
             below=("panel_new", "panel_visit", "prolific_plan", "prolific_study", "prolific_sync"),
@@ -68,7 +69,10 @@ OF_A_STUDY = {
         Entry("Bundle", "release", "read", unless="draft"),
     ],
     "Settings": [
-        Entry("Design", "study_design", below=("study_edit",)),
+        Entry(
+            "Design", "study_design",
+            below=("study_edit", "study_clone", "study_delete"),
+        ),
         Entry("Team", "team", "own"),
         Entry("Access rules", "lists", "read", below=("seats", "switches", "budget")),
     ],
@@ -122,6 +126,7 @@ def for_study(study: Study, here: str) -> Menu:
     """The pages of that study that its reader may open; `here` is the name of the address."""
     missing = {"draft"} if study.is_draft else set()
     missing |= set() if study.is_cross_task else {"no_arms"}
+    missing |= set() if study.rehearsal else {"real"}
     return Menu(study.title, _groups(OF_A_STUDY, here, study.rights, missing, [study.name]))
 
 

@@ -43,7 +43,14 @@ def home(request: HttpRequest) -> HttpResponse:
 def studies(request: ResearcherRequest) -> HttpResponse:
     """The studies of this researcher, each with what may need them now."""
     rows = overview.for_studies(Study.objects.visible_to(request.user))
-    shown = listing.listing(request.GET, rows, overview.COLUMNS, overview.text, overview.FILTERS)
+    shown = listing.listing(
+        request.GET,
+        rows,
+        overview.COLUMNS,
+        overview.text,
+        overview.FILTERS,
+        is_archived=lambda row: row.study.archived_at is not None,
+    )
     if listing.wants_csv(request.GET):
         return shown.as_csv("studies.csv")
     context = {
@@ -186,12 +193,17 @@ def people(request: ResearcherRequest, name: str) -> HttpResponse:
 def study_design(request: ResearcherRequest, name: str) -> HttpResponse:
     """What was designed, in words; of a draft the way to change it."""
     study = study_of(request, name, "see")
+    return render(request, "researcher/study_design.html", design_page(study))
+
+
+def design_page(study: Study) -> dict[str, Any]:
+    """What the page of a design shows."""
     tasks = list(study.tasks.with_reports().order_by("name"))
-    context = {
+    return {
         "study": study, "tasks": tasks, "warnings": data_warnings.of_design(study, tasks),
         "restrictions": restrictions.in_force(study),
+        "can_be_deleted": lifecycle.can_be_deleted(study),
     }  # fmt: skip
-    return render(request, "researcher/study_design.html", context)
 
 
 # The parts of pages that ask for themselves again: ?part= -> template.

@@ -14,7 +14,17 @@ from annotation.pages.researcher.forms.cards import CardTextsForm
 from annotation.pages.researcher.forms.tasks import MAX_CHECKS, ChecksForm
 from annotation.pages.researcher.forms.team import TaskMemberForm
 from annotation.steps import attention_checks
-from tasks import checking, data_report, disk, exporting, listing, teams, upload_jobs, uploads
+from tasks import (
+    archive,
+    checking,
+    data_report,
+    disk,
+    exporting,
+    listing,
+    teams,
+    upload_jobs,
+    uploads,
+)
 from tasks.columns import Column
 from tasks.datasets import layout
 from tasks.downloads import download
@@ -25,9 +35,16 @@ from tasks.models import Example, Split, Task, TaskMember
 @login_required
 @require_GET
 def tasks(request: ResearcherRequest) -> HttpResponse:
-    """The newest version of each task."""
-    rows = list(Task.objects.latest_versions().select_related("imported_by"))
-    shown = listing.listing(request.GET, rows, COLUMNS, _text, _families(rows))
+    """The newest version of each task that is not archived, and the archived ones by choice."""
+    rows = list(Task.objects.listed().select_related("imported_by"))
+    shown = listing.listing(
+        request.GET,
+        rows,
+        COLUMNS,
+        _text,
+        _families(rows),
+        is_archived=lambda row: bool(row.archived_at),
+    )
     if listing.wants_csv(request.GET):
         return shown.as_csv("tasks.csv")
     return render(request, "researcher/tasks.html", {"listing": shown if rows else None})
@@ -188,6 +205,20 @@ def task_team(request: ResearcherRequest, name: str, version: int) -> HttpRespon
     except teams.TeamError as error:
         form.add_error("username", str(error))
         return _task_page(request, its, form)
+    return redirect("task", name, version)
+
+
+@login_required
+@require_POST
+def task_archive(
+    request: ResearcherRequest, name: str, version: int, is_archived: bool
+) -> HttpResponse:
+    """Take a version out of the list, or back into it."""
+    its = get_object_or_404(Task, name=name, version=version)
+    try:
+        archive.archive_task(its, is_archived, request.user)
+    except teams.NotInTeam as error:
+        return _task_page(request, its, problem=str(error), status=403)
     return redirect("task", name, version)
 
 

@@ -1,0 +1,119 @@
+"""A study's life beside its design: cloned, archived, deleted as a draft, rehearsed by robots."""
+
+from typing import Any
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import ValidationError
+from django.db import IntegrityError, transaction
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotation.access import ResearcherRequest, job_of, study_of
+from annotation.models import Study
+from annotation.pages.fields import is_shown_again
+from annotation.pages.researcher.forms.life import CloneForm, RobotsForm
+from annotation.pages.researcher.studies import design_page
+from annotation.rights import right_to
+from annotation.simulation import rehearsal_job
+from annotation.study import cloning, design, lifecycle
+from tasks.polling import poll
+
+
+@login_required
+@require_POST
+def clone(request: ResearcherRequest, name: str) -> HttpResponse:
+    """A draft with the same design; as a rehearsal, where robots live, if that button was pressed.
+
+    Without a name it gets one that is free.
+    """
+    source = study_of(request, name, right_to("study_clone"))
+    form = CloneForm(request.POST)
+    problem = ""
+    if form.is_valid():
+        is_rehearsal = form.cleaned_data["rehearsal"] or source.rehearsal
+        ending = "rehearsal" if form.cleaned_data["rehearsal"] else "copy"
+        wanted = form.cleaned_data["name"] or cloning.free_name(source, ending)
+        try:
+            with transaction.atomic():
+                changes = {"name": wanted, "rehearsal": is_rehearsal}
+                made = cloning.clone(source, request.user, changes)
+        except ValidationError as error:
+            problem = " ".join(error.messages)
+        except IntegrityError:
+            problem = f"Somebody has just taken the name {wanted}: choose another one."
+        else:
+            messages.success(
+                request, f"A draft with the design of {source.name}: change it, then open it."
+            )
+            return redirect("study", made.name)
+    else:
+        problem = " ".join(str(error) for errors in form.errors.values() for error in errors)
+    return _design(request, source, problem)
+
+
+def _design(request: ResearcherRequest, study: Study, problem: str) -> HttpResponse:
+    """The page of the design, where the buttons stand, with what is wrong."""
+    context = design_page(study) | {"problem": problem, "typed": request.POST.get("name", "")}
+    return render(request, "researcher/study_design.html", context, status=422)
+
+
+@login_required
+@require_POST
+def archive(request: ResearcherRequest, name: str, is_archived: bool) -> HttpResponse:
+    """Take a study out of the list, or back into it."""
+    page = "study_archive" if is_archived else "study_unarchive"
+    study = study_of(request, name, right_to(page))
+    lifecycle.set_archived(study, is_archived, request.user)
+    return redirect("study_design", study.name)
+
+
+@login_required
+@require_POST
+def delete(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Delete a draft in which nobody has taken part."""
+    study = study_of(request, name, right_to("study_delete"))
+    try:
+        lifecycle.delete_draft(study)
+    except design.DesignError as error:
+        return _design(request, study, str(error))
+    messages.success(request, f"The draft {name} is deleted.")
+    return redirect("studies")
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def robots(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Send simulated annotators into a rehearsal, and see how far they are."""
+    study = study_of(request, name, right_to("robots"))
+    form = RobotsForm(request.POST or None)
+    if request.method == "POST" and not is_shown_again(request) and form.is_valid():
+        sent = form.cleaned_data
+        try:
+            rehearsal_job.start(
+                study, sent["policy"], sent["number"], sent["seed"] or 0, request.user
+            )
+            return redirect("robots", study.name)
+        except rehearsal_job.NoRehearsal as error:
+            form.add_error(None, str(error))
+        except ValueError as error:
+            form.add_error("policy", str(error))
+    status = 422 if form.is_bound and form.errors else 200
+    context: dict[str, Any] = {
+        "study": study, "form": form, "free": rehearsal_job.free_seats(study),
+        "jobs": rehearsal_job.jobs_of(study),
+    }  # fmt: skip
+    return render(request, "researcher/robots.html", context, status=status)
+
+
+@login_required
+@require_POST
+def robots_run(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
+    """Let the next robot of that job walk through the pages."""
+    study = study_of(request, name, right_to("robots_run"))
+    job = job_of(request, pk)
+    if job.kind != rehearsal_job.KIND or job.parameters["study"] != study.pk:
+        raise Http404
+    return poll(request, job, reverse("robots", args=[study.name]))
