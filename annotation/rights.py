@@ -84,6 +84,7 @@ POSTS = {
     "prediction_file_delete": Post("", "api_prediction_file"),
     "tokens": Post("", reason=TOKENS),
     "token_revoke": Post("", reason=TOKENS),
+    "first_owner": Post("", reason="It takes a code that the server has printed, and no account."),
     "login": Post("", reason=BROWSER),
     "account_login": Post("", reason=BROWSER),
     "mfa_authenticate": Post("", reason=BROWSER),

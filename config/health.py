@@ -28,10 +28,15 @@ def _database() -> str:
     return ""
 
 
-def _migrations() -> str:
+def not_migrated() -> list[str]:
+    """The migrations that this program has and the database lacks."""
     executor = MigrationExecutor(connections["default"])
     waiting = executor.migration_plan(executor.loader.graph.leaf_nodes())
-    names = [f"{migration.app_label}.{migration.name}" for migration, _backwards in waiting]
+    return [f"{migration.app_label}.{migration.name}" for migration, _backwards in waiting]
+
+
+def _migrations() -> str:
+    names = not_migrated()
     return f"not applied: {', '.join(names)}; run manage.py migrate" if names else ""
 
 

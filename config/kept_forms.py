@@ -18,13 +18,14 @@ from django.contrib.auth.views import redirect_to_login
 from django.core import signing
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render, resolve_url
+from django.shortcuts import redirect, render, resolve_url
 from django.urls import Resolver404, resolve
 from django.views.csrf import csrf_failure as django_csrf_failure
 from django_htmx.http import HttpResponseClientRedirect
 from django_htmx.middleware import HtmxDetails
 
 from annotation import access
+from config import first_owner
 from config.addresses import is_of_researchers, page_above
 
 MOST = 200_000  # characters that are kept
@@ -85,6 +86,11 @@ def unpack(text: str) -> Kept | None:
 
 class SignIn(LoginView):
     """Signs in, and then shows what was kept, if anything was."""
+
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if first_owner.is_awaited():
+            return redirect("first_owner")
+        return super().get(request, *args, **kwargs)
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         return super().get_context_data(**{"kept": self.request.POST.get("kept", "")} | kwargs)

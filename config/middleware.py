@@ -8,6 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import AbstractUser
 from django.core.exceptions import TooManyFilesSent
+from django.db import DatabaseError
 from django.http import (
     Http404,
     HttpRequest,
@@ -20,6 +21,7 @@ from django.shortcuts import redirect, render
 
 from annotation.api import problems
 from annotation.api.authentication import has_token
+from config import health
 from config.addresses import is_of_researchers, page_above
 from tasks import disk
 from tasks.uploads import AT_ONCE, MAX_BODY
@@ -27,6 +29,29 @@ from tasks.uploads import AT_ONCE, MAX_BODY
 Answer = Callable[[HttpRequest], HttpResponseBase]
 LONGEST_NAME: int = AbstractUser._meta.get_field("username").max_length or 0
 LONGEST_LENGTH = 18  # digits of a Content-Length
+
+
+def say_what_is_not_migrated(get_response: Answer) -> Answer:
+    """503 with what to do, in place of 500, where `migrate` has not run on the database."""
+
+    def answer(request: HttpRequest) -> HttpResponseBase:
+        response = get_response(request)
+        if response.status_code != 500:
+            return response
+        try:
+            waiting = health.not_migrated()
+        except DatabaseError:  # it is away: that is another matter
+            return response
+        if not waiting:
+            return response
+        return HttpResponse(
+            "The database of this server is not ready. Whoever runs it: python manage.py migrate,"
+            " then reload this page. (Waiting: " + ", ".join(waiting) + ".)\n",
+            content_type="text/plain; charset=utf-8",
+            status=503,
+        )
+
+    return answer
 
 
 def head_is_get(get_response: Answer) -> Answer:

@@ -12,6 +12,8 @@ class Installation(models.Model):
     # True in the one row that there is.
     only = models.BooleanField(default=True, unique=True, editable=False)
     folder_id = models.UUIDField(default=uuid.uuid4, editable=False)
+    # When the first visit created the first account: once, whatever happens to that account.
+    owned_since = models.DateTimeField(null=True, editable=False)
 
     class Meta:
         constraints = [

@@ -1,0 +1,57 @@
+"""Forms that make an account: of the first owner, and of somebody who was invited."""
+
+from collections.abc import Callable
+from typing import Any
+
+from django import forms
+from django.contrib.auth.forms import UserCreationForm
+from django.contrib.auth.models import User
+
+
+class AccountForm(UserCreationForm):
+    """A name that nobody has, a password twice, and an e-mail address if one likes."""
+
+    class Meta:
+        model = User
+        fields = ("username", "email")
+        labels = {"username": "Name", "email": "E-mail (optional)"}
+        help_texts = {
+            "username": "You sign in with it, and the team of a study sees it.",
+            "email": "For a new password if you forget this one.",
+        }
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.fields[
+            "password1"
+        ].help_text = "At least eight characters, and none of the common passwords."
+        self.fields["password2"].label = "Password again"
+        self.fields["password2"].help_text = ""
+
+    def clean_email(self) -> str:
+        """In small letters, as mails about the account look it up."""
+        return str(self.cleaned_data["email"]).lower()
+
+
+class FirstOwnerForm(AccountForm):
+    """The same, with the code that the server printed."""
+
+    code = forms.CharField(
+        label="Code",
+        max_length=40,
+        help_text="The server printed it when it started: look at its terminal or its log.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
+    field_order = ["code", "username", "email"]
+
+    def __init__(self, is_right: Callable[[str], bool], *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.is_right = is_right
+
+    def clean_code(self) -> str:
+        typed: str = self.cleaned_data["code"]
+        if not self.is_right(typed):
+            raise forms.ValidationError(
+                "This is not the code of this server: look for the newest one in its log."
+            )
+        return typed
