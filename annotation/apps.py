@@ -8,7 +8,7 @@ class AnnotationConfig(AppConfig):
     name = "annotation"
 
     def ready(self) -> None:
-        from annotation import guards, key_check
+        from annotation import audited, guards, key_check  # noqa: F401  # it listens
         from annotation.notices import sending, webhooks
         from annotation.recruitment import expiry
         from tasks import jobs

@@ -1,9 +1,9 @@
 """The database refuses to change what was answered (docs/protocol.md#invariants).
 
-Turns, answers, their spans, reading times, runs of models, the ledger, decisions and exposures are
-insert-only, examples never change, and the manifest of a study that is no draft stays. On SQLite
-and on PostgreSQL triggers refuse every UPDATE and DELETE but those named in GUARDED (the erase
-path: a tombstone must stand);
+Turns, answers, their spans, reading times, runs of models, the ledger, decisions, exposures and
+the audit log are insert-only, examples never change, and the manifest of a study that is no draft
+stays. On SQLite and on PostgreSQL triggers refuse every UPDATE and DELETE but those named in
+GUARDED (the erase path: a tombstone must stand);
 PostgreSQL's TRUNCATE and SQLite's INSERT OR REPLACE pass row triggers by, so each has a guard of
 its own. An answer is never stored as submitted before its example was shown.
 
@@ -30,6 +30,7 @@ LEDGER, DECISION, EXPOSURE = (
     "annotation_exposure",
 )
 RUN = "annotation_modelrun"
+AUDIT = "annotation_auditentry"
 EXAMPLE = "tasks_example"
 STUDY, MANIFEST = "annotation_study", "annotation_studymanifest"
 # What the conditions below ask besides the guarded tables.
@@ -101,6 +102,15 @@ GUARDED = {
         may_change=f"{_erased('OLD.participation_id')} AND OLD.id = NEW.id"
         " AND OLD.participation_id = NEW.participation_id AND OLD.about = NEW.about"
         " AND OLD.outcome = NEW.outcome AND OLD.at = NEW.at"
+        " AND coalesce(OLD.by_id, 0) = coalesce(NEW.by_id, 0)",
+    ),
+    # A reason that stands in its sentence goes with the answers of whom it is about.
+    AUDIT: Rule(
+        replaces=f"EXISTS (SELECT 1 FROM {AUDIT} a WHERE a.id = NEW.id OR a.once = NEW.once)",
+        may_change="EXISTS (SELECT 1 FROM annotation_tombstone t JOIN annotation_participation p"
+        " ON p.id = t.participation_id WHERE p.study_id = OLD.study_id"
+        " AND p.pseudonym = OLD.about) AND OLD.id = NEW.id AND OLD.study_id = NEW.study_id"
+        " AND OLD.about = NEW.about AND OLD.topic = NEW.topic AND OLD.at = NEW.at"
         " AND coalesce(OLD.by_id, 0) = coalesce(NEW.by_id, 0)",
     ),
     EXPOSURE: Rule(

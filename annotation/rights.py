@@ -14,17 +14,24 @@ class Post:
 
     `right` is one of models.RIGHTS in its study, "" where it is about no study: then everybody may
     do it with what is theirs. `twin` is the name of the API's address, `reason` why there is none.
+    Each leaves an entry in the audit log (config/audit.py), unless `unlogged` says why not; what a
+    waiting page repeats (`is_polled`), at most one in an hour.
     """
 
     right: str
     twin: str = ""
     reason: str = ""
+    is_polled: bool = False
+    unlogged: str = ""
 
 
 ONE_REQUEST = "The API takes all files of a task in one request, which imports or refuses them."
 A_PAGE = "It shows a page and stores nothing."
 BROWSER = "It is about the session of a browser, which a program does not have."
 TOKENS = "A token that could make or end tokens would outlive its own revocation."
+ASKED = "Anybody may ask for a mail to their address, and it changes nothing."
+CONFIRMED = "It confirms who is in front of the browser, and changes nothing."
+PROLIFIC = "Prolific alone sends it, signed; it is kept as a WebhookEvent."
 
 # Name of the page's address -> its POST. "participation_decide" is about the analysis and
 # admission; about pay it is a row of its own.
@@ -37,7 +44,7 @@ POSTS = {
     "study_unarchive": Post("own", "api_unarchive"),
     "study_delete": Post("own", "api_study"),
     "robots": Post("own", "api_simulate"),
-    "robots_run": Post("own", "api_job_run"),
+    "robots_run": Post("own", "api_job_run", is_polled=True),
     "team": Post("own", "api_team"),
     "lists": Post("own", "api_lists"),
     "seats": Post("own", "api_seats"),
@@ -56,28 +63,28 @@ POSTS = {
     "participation_review": Post("own", "api_review"),
     "pay": Post("pay", "api_pay"),
     "report": Post("own", "api_report"),
-    "analysis_run": Post("read", "api_analysis"),
+    "analysis_run": Post("read", "api_analysis", is_polled=True),
     "release_prepare": Post("read", "api_release"),
-    "release_run": Post("read", "api_job_run"),
-    "scenario_preview": Post("read", reason=A_PAGE),
+    "release_run": Post("read", "api_job_run", is_polled=True),
+    "scenario_preview": Post("read", reason=A_PAGE, unlogged=A_PAGE),
     "task_import": Post("", "api_tasks"),
     "task_upload_files": Post("", reason=ONE_REQUEST),
-    "task_upload_run": Post("", "api_job_run"),
+    "task_upload_run": Post("", "api_job_run", is_polled=True),
     "task_upload_confirm": Post("", "api_tasks"),
     "task_upload_discard": Post("", reason=ONE_REQUEST),
-    "task_upload_preview": Post("", reason=A_PAGE),
+    "task_upload_preview": Post("", reason=A_PAGE, unlogged=A_PAGE),
     "dataset_import": Post("", "api_datasets"),
     "dataset_columns": Post("", "api_datasets"),
     "gym_import": Post("", "api_gym"),
     "gym_tasks": Post("", "api_gym"),
-    "gym_run": Post("", "api_job_run"),
+    "gym_run": Post("", "api_job_run", is_polled=True),
     "task_edit": Post("", "api_tasks"),
     "task_checks": Post("", "api_task_checks"),
     "task_team": Post("", "api_task_team"),
     "task_archive": Post("", "api_task_archive"),
     "task_unarchive": Post("", "api_task_unarchive"),
     "models": Post("", "api_models"),
-    "model_upload_run": Post("", "api_job_run"),
+    "model_upload_run": Post("", "api_job_run", is_polled=True),
     "model_delete": Post("", "api_model"),
     "model_archive": Post("", "api_model_archive"),
     "model_unarchive": Post("", "api_model_unarchive"),
@@ -90,14 +97,14 @@ POSTS = {
     "mfa_authenticate": Post("", reason=BROWSER),
     "logout": Post("", reason=BROWSER),
     "password_change": Post("", reason=BROWSER),
-    "account_reset_password": Post("", reason=BROWSER),
+    "account_reset_password": Post("", reason=BROWSER, unlogged=ASKED),
     "account_reset_password_from_key": Post("", reason=BROWSER),
-    "account_reauthenticate": Post("", reason=BROWSER),
-    "mfa_reauthenticate": Post("", reason=BROWSER),
+    "account_reauthenticate": Post("", reason=BROWSER, unlogged=CONFIRMED),
+    "mfa_reauthenticate": Post("", reason=BROWSER, unlogged=CONFIRMED),
     "mfa_activate_totp": Post("", reason=BROWSER),
     "mfa_deactivate_totp": Post("", reason=BROWSER),
     "mfa_generate_recovery_codes": Post("", reason=BROWSER),
-    "prolific_webhook": Post("", reason="Prolific alone sends it, signed."),
+    "prolific_webhook": Post("", reason=PROLIFIC, unlogged=PROLIFIC),
 }
 
 

@@ -13,7 +13,7 @@ class HandfulConfig(AppConfig):
     verbose_name = "Handful"
 
     def ready(self) -> None:
-        from config import checks, sessions  # noqa: F401
+        from config import audit, checks, sessions  # noqa: F401
 
         # This app has no models, and Django sends no signal for such an app.
         post_migrate.connect(create_cache_table, sender=apps.get_app_config("tasks"))

@@ -122,6 +122,7 @@ MIDDLEWARE = [
     "config.kept_forms.keep_forms",
     "config.middleware.post_alone_leads_up",
     "config.sign_in.RefusedSignIns",
+    "config.audit.audited",
 ]
 
 ROOT_URLCONF = "config.urls"

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
@@ -32,3 +33,12 @@ def csv_text(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
     file = io.StringIO(newline="")
     write_csv(file, header, rows)
     return file.getvalue()
+
+
+def cell(value: Any) -> Any:
+    """As the exports write it: lists as JSON, missing values as empty cells, yes as 1."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return int(value)
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value

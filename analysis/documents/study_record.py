@@ -32,6 +32,7 @@ from annotation.models import (
     Status,
     Step,
     Study,
+    Topic,
 )
 from annotation.money import ledger
 from annotation.monitoring import funnel, progress
@@ -44,7 +45,7 @@ PLATFORMS = {
     "personal": "personal one-time links",
     "prolific": "Prolific",
 }
-# Sentences of the log (StudyEvent.what).
+# Sentences of the audit log on what changed while the study ran (AuditEntry.what).
 NAMES_NOBODY = re.compile(
     r"(Pause|Reopen|Close for good|Paused automatically): |budget raised from "
     r"|\d+ seats? added to |list entry (made|ended): "
@@ -267,7 +268,7 @@ class StudyRecord:
 
         The log may name researchers, so only sentences of known forms are repeated.
         """
-        events = self.study.events.filter(at__gt=self.study.opened_at)
+        events = self.study.events.filter(at__gt=self.study.opened_at, topic=Topic.STUDY)
         return [
             (at, what if NAMES_NOBODY.match(what) else "another change (see the study's log)")
             for at, what in events.values_list("at", "what")

@@ -26,6 +26,7 @@ from annotation.models import (
     LedgerEntry,
     PaymentBatch,
     Study,
+    Topic,
     Turn,
 )
 from tasks import jobs
@@ -52,7 +53,7 @@ def state(study: Study) -> str:
         ExitAnswers.objects.filter(participation__study=study),
         LedgerEntry.objects.filter(participation__study=study),
         Allocation.objects.filter(study=study),
-        study.events.all(),
+        study.events.filter(topic=Topic.STUDY),
         study.consent_texts.all(),
     ]
     signs = Activity.objects.filter(turn__participation__study=study).aggregate(

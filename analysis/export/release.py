@@ -19,7 +19,7 @@ from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 
 from analysis.documents import blocks, preregistration, report
-from analysis.export import files, pages_seen, parquet, screenshots
+from analysis.export import audit_log, files, pages_seen, parquet, screenshots
 from analysis.export.columns import COLUMNS
 from analysis.export.dictionary import datapackage
 from analysis.figures import data as figure_data
@@ -50,6 +50,7 @@ README = """
 | {parquet} | `parquet/` |
 | of each task: its card and the instructions, and the consent text | `materials/` |
 | what annotators saw: consent; of each task instructions, a question and a reveal | `seen/` |
+| what researchers did and when, under numbers instead of names | `audit_log.csv` |
 | what `verify.py` printed when this bundle was made | `verify.txt` |
 | the SHA-256 of CSVs, design and `verify.py`; its own stands in the report | `SHA256SUMS` |
 | the SHA-256 of all other files, and of `SHA256SUMS` | `SHA256SUMS.bundle` |
@@ -132,6 +133,8 @@ def write_data(study: Study, folder: Path) -> None:
     _write_documents(study, folder, masked, files.write_data_sums(folder))
     _write_materials(study, folder / "materials")
     _write_seen(study, folder / "seen")
+    with (folder / "audit_log.csv").open("w", encoding="utf-8", newline="") as file:
+        write_csv(file, audit_log.COLUMNS, audit_log.rows(study, masked))
     package = datapackage(study.name, study.title)
     _text(folder / "datapackage.json", json.dumps(package, ensure_ascii=False, indent=1) + "\n")
 

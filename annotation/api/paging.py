@@ -23,6 +23,7 @@ from rest_framework.utils.encoders import JSONEncoder
 from annotation.api import form_bodies
 from annotation.api.views import ApiView
 from tasks.columns import Column
+from tasks.csv_files import cell
 from tasks.downloads import CSV, saved_as
 
 PIECE = 500  # rows that are read and sent at a time
@@ -217,16 +218,7 @@ def _csv_lines(columns: Sequence[Column], records: Iterable[dict[str, Any]]) -> 
     writer = csv.writer(_Echo(), lineterminator="\r\n")
     yield writer.writerow([column.name for column in columns])
     for record in records:
-        yield writer.writerow([_cell(record[column.name]) for column in columns])
-
-
-def _cell(value: Any) -> Any:
-    """As the exports write it: lists as JSON, missing values as empty cells, yes as 1."""
-    if value is None:
-        return ""
-    if isinstance(value, bool):
-        return int(value)
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list | dict) else value
+        yield writer.writerow([cell(record[column.name]) for column in columns])
 
 
 def _json_lines(records: Iterable[dict[str, Any]]) -> Iterator[str]:

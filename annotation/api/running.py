@@ -14,8 +14,9 @@ from annotation.api import form_bodies
 from annotation.api.paging import RowsView, page_of, small_list
 from annotation.api.problems import Unprocessable
 from annotation.api.views import ApiView, StudyTwin, tagged
-from annotation.models import AccessRule, Study
+from annotation.models import AccessRule, Study, Topic
 from annotation.monitoring import progress
+from annotation.notices import audit_log
 from annotation.pages.fields import PageForm
 from annotation.pages.researcher.forms.links import LinksForm
 from annotation.pages.researcher.forms.lists import (
@@ -48,11 +49,6 @@ SCENARIOS = [
     Column("working", meaning="seats of people who have begun and not ended"),
     Column("free", meaning="seats that a person can take"),
     Column("simulated", meaning="seats taken by simulated annotators"),
-]
-EVENTS = [
-    Column("what", meaning="what was done to the study outside its frozen design"),
-    Column("by", meaning="user name; null: by itself", get=lambda event: _name(event.by)),
-    Column("at", meaning="UTC"),
 ]
 RULES = [
     Column("id", meaning="number of the entry", get=lambda rule: rule.pk),
@@ -124,13 +120,17 @@ class Progress(ApiView):
 
 
 class Events(RowsView):
-    columns = EVENTS
-    kinds: ClassVar = {"at": serializers.DateTimeField}
-    summary = "The log of a study: what changed outside its design"
+    columns = audit_log.COLUMNS
+    kinds: ClassVar = {
+        "at": serializers.DateTimeField,
+        **dict.fromkeys(("before", "after"), serializers.JSONField),
+    }
+    summary = "The audit log of a study: what anybody did, newest last"
+    filters: ClassVar = {"topic": ("topic", Topic.values), "by": ("by__username", None)}
+    streams = True
 
     def rows(self, request: Request, **names: Any) -> QuerySet[Any]:
-        study = study_of(request, names["name"], "read")
-        return study.events.select_related("by")
+        return audit_log.of_study(study_of(request, names["name"], "read"))
 
 
 class Seats(StudyTwin):

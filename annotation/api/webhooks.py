@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar
 
+from django.db import transaction
 from django.db.models import QuerySet
 from django.shortcuts import get_object_or_404
 from drf_spectacular.utils import extend_schema
@@ -14,7 +15,12 @@ from annotation.api.form_bodies import as_object, check_known
 from annotation.api.paging import RowsView, page_of, small_list
 from annotation.api.problems import Unprocessable
 from annotation.api.views import ApiView
-from annotation.models import Delivery, Event, Webhook
+from annotation.models import (
+    Delivery,
+    Event,
+    Topic,
+    Webhook,
+)
 from annotation.notices import webhooks
 from tasks.columns import Column
 
@@ -80,8 +86,11 @@ class OneWebhook(ApiView):
     def delete(self, request: Request, name: str, pk: int) -> Response:
         study = study_of(request, name, "own")
         webhook = get_object_or_404(study.webhooks, pk=min(pk, 2**62))
-        study.events.create(what=f"webhook ended: {webhook.pk}", by=request.user)
-        webhook.delete()
+        with transaction.atomic():
+            study.events.record(
+                f"webhook ended: {webhook.pk}", Topic.PLATFORM, study=study, by=request.user
+            )
+            webhook.delete()
         return Response(status=204)
 
 

@@ -15,9 +15,10 @@ from annotation.models.answers import (
     Turn,
 )
 from annotation.models.api_token import ApiToken
+from annotation.models.audit import AuditEntry, Topic, request_now
 from annotation.models.decision import Decision, ExitAnswers, ScoreShown
 from annotation.models.eligibility import AccessRule, ListedWorker
-from annotation.models.kept import ConsentText, StudyEvent, StudyManifest
+from annotation.models.kept import ConsentText, StudyManifest
 from annotation.models.model_annotator import ModelAnnotator, ModelRun
 from annotation.models.money import LedgerEntry, Payment, PaymentBatch
 from annotation.models.participation import (
@@ -72,6 +73,7 @@ __all__ = [
     "ApiToken",
     "Arm",
     "ArmTaken",
+    "AuditEntry",
     "ConsentText",
     "Decision",
     "DeclinedOffer",
@@ -103,11 +105,11 @@ __all__ = [
     "Status",
     "Step",
     "Study",
-    "StudyEvent",
     "StudyManifest",
     "StudyStatus",
     "Submission",
     "Tombstone",
+    "Topic",
     "Turn",
     "UpstreamExample",
     "Webhook",
@@ -116,4 +118,5 @@ __all__ = [
     "new_code",
     "new_seed",
     "new_token",
+    "request_now",
 ]  # fmt: skip

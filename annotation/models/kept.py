@@ -1,6 +1,5 @@
-"""What is kept beside a study for ever: its frozen design, its consent texts, and its log."""
+"""What is kept beside a study for ever: its frozen design and its consent texts."""
 
-from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
@@ -40,20 +39,3 @@ class ConsentText(models.Model):
 
     def __str__(self) -> str:
         return f"{self.study}, consent text {self.version}"
-
-
-class StudyEvent(models.Model):
-    """What was done to a study outside its frozen design: opened, paused, seats added, lists."""
-
-    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="events")
-    what = models.CharField(max_length=200)
-    by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
-    )
-    at = models.DateTimeField(default=timezone.now)
-
-    class Meta:
-        ordering = ["at", "pk"]
-
-    def __str__(self) -> str:
-        return self.what

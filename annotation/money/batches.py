@@ -4,12 +4,21 @@ Nothing is paid here (money/payout.py), but what Prolific itself has paid for an
 """
 
 from collections import defaultdict
+from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Sum
 
-from annotation.models import LedgerEntry, Payment, PaymentBatch, Study, Submission
+from annotation.models import (
+    AuditEntry,
+    LedgerEntry,
+    Payment,
+    PaymentBatch,
+    Study,
+    Submission,
+    Topic,
+)
 from annotation.money import holds, ledger
 from annotation.recruitment import identities
 from tasks.clock import database_now
@@ -99,7 +108,20 @@ def prepare(study: Study, by: User | None) -> list[PaymentBatch]:
                 )
                 Payment.objects.bulk_create(Payment(batch=batch, entry=entry) for entry in entries)
                 batches.append(batch)
+                cents = sum(entry.cents for entry in entries)
+                log(batch, "pay batch prepared", None, cents=cents, by=by)
     return batches
+
+
+def log(
+    batch: PaymentBatch, what: str, before: str | None, by: User | None = None, **more: Any
+) -> None:
+    """Enter the new state of a batch into the audit log; `before` is its state until now."""
+    AuditEntry.objects.record(
+        f"{what} ({batch.get_method_display()})", Topic.PAY, study=batch.study,
+        about=f"batch {batch.pk}", by=by,
+        before={"state": before} if before else None, after={"state": batch.state, **more},
+    )  # fmt: skip
 
 
 def _portions(entries: list[LedgerEntry]) -> list[list[LedgerEntry]]:
@@ -123,6 +145,7 @@ def cancel(batch: PaymentBatch) -> None:
         batch.payments.all().delete()
         batch.state = State.CANCELLED
         batch.save(update_fields=["state"])
+        log(batch, "pay batch cancelled", State.PREPARED)
 
 
 def total(batch: PaymentBatch) -> int:

@@ -17,6 +17,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Sum
 
 from annotation.models import (
     LIVE,
+    AuditEntry,
     Decision,
     Kind,
     LedgerEntry,
@@ -24,6 +25,7 @@ from annotation.models import (
     Qualification,
     Study,
     StudyStatus,
+    Topic,
     Turn,
 )
 from annotation.models.participation import ParticipationQuerySet
@@ -198,6 +200,10 @@ def give_bonus(participation: Participation, amount: int, reason: str, by: User)
                     f" work may still earn: it is short of {ledger.in_currency(-left)}"
                     f" {study.currency}. Raise the budget first (Access rules)."
                 )
+        AuditEntry.objects.record(
+            "bonus", Topic.PAY, study=study, about=participation.pseudonym,
+            after={"cents": amount}, by=by,
+        )  # fmt: skip
         watch(study.pk)
         return entry
 

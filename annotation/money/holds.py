@@ -15,7 +15,16 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.db.models import Max, Q, Sum
 
-from annotation.models import Decision, Kind, LedgerEntry, Participation, Status, Study
+from annotation.models import (
+    AuditEntry,
+    Decision,
+    Kind,
+    LedgerEntry,
+    Participation,
+    Status,
+    Study,
+    Topic,
+)
 from annotation.money import ledger
 from tasks.clock import database_now
 
@@ -111,4 +120,7 @@ def release(participation: Participation, reason: str, by: User) -> None:
                 reason=reason.strip(),
                 by=by,
                 at=database_now(),
+            )
+            AuditEntry.objects.record(
+                "released held pay", Topic.PAY, study=locked.study, about=locked.pseudonym, by=by
             )

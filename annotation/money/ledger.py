@@ -25,12 +25,14 @@ from django.utils.translation import gettext, ngettext
 
 from annotation.models import (
     LIVE,
+    AuditEntry,
     Decision,
     LedgerEntry,
     Participation,
     Status,
     Study,
     Submission,
+    Topic,
     Turn,
 )
 from annotation.models import Kind as WorkerKind
@@ -280,6 +282,11 @@ def decide(participation: Participation, is_paid: bool, reason: str, by: User | 
             by=by,
             at=database_now(),
         )
+        AuditEntry.objects.record(
+            "decided to pay" if is_paid else "decided not to pay",
+            Topic.PAY, study=locked.study, about=locked.pseudonym, by=by,
+            before={"is_paid": not is_paid}, after={"is_paid": is_paid},
+        )  # fmt: skip
         settle(locked)
 
 

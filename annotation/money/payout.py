@@ -16,7 +16,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 
 from annotation.models import PaymentBatch, PersonalLink, Study, Submission
-from annotation.money import holds, ledger
+from annotation.money import batches, holds, ledger
 from annotation.money.batches import Method, PaymentError, State, prepare, total
 from annotation.platforms.prolific.client import Client, ProlificError
 from annotation.platforms.prolific.door import ProlificDoor
@@ -206,10 +206,13 @@ def _pay_bonuses(batch: PaymentBatch, client: Client) -> PaymentBatch:
 
 def _claim(batch: PaymentBatch, source: str, target: str) -> bool:
     """Move the batch on if it still is in that state; only one of two can."""
-    moved = PaymentBatch.objects.filter(pk=batch.pk, state=source).update(
-        state=target, paying_since=database_now()
-    )
-    batch.refresh_from_db()
+    with transaction.atomic():
+        moved = PaymentBatch.objects.filter(pk=batch.pk, state=source).update(
+            state=target, paying_since=database_now()
+        )
+        batch.refresh_from_db()
+        if moved:
+            batches.log(batch, "pay batch: payment begun", source)
     return bool(moved)
 
 
@@ -270,8 +273,10 @@ def _has_arrived(
 
 
 def _paid(batch: PaymentBatch) -> PaymentBatch:
-    batch.state, batch.paid_at = State.PAID, database_now()
-    batch.save(update_fields=["state", "paid_at"])
+    before, batch.state, batch.paid_at = batch.state, State.PAID, database_now()
+    with transaction.atomic():
+        batch.save(update_fields=["state", "paid_at"])
+        batches.log(batch, "pay batch paid", before)
     return batch
 
 

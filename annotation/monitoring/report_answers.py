@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from django.db import transaction
 from django.utils import timezone
 
-from annotation.models import ReportAnswer, Study
+from annotation.models import AuditEntry, ReportAnswer, Study, Topic
 
 
 class StaleAnswers(ValueError):
@@ -62,6 +62,11 @@ def save(study: Study, answers: Mapping[str, str], by: User, made_from: str = ""
             ReportAnswer.objects.update_or_create(
                 study=study, item=item, defaults={"text": text, "by": by, "at": timezone.now()}
             )
+        if changed:
+            AuditEntry.objects.record(
+                "answers to the report's checklist", Topic.RESULTS, study=study, by=by,
+                before={i: stored.get(i, "") for i in changed}, after=changed,
+            )  # fmt: skip
     return len(changed)
 
 

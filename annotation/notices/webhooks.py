@@ -21,6 +21,7 @@ from annotation.models import (
     Status,
     Study,
     StudyStatus,
+    Topic,
     Webhook,
 )
 from annotation.notices import sending
@@ -65,7 +66,10 @@ def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, 
             made_by=by,
             created_at=database_now(),
         )
-        study.events.create(what=f"webhook made: {webhook.pk}", by=by)
+        study.events.record(
+            f"webhook made: {webhook.pk}", Topic.PLATFORM, study=study, by=by,
+            after={"events": webhook.events},
+        )  # fmt: skip
     return webhook, secret
 
 

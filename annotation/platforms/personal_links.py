@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
-from annotation.models import PersonalLink, Status, Study
+from annotation.models import AuditEntry, PersonalLink, Status, Study, Topic
 from annotation.recruitment.doors import PERSONAL
 from annotation.recruitment.identities import worker_key
 
@@ -51,6 +51,9 @@ def make(study: Study, text: str) -> list[PersonalLink]:
             raise LinkError(f"Name {number}, “{name}”, already exists: names must differ.")
         taken.add(name)
     with transaction.atomic():
+        AuditEntry.objects.record(
+            "personal links made", Topic.PLATFORM, study=study, after={"links": len(names)}
+        )
         return PersonalLink.objects.bulk_create(
             PersonalLink(study=study, name=name) for name in names
         )

@@ -30,7 +30,8 @@ def free_by_hand(participation: Participation, reason: str, by: User) -> None:
         if not release_seat(participation, Status.EXPIRED):
             raise ValueError("This annotator has no seat that could be freed.")
         what = f"{freed(participation)}{reason}"
-        participation.study.events.create(what=what[:200], by=by)
+        about = participation.pseudonym
+        participation.study.events.create(what=what[:200], about=about, by=by)
 
 
 def freed(participation: Participation) -> str:

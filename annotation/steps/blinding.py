@@ -10,9 +10,19 @@ of one person, no table, file or export (optional stopping).
 
 from django.contrib.auth.models import User
 from django.core.exceptions import PermissionDenied
+from django.db import transaction
 from django.db.models import Exists, OuterRef, Q
 
-from annotation.models import Decision, Kind, Participation, ScoreShown, Status, Study
+from annotation.models import (
+    AuditEntry,
+    Decision,
+    Kind,
+    Participation,
+    ScoreShown,
+    Status,
+    Study,
+    Topic,
+)
 from tasks.clock import database_now
 
 _BY_HAND = Q(about=Decision.About.ANALYSIS, by__isnull=False)
@@ -87,6 +97,12 @@ def show(participation: Participation, by: User | None) -> None:
     Raises ScoresHidden where the design hides it until the study is closed.
     """
     check_uncovered(participation.study)
-    ScoreShown.objects.get_or_create(
-        participation=participation, defaults={"by": by, "at": database_now()}
-    )
+    with transaction.atomic():
+        _row, is_new = ScoreShown.objects.get_or_create(
+            participation=participation, defaults={"by": by, "at": database_now()}
+        )
+        if is_new:
+            AuditEntry.objects.record(
+                "had the score shown before a decision", Topic.PEOPLE, by=by,
+                study=participation.study, about=participation.pseudonym,
+            )  # fmt: skip

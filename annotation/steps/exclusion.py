@@ -8,7 +8,7 @@ decision by hand says whether the score could be seen (blinding.py).
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from annotation.models import Decision, Participation, Status, Study
+from annotation.models import AuditEntry, Decision, Participation, Status, Study, Topic
 from annotation.recruitment.seats import free_seat
 from annotation.steps import blinding
 from tasks.clock import database_now
@@ -51,3 +51,8 @@ def decide(participation: Participation, in_analysis: bool, reason: str, by: Use
             at=database_now(),
             score_seen=None if by is None else not blinding.is_hidden(locked),
         )
+        AuditEntry.objects.record(
+            "included in the analysis again" if in_analysis else "excluded from the analysis",
+            Topic.PEOPLE, study=locked.study, about=locked.pseudonym, by=by,
+            before={"in_analysis": not in_analysis}, after={"in_analysis": in_analysis},
+        )  # fmt: skip

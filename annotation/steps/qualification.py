@@ -19,11 +19,13 @@ from django.db.models import Avg, Count
 from annotation.models import (
     JUDGED_STEPS,
     Answer,
+    AuditEntry,
     Decision,
     Participation,
     Qualification,
     Status,
     Study,
+    Topic,
     Turn,
 )
 from annotation.money import budget, ledger
@@ -154,6 +156,11 @@ def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Par
         if participation.status != Status.WAITING:
             return participation
         participation.decided_at = database_now()
+        AuditEntry.objects.record(
+            "admitted to the annotation step" if passes else "screened out",
+            Topic.PEOPLE, study=participation.study, about=participation.pseudonym, by=by,
+            before={"status": Status.WAITING},
+        )  # fmt: skip
         if not passes:
             screen_out(participation, reason, by)
             return participation

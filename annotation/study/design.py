@@ -15,9 +15,16 @@ from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
-from django.db.models import Sum
+from django.db.models import Model, Sum
 
-from annotation.models import SCALES, Arm, Qualification, Scenario, Study
+from annotation.models import (
+    SCALES,
+    Arm,
+    Qualification,
+    Scenario,
+    Study,
+    Topic,
+)
 from annotation.money import ledger
 from annotation.study import contradictions, cross_task, data_warnings, gates, screening
 from tasks.answers import highest_s1
@@ -351,6 +358,7 @@ def save_draft(
     """
     check_design(study, tasks, upstream)
     with transaction.atomic():
+        stored = None
         if study.pk:
             # Somebody may be opening it at this moment: what was frozen must stay as it was.
             stored = Study.objects.locked().get(pk=study.pk)
@@ -359,6 +367,7 @@ def save_draft(
             if made_from is not None and made_from != version(stored):
                 raise StaleDesign("The draft was changed in the meantime.")
         study.shots, study.splits = sorted(study.shots), sorted(study.splits)
+        before = values(stored) if stored else None
         study.save()
         study.tasks.set(tasks)
         study.upstream_tasks.set(upstream)
@@ -376,3 +385,22 @@ def save_draft(
             for task in sorted(tasks, key=lambda task: task.name)
             for shots, split, arm in cells(study)
         )
+        _log(study, before)
+
+
+def _log(study: Study, before: dict[str, Any] | None) -> None:
+    """Enter the fields that were changed, as they were and as they are; of a new draft all."""
+    after = values(study)
+    names = [name for name in after if before is None or before[name] != after[name]]
+    if not names:
+        return
+
+    def stored(all_values: dict[str, Any]) -> dict[str, Any]:
+        rows = {name: all_values[name] for name in names}
+        return {k: str(v) if isinstance(v, Model) else v for k, v in rows.items()}
+
+    study.events.record(
+        "draft made" if before is None else f"design changed: {', '.join(names)}",
+        Topic.DESIGN, study=study, about=study.name,
+        before=stored(before) if before else None, after=stored(after),
+    )  # fmt: skip

@@ -1,7 +1,7 @@
 """The life of a study: draft, open, paused, closed, and what may change while it runs.
 
 Opening freezes the design and its hash. Pausing, added seats, a larger budget and the switches are
-not part of the design: each is logged as a StudyEvent.
+not part of the design: each has its entry in the audit log.
 """
 
 import hashlib
@@ -12,7 +12,15 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.db.models import F, ProtectedError
 
-from annotation.models import Kind, Scenario, Status, Study, StudyManifest, StudyStatus
+from annotation.models import (
+    Kind,
+    Scenario,
+    Status,
+    Study,
+    StudyManifest,
+    StudyStatus,
+    Topic,
+)
 from annotation.money import budget, ledger
 from annotation.study import consent_text, consequences, cross_task
 from annotation.study.design import DesignError, check_design, missing
@@ -59,6 +67,7 @@ def change_status(
     if action not in TRANSITIONS:
         raise DesignError("This change does not exist.")
     sources, target, words = TRANSITIONS[action]
+    before = {"status": study.status}
     with transaction.atomic():
         # Two clicks on Open, or a Start beside "Back to draft": one at a time.
         locked = Study.objects.locked().get(pk=study.pk)
@@ -74,7 +83,10 @@ def change_status(
         locked.save()
         if action == "draft":  # the database lets go of a draft's manifest alone (guards.py)
             StudyManifest.objects.filter(study=locked).delete()
-        locked.events.create(what=f"{words}: {locked.status}", by=by, at=database_now())
+        locked.events.create(
+            what=f"{words}: {locked.status}", by=by, at=database_now(),
+            before=before, after={"status": locked.status},
+        )  # fmt: skip
     study.refresh_from_db()
 
 
@@ -132,7 +144,7 @@ def set_archived(study: Study, is_archived: bool, by: User) -> None:
         locked.archived_at = database_now() if is_archived else None
         locked.save(update_fields=["archived_at"])
         words = "archived" if is_archived else "taken out of the archive"
-        locked.events.create(what=words, by=by, at=database_now())
+        locked.events.create(what=words, topic=Topic.DESIGN, by=by, at=database_now())
 
 
 def can_be_deleted(study: Study) -> bool:
@@ -142,7 +154,10 @@ def can_be_deleted(study: Study) -> bool:
 
 
 def delete_draft(study: Study) -> None:
-    """Delete a draft with its scenarios and log. Raises DesignError where it is more than that."""
+    """Delete a draft with its scenarios; what was done to it stays in the audit log.
+
+    Raises DesignError where it is more than a draft.
+    """
     with transaction.atomic():
         # Somebody may be opening it at this moment.
         locked = Study.objects.locked().get(pk=study.pk)
@@ -151,6 +166,7 @@ def delete_draft(study: Study) -> None:
                 "Only a draft in which nobody has taken part, with no study on Prolific, can be"
                 " deleted. Archive it: it then leaves the list."
             )
+        locked.events.record("draft deleted", Topic.DESIGN, study=locked, about=locked.name)
         try:
             locked.delete()
         except ProtectedError:
@@ -170,10 +186,13 @@ def switch(study: Study, chosen: dict[str, bool], by: User) -> None:
         for name in SWITCHES:
             if getattr(locked, name) == chosen[name]:
                 continue
+            before = {name: getattr(locked, name)}
             setattr(locked, name, chosen[name])
             field = Study._meta.get_field(name)
             words = field.verbose_name  # type: ignore[union-attr]  # a column, no relation
-            locked.events.create(what=f"{words}: {'yes' if chosen[name] else 'no'}", by=by)
+            said = f"{words}: {'yes' if chosen[name] else 'no'}"
+            after = {name: chosen[name]}
+            locked.events.create(what=said, by=by, before=before, after=after)
         locked.save(update_fields=SWITCHES)
 
 
@@ -211,7 +230,8 @@ def add_seats(scenario: Scenario, number: int, by: User, confirmed: bool = False
         words = f"{number} seat{'' if number == 1 else 's'} added to {scenario}"
         if seen:
             words += ", after results could be seen"
-        study.events.create(what=words, by=by)
+        now = study.scenarios.get(pk=scenario.pk).seats
+        study.events.create(what=words, by=by, before={"seats": now - number}, after={"seats": now})
 
 
 def raise_budget(study: Study, amount: Decimal, by: User) -> None:
@@ -237,5 +257,8 @@ def raise_budget(study: Study, amount: Decimal, by: User) -> None:
         budget.check_limit(locked, by)
         locked.save(update_fields=["budget"])
         locked.events.create(
-            what=f"budget raised from {before or 'none'} to {amount} {locked.currency}", by=by
+            what=f"budget raised from {before or 'none'} to {amount} {locked.currency}",
+            by=by,
+            before={"budget": before},
+            after={"budget": amount},
         )

@@ -4,11 +4,13 @@ Who made the study is its owner for ever, so that a study is never without one. 
 logged with the study.
 """
 
+from typing import Any
+
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from annotation.models import Member, Study
+from annotation.models import Member, Study, Topic
 
 
 class TeamError(ValueError):
@@ -28,7 +30,7 @@ def add(study: Study, username: str, role: str, by: User) -> Member:
         member, is_new = study.members.get_or_create(user=user, defaults={"role": role})
         if not is_new:
             raise TeamError(f"{user} is already in the team: change the role in the list.")
-        study.events.create(what=f"{user} joined the team as {role}"[:200], by=by)
+        _log(study, user, f"joined the team as {role}", by, after={"role": role})
     return member
 
 
@@ -46,7 +48,8 @@ def change(study: Study, pk: int, role: str, by: User, was: str) -> None:
             )
         if member.role == role:
             return
-        study.events.create(what=f"{member.user} is {role} now, was {member.role}"[:200], by=by)
+        roles = {"before": {"role": member.role}, "after": {"role": role}}
+        _log(study, member.user, f"is {role} now, was {member.role}", by, **roles)
         member.role = role
         member.save(update_fields=["role"])
 
@@ -55,8 +58,14 @@ def remove(study: Study, pk: int, by: User) -> None:
     """Take a member out of the team. Raises TeamError."""
     with transaction.atomic():
         member = _member(study, pk)
-        study.events.create(what=f"{member.user} left the team, was {member.role}"[:200], by=by)
+        was = {"role": member.role}
+        _log(study, member.user, f"left the team, was {member.role}", by, before=was)
         member.delete()
+
+
+def _log(study: Study, user: User, what: str, by: User, **change: Any) -> None:
+    words = f"{user} {what}"[:200]
+    study.events.record(words, Topic.TEAM, study=study, about=str(user), by=by, **change)
 
 
 def _member(study: Study, pk: int) -> Member:

@@ -5,6 +5,7 @@ from typing import Any
 from django import template
 
 from annotation.models import Study
+from annotation.notices import audit_log
 from annotation.pages.researcher import menu as menus
 
 register = template.Library()
@@ -21,6 +22,9 @@ def menu(context: dict[str, Any]) -> menus.Menu | None:
     if isinstance(study, Study) and study.pk and study.rights:
         return menus.for_study(study, match.url_name)
     return menus.for_library(match.url_name)
+
+
+register.filter("change_in_words", audit_log.in_words)
 
 
 @register.simple_tag(takes_context=True)

@@ -104,7 +104,7 @@ def test_it_holds_what_it_promises(study, bundle):
     names = {path.relative_to(bundle).as_posix() for path in bundle.rglob("*") if path.is_file()}
     expected = {
         *COLUMNS, "manifest.json", "versions.json", "verify.py", "verify.txt", "README.md",
-        "SHA256SUMS", "SHA256SUMS.bundle", "analysis.R",
+        "SHA256SUMS", "SHA256SUMS.bundle", "analysis.R", "audit_log.csv",
         "datapackage.json", "report.md", "report.html", "preregistration.md",
         "preregistration.html", "materials/consent.md", "seen/consent.html",
         *(f"style/{name}.css" for name in STYLES),

@@ -6,12 +6,12 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.models import (
+    AuditEntry,
     Exposure,
     Panel,
     Participation,
     PersonalLink,
     Status,
-    StudyEvent,
     Submission,
     Worker,
 )
@@ -271,7 +271,7 @@ def test_a_list_of_ids_keeps_hashes_only_and_can_be_ended(ada, study, panel):
     rule = study.access_rules.get()
     listed = list(rule.listed.values_list("key", flat=True))
     assert listed == [identities.worker_key("panel:Connect", name) for name in ("p-1", "somebody")]
-    assert "P-1" not in str(StudyEvent.objects.values_list("what", flat=True))
+    assert "P-1" not in str(AuditEntry.objects.values_list("what", flat=True))
     assert arrive(panel).status_code == 409
     ada.post(reverse("lists", args=[study.name]), {"end": rule.pk})
     assert arrive(panel).status_code == 302

@@ -245,7 +245,7 @@ def test_no_other_row_says_anything_about_those_who_withdrew(withdraw, gone, tmp
     withdraw()
     gone.refresh_from_db()
     assert (gone.qualified, gone.comprehension_attempts_used, gone.browser) == (None, 0, "")
-    assert holding([gone.pseudonym], tmp_path) == ({"Participation"}, set())
+    assert holding([gone.pseudonym], tmp_path) == ({"Participation", "AuditEntry"}, set())
     left = set()
     for relation in Participation._meta.related_objects:
         rows = relation.related_model.objects.filter(**{relation.field.name: gone})

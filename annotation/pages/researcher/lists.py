@@ -1,4 +1,4 @@
-"""The researcher's page of what stands outside the frozen design: lists, seats, the log."""
+"""The researcher's page of what stands outside the frozen design: lists, seats, budget."""
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -25,7 +25,7 @@ from annotation.study import design, lifecycle
 @login_required
 @require_http_methods(["GET", "POST"])
 def lists(request: ResearcherRequest, name: str) -> HttpResponse:
-    """GET shows the lists, the seats and the log; POST makes an entry, or ends one."""
+    """GET shows the lists and the seats; POST makes an entry, or ends one."""
     if request.method == "GET":
         return _page(request, study_of(request, name, "read"))
     study = study_of(request, name, right_to("lists"))
@@ -104,7 +104,6 @@ def _page(request: ResearcherRequest, study: Study, sent: OnPage | None = None) 
         "study": study,
         "sent": sent,
         "rules": study.access_rules.select_related("made_by", "ended_by"),
-        "events": study.events.select_related("by"),
         "spent": ledger.in_currency(budget.spent(study)),
         "reserved": ledger.in_currency(budget.reserved(study)),
         "room": budget.room(study),

@@ -5,6 +5,7 @@ from django.urls import path
 from annotation.pages import prolific_events
 from annotation.pages.researcher import (
     annotators,
+    audit,
     dataset_import,
     gym_import,
     life,
@@ -111,6 +112,8 @@ urlpatterns = [
     path("studies/<str:name>/seats/", lists.seats, name="seats"),
     path("studies/<str:name>/switches/", lists.switches, name="switches"),
     path("studies/<str:name>/budget/", lists.raise_budget, name="budget"),
+    path("studies/<str:name>/log/", audit.log, name="audit_log"),
+    path("log/", audit.site_log, name="site_log"),
     path("studies/<str:name>/team/", team.team, name="team"),
     path("tasks/", task_pages.tasks, name="tasks"),
     path("tasks/<str:name>/<int:version>/", task_pages.task, name="task"),

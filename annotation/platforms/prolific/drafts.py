@@ -14,7 +14,14 @@ from django.conf import settings
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from annotation.models import ProlificStudy, Scenario, Study, StudyStatus
+from annotation.models import (
+    AuditEntry,
+    ProlificStudy,
+    Scenario,
+    Study,
+    StudyStatus,
+    Topic,
+)
 from annotation.money.ledger import cents, in_currency
 from annotation.platforms.prolific.client import Client, ProlificError
 from annotation.recruitment.codes import new_code
@@ -176,6 +183,7 @@ def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
     """Change what a draft will ask of Prolific. Raises PlanError; an existing study stays."""
     if draft.external_id:
         raise PlanError("It already exists on Prolific: change it there.")
+    before = {name: getattr(draft, name) for name in fields}
     for name, value in fields.items():
         setattr(draft, name, value)
     if draft.minutes < 1 or draft.reward_cents < 1:
@@ -194,7 +202,12 @@ def change(draft: ProlificStudy, fields: dict[str, int | str | bool]) -> None:
             "max_minutes",
         )
     check_pay(draft, LEAST_HOURLY.get(draft.study.currency, 0))
-    draft.save()
+    with transaction.atomic():
+        draft.save()
+        AuditEntry.objects.record(
+            "draft of a study on Prolific changed", Topic.PLATFORM, study=draft.study,
+            about=draft.name, before=before, after=fields,
+        )  # fmt: skip
 
 
 def check_pay(draft: ProlificStudy, hourly: int) -> None:

@@ -2,7 +2,13 @@
 
 from typing import Any
 
-from annotation.models import ProlificStudy, Study, StudyStatus
+from annotation.models import (
+    AuditEntry,
+    ProlificStudy,
+    Study,
+    StudyStatus,
+    Topic,
+)
 from annotation.money import budget
 from annotation.platforms.prolific.client import Client, status_of
 from annotation.platforms.prolific.drafts import PlanError
@@ -101,6 +107,10 @@ def start_by_hand(prolific_study: ProlificStudy) -> None:
     if not prolific_study.external_id or prolific_study.status != "PAUSED":
         raise PlanError(f"{prolific_study.name} is not paused on Prolific.")
     start(prolific_study, Client())
+    AuditEntry.objects.record(
+        "started again on Prolific", Topic.PLATFORM, study=prolific_study.study,
+        about=prolific_study.name, before={"status": "PAUSED"},
+    )  # fmt: skip
 
 
 def note_pause(prolific_study: ProlificStudy, rows: list[Row], before: str, there: dict) -> None:

@@ -11,7 +11,13 @@ import statistics
 
 from django.contrib.auth.models import User
 
-from annotation.models import Answer, Participation, Status, Submission
+from annotation.models import (
+    Answer,
+    Participation,
+    Status,
+    Submission,
+    Topic,
+)
 from annotation.platforms.prolific.client import Client
 from annotation.platforms.prolific.submissions import sync_submission
 from annotation.recruitment import identities
@@ -54,6 +60,10 @@ def ask_to_return(participation: Participation, reason: str, client: Client | No
         raise ReviewError("Give the reason: Prolific shows it to the participant.")
     client, reference = client or Client(), _reference(submission)
     client.ask_to_return(reference, reason.strip())
+    participation.study.events.record(
+        "asked on Prolific to return the work", Topic.PEOPLE, study=participation.study,
+        about=participation.pseudonym,
+    )  # fmt: skip
     sync_submission(reference, client)
 
 
@@ -89,7 +99,9 @@ def reject(
     client, reference = client or Client(), _reference(submission)
     client.reject(reference, message, category)
     participation.study.events.create(
-        what=f"rejected on Prolific ({CATEGORIES[category]}): {participation}", by=by
+        what=f"rejected on Prolific ({CATEGORIES[category]}): {participation}",
+        about=participation.pseudonym,
+        by=by,
     )
     sync_submission(reference, client)
 

@@ -8,10 +8,18 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.db import transaction
 from django.db.models import Q
 from django.urls import reverse
 
-from annotation.models import Kind, Participation, ProlificStudy, Qualification
+from annotation.models import (
+    AuditEntry,
+    Kind,
+    Participation,
+    ProlificStudy,
+    Qualification,
+    Topic,
+)
 from annotation.platforms.prolific.client import Client, ProlificError
 from annotation.platforms.prolific.drafts import (
     CREATING,
@@ -54,7 +62,12 @@ def create(draft: ProlificStudy, root: str, client: Client | None = None) -> Non
     if draft.status == "UNPUBLISHED":
         published = client.transition(draft.external_id, "PUBLISH")
         draft.status = str(published.get("status") or "ACTIVE")[:20]
-        draft.save(update_fields=["status"])
+        with transaction.atomic():
+            draft.save(update_fields=["status"])
+            AuditEntry.objects.record(
+                "published on Prolific", Topic.PLATFORM, study=draft.study, about=draft.name,
+                before={"status": "UNPUBLISHED"}, after={"status": draft.status},
+            )  # fmt: skip
 
 
 def _create(draft: ProlificStudy, root: str, client: Client) -> dict[str, Any]:

@@ -113,7 +113,8 @@ def _rejection_taken_back(submission: Submission, participation: Participation) 
             exclusion.decide(participation, True, reason, None)
         except exclusion.ExclusionError as error:
             participation.study.events.create(
-                what=f"{reason}, {participation} stays excluded: {error}"[:200]
+                what=f"{reason}, {participation} stays excluded: {error}"[:200],
+                about=participation.pseudonym,
             )
     participation.refresh_from_db()
     _pay_again(participation, reason)

@@ -1,0 +1,51 @@
+"""The audit log of a study for publication: what was done and when, by researchers under numbers.
+
+Names of researchers, e-mail addresses and ids of annotators are taken out, and so are the names of
+tokens and accounts. Entries about those who withdrew are left out.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from annotation.models import AuditEntry, Status, Study, Topic
+
+COLUMNS = ["at", "by", "topic", "what", "about", "before", "after"]
+E_MAIL = re.compile(r"[^\s@\"<>]+@[^\s@\"<>]+\.[^\s@\"<>]+")
+
+
+def rows(study: Study, masked: Callable[[str], str]) -> Iterator[list[Any]]:
+    """One row for each entry, oldest first, under COLUMNS; `masked` takes out annotators' ids."""
+    gone = study.participations.filter(status=Status.WITHDRAWN).values("pseudonym")
+    entries = list(study.events.exclude(about__in=gone).select_related("by").order_by("at", "pk"))
+    numbers: dict[str, str] = {}
+    for entry in entries:
+        for name in _names(entry):
+            numbers.setdefault(name, f"researcher {len(numbers) + 1}")
+    named = sorted((re.escape(name) for name in numbers), key=len, reverse=True)
+    researchers = re.compile(rf"(?<!\w)({'|'.join(named)})(?!\w)") if named else None
+
+    def clean(text: str) -> str:
+        text = E_MAIL.sub("[e-mail]", masked(text))
+        return researchers.sub(lambda m: numbers[m[0]], text) if researchers else text
+
+    for entry in entries:
+        about = "" if entry.topic == Topic.ACCOUNT else entry.about
+        texts = [entry.what, about, _json(entry.before), _json(entry.after)]
+        by = numbers[entry.by.get_username()] if entry.by else "the server"
+        yield [entry.at.isoformat(timespec="seconds"), by, entry.topic, *map(clean, texts)]
+
+
+def _names(entry: AuditEntry) -> list[str]:
+    """The user names that stand in an entry, in the order in which they are numbered."""
+    names = [entry.by.get_username()] if entry.by else []
+    if entry.topic == Topic.TEAM:
+        names.append(entry.about)
+    # As the log said it before it knew whom an entry is about.
+    old = re.match(r"(.+?) (?:joined the team as|left the team, was|is \w+ now, was) ", entry.what)
+    return names + ([old[1]] if old else [])
+
+
+def _json(value: Any) -> str:
+    return "" if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -1,0 +1,85 @@
+"""Entries in the audit log about what `tasks` and Django store: tasks, models, tokens, accounts.
+
+Those packages know nothing of the log, so it listens to what they save, in their transaction; that
+way pages, API, jobs and commands are all heard.
+"""
+
+from typing import Any
+
+from django.contrib.auth.models import User
+from django.db.models import Model, QuerySet
+from django.db.models.signals import post_delete, post_save
+from django.dispatch import receiver
+
+from annotation.models import ApiToken, AuditEntry, Panel, Topic
+from tasks.models import LanguageModel, PredictionFile, Split, TaskMember, UnfinishedImport
+
+record = AuditEntry.objects.record
+
+
+@receiver(post_delete, sender=UnfinishedImport)
+def task_imported(instance: UnfinishedImport, origin: Any, **_kwargs: Any) -> None:
+    """An import ends when this row goes alone; with its task, it was given up."""
+    model = origin.model if isinstance(origin, QuerySet) else type(origin)
+    if model is UnfinishedImport:
+        task = instance.task
+        after = {"version": task.version, "content": task.content_hash}
+        record("task imported", Topic.TASK, about=str(task), after=after, by=task.imported_by)
+
+
+@receiver(post_save, sender=Split)
+def checks_attached(instance: Split, created: bool, **_kwargs: Any) -> None:
+    if created and instance.kind == Split.Kind.CHECK:
+        record("attention checks attached", Topic.TASK, about=str(instance.task))
+
+
+@receiver(post_save, sender=TaskMember)
+def task_member_added(instance: TaskMember, created: bool, **_kwargs: Any) -> None:
+    if created:
+        after = {"member": str(instance.user)}
+        record("added to the team of a task", Topic.TASK, about=instance.task_name, after=after)
+
+
+@receiver(post_save, sender=PredictionFile)
+def predictions_stored(instance: PredictionFile, created: bool, **_kwargs: Any) -> None:
+    if created:
+        record("predictions stored", Topic.MODEL, about=f"{instance.model.name}: {instance}")
+
+
+@receiver(post_delete, sender=PredictionFile)
+def predictions_deleted(instance: PredictionFile, **_kwargs: Any) -> None:
+    record("predictions deleted", Topic.MODEL, about=f"{instance.model.name}: {instance}")
+
+
+@receiver(post_delete, sender=LanguageModel)
+def model_deleted(instance: LanguageModel, **_kwargs: Any) -> None:
+    record("model deleted", Topic.MODEL, about=instance.name)
+
+
+@receiver(post_save, sender=ApiToken)
+def token_made(instance: ApiToken, created: bool, **_kwargs: Any) -> None:
+    if created:
+        after = {"scopes": instance.scopes, "expires_at": instance.expires_at}
+        record("API token made", Topic.ACCOUNT, study=instance.study, about=instance.name,
+               after=after, by=instance.owner)  # fmt: skip
+
+
+@receiver(post_save, sender=Panel)
+def panel_stored(instance: Panel, created: bool, **_kwargs: Any) -> None:
+    what = "platform added" if created else "platform changed"
+    record(what, Topic.PLATFORM, study=instance.study, about=instance.name, after=fields(instance))
+
+
+def fields(row: Model) -> dict[str, Any]:
+    """Its columns by name, but keys, references and unguessable codes."""
+    return {
+        field.name: getattr(row, field.name)
+        for field in row._meta.concrete_fields
+        if not (field.primary_key or field.is_relation or field.name == "code")
+    }
+
+
+@receiver(post_save, sender=User)
+def account_made(instance: User, created: bool, **_kwargs: Any) -> None:
+    if created:
+        record("account made", Topic.ACCOUNT, about=instance.get_username())

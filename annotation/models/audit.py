@@ -1,0 +1,126 @@
+"""The audit log: what anybody has done, by pages, tokens and commands; insert-only (guards.py).
+
+A step writes its entry in its own transaction (`AuditEntry.objects.record`). What a step leaves out
+is entered when the reply is made, and so are downloads (config/audit.py).
+"""
+
+from contextvars import ContextVar
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.serializers.json import DjangoJSONEncoder
+from django.db import models
+from django.db.models import Q
+from django.http import HttpRequest
+from django.utils import timezone
+
+from annotation.models.api_token import ApiToken
+from annotation.models.study import Study
+from tasks.models.choices import one_of
+
+# The request that is being answered; None in commands. Set by config/audit.py.
+request_now: ContextVar[HttpRequest | None] = ContextVar("request_now", default=None)
+LONGEST = 200  # characters of a sentence
+
+
+class Topic(models.TextChoices):
+    # What is done to a study outside its frozen design: reports list these as changes.
+    STUDY = "study", "Changes while it runs"
+    DESIGN = "design", "Design"
+    TEAM = "team", "Team"
+    PEOPLE = "people", "Annotators"
+    PAY = "pay", "Pay"
+    PLATFORM = "platform", "Platforms and links"
+    RESULTS = "results", "Analysis and report"
+    TASK = "task", "Tasks"
+    MODEL = "model", "Models"
+    DOWNLOAD = "download", "Downloads and look-ups"
+    ACCOUNT = "account", "Accounts"
+
+
+def user_now() -> User | None:
+    """The researcher whose request is being answered; None for annotators and in commands."""
+    user = getattr(request_now.get(), "user", None)
+    return user if isinstance(user, User) else None
+
+
+class AuditQuerySet(models.QuerySet["AuditEntry"]):
+    def record(
+        self,
+        what: str,
+        topic: str = Topic.STUDY,
+        *,
+        study: Study | None = None,
+        about: str = "",
+        before: Any = None,
+        after: Any = None,
+        by: User | None = None,
+    ) -> "AuditEntry":
+        """Enter what was done; without `by`, by the researcher whose request this is.
+
+        Nothing that identifies a worker, no token and no gold belongs into it.
+        """
+        return self.create(
+            study=study,
+            topic=topic,
+            what=what[:LONGEST],
+            about=about[:LONGEST],
+            before=before,
+            after=after,
+            by=by or user_now(),
+        )
+
+    def readable_by(self, rights: frozenset[str]) -> "AuditQuerySet":
+        """Those of a study that a reader of these rights sees: pay is for payers."""
+        return self if "pay" in rights else self.exclude(topic=Topic.PAY)
+
+
+class AuditEntry(models.Model):
+    """Somebody, or the server by itself (`by` None), has done something; never changed.
+
+    The study is referred to without a constraint: the entry outlives a draft that is deleted.
+    Reasons of decisions stay in their Decision, where a withdrawal empties them.
+    """
+
+    study = models.ForeignKey(
+        Study, null=True, on_delete=models.DO_NOTHING, db_constraint=False, related_name="events"
+    )
+    topic = models.CharField(max_length=8, choices=Topic, default=Topic.STUDY)
+    what = models.CharField(max_length=LONGEST)
+    # Whom or what it concerns besides the study: a pseudonym, a task, an account.
+    about = models.CharField(max_length=LONGEST, blank=True)
+    before = models.JSONField(null=True, encoder=DjangoJSONEncoder)
+    after = models.JSONField(null=True, encoder=DjangoJSONEncoder)
+    by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, null=True, on_delete=models.PROTECT, related_name="+"
+    )
+    # The name of the API token by which it was done, "" on a page and in a command.
+    token = models.CharField(max_length=60, blank=True)
+    # Of what is entered once an hour: holder, address and hour.
+    once = models.CharField(max_length=64, null=True, unique=True)
+    at = models.DateTimeField(default=timezone.now)
+
+    objects = AuditQuerySet.as_manager()
+
+    class Meta:
+        ordering = ["at", "pk"]
+        verbose_name_plural = "audit entries"
+        indexes = [models.Index(fields=["study", "at"], name="audit_of_a_study")]
+        constraints = [
+            one_of("topic", Topic, "an_entry_has_a_known_topic"),
+            models.CheckConstraint(condition=~Q(what=""), name="an_entry_says_what_was_done"),
+        ]
+
+    def __str__(self) -> str:
+        return self.what
+
+    def save(self, *args: Any, **kwargs: Any) -> None:
+        """Note the token, and tell the request that it has its entry."""
+        request = request_now.get()
+        if request is not None:
+            token = getattr(request, "auth", None)
+            if self.by_id is not None and isinstance(token, ApiToken):
+                self.token = token.name
+            request.has_entry = True  # type: ignore[attr-defined]  # read by config/audit.py
+        super().save(*args, **kwargs)

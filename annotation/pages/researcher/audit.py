@@ -1,0 +1,57 @@
+"""The pages of the audit log: of a study, and of the whole server."""
+
+from django.contrib.auth.decorators import login_required
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from annotation.access import ResearcherRequest, study_of
+from annotation.models import Study
+from annotation.models.audit import AuditQuerySet
+from annotation.notices import audit_log
+from annotation.pages.researcher.forms.audit import LogForm
+from tasks.csv_files import cell
+from tasks.downloads import csv_download
+
+PER_PAGE = 50
+
+
+@login_required
+@require_GET
+def log(request: ResearcherRequest, name: str) -> HttpResponse:
+    """What was done to a study and its people, newest first; `?format=csv` is a file of it."""
+    study = study_of(request, name, "read")
+    return _shown(request, audit_log.of_study(study), study)
+
+
+@login_required
+@require_GET
+def site_log(request: ResearcherRequest) -> HttpResponse:
+    """What was done on this server, for superusers."""
+    if not request.user.is_superuser:
+        raise PermissionDenied("Only superusers read the log of the whole server.")
+    return _shown(request, audit_log.everywhere(), None)
+
+
+def _shown(request: ResearcherRequest, entries: AuditQuerySet, study: Study | None) -> HttpResponse:
+    form = LogForm(entries, request.GET)
+    reduced = form.reduced()
+    if request.GET.get("format") == "csv":
+        names = [column.name for column in audit_log.COLUMNS]
+        rows = (
+            [cell(column.value(entry)) for column in audit_log.COLUMNS]
+            for entry in reduced.iterator(chunk_size=500)
+        )
+        return csv_download(f"{study.name if study else 'server'}-log.csv", names, rows)
+    asked = request.GET.copy()
+    for name in ("page", "format"):
+        asked.pop(name, None)
+    context = {
+        "study": study,
+        "form": form,
+        "page": Paginator(reduced, PER_PAGE).get_page(request.GET.get("page")),
+        "asked": asked.urlencode(),
+    }
+    return render(request, "researcher/audit_log.html", context)

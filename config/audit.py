@@ -1,0 +1,169 @@
+"""The audit log at the door: what was changed without an entry of its own, and what was taken away.
+
+Steps write their own entries, in their own transaction. Every other change by a researcher, on any
+address, gets one when its reply is made; so the log misses none, whoever adds an address. Files and
+everything that a token reads are entered as well, at most once an hour for each holder and address:
+this is the one row that a GET of a researcher writes, and it changes nothing that anybody decides.
+"""
+
+import hashlib
+from collections.abc import Callable
+
+from allauth.account import signals as account
+from allauth.mfa import signals as mfa
+from django.contrib.auth.models import User
+from django.contrib.auth.signals import user_logged_in, user_logged_out
+from django.db import IntegrityError, transaction
+from django.dispatch import Signal
+from django.http import HttpRequest, HttpResponse
+
+from annotation.models import ApiToken, AuditEntry, Study, Topic, request_now
+from annotation.pages.fields import is_shown_again
+from annotation.rights import POSTS
+from config.addresses import is_of_annotators
+from tasks.clock import database_now
+
+READS = ("GET", "HEAD")
+# Pages that show who somebody is, though they are no files.
+IDENTITIES = {"personal_links": "names and links", "api_links": "names and links"}
+# What a page that waits, or a program, asks for again and again.
+POLLED = {name for page, row in POSTS.items() if row.is_polled for name in (page, row.twin)}
+# What allauth's pages do is told by its signals (below): they reply 200 to a wrong code, too.
+BY_SIGNALS = ("account_", "mfa_", "password_", "login", "logout")
+# By how the name of an address begins; what is not here is about results.
+TOPICS = {
+    "study": Topic.DESIGN, "clone": Topic.DESIGN, "team": Topic.TEAM, "participation": Topic.PEOPLE,
+    "pay": Topic.PAY, "panel": Topic.PLATFORM, "prolific": Topic.PLATFORM,
+    "personal": Topic.PLATFORM, "links": Topic.PLATFORM, "webhook": Topic.PLATFORM,
+    "task": Topic.TASK, "dataset": Topic.TASK, "gym": Topic.TASK, "model": Topic.MODEL,
+    "prediction": Topic.MODEL, "token": Topic.ACCOUNT, "notice": Topic.ACCOUNT,
+    "auth": Topic.ACCOUNT, "invit": Topic.ACCOUNT,
+}  # fmt: skip
+
+
+def audited(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[..., HttpResponse]:
+    """Let steps know whose request this is, and enter what they have not."""
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        if is_of_annotators(request.path_info):
+            return get_response(request)
+        before = request_now.set(request)
+        try:
+            response = get_response(request)
+            if request.resolver_match is not None:
+                _enter(request, response)
+        finally:
+            request_now.reset(before)
+        return response
+
+    return answer
+
+
+def _enter(request: HttpRequest, response: HttpResponse) -> None:
+    user = getattr(request, "user", None)
+    if response.status_code >= 400 or not isinstance(user, User):
+        return
+    if request.method in READS:
+        if what := _taken(request, response):
+            _once_an_hour(request, user, what, Topic.DOWNLOAD)
+        return
+    name = _name(request)
+    row = POSTS.get(name)
+    is_logged = getattr(request, "has_entry", False) or (row and row.unlogged)
+    if is_logged or is_shown_again(request) or name.startswith(BY_SIGNALS):
+        return
+    what = name.replace("_", " ")
+    if request.method != "POST":
+        what = f"{request.method} {what}"
+    if request.resolver_match and request.resolver_match.url_name in POLLED:
+        _once_an_hour(request, user, what, _topic(name))
+    else:
+        study = _study(request)
+        AuditEntry.objects.record(what, _topic(name), study=study, about=_about(request), by=user)
+
+
+def _taken(request: HttpRequest, response: HttpResponse) -> str:
+    """What this reply hands out, in words; "" where it is a page to look at."""
+    name = _name(request)
+    if response.status_code != 200:
+        return ""
+    if name in IDENTITIES:
+        return f"looked up: {IDENTITIES[name]}"
+    if response.get("Content-Disposition", "").startswith("attachment"):
+        return f"downloaded: {name.replace('_', ' ')}"
+    is_program = isinstance(getattr(request, "auth", None), ApiToken)
+    return f"read by a program: {name.replace('_', ' ')}" if is_program else ""
+
+
+def _once_an_hour(request: HttpRequest, user: User, what: str, topic: str) -> None:
+    """Enter it unless the same holder has done the same within this hour of the clock."""
+    token = getattr(request, "auth", None)
+    hour = database_now().strftime("%Y-%m-%dT%H")
+    holder = f"{user.pk} {token.pk if isinstance(token, ApiToken) else ''}"
+    once = hashlib.sha256(f"{holder} {what} {request.path_info} {hour}".encode()).hexdigest()
+    if AuditEntry.objects.filter(once=once).exists():
+        return
+    entry = AuditEntry(
+        study=_study(request), topic=topic, what=what, about=_about(request), by=user, once=once
+    )
+    try:
+        with transaction.atomic():
+            entry.save()
+    except IntegrityError:  # two at once: the other has entered it
+        if not AuditEntry.objects.filter(once=once).exists():
+            raise
+
+
+def _name(request: HttpRequest) -> str:
+    """The name of the address, without what tells the API's from the page's."""
+    match = request.resolver_match
+    name = (match and match.url_name) or "an address without a name"
+    return name.removeprefix("api_") if name not in POSTS and name not in IDENTITIES else name
+
+
+def _topic(name: str) -> str:
+    return next((topic for word, topic in TOPICS.items() if name.startswith(word)), Topic.RESULTS)
+
+
+def _is_of_a_study(request: HttpRequest) -> bool:
+    route = request.resolver_match.route if request.resolver_match else ""
+    return route.startswith(("studies/<str:name>/", "api/v1/studies/<str:name>/"))
+
+
+def _study(request: HttpRequest) -> Study | None:
+    if not _is_of_a_study(request) or request.resolver_match is None:
+        return None
+    return Study.objects.filter(name=request.resolver_match.kwargs["name"]).only("pk").first()
+
+
+def _about(request: HttpRequest) -> str:
+    """What stands in the address besides the study, such as a pseudonym or a version."""
+    match = request.resolver_match
+    parts = match.kwargs if match else {}
+    besides = [v for k, v in parts.items() if k != "name" or not _is_of_a_study(request)]
+    return " ".join(map(str, besides))[:200]
+
+
+# Signal -> what has happened to the account of its `user`.
+ACCOUNTS = {
+    user_logged_in: "signed in",
+    user_logged_out: "signed out",
+    account.password_changed: "password changed",
+    account.password_set: "password set",
+    account.password_reset: "password reset by mail",
+    mfa.authenticator_added: "second step added",
+    mfa.authenticator_removed: "second step removed",
+    mfa.authenticator_reset: "recovery codes made again",
+}
+
+
+def _hear(signal: Signal, what: str) -> None:
+    def enter(user: User | None = None, **_kwargs: object) -> None:
+        if isinstance(user, User):
+            AuditEntry.objects.record(what, Topic.ACCOUNT, about=str(user), by=user)
+
+    signal.connect(enter, weak=False, dispatch_uid=f"audit: {what}")
+
+
+for signal, what in ACCOUNTS.items():
+    _hear(signal, what)
