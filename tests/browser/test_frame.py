@@ -29,7 +29,7 @@ def test_the_result_is_in_sight_and_among_the_first_stops_of_the_keyboard(page, 
     box = page.locator(".result-plot").first.bounding_box()
     assert box["y"] + box["height"] < 700
     expect(page.locator(".result-numbers td").first).to_have_text("100.0")
-    inside = "() => !!document.activeElement.closest('.card-result')"
+    inside = "() => !!document.activeElement.closest('[aria-labelledby=result-heading]')"
     stops = 0
     while not page.evaluate(inside):
         page.keyboard.press("Tab")

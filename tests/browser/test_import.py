@@ -66,7 +66,7 @@ def test_a_large_upload_moves_on_by_itself_until_the_task_is_there(ada, clues, m
     monkeypatch.setattr(jobs, "POLL", 0)
     choose(ada, clues, "CoNLL03", "CoNLL2003")
     expect(ada.locator("progress[max='18']")).to_be_visible()
-    expect(ada.get_by_role("heading", name="Data report")).to_be_visible(timeout=30_000)
+    expect(ada.get_by_role("heading", name="Data report")).to_be_visible(timeout=90_000)
     ada.get_by_role("button", name="Import CoNLL03").click()
     ada.wait_for_url("**/tasks/CoNLL03/1/")
 
