@@ -67,7 +67,9 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "rehearsal": study.rehearsal,
         "hide_test_scores": study.hide_test_scores,
         "accepts_leakage": study.accepts_leakage,
-        "data_warnings": data_warnings.of_design(study, tasks.with_reports()),
+        "data_warnings": data_warnings.of_design(
+            study, study.tasks.with_reports().order_by("name")
+        ),
         "tokeniser": TOKENISER,
     }
 

@@ -14,7 +14,7 @@ class CloneForm(PageForm):
     name = forms.CharField(
         required=False,
         max_length=60,
-        help_text=Study._meta.get_field("name").help_text,  # type: ignore[union-attr]  # a column
+        help_text=Study._meta.get_field("name").help_text,
     )
     rehearsal = forms.BooleanField(required=False)
 

@@ -145,7 +145,7 @@ class StudyForm(forms.ModelForm):
         fields = [self[name] for name in names if name not in unasked]
         if title in UNFOLDED:
             return Section(title, fields, is_open=True, changed=[])
-        changed = [field.label for field in fields if self._differs(field)]
+        changed = [str(field.label) for field in fields if self._differs(field)]
         return Section(title, fields, any(field.errors for field in fields), changed)
 
     def _differs(self, field: forms.BoundField) -> bool:
