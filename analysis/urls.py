@@ -5,6 +5,7 @@ from drf_spectacular.views import SpectacularAPIView
 
 from analysis.pages import (
     api,
+    compare,
     cross_task,
     examples,
     figures,
@@ -36,9 +37,8 @@ urlpatterns = [
     path("studies/<str:name>/analysis/", tables.analysis, name="analysis"),
     path("studies/<str:name>/analysis/run/", tables.analysis_run, name="analysis_run"),
     path("studies/<str:name>/analysis/<str:table>.csv", tables.analysis_file, name="analysis_file"),
-    path(
-        "studies/<str:name>/analysis/<str:table>.tex", tables.analysis_latex, name="analysis_latex"
-    ),
+    path("studies/<str:name>/latex/", tables.latex_page, name="latex"),
+    path("studies/<str:name>/latex/<str:table>.tex", tables.table_latex, name="table_latex"),
     path("studies/<str:name>/figures/", figures.figures, name="figures"),
     path(
         "studies/<str:name>/figures/<str:figure>/numbers.csv",
@@ -56,6 +56,9 @@ urlpatterns = [
         planning.sensitivity_file,
         name="sensitivity_file",
     ),
+    path("compare/", compare.page, name="compare"),
+    path("compare/designs.csv", compare.design_file, name="compare_design"),
+    path("compare/studies.<str:ext>", compare.file, name="compare_file"),
     path("planner/", planning.plan, name="planner"),
     path(
         "studies/<str:name>/preregistration/",

@@ -75,6 +75,54 @@ def shot_curve(frame: pd.DataFrame) -> alt.FacetChart:
     return _panels(_layered(*layers, data=frame), with_metric=len(metrics) > 1)
 
 
+def humans_and_models(frame: pd.DataFrame) -> alt.FacetChart:
+    """Mean score by shots of people and models, each a line with its own mark and dash.
+
+    Data: task, metric, shots, who, source (study, uploaded or published), score, low, high (empty
+    where there is no interval), n. Points of score x 100. Published figures have open marks, all
+    others filled ones. Source: CLUES (2021), figure 1, here with intervals.
+    """
+    names = list(dict.fromkeys(frame["who"]))
+    base = alt.Chart(frame)
+    x = alt.X(
+        "shots:Q", title="Shots", axis=alt.Axis(values=_shots(frame), format="d", grid=False),
+        scale=alt.Scale(zero=False, nice=False, padding=12),
+    )  # fmt: skip
+    metrics = sorted(set(frame["metric"]))
+    y = _score_axis("score:Q", f"{metrics[0] if len(metrics) == 1 else 'Score'} x 100")
+    legend = alt.Legend(title=None, labelLimit=240)
+    colour = alt.Color("who:N", scale=alt.Scale(domain=names), legend=legend)
+    dash = alt.StrokeDash("who:N", scale=_scale(names, DASHES), legend=legend)
+    shape = alt.Shape("who:N", scale=_scale(names, SHAPES), legend=legend)
+    known = base.transform_filter("isValid(datum.low)")
+    bars = known.mark_rule(strokeWidth=1.5).encode(x=x, y=alt.Y("low:Q"), y2="high:Q", color=colour)
+    points = {"x": x, "y": y, "color": colour, "shape": shape, "tooltip": _of_a_series()}
+    ours = base.transform_filter(alt.datum.source != "published")
+    quoted = base.transform_filter(alt.datum.source == "published")
+    return _panels(
+        _layered(
+            base.mark_line(strokeWidth=1.5).encode(x=x, y=y, color=colour, strokeDash=dash),
+            bars,
+            ours.mark_point(filled=True, size=50, opacity=1).encode(**points),
+            quoted.mark_point(filled=False, size=45, strokeWidth=1.5).encode(**points),
+            data=frame,
+        ),
+        with_metric=len(metrics) > 1,
+    )
+
+
+def _of_a_series() -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("who:N", title="Who"),
+        alt.Tooltip("task:N", title="Task"),
+        alt.Tooltip("shots:Q", title="Shots"),
+        alt.Tooltip("score:Q", title="Mean score x 100", format=".1f"),
+        alt.Tooltip("low:Q", title="95 % from", format=".1f"),
+        alt.Tooltip("high:Q", title="to", format=".1f"),
+        alt.Tooltip("n:Q", title="n"),
+    ]
+
+
 def _of_an_annotator() -> list[alt.Tooltip]:
     return [
         alt.Tooltip("annotator:N", title="Annotator"),
@@ -258,7 +306,7 @@ def _colour(frame: pd.DataFrame, shots: Sequence[int]) -> alt.Color:
     return alt.Color("shots:N", scale=alt.Scale(domain=list(shots)), legend=_legend(frame))
 
 
-def _scale(shots: Sequence[int], values: list[Any]) -> alt.Scale:
+def _scale(shots: Sequence[Any], values: list[Any]) -> alt.Scale:
     looks = [values[index % len(values)] for index in range(len(shots))]
     return alt.Scale(domain=list(shots), range=looks)
 

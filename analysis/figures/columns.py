@@ -1,8 +1,8 @@
 """The columns of the numbers beside each figure."""
 
-from dataclasses import dataclass
 from operator import attrgetter
 
+from analysis.figures import humans_models
 from analysis.stats import learning
 from analysis.stats.two_way import BOTH, PEOPLE
 from analysis.tables.columns import (
@@ -16,21 +16,6 @@ from analysis.tables.columns import (
     two_digits,
 )
 from tasks.columns import Column
-
-
-@dataclass(frozen=True)
-class ShotRow:
-    """One point of the shot curve, x 100; NaN where there is no interval."""
-
-    task: str
-    metric: str
-    shots: int
-    n: int
-    score: float
-    low: float
-    high: float
-    baseline: float
-    no_interval: str
 
 
 def _interval(name: str) -> list[Column]:
@@ -51,6 +36,7 @@ _INTERVAL = f"95 % interval, which generalises to {BOTH}"
 _SLOPE = "slope of a linear fit of each annotator's S1 on position, averaged over annotators,"
 
 COLUMNS: dict[str, list[Column]] = {
+    "models": humans_models.COLUMNS,
     "shots": [
         *_WHO,
         Column("metric", "Metric", "of the task's card: of all scores of the row"),

@@ -16,8 +16,9 @@ from typing import Any
 
 from django.core.cache import caches
 
-from analysis.figures import charts
-from analysis.figures.columns import COLUMNS, ShotRow
+from analysis.figures import charts, humans_models, paper_widths
+from analysis.figures.columns import COLUMNS
+from analysis.figures.humans_models import ShotRow
 from analysis.heavy import alt, pd
 from analysis.stats import learning
 from analysis.stats.two_way import BOTH
@@ -74,10 +75,15 @@ def can_draw() -> bool:
     return importlib.util.find_spec("vl_convert") is not None
 
 
-def picture(figure: Figure, ext: str) -> bytes:
-    """The figure as a file of PICTURES. Raises ImportError where vl-convert is not installed."""
+def picture(figure: Figure, ext: str, width: str = "") -> bytes:
+    """The figure as a file of PICTURES, as wide as on the page or as a column of a paper.
+
+    `width` is one of paper_widths.INCHES. Raises ImportError where vl-convert is not installed.
+    """
     import vl_convert
 
+    if width:
+        return paper_widths.picture(figure.spec, ext, width)
     # Nothing in a specification of ours has an address; none could be fetched either.
     offline: dict[str, Any] = {"allowed_base_urls": []}
     if ext == "png":
@@ -214,6 +220,13 @@ def page_figures(study: Study, kind: str) -> list[Figure]:
 NAMES = tuple(COLUMNS)
 # Name -> title and caption.
 TEXTS = {
+    "models": (
+        "Humans and models",
+        "Mean score x 100 of the test set, under the metric of each task's card ({metrics}), by"
+        f" number of shots. Bars: 95 % intervals; of annotators over {BOTH}, of uploaded models"
+        f" over {humans_models.OVER_SPLITS} (from three splits on). Open marks are figures that"
+        " CLUES printed, quoted without an interval: the paper does not define its ± of people.",
+    ),
     "shots": (
         "Shot curve",
         "Mean score x 100 of the test set, under the metric of each task's card ({metrics}), by"
@@ -255,9 +268,13 @@ IN_RANDOM_ORDER = " The order was randomised for each annotator."
 def figure(study: Study, kind: str, name: str) -> Figure:
     """The figure of that name, one of NAMES."""
     known = data(study, kind)
-    frame = known.frames[name]
+    frame, numbers = known.frames.get(name), known.numbers.get(name)
+    if frame is None or numbers is None:  # the one that uploads of models change
+        points = humans_models.rows(study, kind, known.numbers["shots"])
+        numbers = humans_models.shown(points)
+        frame = humans_models.frame(numbers)
     title, caption = TEXTS[name]
-    if name == "shots":
+    if name in ("shots", "models"):
         caption = caption.format(metrics=test_sets.in_words(study.tasks.all()))
     if name == "learning":
         in_file_order = study.training_order == Study.Order.FILE_ORDER
@@ -273,7 +290,7 @@ def figure(study: Study, kind: str, name: str) -> Figure:
         why_not=why_not,
         frame=frame,
         make=partial(_chart, name, frame, sorted(study.shots)),
-        numbers=[] if why_not else known.numbers[name],
+        numbers=[] if why_not else numbers,
         all_columns=COLUMNS[name],
     )
 
@@ -288,11 +305,15 @@ def _why_not(study: Study, name: str, frame: pd.DataFrame) -> str:
             " would reflect the difficulty of the examples. For a drift curve, design a study with"
             " a shuffled annotation order."
         )
+    if name == "models" and not any(frame["source"] == "study"):
+        return "No annotator has completed the study yet."
     return "No annotator has completed the study yet." if frame.empty else ""
 
 
 def _chart(name: str, frame: pd.DataFrame, shots: Sequence[int]) -> alt.FacetChart:
     match name:
+        case "models":
+            return charts.humans_and_models(frame)
         case "shots":
             return charts.shot_curve(frame)
         case "learning":

@@ -13,9 +13,10 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from analysis.documents import blocks, checklist, preregistration, report
+from analysis.documents import blocks, checklist, paper_tables, preregistration, report
 from analysis.export import bundle_job, files
-from analysis.pages import forms
+from analysis.figures.several_studies import Comparison
+from analysis.pages import compare, forms
 from analysis.pages.cross_task import TABLES
 from analysis.pages.report import MARKDOWN
 from analysis.tables import difficulty, gold_audit, performance, planner
@@ -165,6 +166,61 @@ class Planner(ApiView):
         rows = [planner.plan(c, wanted) for c in planner.known(request.user, wanted["source"])]
         told = as_records(planner.columns(wanted), rows)
         return Response({"rows": told, "sentences": list(planner.sentences(wanted))})
+
+
+class SeveralStudies(ApiView):
+    """Several studies of which one may read the results, as the page compares them."""
+
+    parameters = frozenset({"study", "kind"})
+
+    @extend_schema(
+        parameters=[
+            KIND,
+            OpenApiParameter("study", str, many=True, required=True, description="repeat it"),
+        ],
+        responses=OBJECT,
+        summary="Scores of several studies, and what differs between their designs",
+    )
+    def get(self, request: Request) -> Response:
+        comparison = compare.asked_for(request)
+        if comparison is None:
+            raise ValidationError({"study": ["Name the studies: ?study=one&study=other"]})
+        told = {
+            "rows": self._rows(comparison),
+            "differing": [{"what": d.what, "values": dict(d.values)} for d in comparison.differing],
+            "without": comparison.without,
+        }
+        return tagged(request, told)
+
+    @staticmethod
+    def _rows(comparison: Comparison) -> list[dict[str, Any]]:
+        figure = comparison.figure
+        rows = as_records(figure.all_columns, figure.numbers)
+        return [{"kind": comparison.kind} | row for row in rows]
+
+
+class TableLatex(KindOfTable):
+    """A table as the page LaTeX has it: caption, label, booktabs, notes."""
+
+    parameters = frozenset({"kind", "transposed"})
+
+    @extend_schema(
+        parameters=[
+            KIND,
+            OpenApiParameter("table", str, "path", enum=list(paper_tables.TABLES)),
+            OpenApiParameter("transposed", str, enum=["1"], description="columns become rows"),
+        ],
+        responses={(200, "application/x-tex"): str},
+        summary="A table of the study in LaTeX",
+        description="Of the first kind of annotators that has results, or of `kind`.",
+    )
+    def get(self, request: Request, name: str, table: str) -> HttpResponse:
+        study = read_study(request, name)
+        if table not in paper_tables.titles(study):
+            raise Http404
+        kind = self.kinds(request, study)[0]
+        text = paper_tables.latex(study, kind, table, request.query_params.get("transposed") == "1")
+        return download(text, f"{name}-{table}.tex", "application/x-tex; charset=utf-8")
 
 
 # Documents and files ------------------------------------------------------------------------------

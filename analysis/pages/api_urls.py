@@ -34,6 +34,11 @@ urlpatterns = [
     path(
         "studies/<str:name>/sensitivity/", api_results.Sensitivity.as_view(), name="api_sensitivity"
     ),
+    path(
+        "studies/<str:name>/latex/<str:table>.tex",
+        api_results.TableLatex.as_view(),
+        name="api_table_latex",
+    ),
     path("studies/<str:name>/examples/", api_results.Examples.as_view(), name="api_examples"),
     path("studies/<str:name>/gold-audit/", api_results.GoldAudit.as_view(), name="api_gold_audit"),
     path(
@@ -48,6 +53,7 @@ urlpatterns = [
     path(
         "studies/<str:name>/release.zip", api_results.ReleaseZip.as_view(), name="api_release_zip"
     ),
+    path("compare/", api_results.SeveralStudies.as_view(), name="api_compare"),
     path("planner/", api_results.Planner.as_view(), name="api_planner"),
     path(
         "models/",

@@ -6,6 +6,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from analysis.figures import data as figure_data
+from analysis.figures import paper_widths
 from analysis.pages.common import chosen_kind, results_of
 from analysis.tables import columns, performance
 from annotation.access import scores_of
@@ -26,6 +27,7 @@ def figures(request: HttpRequest, name: str) -> HttpResponse:
         "nobody": figure_data.data(study, kind).frames["time"].empty,
         "figures": figure_data.page_figures(study, kind),
         "pictures": list(figure_data.PICTURES) if figure_data.can_draw() else [],
+        "widths": paper_widths.INCHES,
     }
     return render(request, "researcher/figures.html", context)
 
@@ -33,7 +35,10 @@ def figures(request: HttpRequest, name: str) -> HttpResponse:
 @login_required
 @require_GET
 def figure_file(request: HttpRequest, name: str, figure: str, ext: str) -> HttpResponse:
-    """One figure as its specification (JSON), its data (CSV) or a picture (SVG, PNG, PDF)."""
+    """One figure as its specification (JSON), its data (CSV) or a picture (SVG, PNG, PDF).
+
+    `width` lays a picture out for one column of a paper (single) or for both (double).
+    """
     kind, chosen = _figure(request, name, figure)
     filename = f"{name}-{figure}.{ext}"
     if ext == "json":
@@ -45,7 +50,13 @@ def figure_file(request: HttpRequest, name: str, figure: str, ext: str) -> HttpR
         raise Http404
     if not figure_data.can_draw():
         return HttpResponse(figure_data.NEEDS_VL_CONVERT, status=501, content_type="text/plain")
-    return download(figure_data.picture(chosen, ext), filename, figure_data.PICTURES[ext])
+    width = request.GET.get("width", "")
+    if width not in ("", *paper_widths.INCHES):
+        raise Http404
+    if width:
+        filename = f"{name}-{figure}-{width}.{ext}"
+    picture = figure_data.picture(chosen, ext, width)
+    return download(picture, filename, figure_data.PICTURES[ext])
 
 
 @login_required

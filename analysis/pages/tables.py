@@ -6,13 +6,13 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
+from analysis.documents import paper_tables
 from analysis.export import files
 from analysis.pages.common import chosen_kind, results_of
 from analysis.tables import (
     columns,
     findings,
     findings_columns,
-    findings_latex,
     frames,
     performance,
     rendering,
@@ -139,14 +139,28 @@ def analysis_file(request: HttpRequest, name: str, table: str) -> HttpResponse:
 
 @login_required
 @require_GET
-def analysis_latex(request: HttpRequest, name: str, table: str) -> HttpResponse:
-    """The same table in LaTeX, as the page shows it, with what its columns mean."""
+def latex_page(request: HttpRequest, name: str) -> HttpResponse:
+    """Every table of the study as LaTeX, to copy or to download; nothing is computed here."""
     study = scores_of(request, name)
-    if table not in findings.TABLES:
+    kinds = performance.kinds(study)
+    context = {
+        **results_of(study),
+        "kind": chosen_kind(request, kinds),
+        "kinds": kinds,
+        "titles": paper_tables.titles(study),
+    }
+    return render(request, "researcher/latex.html", context)
+
+
+@login_required
+@require_GET
+def table_latex(request: HttpRequest, name: str, table: str) -> HttpResponse:
+    """One of them, as its page shows it; `transposed` makes rows of its columns."""
+    study = scores_of(request, name)
+    if table not in paper_tables.titles(study):
         raise Http404
     kind = chosen_kind(request, performance.kinds(study))
-    rows = resampling.tables(study, kind, table)[table]
-    text = findings_latex.as_latex(findings_columns.table(table, rows), f"{study.title}, {kind}")
+    text = paper_tables.latex(study, kind, table, request.GET.get("transposed") == "1")
     return download(text, f"{study.name}-{table}.tex", FORMATS["tex"][1])
 
 

@@ -1,12 +1,13 @@
 """The human-performance table in long form, and as printed in Markdown and LaTeX."""
 
 from collections.abc import Mapping
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 
 from analysis.stats.two_way import BOTH
-from analysis.tables import findings, marks, means
+from analysis.tables import findings, latex_table, marks, means
 from analysis.tables.columns import NOTHING, between, points
-from analysis.tables.markup import latex, markdown
+from analysis.tables.latex_table import PaperTable
+from analysis.tables.markup import markdown
 from analysis.tables.models_columns import RECIPE
 from analysis.tables.performance import PerformanceTable
 from analysis.tables.test_sets import S1
@@ -255,28 +256,26 @@ def as_markdown(table: PerformanceTable) -> str:
     )
 
 
-def as_latex(table: PerformanceTable) -> str:
-    """The table in LaTeX with booktabs, tasks grouped by family; recipe and notes are part of it.
-
-    What is pasted into a paper keeps them: threeparttable sets notes below the rows.
-    """
-    columns = "l" + "c" * len(table.tasks)
-    families = " & ".join(
-        rf"\multicolumn{{{count}}}{{c}}{{{latex(name)}}}" for name, count in table.families
-    )
-    names = " & ".join(latex(task.name) for task in table.tasks)
+def paper_table(table: PerformanceTable) -> PaperTable:
+    """The table as a paper prints it, tasks grouped by family."""
     known = intervals(table)
-    body = "\n".join(
-        f"{latex(name)} & {' & '.join(latex(text) for text in texts)} \\\\"
-        for name, texts in lines(table, known)
+    shown = [
+        Column("", "Shots", get=itemgetter(0)),
+        *(
+            Column("", task.name, get=lambda line, place=place: line[1][place])
+            for place, task in enumerate(table.tasks)
+        ),
+    ]
+    return PaperTable(
+        f"{table.study.name}-human-performance-{table.anchor}",
+        f"{table.heading}: {table.study.title}",
+        shown,
+        lines(table, known),
+        notes(table, bool(known)),
+        table.families,
     )
-    below = "\n".join(rf"\item {latex(note)}" for note in notes(table, bool(known)))
-    return (
-        "% \\usepackage{booktabs,threeparttable}\n"
-        "\\begin{table}\n\\centering\n\\begin{threeparttable}\n"
-        f"\\caption{{{latex(table.heading)}: {latex(table.study.title)}}}\n"
-        f"\\begin{{tabular}}{{{columns}}}\n\\toprule\n & {families} \\\\\n & {names} \\\\\n"
-        f"\\midrule\n{body}\n\\bottomrule\n\\end{{tabular}}\n"
-        f"\\begin{{tablenotes}}\\footnotesize\n{below}\n\\end{{tablenotes}}\n"
-        "\\end{threeparttable}\n\\end{table}\n"
-    )
+
+
+def as_latex(table: PerformanceTable) -> str:
+    """The same in LaTeX."""
+    return latex_table.as_latex(paper_table(table))

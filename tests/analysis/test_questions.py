@@ -62,17 +62,17 @@ def test_every_interval_says_its_question(ada, study):
 
 @pytest.mark.parametrize("table", ["intervals", "agreement", "aggregates", "contrasts"])
 def test_a_table_in_latex_carries_what_its_columns_mean(ada, study, table):
-    reply = ada.get(reverse("analysis_latex", args=[study.name, table]))
+    reply = ada.get(reverse("table_latex", args=[study.name, table]))
     assert reply["Content-Type"].startswith("application/x-tex")
     text = reply.content.decode()
     inside = text.split(r"\begin{threeparttable}")[1].split(r"\end{threeparttable}")[0]
     assert inside.count(r"\item") > 2
-    assert text.count("\\begin{") == text.count("\\end{") == 3
+    assert text.count("\\begin{") == text.count("\\end{") == 4
     columns = {line.count(" & ") for line in inside.splitlines() if line.endswith(r"\\")}
     assert len(columns) == 1  # every row has as many cells as the heading
     if table in ("intervals", "contrasts"):
         assert BOTH in inside
-    assert ada.get(reverse("analysis_latex", args=[study.name, "x"])).status_code == 404
+    assert ada.get(reverse("table_latex", args=[study.name, "x"])).status_code == 404
 
 
 def test_the_preregistration_names_test_families_and_margin(study):

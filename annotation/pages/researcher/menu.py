@@ -66,6 +66,7 @@ OF_A_STUDY = {
     "Publish": [
         Entry("Preregistration", "preregistration", "read"),
         Entry("Report", "report", "read"),
+        Entry("LaTeX", "latex", "read"),
         Entry("Bundle", "release", "read", unless="draft"),
     ],
     "Settings": [

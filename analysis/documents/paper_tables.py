@@ -1,0 +1,240 @@
+"""Every table of a study as a paper prints it: one place that knows them all by name.
+
+The rows and columns are those of the page, the CSV and the API; recipe, marks and what each column
+means come along as notes.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from operator import attrgetter, itemgetter
+from typing import Any
+
+from analysis.figures import data as figure_data
+from analysis.stats.two_way import BOTH
+from analysis.tables import (
+    cross_task,
+    differences,
+    findings,
+    findings_columns,
+    frames,
+    gold_audit,
+    leaderboard,
+    leaderboard_columns,
+    marks,
+    metrics,
+    models_columns,
+    performance,
+    rendering,
+    resampling,
+    seated_models,
+    selection,
+    sensitivity,
+    training,
+    upstream,
+)
+from analysis.tables import models as model_tables
+from analysis.tables.latex_table import PaperTable, as_latex
+from annotation.models import Kind, Study
+from tasks.columns import Column
+from tasks.metrics import recipe
+
+TRAINING_NOTE = (
+    "Mean ± SD over annotators (ddof 1) of their mean S1 x 100 on these training examples; examples"
+    " are told by content, not by their place in a file."
+)
+SENSITIVITY_NOTE = (
+    "Mean ± SD over annotators (ddof 1) of their score x 100 under the metric of the task's card,"
+    f" how many annotators are left, and the 95 % interval, which generalises to {BOTH}."
+)
+WHO = {
+    Kind.PERSON: "people",
+    Kind.SIMULATED: "simulated annotators (not people)",
+    Kind.MODEL: "models as annotators (not people)",
+}
+Maker = Callable[[Study, str], Iterator[PaperTable]]
+
+
+def titles(study: Study) -> dict[str, str]:
+    """Name -> title of each table that such a study has; computes nothing."""
+    return {name: title for name, (title, _make) in _makers(study).items()}
+
+
+def _makers(study: Study) -> dict[str, tuple[str, Maker]]:
+    return TABLES | OF_ARMS if study.is_cross_task else TABLES
+
+
+def tables(study: Study, kind: str, name: str) -> list[PaperTable]:
+    """The tables of that name (one of `titles`), without those that have no row.
+
+    Findings that wait for their job are computed here and now.
+    """
+    _title, make = _makers(study)[name]
+    return [table for table in make(study, kind) if table.rows]
+
+
+def latex(study: Study, kind: str, name: str, is_transposed: bool = False) -> str:
+    """Them in LaTeX, one after the other; a remark where there is no row."""
+    texts = [as_latex(table, is_transposed) for table in tables(study, kind, name)]
+    return "\n".join(texts) or "% This table has no row yet.\n"
+
+
+def _table(
+    study: Study,
+    kind: str,
+    name: str,
+    title: str,
+    columns: Sequence[Column],
+    rows: Sequence[Any],
+    about: str = "",
+    groups: Sequence[tuple[str, int]] = (),
+) -> PaperTable:
+    """A table with the notes that all of them have."""
+    own = sorted({recipe(t.card.gold_rule, metric=t.card.metric) for t in study.tasks.all()})
+    notes = [*filter(None, [about]), f"Recipe: {'; '.join(own)}", *marks.sentences(study)]
+    caption = f"{title}: {study.title}, {WHO[Kind(kind)]}"
+    return PaperTable(f"{study.name}-{name}-{kind}", caption, columns, rows, notes, groups)
+
+
+def _performance(study: Study, kind: str) -> Iterator[PaperTable]:
+    for table in performance.versions(study, kind, frames.annotators(study)):
+        if any(cell.n for cell in table.cells.values()):
+            yield rendering.paper_table(table)
+
+
+def _training(study: Study, kind: str) -> Iterator[PaperTable]:
+    rows = training.training(study, kind)
+    yield _table(
+        study, kind, "training", "Training", training.columns(rows), rows, TRAINING_NOTE
+    )  # fmt: skip
+
+
+def _finding(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
+    found = resampling.tables(study, kind, name)[name]
+    shown = findings_columns.table(name, found)
+    yield _table(study, kind, name, shown.title, shown.columns, found, shown.intro)
+
+
+def _admission(study: Study, kind: str) -> Iterator[PaperTable]:
+    rows = selection.admissions(study, kind, resampling.gains(study, kind))
+    about = " ".join([selection.INTRO, *selection.told(study)])
+    yield _table(study, kind, selection.NAME, selection.TITLE, selection.COLUMNS, rows, about)
+
+
+def _sensitivity(study: Study, kind: str) -> Iterator[PaperTable]:
+    for table in sensitivity.task_tables(sensitivity.table(study, kind)):
+        shown = [
+            Column("", "Who counts", get=itemgetter(0)),
+            *(
+                Column("", f"{shots} shots", get=lambda line, place=place: line[1][place][0])
+                for place, shots in enumerate(table.shots)
+            ),
+        ]
+        name, title = f"sensitivity-{table.task}", f"{table.task} under other rules of who counts"
+        yield _table(study, kind, name, title, shown, table.lines, SENSITIVITY_NOTE)
+
+
+def _models(study: Study, kind: str) -> Iterator[PaperTable]:
+    for table in model_tables.tables(study, kind):
+        shown = [
+            Column("", "Who", get=str),
+            *(_scores_of(place, task.name) for place, task in enumerate(table.tasks)),
+            Column("", "Average", models_columns.SCORE_COLUMNS[1].meaning, get=_average),
+            Column(
+                "", "SD of sum", models_columns.SCORE_COLUMNS[2].meaning, get=attrgetter("sum_text")
+            ),
+        ]
+        about = " ".join(
+            f"{source}: {words}" for source, words in models_columns.explanations("Annotators")
+        )
+        yield _table(
+            study, kind, f"models-{table.shots}", f"Humans and models, {table.heading.lower()}",
+            shown, table.rows, about, [*table.families, ("All tasks", 2)],
+        )  # fmt: skip
+
+
+def _scores_of(place: int, task: str) -> Column:
+    return Column("", task, get=lambda row: row.scores[place].text)
+
+
+def _average(row: model_tables.Row) -> str:
+    return "–" if row.aggregate is None else row.aggregate.text
+
+
+def _simple(
+    name: str,
+    title: str,
+    columns: Sequence[Column],
+    make: Callable[[Study, str], Sequence[Any]],
+    about: str = "",
+) -> tuple[str, Maker]:
+    """A table whose rows and columns are those of its page as they stand."""
+
+    def tables_of(study: Study, kind: str) -> Iterator[PaperTable]:
+        yield _table(study, kind, name, title, columns, make(study, kind), about)
+
+    return title, tables_of
+
+
+def _leaderboard(study: Study, kind: str) -> Iterator[PaperTable]:
+    for board in leaderboard.boards(study, kind):
+        shown = [Column("", "Who", get=_entry), *leaderboard_columns.of_board(board)]
+        rows = [entry for _words, entries in board.groups for entry in entries]
+        title = f"Leaderboard, {board.heading}"
+        name = f"leaderboard-{board.heading}"
+        yield _table(study, kind, name, title, shown, rows, board.test_text)
+
+
+def _entry(entry: leaderboard.Entry) -> str:
+    return f"{entry.name} (published)" if entry.is_published else entry.name
+
+
+def _figure(name: str, study: Study, kind: str) -> Iterator[PaperTable]:
+    figure = figure_data.figure(study, kind, name)
+    title, rows = f"Numbers of {figure.title.lower()}", figure.numbers
+    yield _table(
+        study, kind, f"figure-{name}", title, figure.all_columns, rows, figure.caption
+    )  # fmt: skip
+
+
+# Name -> title and maker; the order is that of the menu.
+TABLES: dict[str, tuple[str, Maker]] = {
+    "human-performance": ("Table", _performance),
+    "training": ("Training table", _training),
+    **{name: (findings_columns.table(name, []).title, partial(_finding, name))
+       for name in findings.TABLES},
+    selection.NAME: (selection.TITLE, _admission),
+    "sensitivity": ("Sensitivity", _sensitivity),
+    "models": ("Humans and models by task", _models),
+    "effort": _simple(
+        "effort", "What an answer took", seated_models.EFFORT,
+        lambda study, _kind: seated_models.efforts(study),
+    ),
+    "metrics": _simple(
+        "metrics", "Every metric", metrics.COLUMNS, metrics.page_rows, metrics.NOTE
+    ),
+    "differences": _simple(
+        "differences", "Humans minus model on the same examples", models_columns.DIFFERENCES,
+        differences.differences, differences.LEFT_OUT,
+    ),
+    "leaderboard": ("Leaderboard", _leaderboard),
+    "gold-audit": _simple(
+        "gold-audit", "Doubtful golds by task", gold_audit.TALLY,
+        lambda study, kind: gold_audit.doubts(study, kind)[0],
+    ),
+    **{f"figure-{name}": (f"Numbers of {title.lower()}", partial(_figure, name))
+       for name, (title, _caption) in figure_data.TEXTS.items()},
+}  # fmt: skip
+OF_ARMS: dict[str, tuple[str, Maker]] = {
+    "gains": _simple(
+        "gains", "Gains of the arms", cross_task.GAINS, cross_task.joint, cross_task.QUESTION
+    ),
+    "plan": _simple(
+        "plan", "People for a wanted interval of the ARG", cross_task.PLAN, cross_task.plan
+    ),
+    "manipulation": _simple(
+        "manipulation", "Upstream tasks", upstream.MANIPULATION, upstream.manipulation
+    ),
+    "curve": _simple(
+        "curve", "Learning curve within an upstream task", upstream.CURVE, upstream.curve
+    ),
+}

@@ -1,0 +1,187 @@
+"""Several studies in one figure and one table, with what differs between their designs named.
+
+People of one study are never pooled with those of another: each study has its own line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from analysis.figures import charts, humans_models
+from analysis.figures import data as figure_data
+from analysis.figures.humans_models import SeriesRow
+from analysis.tables import test_sets
+from analysis.tables.columns import NOTHING
+from annotation.models import Kind, Study
+from tasks.columns import Column
+from tasks.formats import digest_of
+from tasks.models import Task
+from tasks.paper import place
+
+MAX_STUDIES = 6  # lines that can be told apart in print
+LONG = 60  # characters; of a longer value its digest tells texts apart
+# Keys of a manifest -> words; other keys are read with blanks for their underscores.
+WORDS = {
+    "hourly_rate": "pay per hour",
+    "comprehension_questions": "comprehension questions",
+    "qualification.rule": "rule after training",
+    "qualification.threshold": "its threshold",
+    "qualification.screening_examples": "screening examples at zero shots",
+    "pay.active_time": "active time",
+    "consent_text": "consent text",
+}
+# What says nothing of how annotators worked, or is said by another row.
+UNTOLD = {"name", "title", "scenarios", "tasks", "seed", "screening_hashes",
+          "attention_check_hashes"}  # fmt: skip
+CARD_UNTOLD = {"name"}
+NAME = "Several studies"
+CAPTION = (
+    "Mean score x 100 of the test set, under the metric of each task's card ({metrics}), by number"
+    " of shots; a line for each study's own annotators ({kind}), never pooled. Bars: 95 %"
+    " intervals over {question}."
+)
+
+
+@dataclass(frozen=True)
+class Differing:
+    """One thing that is not alike in all the studies: its words, and its value in each."""
+
+    what: str
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The studies with the rows of their table and what their designs differ in.
+
+    `without` are the names of those in which nobody of that kind has completed anything.
+    """
+
+    studies: list[Study]
+    kind: str
+    rows: list[SeriesRow]
+    differing: list[Differing]
+    without: list[str]
+
+    @property
+    def design_columns(self) -> list[Column]:
+        """What differs, with a column for each study."""
+        return [
+            Column("what", "Of the design"),
+            *(
+                Column(f"study_{study.name}", title_of(study, self.studies), get=_value(study.name))
+                for study in self.studies
+            ),
+        ]
+
+    @property
+    def figure(self) -> figure_data.Figure:
+        """All of them in one figure; `why_not` where there is nothing to draw."""
+        tasks = Task.objects.filter(studies__in=self.studies).distinct()
+        who = Kind(self.kind).label if self.kind != Kind.PERSON else "people"
+        caption = CAPTION.format(
+            metrics=test_sets.in_words(tasks), kind=who, question=humans_models.BOTH
+        )
+        why_not = "" if self.rows else "Nobody of this kind has completed any of these studies."
+        frame = humans_models.frame(self.rows)
+        return figure_data.Figure(
+            name="several-studies",
+            title=NAME,
+            caption=caption,
+            description=f"{NAME}. {caption}",
+            why_not=why_not,
+            frame=frame,
+            make=partial(charts.humans_and_models, frame),
+            numbers=self.rows,
+            all_columns=humans_models.COLUMNS,
+        )
+
+
+def compare(studies: Sequence[Study], kind: str) -> Comparison:
+    """The annotators of that kind of these studies, task by task, in the order of the paper."""
+    rows: list[SeriesRow] = []
+    without = []
+    for study in studies:
+        points = figure_data.data(study, kind).numbers["shots"]
+        if not points:
+            without.append(study.name)
+        rows += humans_models.of_people(study, points, title_of(study, studies))
+    rows.sort(key=lambda row: (place(row.task), row.shots))
+    return Comparison(list(studies), kind, rows, list(differing(studies)), without)
+
+
+def title_of(study: Study, studies: Sequence[Study]) -> str:
+    """The title of a study, with its name where another one has the same."""
+    same = [other for other in studies if other.title == study.title]
+    return f"{study.title} ({study.name})" if same[1:] or not study.title else study.title
+
+
+def differing(studies: Sequence[Study]) -> Iterator[Differing]:
+    """What the frozen designs differ in; a draft has none, which is said instead."""
+    told = {study.name: dict(_told(study)) for study in studies}
+    for what in dict.fromkeys(key for values in told.values() for key in values):
+        values = {name: own.get(what, NOTHING) for name, own in told.items()}
+        if len(set(values.values())) > 1:
+            yield Differing(what, values)
+
+
+def _told(study: Study) -> Iterator[tuple[str, str]]:
+    """What the manifest says, in words, one after the other."""
+    if not study.manifest:
+        yield "design", "a draft: not frozen"
+        return
+    manifest = json.loads(study.manifest)
+    cells = manifest["scenarios"]
+    yield "tasks", ", ".join(sorted({cell["task"] for cell in cells}))
+    yield "shots", ", ".join(map(str, sorted({cell["shots"] for cell in cells})))
+    splits = sorted({cell["split"] for cell in cells if cell["split"] is not None})
+    yield "training splits", ", ".join(map(str, splits)) or "none"
+    yield "seats of a scenario", ", ".join(map(str, sorted({cell["seats"] for cell in cells})))
+    for key, value in manifest.items():
+        if key not in UNTOLD:
+            yield from _flat(key, value)
+    for task in manifest["tasks"]:
+        yield from _of_task(task)
+
+
+def _of_task(task: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Version, test set and card of a task: whether two studies asked the same."""
+    name = task["name"]
+    yield f"{name}: version", str(task["version"])
+    tests = [split for split in task["splits"] if split["kind"] == "test"]
+    yield f"{name}: test set", ", ".join(f"{_short(t['sha256'])} ({t['examples']})" for t in tests)
+    for key, value in task["card"].items():
+        if key not in CARD_UNTOLD:
+            yield f"{name}: {key.replace('_', ' ')}", _text(value)
+
+
+def _flat(key: str, value: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(value, dict):
+        for inner, own in value.items():
+            yield from _flat(f"{key}.{inner}", own)
+        return
+    yield WORDS.get(key, key.replace("_", " ").replace(".", ": ")), _text(value)
+
+
+def _text(value: Any) -> str:
+    """A value in one line; of a long text the digest, which differs where the text does."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if value in (None, "", [], {}):
+        return "none"
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    if len(text) <= LONG and "\n" not in text:
+        return text
+    return f"text {_short(digest_of([text]))} ({len(text)} characters)"
+
+
+def _short(digest: str) -> str:
+    return digest[:8]
+
+
+def _value(name: str) -> Any:
+    return lambda row: row.values[name]

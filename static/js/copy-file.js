@@ -1,0 +1,42 @@
+/**
+ * A button that copies the text of the file beside it.
+ *
+ *   <copy-file><a href="table.tex" aria-label="Intervals as LaTeX">LaTeX</a></copy-file>
+ *
+ * Without scripts, or where the browser has no clipboard, the link alone is there.
+ */
+
+const SAID_FOR = 2000; // milliseconds
+
+class CopyFile extends HTMLElement {
+  connectedCallback() {
+    const link = this.querySelector("a");
+    if (!link || this.querySelector("button") || !navigator.clipboard) return;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "compact secondary outline";
+    button.textContent = "Copy";
+    button.setAttribute("aria-label", `Copy ${link.getAttribute("aria-label") ?? link.textContent}`);
+    const told = document.createElement("span");
+    told.setAttribute("role", "status");
+    button.addEventListener("click", async () => {
+      told.textContent = (await this.copied(link.href)) ? "Copied" : "Not copied: use the link";
+      setTimeout(() => (told.textContent = ""), SAID_FOR);
+    });
+    this.append(" ", button, " ", told);
+  }
+
+  /** Whether the text of that address is in the clipboard now. @param {string} address */
+  async copied(address) {
+    try {
+      const reply = await fetch(address);
+      if (!reply.ok) return false;
+      await navigator.clipboard.writeText(await reply.text());
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+customElements.define("copy-file", CopyFile);

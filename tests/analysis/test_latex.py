@@ -1,0 +1,117 @@
+"""Every table as LaTeX: complete, escaped, the same by page, API and bundle."""
+
+import re
+
+import pytest
+from django.core.management import call_command
+from django.urls import reverse
+
+from analysis.documents import paper_tables
+from analysis.tables import resampling
+from analysis.tables.columns import points
+from analysis.tables.latex_table import PaperTable, as_latex
+from annotation.models import Kind
+from tasks.columns import Column
+from tests import factories
+from tests.analysis.latex_reader import problems
+from tests.analysis.test_cross_task import answered_study
+
+HOSTILE = r"50 % of {a_b} & #1 \input{x} $ ~ ^ < > | [1] *2 “q” -- 大 'n'"
+
+
+@pytest.fixture
+def study(researcher):
+    labels = factories.make_task(name="toy-labels", labels=factories.LABELS)
+    study = factories.make_study(
+        researcher, factories.make_task(), labels, shots=[0, 2], annotators=2, title=HOSTILE,
+        metrics=["EM"], qualification="minimum", qualification_threshold=2,
+    )  # fmt: skip
+    for scenario in study.scenarios.all():
+        for _ in range(2):
+            factories.work_through(factories.seat(scenario))
+    for task in study.tasks.all():
+        factories.predict(researcher, "a-model", task, 0)
+        factories.predict(researcher, "a-model", task, 2, 1)
+    resampling.job_of(study, Kind.PERSON, owner=researcher)
+    call_command("run_jobs", verbosity=0)
+    return study
+
+
+def latex(client, study, table, **query) -> str:
+    reply = client.get(reverse("table_latex", args=[study.name, table]), query)
+    assert reply.status_code == 200, table
+    assert reply["Content-Type"].startswith("application/x-tex")
+    return reply.content.decode()
+
+
+def test_every_table_is_latex_that_an_engine_sets(ada, study):
+    labels = []
+    for table in paper_tables.titles(study):
+        for transposed in ("", "1"):
+            text = latex(ada, study, table, transposed=transposed)
+            assert problems(text) == [], table
+            if text.startswith("% This table has no row"):
+                assert table in ("effort",), table
+                continue
+            assert text.startswith("% \\usepackage{booktabs,threeparttable}\n")
+            assert r"\caption{" in text
+            assert r"\item Recipe: s1\textbar{}match:exact" in text
+            assert r"\input" not in text
+            assert "XeLaTeX" in text  # the title has a sign that pdfLaTeX does not know
+        labels += re.findall(r"\\label\{(.*?)\}", text)
+    assert len(labels) == len(set(labels))
+    assert all(re.fullmatch(r"tab:[a-z0-9_-]+", label) for label in labels)
+
+
+def test_the_tables_of_a_cross_task_study_are_there_too(ada, researcher):
+    study = answered_study(researcher)
+    for table in paper_tables.OF_ARMS:
+        text = latex(ada, study, table)
+        assert problems(text) == []
+        assert r"\toprule" in text, table
+
+
+def test_a_transposed_table_has_the_same_numbers():
+    columns = [Column("task", "Task"), Column("shots", "Shots"), Column("s1", "Mean", show=points)]
+    rows = [type("Row", (), {"task": "t", "shots": k, "s1": 10.0 * k})() for k in (1, 2, 3)]
+    table = PaperTable("x", "Means", columns, rows, ["n = 3"])
+    lines = as_latex(table, is_transposed=True).splitlines()
+    assert lines[lines.index(r"\toprule") + 1 : lines.index(r"\bottomrule")] == [
+        r"Task & t & t & t \\",
+        r"Shots & 1 & 2 & 3 \\",
+        r"\midrule",
+        r"Mean & 10.0 & 20.0 & 30.0 \\",
+    ]
+    upright = as_latex(table)
+    assert r"t & 2 & 20.0 \\" in upright
+    assert problems(upright) == []
+
+
+def test_the_reader_of_these_tests_finds_what_would_stop_an_engine():
+    good = as_latex(PaperTable("x", "a", [Column("a", "A", get=str)], ["b"]))
+    assert problems(good) == []
+    for bad in (
+        good.replace("b \\\\", "b & c \\\\"), good.replace("{a}", "{a"),
+        good.replace("b ", "50 % "),
+        good.replace("b ", "a_b "), good.replace("b ", "\\input{x} "), good.replace("b ", "$ "),
+        good.replace("\nb ", "\n[b] "), good.replace("\\end{tabular}\n", ""),
+    ):  # fmt: skip
+        assert problems(bad), bad
+
+
+def test_page_and_api_give_the_same_latex_of_the_kind_that_is_asked_for(ada, study, researcher):
+    robot = factories.seat(study.scenarios.first(), Kind.SIMULATED)
+    factories.work_through(robot)
+    page = ada.get(reverse("latex", args=[study.name])).content.decode()
+    for table in paper_tables.titles(study):
+        assert f"/latex/{table}.tex?kind=person" in page
+        assert f"/latex/{table}.tex?kind=person&amp;transposed=1" in page
+    key = factories.bearer(researcher, "read", study=study)
+    for query in ({}, {"transposed": "1"}, {"kind": "simulated"}):
+        told = ada.get(
+            reverse("api_table_latex", args=[study.name, "agreement"]), query, headers=key
+        )
+        assert told.content.decode() == latex(ada, study, "agreement", **query)
+    assert "simulated annotators (not people)" in latex(ada, study, "agreement", kind="simulated")
+    for address in ("table_latex", "api_table_latex"):
+        assert ada.get(reverse(address, args=[study.name, "gains"])).status_code == 404
