@@ -5,7 +5,7 @@ The same document is rendered as a page, as a file that opens offline, and as Ma
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from django.utils.text import slugify
@@ -61,6 +61,7 @@ class Grid:
     columns: Sequence[str]
     rows: Sequence[Sequence[str]]
     notes: Sequence[str] = ()
+    number: int = 0
     kind: ClassVar[str] = "grid"
 
     @classmethod
@@ -70,6 +71,11 @@ class Grid:
         """The table of these rows, as a page shows it."""
         headings = [column.heading for column in table_columns.on_page(columns)]
         return cls(caption, headings, table_columns.cells(columns, rows), notes)
+
+    @property
+    def label(self) -> str:
+        """How a text refers to it: "Table 1. ", "" where tables have no numbers."""
+        return f"Table {self.number}. " if self.number else ""
 
     @property
     def is_tight(self) -> bool:
@@ -84,7 +90,13 @@ class Picture:
     name: str
     caption: str
     description: str
+    number: int = 0
     kind: ClassVar[str] = "picture"
+
+    @property
+    def label(self) -> str:
+        """How a text refers to it: "Figure 1. ", "" where figures have no numbers."""
+        return f"Figure {self.number}. " if self.number else ""
 
 
 @dataclass(frozen=True)
@@ -127,14 +139,44 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Front:
+    """The head of a document: who wrote it where, and the facts below that."""
+
+    authors: Sequence[str]
+    affiliations: Sequence[str]
+    facts: Sequence[Fact]
+
+
+@dataclass(frozen=True)
 class Document:
     title: str
     sections: Sequence[Section] = field(default_factory=list)
+    front: Front | None = None
+
+
+def numbered(sections: Iterable[Section]) -> list[Section]:
+    """The same sections with their tables numbered, and their figures, in their order."""
+    counts = {"Table": 0, "Figure": 0}
+
+    def with_number(block: Block) -> Block:
+        if not isinstance(block, Grid | Picture):
+            return block
+        word = "Table" if isinstance(block, Grid) else "Figure"
+        counts[word] += 1
+        return replace(block, number=counts[word])
+
+    return [replace(s, blocks=[with_number(block) for block in s.blocks]) for s in sections]
 
 
 def as_markdown(document: Document) -> str:
     """The whole document as CommonMark with tables; texts are markdown."""
     parts = [f"# {markdown(document.title)}"]
+    if document.front:
+        front = document.front
+        parts += [
+            markdown(", ".join(names)) for names in (front.authors, front.affiliations) if names
+        ]
+        parts.extend(_lines(Facts(front.facts)))
     for section in document.sections:
         parts.append(f"## {markdown(section.title)}")
         for block in section.blocks:
@@ -158,14 +200,14 @@ def _lines(block: Block) -> Iterator[str]:
             yield f"**{markdown(name)}**"
             yield f"{fence}text\n{text}\n{fence}"
         case Grid(caption, columns, rows, notes):
-            yield f"**{markdown(caption)}**"
+            yield f"**{block.label}{markdown(caption)}**"
             header = [_row(columns), "|---" * len(columns) + "|"]
             yield "\n".join([*header, *(_row(row) for row in rows)])
             for note in notes:
                 yield markdown(note)
         case Picture(name, caption, description):
             yield f"![{markdown(description)}](figures/{name}.svg)"
-            yield markdown(caption)
+            yield f"{block.label}{markdown(caption)}"
         case Checklist(items):
             for item in items:
                 yield f"**{item.number} {markdown(item.title)}**"

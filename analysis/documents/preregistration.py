@@ -43,6 +43,8 @@ from annotation.models import Study
 from annotation.study import gates
 from tasks.paper import place
 
+NO_HYPOTHESES = " The design contains no hypotheses: add yours where you register this document."
+
 
 @dataclass(frozen=True)
 class Opening:
@@ -75,6 +77,7 @@ def document(manifest: Manifest, opening: Opening) -> Document:
         f"Preregistration: {manifest['title']}",
         [
             Section("Frozen design", _what(manifest, opening)),
+            *_hypotheses(manifest),
             Section("Tasks", _tasks(manifest)),
             Section("Scenarios and annotators", _scenarios(manifest)),
             Section("Procedure", _procedure(manifest)),
@@ -91,8 +94,8 @@ def _what(manifest: Manifest, opening: Opening) -> list:
     return [
         Paragraph(
             "This document states the frozen design of the study in words. It is generated from the"
-            " design alone; nothing in it depends on any answer. The design contains no hypotheses:"
-            " add yours where you register this document."
+            " design alone; nothing in it depends on any answer."
+            + ("" if manifest.get("hypotheses") else NO_HYPOTHESES)
         ),
         Facts(
             [
@@ -113,6 +116,11 @@ def _what(manifest: Manifest, opening: Opening) -> list:
             " outside the design and listed in the report as deviations."
         ),
     ]
+
+
+def _hypotheses(manifest: Manifest) -> list[Section]:
+    text = manifest.get("hypotheses", "")
+    return [Section("Hypotheses", [Quote("As written before opening", text)])] if text else []
 
 
 def _tasks(manifest: Manifest) -> list:

@@ -12,6 +12,7 @@ from analysis.documents import (
     checklist,
     cross_task,
     differences,
+    front,
     methods,
     selection,
     wording,
@@ -26,7 +27,9 @@ from analysis.documents.blocks import (
     Grid,
     Paragraph,
     Picture,
+    Quote,
     Section,
+    numbered,
 )
 from analysis.documents.study_record import Amount, StudyRecord
 from analysis.documents.wording import moment, same_recipe
@@ -65,6 +68,7 @@ def document(
     marked = [Paragraph(mark) for mark in marks.sentences(record.study)]
     others = [kind for kind in kinds_of(record.frame) if kind != Kind.PERSON]
     sections = [
+        *_hypotheses(record),
         Section("Methods", methods.paragraphs(record)),
         Section("Human performance", _performance(record, [Kind.PERSON])),
         Section(
@@ -90,7 +94,15 @@ def document(
         Section("Checklist for human baselines", _checklist(record, answers, problems)),
         Section("Reproducibility", _provenance(record)),
     ]
-    return Document(f"Report: {record.study.title}", sections)
+    head = front.front(record, answers)
+    return Document(front.title(record, answers), numbered(sections), head)
+
+
+def _hypotheses(record: StudyRecord) -> list[Section]:
+    """What was expected, as frozen at opening; no section where the design says nothing."""
+    text = record.manifest.get("hypotheses", "")
+    frozen = "As frozen with the design, before the first seat was taken."
+    return [Section("Hypotheses", [Quote(frozen, text)])] if text else []
 
 
 def _of_arms(record: StudyRecord) -> list[Section]:

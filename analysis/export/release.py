@@ -18,7 +18,7 @@ from typing import Any
 from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
 
-from analysis.documents import blocks, preregistration, report
+from analysis.documents import blocks, front, preregistration, report
 from analysis.export import audit_log, files, pages_seen, parquet, screenshots
 from analysis.export.columns import COLUMNS
 from analysis.export.dictionary import datapackage
@@ -44,7 +44,7 @@ README = """
 
 | what | where |
 |---|---|
-| the report, to read and to print | `report.html`, `report.md`, `figures/` |
+| the report, to read and to print | `report.html`, `report.md`, `figures/`{printed} |
 | the preregistration: the frozen design in words | `preregistration.html`, `preregistration.md` |
 | the data dictionary (Frictionless Data Package) | `datapackage.json` |
 | {parquet} | `parquet/` |
@@ -144,8 +144,9 @@ def write_readme(folder: Path, pictured: str = NOT_PICTURED) -> None:
     parquet_words = "the same tables as Parquet"
     if not parquet.can_write():
         parquet_words += ": not made, as pyarrow was not installed"
+    printed = ", `report.pdf`" if (folder / "report.pdf").exists() else ""
     with (folder / "README.md").open("a", encoding="utf-8") as file:
-        file.write(README.format(parquet=parquet_words, pictures=pictured))
+        file.write(README.format(parquet=parquet_words, pictures=pictured, printed=printed))
 
 
 def write_parquet(folder: Path, name: str) -> None:
@@ -224,13 +225,16 @@ def _write_documents(study: Study, folder: Path, masked: Callable[[str], str], s
         style = finders.find(path)
         assert style is not None  # they are ours
         shutil.copyfile(style, folder / "style" / name)
+    _text(folder / "style" / "page.css", front.page_style(study))
     plan = preregistration.for_study(study)
     written = report.for_study(study, masked=masked, sums=sums)
     assert plan is not None  # a draft has no release
     assert written is not None
     for name, document in (("preregistration", plan), ("report", written)):
         _text(folder / f"{name}.md", blocks.as_markdown(document))
-        context = {"document": document, "root": "", "pictures": "figures/"}
+        context = {
+            "document": document, "root": "", "pictures": "figures/", "page_style": "page.css",
+        }  # fmt: skip
         _text(folder / f"{name}.html", render_to_string("researcher/offline.html", context))
     pictured = {
         block.name
@@ -242,7 +246,9 @@ def _write_documents(study: Study, folder: Path, masked: Callable[[str], str], s
         (folder / "figures").mkdir()
     for name in sorted(pictured):
         figure = figure_data.figure(study, Kind.PERSON, name)
-        (folder / "figures" / f"{name}.svg").write_bytes(figure_data.picture(figure, "svg"))
+        for ext in ("svg", "pdf"):
+            picture = figure_data.picture(figure, ext, "double")
+            (folder / "figures" / f"{name}.{ext}").write_bytes(picture)
 
 
 def _write_materials(study: Study, folder: Path) -> None:
@@ -275,6 +281,7 @@ def _write_pictures(folder: Path, browser: str | None, tell: Callable[[str], Any
         return NOT_PICTURED
     try:
         screenshots.take(folder / "seen", browser)
+        screenshots.print_report(folder / "report.html", browser)
     except screenshots.PictureError as error:
         tell(str(error))
         return NOT_PICTURED

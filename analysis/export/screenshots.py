@@ -6,10 +6,12 @@ on the path, or the one that is named.
 
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from django.contrib.staticfiles import finders
 
@@ -79,8 +81,29 @@ def take(folder: Path, path: str) -> list[Path]:
     return pictures
 
 
-def _photograph(shots: Mapping[Device, Sequence[tuple[Path, Path]]], path: str) -> None:
-    """Open the copies (first of each pair) on each device; write the PNGs (second)."""
+def print_report(html: Path, path: str) -> Path:
+    """Print a document as A4, beside it as PDF, page numbers and all. Raises PictureError."""
+    pdf = html.with_suffix(".pdf")
+    with ThreadPoolExecutor(max_workers=1) as executor:
+        try:
+            executor.submit(_print, html, pdf, path).result()
+        except (OSError, PictureError) as error:
+            pdf.unlink(missing_ok=True)
+            raise PictureError(f"{path} printed nothing: {error}") from None
+    return pdf
+
+
+def _print(html: Path, pdf: Path, path: str) -> None:
+    with _opened(path) as browser:
+        page = browser.new_page(color_scheme="light")
+        page.set_default_timeout(PATIENCE * 1000)
+        page.goto(html.absolute().as_uri())
+        page.pdf(path=pdf, prefer_css_page_size=True, print_background=True)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[Any]:
+    """The browser, open; raises PictureError for whatever goes wrong in it."""
     try:
         from playwright.sync_api import Error, sync_playwright
     except ImportError:
@@ -92,20 +115,26 @@ def _photograph(shots: Mapping[Device, Sequence[tuple[Path, Path]]], path: str) 
                 executable_path=path, args=FLAGS, timeout=PATIENCE * 1000
             ) as browser,
         ):
-            for device, pairs in shots.items():
-                page = browser.new_page(
-                    viewport={"width": device.width, "height": device.height},
-                    device_scale_factor=device.dots,
-                    is_mobile=device.touch,
-                    has_touch=device.touch,
-                    color_scheme="light",
-                )
-                page.set_default_timeout(PATIENCE * 1000)
-                for copy, png in pairs:
-                    page.goto(copy.as_uri())
-                    page.screenshot(path=png, full_page=True)
+            yield browser
     except Error as error:
         raise PictureError(_reason(error.message)) from None
+
+
+def _photograph(shots: Mapping[Device, Sequence[tuple[Path, Path]]], path: str) -> None:
+    """Open the copies (first of each pair) on each device; write the PNGs (second)."""
+    with _opened(path) as browser:
+        for device, pairs in shots.items():
+            page = browser.new_page(
+                viewport={"width": device.width, "height": device.height},
+                device_scale_factor=device.dots,
+                is_mobile=device.touch,
+                has_touch=device.touch,
+                color_scheme="light",
+            )
+            page.set_default_timeout(PATIENCE * 1000)
+            for copy, png in pairs:
+                page.goto(copy.as_uri())
+                page.screenshot(path=png, full_page=True)
 
 
 def _reason(message: str) -> str:

@@ -36,7 +36,6 @@ _INTERVAL = f"95 % interval, which generalises to {BOTH}"
 _SLOPE = "slope of a linear fit of each annotator's S1 on position, averaged over annotators,"
 
 COLUMNS: dict[str, list[Column]] = {
-    "models": humans_models.COLUMNS,
     "shots": [
         *_WHO,
         Column("metric", "Metric", "of the task's card: of all scores of the row"),
@@ -62,6 +61,7 @@ COLUMNS: dict[str, list[Column]] = {
         Column("baseline", "Baseline", "score x 100 of the trivial baseline", SCORE, points),
         Column("no_interval", meaning="why there is no interval over annotators, if so"),
     ],
+    "models": humans_models.COLUMNS,
     "learning": [
         *_WHO,
         Column("examples", "Examples", "number of examples in the training step"),

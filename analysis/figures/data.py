@@ -220,13 +220,6 @@ def page_figures(study: Study, kind: str) -> list[Figure]:
 NAMES = tuple(COLUMNS)
 # Name -> title and caption.
 TEXTS = {
-    "models": (
-        "Humans and models",
-        "Mean score x 100 of the test set, under the metric of each task's card ({metrics}), by"
-        f" number of shots. Bars: 95 % intervals; of annotators over {BOTH}, of uploaded models"
-        f" over {humans_models.OVER_SPLITS} (from three splits on). Open marks are figures that"
-        " CLUES printed, quoted without an interval: the paper does not define its ± of people.",
-    ),
     "shots": (
         "Shot curve",
         "Mean score x 100 of the test set, under the metric of each task's card ({metrics}), by"
@@ -234,6 +227,13 @@ TEXTS = {
         f" interval, which generalises to {BOTH} (bars; undefined for one annotator or if all"
         " scores are equal), individual annotators (hollow dots) and the trivial baseline"
         " (dashed).",
+    ),
+    "models": (
+        "Humans and models",
+        "Mean score x 100 of the test set, under the metric of each task's card ({metrics}), by"
+        f" number of shots. Bars: 95 % intervals; of annotators over {BOTH}, of uploaded models"
+        f" over {humans_models.OVER_SPLITS} (from three of them on). Open marks are figures that"
+        " CLUES printed, quoted without an interval: the paper does not define its ± of people.",
     ),
     "learning": (
         "Learning curve over the training step",

@@ -20,7 +20,7 @@ from annotation.models import Kind, Study
 from tasks.columns import Column
 
 MAX_SERIES = 6  # lines that can be told apart in print
-OVER_SPLITS = "other training splits"
+OVER_SPLITS = "other splits of the task"
 
 
 @dataclass(frozen=True)

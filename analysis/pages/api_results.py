@@ -13,7 +13,7 @@ from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from analysis.documents import blocks, checklist, paper_tables, preregistration, report
+from analysis.documents import blocks, licences, paper_tables, preregistration, report
 from analysis.export import bundle_job, files
 from analysis.figures.several_studies import Comparison
 from analysis.pages import compare, forms
@@ -249,9 +249,7 @@ class Report(StudyTwin):
 
     page = "report"
     summary = "Answer items of the report's checklist"
-    more_fields: ClassVar = {
-        item: serializers.CharField(required=False) for item in checklist.ASKED
-    }
+    more_fields: ClassVar = {item: serializers.CharField(required=False) for item in forms.ASKED}
 
     @extend_schema(responses=OBJECT, summary="The answers to the report's checklist, by item")
     def get(self, request: Request, name: str) -> Response:
@@ -267,6 +265,8 @@ class Report(StudyTwin):
         too_long = f"Keep the answer under {forms.MAX_ANSWER} characters."
         if wrong := {k: [too_long] for k, v in sent.items() if len(v) > forms.MAX_ANSWER}:
             raise Unprocessable(wrong)
+        if problem := licences.problem(sent):
+            raise Unprocessable({item: [words] for item, words in problem.items()})
 
     def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
         made_from = report_answers.versions(about)

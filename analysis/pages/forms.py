@@ -9,7 +9,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
-from analysis.documents import checklist
+from analysis.documents import checklist, front, licences
 from analysis.stats import arg
 from annotation.pages.fields import TextField, WholeNumberField, row_field
 from tasks.formats import FormatError
@@ -19,6 +19,7 @@ from tasks.predictions.format import LARGEST_FILE, NAMED
 from tasks.predictions.store import PredictionUpload
 
 MAX_ANSWER = 5000  # characters
+ASKED = checklist.ASKED | front.ASKED  # item of the report -> the question to the researcher
 
 
 class _Files(forms.ClearableFileInput):
@@ -285,7 +286,7 @@ class AnswersForm(forms.Form):
 
     def __init__(self, sent: QueryDict):
         super().__init__(sent)
-        for item in checklist.ASKED:
+        for item in ASKED:
             too_long = f"Item {item}: keep the answer under {MAX_ANSWER} characters."
             self.fields[f"item-{item}"] = TextField(
                 required=False, max_length=MAX_ANSWER, error_messages={"max_length": too_long}
@@ -293,8 +294,15 @@ class AnswersForm(forms.Form):
 
     def typed(self) -> dict[str, str]:
         """What was typed, by item; a form that was kept may lack some."""
-        names = {item: f"item-{item}" for item in checklist.ASKED}
+        names = {item: f"item-{item}" for item in ASKED}
         return {item: self.data[name] for item, name in names.items() if name in self.data}
+
+    def clean(self) -> dict[str, Any]:
+        cleaned = super().clean() or {}
+        answers = {item: cleaned.get(f"item-{item}", "") for item in front.ASKED}
+        for item, words in licences.problem(answers).items():
+            self.add_error(f"item-{item}", words)
+        return cleaned
 
     def problems(self) -> dict[str, str]:
         """What is wrong with it, by item."""

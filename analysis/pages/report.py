@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from analysis.documents import blocks, preregistration, report, wording
+from analysis.documents import blocks, front, licences, preregistration, report, wording
 from analysis.export import bundle_job
 from analysis.pages.forms import AnswersForm
 from annotation.access import ResearcherRequest, scores_of, study_of
@@ -91,8 +91,30 @@ def _report(
         "answers_url": reverse("report", args=[study.name]) if "own" in study.rights else "",
         "answers_versions": report_answers.versions(study) if versions is None else versions,
         "pictures": reverse("figures", args=[study.name]),
+        "of_picture": "?kind=person&width=double",
+        "asked": _asked(study, answers or {}, problems or {}),
+        "licences": {name: title for name, (title, _address) in licences.LICENCES.items()},
     }
     return render(request, "researcher/report.html", context, status=status)
+
+
+def _asked(
+    study: Study, answers: Mapping[str, str], problems: Mapping[str, str]
+) -> list[tuple[str, str, str, str]]:
+    """What the head of the report asks: name, question, answer, and why it cannot be stored."""
+    stored = dict(study.report_answers.values_list("item", "text")) | dict(answers)
+    return [
+        (item, question, stored.get(item, ""), problems.get(item, ""))
+        for item, question in front.ASKED.items()
+    ]
+
+
+@login_required
+@require_GET
+def report_style(request: ResearcherRequest, name: str) -> HttpResponse:
+    """What is printed below each page of the report: study, design, version."""
+    study = study_of(request, name, "read")
+    return HttpResponse(front.page_style(study), content_type="text/css; charset=utf-8")
 
 
 @login_required

@@ -355,6 +355,12 @@ class Study(models.Model):
         " ± this many points of the score x 100. Frozen with the design.",
         validators=[MinValueValidator(0.1), MaxValueValidator(100)],
     )
+    hypotheses = models.TextField(
+        blank=True,
+        max_length=20_000,
+        help_text="Optional: what you expect, before anybody has answered. Frozen with the design;"
+        " stands in preregistration and report.",
+    )
     # Names of tasks/metrics, besides the one on each task's card.
     metrics = models.JSONField(
         "further metrics",

@@ -59,7 +59,8 @@ FORM_FIELDS = (
     "comprehension_questions", "comprehension_attempts", "qualification",
     "qualification_threshold", "screening_examples", "max_screen_outs_in_a_row",
     "decision_minutes", "attention_checks", "exit_questionnaire", "consent_text",
-    "equivalence_margin", "metrics", "rehearsal", "hide_test_scores", "accepts_leakage",
+    "hypotheses", "equivalence_margin", "metrics", "rehearsal", "hide_test_scores",
+    "accepts_leakage",
 )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ FIELDS = {
             "hourly_rate", "currency", "estimated_minutes", "idle_limit_hours",
             "comprehension_questions", "comprehension_attempts", "max_screen_outs_in_a_row",
             "attention_checks", "exit_questionnaire", "computer_only", "consent_text",
-            "equivalence_margin", "metrics", "hide_test_scores", "accepts_leakage",
+            "hypotheses", "equivalence_margin", "metrics", "hide_test_scores", "accepts_leakage",
         )
     },
     "pay.base_reward": "base_reward",

@@ -63,6 +63,7 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "computer_only": study.computer_only,
         "consent_text": study.consent_text,
         "equivalence_margin": study.equivalence_margin,
+        "hypotheses": study.hypotheses,
         "metrics": study.metrics,
         "rehearsal": study.rehearsal,
         "hide_test_scores": study.hide_test_scores,

@@ -138,7 +138,7 @@ def test_no_drift_is_drawn_where_all_met_the_order_of_the_file(ada, researcher):
         factories.work_through(factories.seat(scenario))
     page = ada.get(reverse("figures", args=[study.name])).content.decode()
     assert "saw the test examples in file order" in page
-    assert page.count("<vega-figure") == 4
+    assert page.count("<vega-figure") == 5
     for name, rest in (("figure_file", ["drift", "json"]), ("figure_numbers", ["drift"])):
         assert ada.get(reverse(name, args=[study.name, *rest])).status_code == 404
 
@@ -167,7 +167,7 @@ def test_a_study_of_zero_shots_has_nothing_to_learn_in(ada, researcher):
     factories.work_through(factories.seat(study.scenarios.get()))
     page = ada.get(reverse("figures", args=[study.name])).content.decode()
     assert "so there is no training step" in page
-    assert page.count("<vega-figure") == 4
+    assert page.count("<vega-figure") == 5
 
 
 @pytest.mark.parametrize(("status", "words"), [("draft", "Open it"), ("open", "Give out its link")])

@@ -108,7 +108,8 @@ def test_it_holds_what_it_promises(study, bundle):
         "datapackage.json", "report.md", "report.html", "preregistration.md",
         "preregistration.html", "materials/consent.md", "seen/consent.html",
         *(f"style/{name}.css" for name in STYLES),
-        *(f"figures/{name}.svg" for name in figure_data.NAMES),
+        "style/page.css",
+        *(f"figures/{name}.{ext}" for name in figure_data.NAMES for ext in ("svg", "pdf")),
         *(f"parquet/{name.removesuffix('.csv')}.parquet" for name in COLUMNS),
         *(
             f"{place}{task}{end}"

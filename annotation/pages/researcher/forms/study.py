@@ -62,7 +62,7 @@ GROUPS: dict[str, list[str]] = {
         "decision_minutes", "attention_checks",
     ],
     "Consent and questions at the end": ["consent_text", "exit_questionnaire"],
-    "Analysis": ["hide_test_scores", "equivalence_margin", "metrics"],
+    "Analysis": ["hide_test_scores", "hypotheses", "equivalence_margin", "metrics"],
     "Cross-task study": ["upstream_tasks", "upstream_examples", "sham_task", "partition"],
 }  # fmt: skip
 UNFOLDED = ("What is asked", "Time and pay")

@@ -1,0 +1,58 @@
+"""What stands at the head of a report: title, authors, affiliations, ethics approval, design.
+
+What only a researcher knows is kept with the answers to the report's checklist, by these names.
+"""
+
+from collections.abc import Mapping
+
+from django.conf import settings
+
+from analysis.documents import licences
+from analysis.documents.blocks import Fact, Front
+from analysis.documents.study_record import StudyRecord
+from analysis.documents.wording import moment
+from annotation.models import Study
+
+ETHICS = "1.9"  # of the checklist
+# Name of the answer -> the question to the researcher.
+ASKED = {
+    "title": "Title of the report; without one that of the study",
+    "authors": "Authors, one on each line",
+    "institute": "Affiliations and address for letters, one on each line",
+    "licence": "Licence of the bundle",
+    "own-terms": "Own terms, if the licence is your own text",
+}
+
+
+def front(record: StudyRecord, answers: Mapping[str, str]) -> Front:
+    """The head of the report of this study."""
+    study = record.study
+    facts = [
+        Fact("Ethics approval", answers.get(ETHICS) or "not stated"),
+        Fact("Study", study.name),
+        Fact("Frozen and opened", moment(study.opened_at) if study.opened_at else "–"),
+        Fact("SHA-256 of the design", study.manifest_hash, is_code=True),
+        Fact("Licence", licences.title(answers)),
+        Fact("Made with", f"Handful {settings.VERSION}"),
+    ]
+    return Front(_lines(answers.get("authors", "")), _lines(answers.get("institute", "")), facts)
+
+
+def title(record: StudyRecord, answers: Mapping[str, str]) -> str:
+    """The title that the researcher gave the report, or the study's."""
+    return " ".join(_lines(answers.get("title", ""))) or f"Report: {record.study.title}"
+
+
+def page_style(study: Study) -> str:
+    """CSS of what stands below each printed page: the study, its design, the version of Handful.
+
+    The name of a study holds no character that CSS takes for its own.
+    """
+    words = (
+        f"{study.name} · design {study.manifest_hash[:12] or 'draft'} · Handful {settings.VERSION}"
+    )
+    return f'@page {{ @bottom-left {{ content: "{words}"; }} }}\n'
+
+
+def _lines(text: str) -> list[str]:
+    return [line.strip() for line in text.splitlines() if line.strip()]

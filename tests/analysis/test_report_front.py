@@ -1,0 +1,120 @@
+"""The head of a report: what a paper's first page has; numbers of tables and figures; printing."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+from django.urls import reverse
+
+from analysis.documents import blocks, preregistration, report
+from analysis.export import release, screenshots
+from annotation.models import Study
+from annotation.study import design
+from tests import factories
+from tests.analysis import reports
+
+ITEMS = {
+    "item-title": "People after a handful", "item-authors": "Ada <Lovelace>\nGrace Hopper",
+    "item-institute": "Analytical Society, London", "item-licence": "CC-BY-4.0",
+    "item-1.9": "Board 7, no. 12",
+}  # fmt: skip
+EXPECTED = "H1: more shots,\nhigher scores & <better>."
+
+
+@pytest.fixture
+def study(researcher):
+    return reports.make_study(researcher)
+
+
+def test_the_head_names_authors_affiliation_ethics_and_licence(ada, study):
+    address = reverse("report", args=[study.name])
+    assert ada.post(address, ITEMS | {"versions": "{}"}).status_code == 302
+    page = ada.get(address).content.decode()
+    head = page.split("<h2")[0]
+    for words in ("<h1>People after a handful</h1>", "Ada &lt;Lovelace&gt;, Grace Hopper",
+                  "Analytical Society, London", "Board 7, no. 12", "Attribution 4.0",
+                  study.manifest_hash):  # fmt: skip
+        assert words in head, words
+    text = ada.get(reverse("report_file", args=[study.name])).content.decode()
+    assert text.startswith("# People after a handful\n\nAda \\<Lovelace\\>, Grace Hopper\n")
+    reply = ada.post(address, {"item-licence": "WTFPL", "versions": "{}"})
+    assert reply.status_code == 422
+    assert "Choose one of CC-BY-4.0" in reply.content.decode()
+    assert study.report_answers.get(item="licence").text == "CC-BY-4.0"
+
+
+def test_a_program_fills_the_title_page_too(client, study, researcher):
+    key = factories.bearer(researcher, "read", "run", study=study)
+    address = reverse("api_report", args=[study.name])
+
+    def post(sent):
+        return client.post(address, json.dumps(sent), content_type="application/json", headers=key)
+
+    assert post({"authors": "Ada", "licence": "CC0-1.0"}).status_code == 200
+    refused = post({"licence": "mine"})
+    assert refused.status_code == 422
+    assert "Choose one of" in refused.content.decode()
+    assert study.report_answers.get(item="licence").text == "CC0-1.0"
+
+
+def test_tables_and_figures_are_numbered_in_their_order(ada, study):
+    page = ada.get(reverse("report", args=[study.name])).content.decode()
+    for word, place in (("Table", "caption"), ("Figure", "figcaption")):
+        numbers = [int(n) for n in re.findall(rf"<{place}>{word} (\d+)\. ", page)]
+        assert numbers == list(range(1, len(numbers) + 1))
+        assert numbers
+    assert "**Table 1. Human performance**" in blocks.as_markdown(report.for_study(study))
+
+
+def test_hypotheses_are_frozen_with_the_design(ada, researcher):
+    study = factories.make_study(researcher, factories.make_task(), hypotheses=EXPECTED)
+    assert json.loads(study.manifest)["hypotheses"] == EXPECTED
+    hashed = study.manifest_hash
+    plan = blocks.as_markdown(preregistration.for_study(study))
+    assert EXPECTED in plan
+    assert "contains no hypotheses" not in plan
+    for name in ("report", "preregistration"):
+        page = ada.get(reverse(name, args=[study.name])).content.decode()
+        assert "higher scores &amp; &lt;better&gt;." in page
+    study.hypotheses = "H1: fewer."
+    with pytest.raises(design.DesignError):
+        design.save_draft(study, list(study.tasks.all()))
+    assert Study.objects.get(pk=study.pk).manifest_hash == hashed
+    other = factories.make_study(researcher, factories.make_task(name="other"))
+    assert "contains no hypotheses" in blocks.as_markdown(preregistration.for_study(other))
+
+
+def test_below_each_page_stand_study_design_and_version(ada, study, settings):
+    page = ada.get(reverse("report", args=[study.name])).content.decode()
+    address = reverse("report_style", args=[study.name])
+    assert f'<link rel="stylesheet" href="{address}">' in page
+    style = ada.get(address)
+    assert style["Content-Type"].startswith("text/css")
+    text = style.content.decode()
+    assert f"{study.name} · design {study.manifest_hash[:12]} · Handful {settings.VERSION}" in text
+    assert text.count('"') == 2
+
+
+@pytest.mark.skipif(
+    not (shutil.which("chromium") and shutil.which("pdftotext")),
+    reason="Chromium and poppler-utils are needed",
+)
+def test_the_report_prints_as_a4_with_numbered_pages(ada, study, tmp_path):
+    folder = tmp_path / "bundle"
+    release.write_release(study, folder, browser=screenshots.browser())
+    told = subprocess.run(
+        ["pdfinfo", folder / "report.pdf"], capture_output=True, text=True, check=True
+    ).stdout
+    assert re.search(r"Page size: +59[45](\.\d+)? x 84[12](\.\d+)? pts \(A4\)", told)
+    pages = int(re.search(r"Pages: +(\d+)", told)[1])
+    words = subprocess.run(
+        ["pdftotext", "-layout", folder / "report.pdf", "-"], capture_output=True, text=True,
+        check=True,
+    ).stdout  # fmt: skip
+    for number in range(1, pages + 1):
+        assert f"{number} / {pages}" in words
+    assert words.count(f"design {study.manifest_hash[:12]}") == pages
+    assert "Figure 1." in words
+    assert "report.pdf" in (folder / "SHA256SUMS.bundle").read_text()
