@@ -82,6 +82,7 @@ urlpatterns = [
     path("studies/<str:name>/gold-audit/", examples.audit, name="gold_audit"),
     path("studies/<str:name>/gold-audit.csv", examples.audit_file, name="gold_audit_file"),
     path("studies/<str:name>/examples/<int:pk>/", examples.example, name="example"),
+    path("studies/<str:name>/examples/<int:pk>/comment/", examples.comment, name="example_comment"),
     path("studies/<str:name>/models/", models.study_models, name="study_models"),
     path(
         "studies/<str:name>/models/<str:table>.csv",

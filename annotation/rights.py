@@ -57,6 +57,8 @@ POSTS = {
     "prolific_sync": Post("own", "api_prolific_sync"),
     "participation_decide": Post("own", "api_decide"),
     "participation_decide_pay": Post("pay", "api_decide"),
+    "people_decide": Post("own", "api_decide_together"),
+    "example_comment": Post("read", "api_comments"),
     "participation_score": Post("read", "api_show_score"),
     "participation_bonus": Post("pay", "api_bonus"),
     "participation_free_seat": Post("own", "api_free_seat"),

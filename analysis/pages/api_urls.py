@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from analysis.pages import api, api_models, api_results, api_rows
+from analysis.pages import api, api_models, api_results, api_rows, comments
 from tasks import uploads
 
 urlpatterns = [
@@ -40,6 +40,11 @@ urlpatterns = [
         name="api_table_latex",
     ),
     path("studies/<str:name>/examples/", api_results.Examples.as_view(), name="api_examples"),
+    path(
+        "studies/<str:name>/examples/<int:pk>/comments/",
+        comments.Comments.as_view(),
+        name="api_comments",
+    ),
     path("studies/<str:name>/gold-audit/", api_results.GoldAudit.as_view(), name="api_gold_audit"),
     path(
         "studies/<str:name>/preregistration.md",

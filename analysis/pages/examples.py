@@ -2,14 +2,19 @@
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404, render
-from django.views.decorators.http import require_GET
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_GET, require_POST
 
 from analysis.pages.common import chosen_kind, results_of
 from analysis.pages.example import ExamplePage
+from analysis.pages.forms import CommentForm
 from analysis.tables import difficulty, gold_audit, performance
 from analysis.tables.columns import as_csv
-from annotation.access import scores_of
+from annotation.access import ResearcherRequest, scores_of
+from annotation.models import Study
+from annotation.rights import right_to
+from annotation.study import comments
 from tasks import columns, listing
 from tasks.downloads import download
 from tasks.models import Example, Split, Task
@@ -124,12 +129,36 @@ def _task(request: HttpRequest, tasks_of_study: list[Task]) -> Task:
 def example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
     """One test example: the highlights of one kind of annotators in layers, beside the gold."""
     study = scores_of(request, name)
-    shown = get_object_or_404(
+    return _example(request, study, example_of(study, pk))
+
+
+@login_required
+@require_POST
+def comment(request: ResearcherRequest, name: str, pk: int) -> HttpResponse:
+    """Store what somebody of the team says about the example."""
+    study = scores_of(request, name, right_to("example_comment"))
+    shown = example_of(study, pk)
+    form = CommentForm(request.POST)
+    if not form.is_valid():
+        return _example(request, study, shown, form)
+    comments.add(study, shown, form.cleaned_data["text"], request.user)
+    return redirect(f"{reverse('example', args=[name, pk])}#comments")
+
+
+def example_of(study: Study, pk: int) -> Example:
+    """A test example of one of the study's tasks; Http404 for any other."""
+    return get_object_or_404(
         Example.objects.select_related("split__task"),
-        pk=pk,
+        pk=min(pk, 2**62),
         split__task__in=study.tasks.all(),
         split__kind="test",
     )
+
+
+def _example(
+    request: HttpRequest, study: Study, shown: Example, form: CommentForm | None = None
+) -> HttpResponse:
+    """The page, with a comment that was not stored, if one was sent."""
     kinds = performance.kinds(study)
     kind = chosen_kind(request, kinds)
     all_shots = sorted(study.shots)
@@ -149,5 +178,7 @@ def example(request: HttpRequest, name: str, pk: int) -> HttpResponse:
         "page": page,
         "previous": previous,
         "following": following,
+        "comments": comments.on(study, shown),
+        "form": form or CommentForm(),
     }
-    return render(request, "researcher/example.html", context)
+    return render(request, "researcher/example.html", context, status=422 if form else 200)

@@ -11,7 +11,7 @@ from django.http import QueryDict
 
 from analysis.documents import checklist, front, licences
 from analysis.stats import arg
-from annotation.pages.fields import TextField, WholeNumberField, row_field
+from annotation.pages.fields import PageForm, TextField, WholeNumberField, row_field
 from tasks.formats import FormatError
 from tasks.models import Task
 from tasks.models.predictions import ExternalData, Numbering, Seen, SizeClass
@@ -19,6 +19,7 @@ from tasks.predictions.format import LARGEST_FILE, NAMED
 from tasks.predictions.store import PredictionUpload
 
 MAX_ANSWER = 5000  # characters
+LONGEST_COMMENT = 2000
 ASKED = checklist.ASKED | front.ASKED  # item of the report -> the question to the researcher
 
 
@@ -168,6 +169,18 @@ class UploadForm(forms.Form):
             except FormatError as error:
                 self.add_error("files", str(error))
         return uploads
+
+
+class CommentForm(PageForm):
+    """What somebody of the team says about an example."""
+
+    key = "comment"
+    text = TextField(
+        label="Comment",
+        max_length=LONGEST_COMMENT,
+        widget=forms.Textarea({"rows": 3}),
+        error_messages={"required": "Write something."},
+    )
 
 
 class PlannerForm(forms.Form):

@@ -13,8 +13,8 @@ from annotation.access import annotator_of, study_of
 from annotation.api import form_bodies
 from annotation.api.paging import RowsView
 from annotation.api.problems import Unprocessable
-from annotation.api.views import AnnotatorTwin, ApiView, tagged
-from annotation.models import ORDERS, Decision, Kind, Participation, Status, Step
+from annotation.api.views import AnnotatorTwin, ApiView, StudyTwin, tagged
+from annotation.models import ORDERS, Decision, Kind, Participation, Status, Step, Study
 from annotation.money import budget, ledger
 from annotation.monitoring import flags
 from annotation.pages.fields import PageForm
@@ -24,11 +24,12 @@ from annotation.pages.researcher.forms.annotators import (
     DecisionForm,
     ReviewForm,
     SeatForm,
+    TogetherForm,
 )
 from annotation.platforms.prolific import review as prolific_review
 from annotation.platforms.prolific.client import ProlificError
 from annotation.recruitment import expiry
-from annotation.steps import blinding, exclusion
+from annotation.steps import blinding, exclusion, qualification
 from tasks.columns import Column
 
 COLUMNS = [
@@ -181,6 +182,32 @@ class Decide(AnnotatorTwin):
         step = DECIDE[Decision.About(sent["about"])]
         step(about, sent["outcome"], sent["reason"], request.user)
         return {"done": "The decision is stored with its reason."}
+
+
+class DecideTogether(StudyTwin):
+    page, form_class = "people_decide", TogetherForm
+    summary = "Admit or screen out several who wait, all of them or none"
+    more_fields: ClassVar = {
+        "annotators": serializers.ListField(child=serializers.CharField()),
+        "outcome": serializers.BooleanField(),
+    }
+
+    def form(self, about: Study, sent: dict[str, Any]) -> PageForm:
+        names = sent.get("annotators")
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise Unprocessable({"annotators": ["Write a list of pseudonyms."]})
+        outcome = sent.get("outcome")
+        words = {True: "yes", False: "no"}.get(outcome) if isinstance(outcome, bool) else outcome
+        return TogetherForm(names, form_bodies.as_form_data(sent | {"outcome": words}))
+
+    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
+        try:
+            qualification.decide_together(
+                about, sent["annotators"], sent["outcome"], sent["reason"], request.user
+            )
+        except qualification.CannotDecide as error:
+            raise Unprocessable({"annotators": list(error.problems.values())}) from None
+        return {"done": f"Decided about {len(set(sent['annotators']))}."}
 
 
 class Exclude(AnnotatorTwin):

@@ -53,6 +53,11 @@ urlpatterns = [
     path(STUDY + "pay/", money.Pay.as_view(), name="api_pay"),
     path(STUDY + "pay/<int:pk>.csv", money.BatchFile.as_view(), name="api_pay_batch"),
     path(STUDY + "participations/", annotators.Participations.as_view(), name="api_participations"),
+    path(
+        STUDY + "participations/decide/",
+        annotators.DecideTogether.as_view(),
+        name="api_decide_together",
+    ),
     path(ONE, annotators.OneParticipation.as_view(), name="api_participation"),
     path(ONE + "decide/", annotators.Decide.as_view(), name="api_decide"),
     path(ONE + "exclude/", annotators.Exclude.as_view(), name="api_exclude"),

@@ -16,6 +16,7 @@ from annotation.models.answers import (
 )
 from annotation.models.api_token import ApiToken
 from annotation.models.audit import AuditEntry, Topic, request_now
+from annotation.models.comment import ExampleComment
 from annotation.models.decision import Decision, ExitAnswers, ScoreShown
 from annotation.models.eligibility import AccessRule, ListedWorker
 from annotation.models.kept import ConsentText, StudyManifest
@@ -80,6 +81,7 @@ __all__ = [
     "Delivery",
     "Draft",
     "Event",
+    "ExampleComment",
     "ExitAnswers",
     "Exposure",
     "KeyCheck",

@@ -8,7 +8,7 @@ out is a paid exit and frees the seat; it is no rejection.
 """
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -171,6 +171,39 @@ def decide(token: str, passes: bool, reason: str, by: User | None = None) -> Par
         assert last is not None  # they wait after the step that is judged
         annotation_step.begin(participation, last, until=participation.waiting_since)
         return participation
+
+
+class CannotDecide(Exception):
+    """Why nothing was decided about several at once: pseudonym -> sentence."""
+
+    def __init__(self, problems: dict[str, str]):
+        super().__init__(" ".join(problems.values()))
+        self.problems = problems
+
+
+def decide_together(
+    study: Study, pseudonyms: Iterable[str], passes: bool, reason: str, by: User
+) -> None:
+    """The same decision about several who wait, each as `decide` makes it; about all or none.
+
+    Raises CannotDecide where any of them does not wait (any more).
+    """
+    wanted = list(dict.fromkeys(pseudonyms))
+    with transaction.atomic():
+        # In one order, so that two who decide at once do not wait for each other.
+        named = study.participations.filter(pseudonym__in=wanted).order_by("pk")
+        locked = {seat.pseudonym: seat for seat in named.select_for_update(no_key=True)}
+        problems = {
+            name: f"There is no annotator {name} in this study."
+            if name not in locked
+            else f"{name} is not waiting: {locked[name].get_status_display()}."
+            for name in wanted
+            if name not in locked or locked[name].status != Status.WAITING
+        }
+        if problems:
+            raise CannotDecide(problems)
+        for seat in locked.values():
+            decide(seat.token, passes, reason, by)
 
 
 def end_of_wait(participation: Participation) -> datetime | None:

@@ -113,6 +113,10 @@ def works_and_is_paid(watched, study):
         do("participation_decide", done.pseudonym, about=about, outcome="yes", reason="not odd")
     do("participation_bonus", done.pseudonym, amount="1", reason="kind")
     do("participation_free_seat", live.pseudonym, reason="gone")
+    waiting = factories.seat(study.scenarios.get())
+    study.participations.filter(pk=waiting.pk).update(status="waiting")
+    do("people_decide", annotators=waiting.pseudonym, outcome="no", reason="too many wrong")
+    do("example_comment", study.tasks.get().test_split.examples.first().pk, text="Two golds?")
     do("pay", action="prepare")
     do("report", **{"item-1.9": "Board 7", "versions": "{}"})
     do("analysis_run", kind="person")
@@ -202,7 +206,8 @@ DESIGN = {
 }  # fmt: skip
 WORK = {
     "participation_score", "participation_decide", "participation_bonus",
-    "participation_free_seat", "pay", "report", "analysis_run", "release_prepare", "release_run",
+    "participation_free_seat", "people_decide", "example_comment", "pay", "report",
+    "analysis_run", "release_prepare", "release_run",
 }  # fmt: skip
 PROLIFIC = {"prolific_plan", "prolific_study", "prolific_sync", "participation_review"}
 TASKS = {

@@ -84,6 +84,8 @@ WRONG = [
     ("prolific_study", DRAFT | {"minutes": "٣"}, "minutes", WHOLE),
     ("prolific_study", DRAFT | {"reward": "0.01"}, "reward", "Prolific asks for at least"),
     ("prolific_study", DRAFT | {"max_minutes": "61"}, "max_minutes", "The longest time"),
+    ("people_decide", {"annotators": "nobody", "outcome": "yes", "reason": " "}, "reason",
+     "Give a reason"),
     ("task_team", {"username": "nobody"}, "username", "no account"),
     ("task_checks", {}, "checks", "Choose a file of at most 1 MB."),
     ("task_edit", {"title": " "}, "title", "This field is required"),

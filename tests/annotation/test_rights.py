@@ -114,7 +114,7 @@ def test_a_twin_refuses_whom_its_page_refuses(world, page, post):
     names = {"name": "story"}
     if page.startswith("participation"):
         names["pseudonym"] = done.pseudonym
-    if post.twin == "api_prolific_study":
+    if post.twin in ("api_prolific_study", "api_comments"):
         names["pk"] = 1
     address = reverse(post.twin, kwargs=names)
     about = {"participation_decide": "analysis", "participation_decide_pay": "pay"}.get(page)

@@ -79,6 +79,8 @@ ALLOWED = [
     ("audit_log", (), None, READERS),
     ("switches", (), {"open_link_on": "on"}, OWNERS),
     ("lists", (), {"effect": "deny", "criterion": "people", "value": "prolific x"}, OWNERS),
+    ("people_decide", (), {"annotators": "nobody", "outcome": "yes", "reason": "fine"}, OWNERS),
+    ("example_comment", ("example",), {"text": "Odd gold."}, READERS),
     ("participation_decide", ("pseudonym",), decide("analysis"), OWNERS),
     ("participation_decide", ("pseudonym",), decide("qualification"), OWNERS),
     ("participation_decide", ("pseudonym",), decide("pay"), PAYERS),

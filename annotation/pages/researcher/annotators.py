@@ -9,6 +9,7 @@ from django.core.paginator import Paginator
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from annotation.access import ResearcherRequest, annotator_of, study_of
@@ -21,7 +22,9 @@ from annotation.pages.researcher.forms.annotators import (
     DecisionForm,
     ReviewForm,
     SeatForm,
+    TogetherForm,
 )
+from annotation.pages.researcher.studies import people_page
 from annotation.pages.worker.reveal import reveal_page
 from annotation.platforms.prolific import review as prolific_review
 from annotation.platforms.prolific.client import ProlificError
@@ -78,6 +81,26 @@ def decide(request: ResearcherRequest, name: str, pseudonym: str) -> HttpRespons
         form.add_error("reason", str(error))
         return _page(request, annotator, form)
     return redirect("participation", name, pseudonym)
+
+
+@login_required
+@require_POST
+def decide_together(request: ResearcherRequest, name: str) -> HttpResponse:
+    """One decision on admission about all who are ticked in the list, or about none of them."""
+    study = study_of(request, name, right_to("people_decide"))
+    ticked = request.POST.getlist("annotators")
+    form = TogetherForm(ticked, request.POST)
+    if not form.is_valid():
+        return people_page(request, study, form)
+    sent = form.cleaned_data
+    try:
+        qualification.decide_together(
+            study, sent["annotators"], sent["outcome"], sent["reason"], request.user
+        )
+    except qualification.CannotDecide as error:
+        return people_page(request, study, form, error.problems)
+    messages.success(request, f"Decided about {len(set(ticked))}.")
+    return redirect(f"{reverse('people', args=[name])}?{request.GET.urlencode()}#participations")
 
 
 @login_required

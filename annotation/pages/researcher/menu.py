@@ -45,7 +45,7 @@ OF_A_STUDY = {
         ),
         Entry(
             "People", "people",
-            below=("participation", "participation_decide", "participation_bonus",
+            below=("people_decide", "participation", "participation_decide", "participation_bonus",
                    "participation_free_seat", "participation_review"),
         ),
         _part("Quality flags", "behaviour"),
@@ -58,7 +58,7 @@ OF_A_STUDY = {
         _part("Cross-task", "cross_task", unless="no_arms"),
         Entry("Analysis", "analysis", "read"),
         Entry("Figures", "figures", "read"),
-        Entry("Examples", "examples", "read", below=("example",)),
+        Entry("Examples", "examples", "read", below=("example", "example_comment")),
         _part("Gold audit", "gold_audit"),
         Entry("Models", "study_models", "read"),
         Entry("Sensitivity", "sensitivity", "read"),

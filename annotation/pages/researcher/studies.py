@@ -17,6 +17,7 @@ from annotation.models import ORDERS, Study
 from annotation.money import budget
 from annotation.monitoring import overview, participants, progress, restrictions, todo
 from annotation.pages.fields import is_shown_again
+from annotation.pages.researcher.forms.annotators import TogetherForm
 from annotation.pages.researcher.forms.study import StudyForm
 from annotation.rights import right_to
 from annotation.study import (
@@ -165,7 +166,16 @@ def recruit(request: ResearcherRequest, name: str) -> HttpResponse:
 @require_GET
 def people(request: ResearcherRequest, name: str) -> HttpResponse:
     """Who took part, who waits, who works now, and how far everybody came."""
-    study = study_of(request, name, "see")
+    return people_page(request, study_of(request, name, "see"))
+
+
+def people_page(
+    request: ResearcherRequest,
+    study: Study,
+    form: TogetherForm | None = None,
+    problems: dict[str, str] | None = None,
+) -> HttpResponse:
+    """The list, with a decision about several at once that was refused, if one was."""
     rows = study.participations.select_related("scenario__task").defer(
         *ORDERS, "scenario__task__card_data"
     )
@@ -184,8 +194,12 @@ def people(request: ResearcherRequest, name: str) -> HttpResponse:
         "progress": progress.for_study(study),
         "listing": shown,
         "participations": participants.participation_rows(study, list(shown.page)),
+        "together": form or TogetherForm(),
+        "ticked": request.POST.getlist("annotators"),
+        "problems": list((problems or {}).values()),
+        "query": request.GET.urlencode(),
     }
-    return render(request, "researcher/people.html", context)
+    return render(request, "researcher/people.html", context, status=422 if form else 200)
 
 
 @login_required

@@ -42,6 +42,7 @@ urlpatterns = [
     path("studies/<str:name>/robots/<int:pk>/run/", life.robots_run, name="robots_run"),
     path("studies/<str:name>/recruit/", studies.recruit, name="recruit"),
     path("studies/<str:name>/people/", studies.people, name="people"),
+    path("studies/<str:name>/people/decide/", annotators.decide_together, name="people_decide"),
     path("studies/<str:name>/design/", studies.study_design, name="study_design"),
     path("studies/<str:name>/progress/", studies.study_progress, name="study_progress"),
     path("studies/<str:name>/status/", studies.study_status, name="study_status"),

@@ -1,5 +1,6 @@
 """The forms on the page of one annotator: decisions, a bonus, the seat, the review on Prolific."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
@@ -35,6 +36,31 @@ class DecisionForm(PageForm):
             assert isinstance(reason, forms.CharField)
             reason.required, reason.empty_value = False, "no reason given"
             reason.widget.attrs["required"] = True
+
+    def clean_outcome(self) -> bool:
+        return self.cleaned_data["outcome"] == "yes"
+
+
+class TogetherForm(PageForm):
+    """One decision on admission about several who wait; which were ticked stands in the list."""
+
+    key = "together"
+    outcome = PressedField(
+        choices=[("yes", "yes"), ("no", "no")],
+        error_messages={"required": "Press one of the buttons."},
+    )
+    reason = forms.CharField(max_length=500, error_messages={"required": NO_REASON})
+    annotators = forms.MultipleChoiceField(
+        widget=forms.MultipleHiddenInput,
+        error_messages={"required": "Tick somebody who waits."},
+    )
+
+    def __init__(self, ticked: Sequence[str] = (), *args: Any):
+        super().__init__(*args)
+        # Whether each of them waits is said by the step, for each.
+        annotators = self.fields["annotators"]
+        assert isinstance(annotators, forms.MultipleChoiceField)
+        annotators.choices = [(name, name) for name in ticked]
 
     def clean_outcome(self) -> bool:
         return self.cleaned_data["outcome"] == "yes"
