@@ -1,11 +1,11 @@
 """The database refuses to change what was answered (docs/protocol.md#invariants).
 
-Turns, answers, their spans, reading times, runs of models, the ledger, decisions, exposures,
-comments and the audit log are insert-only, examples never change, and the manifest of a study that
-is no draft stays. On SQLite and on PostgreSQL triggers refuse every UPDATE and DELETE but those
-named in GUARDED (the erase path: a tombstone must stand);
-PostgreSQL's TRUNCATE and SQLite's INSERT OR REPLACE pass row triggers by, so each has a guard of
-its own. An answer is never stored as submitted before its example was shown.
+Turns, answers, their spans, reading times, answers to a study's own questions, runs of models, the
+ledger, decisions, exposures, comments and the audit log are insert-only, examples never change, and
+the manifest of a study that is no draft stays. On SQLite and on PostgreSQL triggers refuse every
+UPDATE and DELETE but those named in GUARDED (the erase path: a tombstone must stand); PostgreSQL's
+TRUNCATE and SQLite's INSERT OR REPLACE pass row triggers by, so each has a guard of its own. An
+answer is never stored as submitted before its example was shown.
 
 A migration lifts the guards and puts them back in its own transaction, so that one that breaks off
 leaves them standing (`go_with_each_migration`); `install` brings them up to date after every
@@ -32,6 +32,7 @@ LEDGER, DECISION, EXPOSURE = (
 RUN = "annotation_modelrun"
 AUDIT = "annotation_auditentry"
 COMMENT = "annotation_examplecomment"
+OWN = "annotation_ownanswer"
 EXAMPLE = "tasks_example"
 STUDY, MANIFEST = "annotation_study", "annotation_studymanifest"
 # What the conditions below ask besides the guarded tables.
@@ -97,6 +98,11 @@ GUARDED = {
     ),
     # Who said what about an example, and when, stays.
     COMMENT: Rule(replaces=f"EXISTS (SELECT 1 FROM {COMMENT} c WHERE c.id = NEW.id)"),
+    OWN: Rule(
+        replaces=f"EXISTS (SELECT 1 FROM {OWN} o WHERE o.id = NEW.id"
+        " OR (o.participation_id = NEW.participation_id AND o.question = NEW.question))",
+        may_go=_erased("OLD.participation_id"),
+    ),
     # What was earned stays earned: there is no erase path.
     LEDGER: Rule(replaces=f"EXISTS (SELECT 1 FROM {LEDGER} l WHERE l.id = NEW.id)"),
     # A reason may tell a score: it goes when its participation's answers go, the decision stays.

@@ -284,6 +284,16 @@ COLUMNS: dict[str, dict[str, str]] = {
         "tools": "tools or people that helped, as entered; review before publication",
         "comments": "further comments, as entered; review before publication",
     },
+    "own_answers.csv": STUDY
+    | {
+        "annotator": "pseudonym of the participation",
+        "asked": "before the instructions, or after the task",
+        "question": "id of the question in the design (own_questions in manifest.json)",
+        "answered_by": "choice, text or number",
+        "wording": "the question as it was asked",
+        "answer": "as given; empty: left out; review before publication: demographics can tell who"
+        " somebody is",
+    },
     # One row for each model's participation; of a run that was not told to the end, the cells from
     # `harness` on are empty.
     "model_annotators.csv": STUDY

@@ -24,11 +24,13 @@ from annotation.models import (
     Kind,
     LedgerEntry,
     ModelRun,
+    OwnAnswer,
     Participation,
     Status,
     Study,
 )
 from annotation.monitoring import funnel
+from annotation.study import own_questions
 from tasks.columns import in_files
 from tasks.models import Prediction, PredictionFile, PredictionFileQuerySet
 
@@ -113,6 +115,19 @@ def questionnaire_rows(study: Study) -> Iterator[list[Any]]:
     )
     for row in rows.iterator(CHUNK):
         yield [study.name, study.manifest_hash, *row]
+
+
+def own_answers_rows(study: Study) -> Iterator[list[Any]]:
+    """One row per question of the study's own that a participation was asked."""
+    asked = {question.id: question for question in own_questions.parse(study.own_questions)}
+    rows = (
+        OwnAnswer.objects.filter(participation__study=study)
+        .order_by("participation__pseudonym", "pk")
+        .values_list("participation__pseudonym", "moment", "question", "answer")
+    )
+    for *who, name, answer in rows.iterator(CHUNK):
+        question = asked[name]
+        yield [study.name, study.manifest_hash, *who, name, question.kind, question.text, answer]
 
 
 def pay_rows(study: Study) -> Iterator[list[Any]]:
@@ -208,6 +223,7 @@ ROWS = {
     "allocations.csv": allocations_rows,
     "decisions.csv": decisions_rows,
     "questionnaire.csv": questionnaire_rows,
+    "own_answers.csv": own_answers_rows,
     "model_annotators.csv": model_annotators_rows,
     "pay.csv": pay_rows,
     "pay_totals.csv": pay_totals_rows,

@@ -38,7 +38,11 @@ STYLES = {
     **{f"{name}.css": f"css/{name}.css" for name in OWN_STYLES},
 }
 # What people wrote: file -> columns.
-WRITTEN = {"decisions.csv": ["reason"], "questionnaire.csv": ["tools", "comments"]}
+WRITTEN = {
+    "decisions.csv": ["reason"],
+    "questionnaire.csv": ["tools", "comments"],
+    "own_answers.csv": ["answer"],
+}
 README = """
 ## Also in this folder
 
@@ -58,8 +62,9 @@ README = """
 
 The pages in `seen/` are what was shown, with the real texts, and open offline, but without scripts:
 words cannot be highlighted, and an answer is typed, as by annotators whose browser runs none.
-{pictures} Reasons in `decisions.csv` and the texts of `questionnaire.csv` are as people wrote them,
-with known ids of platforms replaced by [id]: read them before you publish.
+{pictures} Reasons in `decisions.csv` and the texts of `questionnaire.csv` and
+`own_answers.csv` are as people wrote them, with known ids of platforms replaced by [id]: read them
+before you publish.
 """
 PICTURED = """\
 Each has pictures as it was with scripts: on a desktop (`-desktop.png`, 1280 pixels wide) and on a

@@ -75,6 +75,7 @@ FILES = {
     "allocations.csv": f"{OF_STUDY} arrival kind candidates {SCENARIO} arm at",
     "decisions.csv": f"{OF_STUDY} annotator about outcome reason role score_seen at",
     "questionnaire.csv": f"{OF_STUDY} annotator seen_before ai_used tools comments",
+    "own_answers.csv": f"{OF_STUDY} annotator asked question answered_by wording answer",
     "model_annotators.csv": f"{OF_STUDY} annotator model revision prompt_hash replicate harness"
     " examples context retries temperature seed input_tokens output_tokens cost_usd answers invalid"
     " refusals seconds template",
@@ -189,6 +190,7 @@ NOT_RECOMPUTED = {
         **dict.fromkeys(("seen_before", "ai_used"), "that sensitivity.csv follows from it"),
         **dict.fromkeys(("tools", "comments"), FORM),
     },
+    "own_answers.csv": {"answer": FORM},
     "model_annotators.csv": {
         **dict.fromkeys(
             (
@@ -2504,6 +2506,28 @@ def check_questionnaire(export, check):
         check.one_of(row, "ai_used", ("", "no", "yes", "unsure"))
 
 
+def check_own_answers(export, check):
+    """Each question stands in the design as it was asked, and a person answered it once."""
+    declared = [line.strip() for line in export.design.get("own_questions", "").splitlines()]
+    met = set()
+    for row in export.rows("own_answers.csv", check):
+        annotator = export.annotators.get(row["annotator"])
+        if not annotator or annotator.place.kind != "person":
+            check.wrong(row, "annotator", "a person of this export")
+        check.one_of(row, "asked", ("before", "after"))
+        head = f"{row['question']},{row['asked']},{row['answered_by']}"
+        asked = (line.partition(":") for line in declared)
+        if not any(
+            before.replace(" ", "").removesuffix(",required") == head
+            and wording.strip() == row["wording"]
+            for before, _colon, wording in asked
+        ):
+            check.wrong(row, "question", "a question of the design, as it was asked")
+        if (row["annotator"], row["question"]) in met:
+            check.wrong(row, "question", "answered once")
+        met.add((row["annotator"], row["question"]))
+
+
 def check_model_annotators(export, check):
     """Each model's participation has one row; the template has the hash that names the prompt."""
     met = set()
@@ -3538,6 +3562,7 @@ CHECKS = (
     ("allocations: every choice of a scenario, of whom", check_allocations),
     ("decisions: of whom, and what counts", check_decisions),
     ("questionnaire: of whom, answers that there are", check_questionnaire),
+    ("own questions: of whom, as the design asks them", check_own_answers),
     ("model annotators: of whom, the hash of the template", check_model_annotators),
     ("pay: entries by the rules of the design, totals", check_pay),
     ("models: predictions, means, SDs, n", check_models),

@@ -88,6 +88,12 @@ class ComprehensionBody(Body):
     )
 
 
+class OwnBody(Body):
+    answers = serializers.DictField(
+        child=verbatim(), help_text="id of each question -> its answer; one may be left out"
+    )
+
+
 class ContinueBody(Body):
     leaving = serializers.ChoiceField(
         ["reveal", "review", "instructions"], error_messages=UNKNOWN,

@@ -10,6 +10,7 @@ urlpatterns = [
     path("work/history/", participants.History.as_view(), name="api_history"),
     path("work/consent/", participants.Consent.as_view(), name="api_consent"),
     path("work/begin/", participants.Begin.as_view(), name="api_begin"),
+    path("work/own-questions/", participants.OwnQuestions.as_view(), name="api_own_questions"),
     path("work/comprehension/", participants.Comprehension.as_view(), name="api_comprehension"),
     path("work/answer/", participants.Answer.as_view(), name="api_answer"),
     path("work/continue/", participants.Continue.as_view(), name="api_continue"),

@@ -27,7 +27,8 @@ from annotation.api.authentication import HoldsParticipation, ParticipationToken
 from annotation.api.limits import PerParticipation
 from annotation.api.state import declined, record_of, state_of
 from annotation.api.views import ApiView
-from annotation.models import Participation, Status, Turn
+from annotation.models import OwnAnswer, Participation, Status, Turn
+from annotation.pages.worker.forms import OwnForm
 from annotation.pages.worker.translated import translated
 from annotation.platforms import registry
 from annotation.recruitment import consent as consent_step
@@ -36,6 +37,7 @@ from annotation.steps import (
     answering,
     comprehension,
     model_run,
+    own_questions,
     qualification,
     training_step,
     withdrawal,
@@ -162,6 +164,28 @@ class Begin(Work):
             training_step.begin(participation.token)
         except answering.Conflict as conflict:
             return refused(participation, HTTPStatus.CONFLICT, "conflict", str(conflict))
+        return Response(state_of(mine(request)))
+
+
+class OwnQuestions(Work):
+    @documented("The study's own questions, before the instructions or at the end", bodies.OwnBody)
+    def post(self, request: Request) -> Response:
+        participation, given = mine(request), read(bodies.OwnBody, request)["answers"]
+        is_over = participation.status == Status.COMPLETED
+        moment = OwnAnswer.Moment.AFTER if is_over else OwnAnswer.Moment.BEFORE
+        asked = own_questions.asked(participation, moment)
+        known = {question.id for question in asked}
+        if asked and (unknown := sorted(set(given) - known)):
+            raise Unfit({f"answers.{name}": ["There is no such question."] for name in unknown})
+        form = OwnForm(asked, {f"own-{name}": text for name, text in given.items()})
+        if not form.is_valid():
+            raise Unfit(
+                {
+                    f"answers.{name.removeprefix('own-')}": [str(one) for one in errors]
+                    for name, errors in form.errors.items()
+                }
+            )
+        own_questions.answer(participation.token, moment, form.own())
         return Response(state_of(mine(request)))
 
 

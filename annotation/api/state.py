@@ -7,7 +7,16 @@ Gold enters by `_revealed` alone, from a page that has a reveal: an answered tur
 from typing import Any
 
 from annotation import access
-from annotation.models import MAY_RESUME, ExitAnswers, Participation, Scenario, Status, Step, Turn
+from annotation.models import (
+    MAY_RESUME,
+    ExitAnswers,
+    OwnAnswer,
+    Participation,
+    Scenario,
+    Status,
+    Step,
+    Turn,
+)
 from annotation.pages.worker.reveal import Reveal, reveal_page
 from annotation.pages.worker.state import (
     instructions_of,
@@ -18,7 +27,7 @@ from annotation.pages.worker.state import (
 from annotation.pages.worker.turn import TurnPage
 from annotation.recruitment import refusals
 from annotation.recruitment.doors import Exit
-from annotation.steps import comprehension, training_step, upstream_step
+from annotation.steps import comprehension, own_questions, training_step, upstream_step
 from annotation.steps.training_review import Mistake
 from annotation.study import gates
 from tasks.answers.number import written
@@ -28,8 +37,8 @@ from tasks.spans import GivenAnswer
 DECLINED = "declined"
 # What `step` can be; "gone" has its reason in `status`.
 STEPS = (
-    "consent", "instructions", "comprehension", "question", "reveal", "review", "waiting",
-    "between", "finished", "gone", DECLINED,
+    "consent", "own_questions", "instructions", "comprehension", "question", "reveal", "review",
+    "waiting", "between", "finished", "gone", DECLINED,
 )  # fmt: skip
 
 
@@ -92,7 +101,11 @@ def _outside(participation: Participation) -> dict[str, Any]:
     page, study = page_outside_turns(participation), participation.study
     step = page["stage"]
     if step == "consent":
-        return {"step": step, "consent": study.consent_text}
+        return {
+            "step": step, "consent": study.consent_text, "ethics_contact": study.ethics_contact,
+        }  # fmt: skip
+    if step == "own_questions":
+        return {"step": step, "questions": _own(participation, OwnAnswer.Moment.BEFORE)}
     if step == "instructions":
         shown = _instructions(participation.scenario, page)
         if not comprehension.is_open(participation):
@@ -123,8 +136,20 @@ def _finished(participation: Participation, page: dict[str, Any]) -> dict[str, A
     return {
         "answered": page["answered"],
         "asks_questions": study.exit_questionnaire and not answered,
+        "own_questions": _own(participation, OwnAnswer.Moment.AFTER),
         "next_task": refusals.next_task_is_offered(participation),
     }
+
+
+def _own(participation: Participation, moment: str) -> list[dict[str, Any]]:
+    """The study's own questions of that moment, as long as they are open."""
+    return [
+        {
+            "id": question.id, "text": question.text, "kind": question.kind,
+            "required": question.is_required, "options": list(question.options),
+        }
+        for question in own_questions.asked(participation, moment)
+    ]  # fmt: skip
 
 
 def _exit(way_out: Exit | None) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from annotation.models.eligibility import AccessRule, ListedWorker
 from annotation.models.kept import ConsentText, StudyManifest
 from annotation.models.model_annotator import ModelAnnotator, ModelRun
 from annotation.models.money import LedgerEntry, Payment, PaymentBatch
+from annotation.models.own_answer import OwnAnswer
 from annotation.models.participation import (
     ANALYSED,
     AT_WORK_WITHIN,
@@ -91,6 +92,7 @@ __all__ = [
     "Member",
     "ModelAnnotator",
     "ModelRun",
+    "OwnAnswer",
     "Panel",
     "Participation",
     "ParticipationQuerySet",

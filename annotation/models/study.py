@@ -271,6 +271,21 @@ class Study(models.Model):
     consent_text = models.TextField(
         default=DEFAULT_CONSENT, help_text="Markdown. Changing the text creates a new version."
     )
+    ethics_contact = models.CharField(
+        "ethics board",
+        max_length=300,
+        blank=True,
+        help_text="Its name, the number of the approval and how to reach it; shown with the consent"
+        " text and where annotators withdraw.",
+    )
+    own_questions = models.TextField(
+        "questions of your own",
+        blank=True,
+        help_text="Optional, asked of people once, after consent or at the end, such as “age,"
+        " before, number: How old are you?”: an id; before or after; choice, text or number;"
+        " required, if it is; the question. Options of a choice stand below, one per line,"
+        " beginning with -. Separate questions by a blank line.",
+    )
     comprehension_questions = models.TextField(
         blank=True,
         help_text="Optional, asked before the first example: each question is followed by its"

@@ -14,6 +14,7 @@ from django.utils.translation import gettext, gettext_lazy
 from annotation.models import (
     JUDGED_STEPS,
     Answer,
+    OwnAnswer,
     Participation,
     Reading,
     Status,
@@ -23,6 +24,7 @@ from annotation.models import (
 from annotation.steps import (
     attention_checks,
     comprehension,
+    own_questions,
     qualification,
     training_review,
     upstream_step,
@@ -54,6 +56,8 @@ def begin(token: str) -> None:
             raise Conflict(gettext("Please answer the question about consent first."))
         if participation.status != Status.WORKING or participation.turns.exists():
             return
+        if own_questions.asked(participation, OwnAnswer.Moment.BEFORE):
+            raise Conflict(gettext("Please answer the questions before the instructions first."))
         if comprehension.is_open(participation):
             raise Conflict(gettext("Please answer the questions about the instructions first."))
         if not upstream_step.may_begin(participation):

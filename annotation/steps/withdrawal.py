@@ -15,6 +15,7 @@ from annotation.models import (
     AnswerSpan,
     ExitAnswers,
     ModelRun,
+    OwnAnswer,
     Participation,
     Status,
     Tombstone,
@@ -77,6 +78,7 @@ def _erase_answers(participation: Participation, now: datetime) -> None:
     Answer.objects.filter(turn__participation=participation).delete()
     turns.delete()
     ExitAnswers.objects.filter(participation=participation).delete()
+    OwnAnswer.objects.filter(participation=participation).delete()
     ModelRun.objects.filter(participation=participation).delete()
 
 

@@ -26,7 +26,14 @@ from annotation.models import (
     Topic,
 )
 from annotation.money import ledger
-from annotation.study import contradictions, cross_task, data_warnings, gates, screening
+from annotation.study import (
+    contradictions,
+    cross_task,
+    data_warnings,
+    gates,
+    own_questions,
+    screening,
+)
 from tasks.answers import highest_s1
 from tasks.metrics import METRICS
 from tasks.models import Example, Split, Task
@@ -60,7 +67,7 @@ FORM_FIELDS = (
     "qualification_threshold", "screening_examples", "max_screen_outs_in_a_row",
     "decision_minutes", "attention_checks", "exit_questionnaire", "consent_text",
     "hypotheses", "equivalence_margin", "metrics", "rehearsal", "hide_test_scores",
-    "accepts_leakage",
+    "accepts_leakage", "ethics_contact", "own_questions",
 )  # fmt: skip
 
 
@@ -202,6 +209,10 @@ def _check_gates(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
         gates.parse(study.comprehension_questions)
     except gates.QuestionError as error:
         refuse("comprehension_questions", str(error))
+    try:
+        own_questions.parse(study.own_questions)
+    except own_questions.QuestionError as error:
+        refuse("own_questions", str(error))
     threshold = study.qualification_threshold
     if study.qualification in SCALES:
         most, words = SCALES[Qualification(study.qualification)]

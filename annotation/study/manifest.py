@@ -62,6 +62,8 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "exit_questionnaire": study.exit_questionnaire,
         "computer_only": study.computer_only,
         "consent_text": study.consent_text,
+        "ethics_contact": study.ethics_contact,
+        "own_questions": study.own_questions,
         "equivalence_margin": study.equivalence_margin,
         "hypotheses": study.hypotheses,
         "metrics": study.metrics,

@@ -235,6 +235,7 @@ FREE_TEXT = {
     ("decisions.csv", "reason"),
     ("questionnaire.csv", "tools"),
     ("questionnaire.csv", "comments"),
+    ("own_answers.csv", "answer"),
 }
 
 

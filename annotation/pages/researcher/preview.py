@@ -19,12 +19,18 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.access import ResearcherRequest, in_study_language, study_of
 from annotation.models import Scenario, Step
-from annotation.pages.worker.outside import consent_of, end_of, instructions_before
+from annotation.pages.worker.outside import (
+    consent_of,
+    end_of,
+    instructions_before,
+    questions_of,
+)
 from annotation.pages.worker.reveal import Reveal, reveal_page
 from annotation.pages.worker.translated import translated
 from annotation.pages.worker.turn import TurnPage
 from annotation.rights import right_to
 from annotation.study import cross_task, screening
+from annotation.study.own_questions import BEFORE, of_moment
 from tasks import answers, frozen
 from tasks.comparison import compare_answer
 from tasks.models import Example
@@ -119,10 +125,11 @@ def _following(scenario: Scenario, step: str, position: int) -> str:
 
 # The way through -------------------------------------------------------------------------------
 
-CONSENT, INSTRUCTIONS, END = "consent", "instructions", "end"
-OUTSIDE = (CONSENT, INSTRUCTIONS, END)
+CONSENT, OWN, INSTRUCTIONS, END = "consent", "questions", "instructions", "end"
+OUTSIDE = (CONSENT, OWN, INSTRUCTIONS, END)
 NAMES = {
-    CONSENT: "Consent", INSTRUCTIONS: "Instructions", Step.UPSTREAM: "Upstream step",
+    CONSENT: "Consent", OWN: "Questions", INSTRUCTIONS: "Instructions",
+    Step.UPSTREAM: "Upstream step",
     Step.TRAINING: "Training step", Step.SCREENING: "Screening step",
     Step.ANNOTATION: "Annotation step", END: "End",
 }  # fmt: skip
@@ -155,6 +162,7 @@ def _sizes(scenario: Scenario) -> dict[str, int]:
     """The pages of each part, in their order; parts that this scenario does not have left out."""
     sizes = {
         CONSENT: 1,
+        OWN: int(bool(of_moment(scenario.study.own_questions, BEFORE))),
         INSTRUCTIONS: 1,
         Step.UPSTREAM.value: cross_task.length(scenario.study, scenario.arm),
         Step.TRAINING.value: scenario.training_examples,
@@ -167,6 +175,8 @@ def _sizes(scenario: Scenario) -> dict[str, int]:
 
 def _outside_turns(request: ResearcherRequest, scenario: Scenario, step: str) -> HttpResponse:
     """Consent, instructions or the end; their buttons lead to the next page."""
+    if step not in _sizes(scenario):
+        raise Http404
     here = bar(scenario, step, 0)
     if request.method == "POST":  # the button of the page before
         return go_to(request, _address(scenario, step, 0))
@@ -174,6 +184,7 @@ def _outside_turns(request: ResearcherRequest, scenario: Scenario, step: str) ->
     with in_study_language(study.interface_language):
         shown = {
             CONSENT: lambda: consent_of(study, on),
+            OWN: lambda: questions_of(study, on),
             INSTRUCTIONS: lambda: instructions_before(scenario, on),
             END: lambda: end_of(scenario, on),
         }[step]()

@@ -9,7 +9,9 @@ from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from annotation.models import ExitAnswers, Study
 from annotation.pages.fields import PageForm, TextField, WholeNumberField
+from annotation.steps.exit_questionnaire import QUESTIONS
 from annotation.study import gates
+from annotation.study.own_questions import CHOICE, NUMBER, OwnQuestion
 
 if TYPE_CHECKING:
     from django.utils.functional import _StrPromise as StrPromise
@@ -83,14 +85,68 @@ def _text(label: "StrPromise", rows: int) -> TextField:
     )
 
 
-class ExitForm(PageForm):
-    """The optional questions at the end."""
+class OwnForm(PageForm):
+    """Questions of the study's own, under their ids with `own-` before."""
+
+    key = "own"
+
+    def __init__(self, questions: Iterable[OwnQuestion], *args: Any):
+        super().__init__(*args)
+        for question in questions:
+            self.fields[f"own-{question.id}"] = _own_field(question)
+
+    def own(self) -> dict[str, str]:
+        """Id of a question -> the answer, of a valid form."""
+        return {
+            name.removeprefix("own-"): "" if value is None else str(value)
+            for name, value in self.cleaned_data.items()
+            if name.startswith("own-")
+        }
+
+
+def _own_field(question: OwnQuestion) -> forms.Field:
+    """The control of its kind; the researcher's words are shown as they are."""
+    required = gettext_lazy("Please answer this question.")
+    # Translators: a question that cannot be left out.
+    mark = gettext(" (required)") if question.is_required else ""
+    common: dict[str, Any] = {"label": question.text + mark, "required": question.is_required}
+    if question.kind == CHOICE:
+        return forms.ChoiceField(
+            choices=[(option, option) for option in question.options],
+            widget=forms.RadioSelect,
+            error_messages=UNASKED | {"required": required},
+            **common,
+        )
+    if question.kind == NUMBER:
+        number = gettext_lazy("Please write a number in digits, such as 30.")
+        return forms.RegexField(
+            r"-?[0-9]{1,9}([.,][0-9]{1,6})?",
+            widget=forms.TextInput({"inputmode": "decimal"}),
+            error_messages={"invalid": number, "required": required},
+            **common,
+        )
+    return TextField(
+        max_length=MAX_EXIT_ANSWER,
+        widget=forms.Textarea({"rows": 2}),
+        error_messages={"max_length": TOO_LONG, "required": required},
+        **common,
+    )
+
+
+class ExitForm(OwnForm):
+    """The questions at the end: those of this form, which are optional, and the study's own."""
 
     key = "exit"
     seen_before = _choice(gettext_lazy("Had you seen these texts or this task before?"))
     ai_used = _choice(gettext_lazy("Did you use an AI tool, such as a chatbot?"))
     tools = _text(gettext_lazy("Which tools or people helped you, if any?"), rows=2)
     comments = _text(gettext_lazy("Is there anything else that you would like to tell us?"), rows=3)
+
+    def __init__(self, asks: bool, questions: Iterable[OwnQuestion], *args: Any):
+        super().__init__(questions, *args)
+        if not asks:
+            for name in QUESTIONS:
+                del self.fields[name]
 
 
 class _TurnForm(forms.Form):

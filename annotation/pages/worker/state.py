@@ -12,6 +12,7 @@ from annotation.models import (
     MAY_RESUME,
     Answer,
     ExitAnswers,
+    OwnAnswer,
     Participation,
     Scenario,
     Status,
@@ -19,7 +20,7 @@ from annotation.models import (
     Turn,
 )
 from annotation.money import ledger
-from annotation.pages.worker.forms import ComprehensionForm, ExitForm
+from annotation.pages.worker.forms import ComprehensionForm, ExitForm, OwnForm
 from annotation.pages.worker.reveal import reveal_page
 from annotation.pages.worker.turn import TurnPage, paragraphs
 from annotation.pages.worker.way import Way
@@ -28,6 +29,7 @@ from annotation.recruitment import refusals
 from annotation.steps import (
     comprehension,
     drafts,
+    own_questions,
     qualification,
     siblings,
     training_review,
@@ -81,6 +83,12 @@ def page_outside_turns(participation: Participation) -> dict:
             "consent_url": reverse("consent", args=[token]),
         }
     if participation.status == Status.WORKING:
+        if questions := own_questions.asked(participation, OwnAnswer.Moment.BEFORE):
+            return {
+                "stage": "own_questions",
+                "own_form": OwnForm(questions),
+                "own_url": reverse("own_questions", args=[token]),
+            }
         return _instructions(participation)
     if participation.status == Status.WAITING:
         return {
@@ -178,8 +186,6 @@ def instructions_of(scenario: Scenario, card: Card | None = None) -> dict:
 
 def _finished(participation: Participation) -> dict:
     token = participation.token
-    asks = participation.study.exit_questionnaire
-    asks = asks and not ExitAnswers.objects.filter(participation=participation).exists()
     worked = timedelta(seconds=participation.worked_seconds or 0)
     return {
         "stage": "finished",
@@ -189,9 +195,17 @@ def _finished(participation: Participation) -> dict:
         "worked": in_words(worked),
         "next_task": refusals.next_task_is_offered(participation),
         "next_task_url": reverse("next_task", args=[token]),
-        "exit_form": ExitForm() if asks else None,
+        "exit_form": exit_form(participation),
         "questionnaire_url": reverse("questionnaire", args=[token]),
     }
+
+
+def exit_form(participation: Participation, *sent: Any) -> ExitForm | None:
+    """The questions at the end that this worker has still to meet; None where there are none."""
+    asks = participation.study.exit_questionnaire
+    asks = asks and not ExitAnswers.objects.filter(participation=participation).exists()
+    own = own_questions.asked(participation, OwnAnswer.Moment.AFTER)
+    return ExitForm(asks, own, *sent) if asks or own else None
 
 
 def _learned(participation: Participation) -> dict[str, Any]:

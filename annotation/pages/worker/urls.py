@@ -17,6 +17,7 @@ urlpatterns = [
     path("work/<str:token>/wait/", views.wait, name="wait"),
     path("work/<str:token>/ping/", views.ping, name="ping"),
     path("work/<str:token>/draft/", views.draft, name="draft"),
+    path("work/<str:token>/questions/", views.own, name="own_questions"),
     path("work/<str:token>/questionnaire/", views.exit_questionnaire, name="questionnaire"),
     path("work/<str:token>/resume/", views.resume, name="resume"),
     path("work/<str:token>/withdraw/", views.withdraw, name="withdraw"),

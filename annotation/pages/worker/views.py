@@ -21,15 +21,16 @@ from django.views.decorators.vary import vary_on_headers
 from django_htmx.http import HttpResponseClientRedirect
 
 from annotation import access
-from annotation.models import Answer, Participation, Status, Turn
+from annotation.models import Answer, OwnAnswer, Participation, Status, Turn
 from annotation.pages.fields import PageForm, by_key
 from annotation.pages.worker import start_limit, try_out
 from annotation.pages.worker.client_address import client_address
-from annotation.pages.worker.forms import ComprehensionForm, ConsentForm, ExitForm, turn_of
+from annotation.pages.worker.forms import ComprehensionForm, ConsentForm, OwnForm, turn_of
 from annotation.pages.worker.landing import landing_page
 from annotation.pages.worker.sentences import sentences_of
 from annotation.pages.worker.state import (
     card_of_visit,
+    exit_form,
     next_instructions,
     page_outside_turns,
     turn_page,
@@ -44,6 +45,7 @@ from annotation.steps import (
     answering,
     comprehension,
     drafts,
+    own_questions,
     qualification,
     training_step,
     upstream_step,
@@ -230,10 +232,26 @@ def draft(request: access.PageRequest, token: str) -> HttpResponse:
 @require_POST
 def exit_questionnaire(request: access.PageRequest, token: str) -> HttpResponse:
     """The optional questions at the end."""
-    participation, form = access.participation_of(token), ExitForm(request.POST)
+    participation = access.participation_of(token)
+    form = exit_form(participation, request.POST)
+    if form is None:  # answered already
+        return redirect("work", token)
     if not form.is_valid():
         return _state(request, participation, form, status=422)
     questionnaire.answer(token, form.cleaned_data)
+    own_questions.answer(token, OwnAnswer.Moment.AFTER, form.own())
+    return redirect("work", token)
+
+
+@worker_page
+@require_POST
+def own(request: access.PageRequest, token: str) -> HttpResponse:
+    """The study's own questions before the instructions."""
+    participation = access.participation_of(token)
+    form = OwnForm(own_questions.asked(participation, OwnAnswer.Moment.BEFORE), request.POST)
+    if not form.is_valid():
+        return _state(request, participation, form, status=422)
+    own_questions.answer(token, OwnAnswer.Moment.BEFORE, form.own())
     return redirect("work", token)
 
 

@@ -61,7 +61,9 @@ GROUPS: dict[str, list[str]] = {
         "qualification_threshold", "screening_examples", "max_screen_outs_in_a_row",
         "decision_minutes", "attention_checks",
     ],
-    "Consent and questions at the end": ["consent_text", "exit_questionnaire"],
+    "Consent and questions": [
+        "consent_text", "ethics_contact", "own_questions", "exit_questionnaire",
+    ],
     "Analysis": ["hide_test_scores", "hypotheses", "equivalence_margin", "metrics"],
     "Cross-task study": ["upstream_tasks", "upstream_examples", "sham_task", "partition"],
 }  # fmt: skip

@@ -1,0 +1,47 @@
+"""The questions of a study's own: before the instructions, and with those at the end.
+
+Asked of people alone: robots and models have no demographics. Answered once, all of a moment
+together; a question that was left out has an empty answer.
+"""
+
+from collections.abc import Mapping
+
+from django.db import transaction
+
+from annotation.models import Kind, OwnAnswer, Participation, Status
+from annotation.steps.locking import lock
+from annotation.study.own_questions import AFTER, BEFORE, OwnQuestion, of_moment
+
+WHILE = {BEFORE: Status.WORKING, AFTER: Status.COMPLETED}
+
+
+def asked(participation: Participation, moment: str) -> list[OwnQuestion]:
+    """The questions that this worker has still to meet at that moment."""
+    declared = participation.study.own_questions
+    if not declared.strip() or participation.kind != Kind.PERSON:
+        return []
+    if participation.own_answers.filter(moment=moment).exists():
+        return []
+    return of_moment(declared, moment)
+
+
+def answer(token: str, moment: str, given: Mapping[str, str]) -> None:
+    """Store the answers (id -> text) of that moment; a second time changes nothing.
+
+    Required ones are the form's to ask for. Raises Participation.DoesNotExist.
+    """
+    with transaction.atomic():
+        participation = lock(token)
+        if participation.status != WHILE[moment] or (
+            moment == BEFORE and participation.turns.exists()
+        ):
+            return
+        OwnAnswer.objects.bulk_create(
+            OwnAnswer(
+                participation=participation,
+                moment=moment,
+                question=question.id,
+                answer=given.get(question.id, ""),
+            )
+            for question in asked(participation, moment)
+        )

@@ -1,0 +1,78 @@
+"""The questions of a study's own, before and after the task: demographics and the like.
+
+Declared in the design as text, frozen with it. Each is a block: its id, when and how it is asked,
+its words; a choice has its options below, one a line. Blank lines stand between blocks.
+
+    age, before, number: How old are you?
+
+    language, before, choice, required: Is English your first language?
+    - Yes
+    - No
+"""
+
+import re
+from dataclasses import dataclass
+
+BEFORE, AFTER = "before", "after"
+CHOICE, TEXT, NUMBER = "choice", "text", "number"
+HEAD = re.compile(
+    r"(?P<id>[a-z][a-z0-9_]{0,39})\s*,\s*(?P<moment>before|after)\s*,"
+    r"\s*(?P<kind>choice|text|number)\s*(?P<required>,\s*required\s*)?:\s*(?P<text>\S.*)"
+)
+MAX_QUESTIONS = 30
+
+
+class QuestionError(ValueError):
+    """What is wrong with the declaration; names the question."""
+
+
+@dataclass(frozen=True)
+class OwnQuestion:
+    """One question; `options` of a choice alone."""
+
+    id: str
+    moment: str
+    kind: str
+    is_required: bool
+    text: str
+    options: tuple[str, ...] = ()
+
+
+def parse(declared: str) -> list[OwnQuestion]:
+    """Read the declaration. Raises QuestionError."""
+    blocks = [block for block in declared.replace("\r\n", "\n").split("\n\n") if block.strip()]
+    questions = [_question(number, block) for number, block in enumerate(blocks, start=1)]
+    if len(questions) > MAX_QUESTIONS:
+        raise QuestionError(f"At most {MAX_QUESTIONS} questions.")
+    ids = [question.id for question in questions]
+    for number, name in enumerate(ids, start=1):
+        if name in ids[: number - 1]:
+            raise QuestionError(f"Question {number}: another question is called {name} already.")
+    return questions
+
+
+def of_moment(declared: str, moment: str) -> list[OwnQuestion]:
+    """The questions that are asked then."""
+    return [question for question in parse(declared) if question.moment == moment]
+
+
+def _question(number: int, block: str) -> OwnQuestion:
+    head, *rest = [line.strip() for line in block.strip().splitlines() if line.strip()]
+    read = HEAD.fullmatch(head)
+    if read is None:
+        raise QuestionError(
+            f"Question {number}: write its id, before or after, choice, text or number, and its"
+            " words, such as “age, before, number: How old are you?”."
+        )
+    options = tuple(line[1:].strip() for line in rest if line.startswith("-"))
+    if len(options) != len(rest):
+        raise QuestionError(f"Question {number}: begin each option with -.")
+    if read["kind"] != CHOICE and options:
+        raise QuestionError(f"Question {number}: only a choice has options.")
+    if read["kind"] == CHOICE and (
+        len(options) < 2 or not all(options) or len(set(options)) < len(options)
+    ):
+        raise QuestionError(f"Question {number}: write at least two different options.")
+    return OwnQuestion(
+        read["id"], read["moment"], read["kind"], bool(read["required"]), read["text"], options
+    )
