@@ -18,5 +18,5 @@ def answer(token: str, given: Mapping[str, str]) -> None:
     answers = {question: given.get(question, "") for question in QUESTIONS}
     with transaction.atomic():
         participation = lock(token)
-        if participation.status == Status.COMPLETED and participation.study.exit_questionnaire:
+        if participation.status == Status.COMPLETED:
             ExitAnswers.objects.get_or_create(participation=participation, defaults=answers)

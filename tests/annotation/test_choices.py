@@ -15,6 +15,7 @@ from annotation.models import (
     ExitAnswers,
     LedgerEntry,
     Member,
+    OwnAnswer,
     PaymentBatch,
     UpstreamExample,
     Webhook,
@@ -47,6 +48,7 @@ def rows(researcher, other_researcher):
         study=study, effect="deny", criterion="task", value="toy-places", made_by=researcher
     )
     Decision.objects.create(**mine, about="pay", outcome=True, reason="a test")
+    OwnAnswer.objects.create(**mine, moment="before", question="age", answer="30")
     ExitAnswers.objects.create(**mine, seen_before="no", ai_used="")
     LedgerEntry.objects.create(**mine, kind="bonus", cents=1, currency="USD", reason="a test")
     PaymentBatch.objects.create(study=study, method="hand")

@@ -238,7 +238,8 @@ def exit_questionnaire(request: access.PageRequest, token: str) -> HttpResponse:
         return redirect("work", token)
     if not form.is_valid():
         return _state(request, participation, form, status=422)
-    questionnaire.answer(token, form.cleaned_data)
+    if participation.study.exit_questionnaire:
+        questionnaire.answer(token, form.cleaned_data)
     own_questions.answer(token, OwnAnswer.Moment.AFTER, form.own())
     return redirect("work", token)
 
