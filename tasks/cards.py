@@ -6,8 +6,10 @@ refused by name, because a misspelt option that is silently ignored changes what
 
 import re
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +29,11 @@ MAX_SEED = 2**63 - 1
 
 
 class CardError(ValueError):
-    """A card that cannot be read: which file, which key, what was expected."""
+    """A card that cannot be read: which file, which key, what was expected; all of it at once."""
+
+    def __init__(self, *sentences: str):
+        super().__init__("; ".join(sentences))
+        self.sentences = sentences
 
 
 @dataclass(frozen=True)
@@ -260,19 +266,30 @@ def load_card(path: Path) -> Card:
 
 def parse_card(data: dict[str, Any], source: str) -> Card:
     """Build a card from its keys; `source` names it in errors. Raises CardError."""
-    _only(data, REQUIRED, OPTIONAL, source)
-    _check_texts(data, source)
-    _check_choices(data, source)
-    _check_corpus(data, source)
+    parts: dict[str, Any] = {}
+
+    def read_parts(key: str) -> None:
+        parts[key] = _parts(data.get(key, []), PARTS[key], f"{source}: key {key}")
+
+    checks: list[Callable[[], None]] = [
+        partial(_only, data, REQUIRED, OPTIONAL, source),
+        *(partial(_text, data[key], f"{source}: key {key}") for key in TEXTS if key in data),
+        *(
+            partial(_text, data[key], f"{source}: key {key}")
+            for key in ("question", "ontology")
+            if key in data
+        ),
+        partial(_check_name, data, source),
+        partial(_check_segments, data, source),
+        *(partial(_check_choice, data, key, source) for key in CHOICES),
+        partial(_check_flags, data, source),
+        partial(_check_corpus, data, source),
+        *(partial(read_parts, key) for key in PARTS),
+    ]
+    wrong = [sentence for check in checks for sentence in _said(check)]
+    if wrong:
+        raise CardError(*wrong)
     segments = data["segments"]
-    if not isinstance(segments, list) or not segments:
-        raise CardError(f"{source}: key segments: expected a list of one or more names")
-    for index, name in enumerate(segments):
-        _text(name, f"{source}: key segments[{index}]")
-    parts: dict[str, Any] = {
-        key: _parts(data.get(key, []), part_type, f"{source}: key {key}")
-        for key, part_type in PARTS.items()
-    }
     for index, label in enumerate(parts["labels"]):
         # An answer holds the name, and a browser sends a line break back as another one.
         if len(label.name) > LONGEST_LABEL or len(label.name.splitlines()) > 1:
@@ -295,19 +312,38 @@ def parse_card(data: dict[str, Any], source: str) -> Card:
     return card
 
 
-def _check_texts(data: dict[str, Any], source: str) -> None:
-    for key in (*TEXTS, *(key for key in ("question", "ontology") if key in data)):
-        _text(data[key], f"{source}: key {key}")
-    if not isinstance(data["name"], str) or not NAME.fullmatch(data["name"]):
+def _said(check: Callable[[], None]) -> tuple[str, ...]:
+    """What that check finds wrong."""
+    try:
+        check()
+    except CardError as error:
+        return error.sentences
+    return ()
+
+
+def _check_name(data: dict[str, Any], source: str) -> None:
+    name = data.get("name", "missing")  # which is said above
+    if not isinstance(name, str) or not NAME.fullmatch(name):
         raise CardError(
             f"{source}: key name: expected 1 to 60 letters, digits, dots, hyphens or underscores"
         )
 
 
-def _check_choices(data: dict[str, Any], source: str) -> None:
-    for key, allowed in CHOICES.items():
-        if data.get(key, UNSAID.get(key)) not in allowed:
-            raise CardError(f"{source}: key {key}: expected one of {', '.join(allowed)}")
+def _check_segments(data: dict[str, Any], source: str) -> None:
+    segments = data.get("segments", ["missing"])
+    if not isinstance(segments, list) or not segments:
+        raise CardError(f"{source}: key segments: expected a list of one or more names")
+    for index, name in enumerate(segments):
+        _text(name, f"{source}: key segments[{index}]")
+
+
+def _check_choice(data: dict[str, Any], key: str, source: str) -> None:
+    allowed = CHOICES[key]
+    if key in data and data[key] not in allowed:
+        raise CardError(f"{source}: key {key}: expected one of {', '.join(allowed)}")
+
+
+def _check_flags(data: dict[str, Any], source: str) -> None:
     for key in ("no_answer", "question_selectable", "shots_per_label", "typed", "all_options"):
         if not isinstance(data.get(key, False), bool):
             raise CardError(f"{source}: key {key}: expected true or false")
@@ -336,13 +372,20 @@ def _check_corpus(data: dict[str, Any], source: str) -> None:
 def _only(
     data: dict[str, Any], required: tuple[str, ...], optional: tuple[str, ...], where: str
 ) -> None:
-    for key in required:
-        if key not in data:
-            raise CardError(f"{where}: missing key {key}")
-    for key in data:
-        if key not in required and key not in optional:
-            known = ", ".join((*required, *optional))
-            raise CardError(f"{where}: unknown key {key}; known keys are {known}")
+    missing = [key for key in required if key not in data]
+    unknown = [key for key in data if key not in required and key not in optional]
+    # A misspelt key is both: it is said once.
+    meant = {key: get_close_matches(key, missing, 1)[0] for key in unknown
+             if get_close_matches(key, missing, 1)}  # fmt: skip
+    known = ", ".join((*required, *optional))
+    wrong = [f"{where}: missing key {key}" for key in missing if key not in meant.values()]
+    wrong += [
+        f"{where}: unknown key {key}; "
+        + (f"did you mean {meant[key]}?" if key in meant else f"known keys are {known}")
+        for key in unknown
+    ]
+    if wrong:
+        raise CardError(*wrong)
 
 
 def _text(value: Any, where: str) -> None:

@@ -17,10 +17,15 @@ from typing import Any
 from tasks import data_report
 from tasks.cards import Card, CardError, load_card, parse_card
 from tasks.formats import (
+    EXTRAS,
+    MAX_WRONG,
+    REQUIRED,
     FormatError,
     Record,
     SplitFile,
     content_hash,
+    json_lines,
+    json_object,
     read_folder,
     read_records,
     read_split,
@@ -53,23 +58,38 @@ def main(work: dict[str, Callable[..., dict[str, Any]]]) -> None:
 
 
 def card(path: str) -> dict[str, Any]:
-    """{card} as JSON knows it, or {error}."""
+    """{card} as JSON knows it, or {errors}."""
     try:
         return {"card": load_card(Path(path)).as_dict()}
     except CardError as error:
-        return {"error": str(error)}
+        return {"errors": error.sentences}
 
 
 def split(path: str, card: dict[str, Any]) -> dict[str, Any]:
-    """{examples}: how many the file of a task holds; or {error}."""
+    """{examples}: how many the file of a task holds; or {errors}."""
     try:
         return {"examples": len(read_split(Path(path), _card(card)).records)}
     except FormatError as error:
-        return {"error": str(error)}
+        return {"errors": error.sentences}
+
+
+def lines(path: str) -> dict[str, Any]:
+    """{errors} of a file whose card cannot be read: lines that are no example under any card."""
+    name, wrong = Path(path).name, []
+    try:
+        with Path(path).open("rb") as file:
+            for number, text in json_lines(file, name):
+                try:
+                    json_object(text, name, number, REQUIRED, (*EXTRAS, "explanation", "options"))
+                except FormatError as error:
+                    wrong.append(str(error))
+    except FormatError as error:  # it cannot be read any further
+        wrong.append(str(error))
+    return {"errors": wrong[:MAX_WRONG]} if wrong else {}
 
 
 def task(folder: str, card: dict[str, Any]) -> dict[str, Any]:
-    """The data report of all files of a task, its hashes and ten examples; or {error}.
+    """The data report of all files of a task, its hashes and ten examples; or {errors}.
 
     That is {report, hash, rechained_hash, shown}; the second hash is "" where nothing can be
     renumbered.
@@ -78,7 +98,7 @@ def task(folder: str, card: dict[str, Any]) -> dict[str, Any]:
     try:
         files = read_folder(Path(folder), parsed)
     except FormatError as error:
-        return {"error": str(error)}
+        return {"errors": error.sentences}
     built = data_report.build(parsed, files)
     rechained = content_hash(parsed, data_report.rechained(files)) if built["renumbering"] else ""
     return {
@@ -167,7 +187,8 @@ def _spread(records: list[Record], number: int) -> list[Record]:
 
 
 WORK: dict[str, Callable[..., dict[str, Any]]] = {
-    "card": card, "split": split, "task": task, "records": records, "predictions": predictions,
+    "card": card, "split": split, "lines": lines, "task": task, "records": records,
+    "predictions": predictions,
 }  # fmt: skip
 
 if __name__ == "__main__":

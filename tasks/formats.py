@@ -28,6 +28,7 @@ MAX_ANSWERS = 200  # golds of one example; the most that is published is 32
 REQUIRED = ("id", "context", "question", "answer")
 # Published beside what is asked; read past, never shown.
 EXTRAS = ("genre", "is_impossible", "plausible_answers", "entities")
+MAX_WRONG = 20  # lines of a file that are named
 LONGEST_EXPLANATION = 1000  # characters; it is read between two examples
 
 
@@ -38,6 +39,12 @@ class FormatError(ValueError):
         place = file + (f", line {line}" if line else "") + (f", field {field}" if field else "")
         super().__init__(f"{place}: {expected}")
         self.file, self.line, self.field, self.expected = file, line, field, expected
+        self.others: list[FormatError] = []  # further ones of the same file
+
+    @property
+    def sentences(self) -> list[str]:
+        """All that is wrong with the file, as far as it was read."""
+        return [str(self), *map(str, self.others)]
 
 
 @dataclass(frozen=True)
@@ -185,32 +192,47 @@ def _check_shots(file: str, shots: int, records: list[Record], card: Card) -> No
 
 
 def read_records(path: Path, card: Card, *, explained: bool = False) -> list[Record]:
-    """Read one JSON Lines file; ids must be unique in it. Raises FormatError.
+    """Read one JSON Lines file; ids must be unique in it. Raises FormatError, with all bad lines.
 
     `explained` says that its examples are revealed, and so may have an explanation.
     """
     records: list[Record] = []
     lines_of: dict[str, int] = {}
+    wrong: list[FormatError] = []
     for number, text in _lines(path):
-        data = json_object(text, path.name, number, REQUIRED, (*EXTRAS, "explanation", "options"))
-        record = _record(data, card, path.name, number)
-        if record.explanation and not explained:
-            raise FormatError(
-                path.name, number, "explanation",
-                "expected in training files only: other examples are never revealed",
-            )  # fmt: skip
-        if record.id in lines_of:
-            raise FormatError(
-                path.name, number, "id",
-                f"{record.id!r} is already the id of line {lines_of[record.id]}",
-            )  # fmt: skip
+        try:
+            record = _read_record(text, card, path.name, number, explained)
+            if record.id in lines_of:
+                raise FormatError(
+                    path.name, number, "id",
+                    f"{record.id!r} is already the id of line {lines_of[record.id]}",
+                )  # fmt: skip
+        except FormatError as error:
+            wrong.append(error)
+            if len(wrong) == MAX_WRONG:
+                break
+            continue
         lines_of[record.id] = number
         records.append(record)
+    if wrong:
+        first, *first.others = wrong
+        raise first
     if not records:
         raise FormatError(
             path.name, None, None, "the file is empty; expected one example on each line"
         )
     return records
+
+
+def _read_record(text: str, card: Card, file: str, line: int, explained: bool) -> Record:
+    data = json_object(text, file, line, REQUIRED, (*EXTRAS, "explanation", "options"))
+    record = _record(data, card, file, line)
+    if record.explanation and not explained:
+        raise FormatError(
+            file, line, "explanation",
+            "expected in training files only: other examples are never revealed",
+        )  # fmt: skip
+    return record
 
 
 def _lines(path: Path) -> Iterator[tuple[int, str]]:

@@ -60,7 +60,7 @@ def problems(upload: TaskUpload) -> list[str]:
     except FormatError as error:
         # The folder has no name that anybody gave it.
         faults.append(str(error).removeprefix(f"{upload.pk}: "))
-    return faults + [part["error"] for part in parts(upload) if part.get("error")]
+    return faults + [sentence for part in parts(upload) for sentence in part.get("errors", ())]
 
 
 def parts(upload: TaskUpload) -> list[dict[str, Any]]:
@@ -147,7 +147,7 @@ def _upload_of(job: Job) -> TaskUpload:
 
 @jobs.job(CHECK, limit=timedelta(minutes=10))
 def _check(job: Job, number: int) -> dict[str, Any]:
-    """What was found in the card, then in each file, then in all: each {error} or what is right.
+    """What was found in the card, then in each file, then in all: each {errors} or what is right.
 
     The card: {file, card}. A file: {file, examples}. All: {report, hash, rechained_hash, shown};
     the hashes tell whether the task is stored already, `shown` are the examples of the preview.
@@ -161,13 +161,13 @@ def _checked_part(upload: TaskUpload, job: Job, number: int, last: int) -> dict[
     if number == 0:
         return _check_card(upload)
     card = job.result[0].get("card")
-    if not card:
-        return {}
     if number < last:
         name = [name for name in names(upload) if name != "task.toml"][number - 1]
         path = folder_of(upload) / name
+        if not card:  # what is wrong whatever the card will say
+            return {"file": name, **_checked(name, "lines", path=str(path))}
         return {"file": name, **_checked(name, "split", path=str(path), card=card)}
-    if any(part.get("error") for part in job.result) or problems(upload):
+    if not card or any(part.get("errors") for part in job.result) or problems(upload):
         return {}
     return _checked("The task as a whole", "task", folder=str(folder_of(upload)), card=card)
 
@@ -176,7 +176,7 @@ def _check_card(upload: TaskUpload) -> dict[str, Any]:
     try:
         own = _own_card(upload)
     except CardError as error:
-        return {"error": str(error)}
+        return {"errors": error.sentences}
     if own is None:
         return {"card": load_card(CARDS / f"{upload.card_name.lower()}.toml").as_dict()}
     return {"file": own.name, **_checked(own.name, "card", path=str(own))}
@@ -186,7 +186,7 @@ def _checked(name: str, what: str, **request: Any) -> dict[str, Any]:
     try:
         return checking.run(what, **request)
     except checking.TooComplex as error:
-        return {"error": f"{name}: {error}"}
+        return {"errors": [f"{name}: {error}"]}
 
 
 def checked(upload: TaskUpload) -> dict[str, Any]:

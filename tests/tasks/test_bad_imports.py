@@ -203,3 +203,36 @@ def test_names_and_errors_are_escaped(ada):
     evil = json.dumps(record | {"<b>x</b>": 1}) + "\n"
     page = settle(ada, send(ada, GOOD | {"toy_test.jsonl": evil, "<b>.txt": "x"}))
     assert "<b>" not in page.content.decode()
+
+
+def test_all_mistakes_of_all_files_are_told_at_once(ada):
+    bad = line() + "no JSON\n" + line(id="2", answer="Lima") + line(id="3", context=7)
+    sent = GOOD | {"toy_test.jsonl": bad, "toy_train_1_1.jsonl": line(id="t", colour="red")}
+    problems = settle(ada, send(ada, sent)).context["problems"]
+    assert [problem.partition(":")[0] for problem in problems] == [
+        "toy_test.jsonl, line 2",
+        "toy_test.jsonl, line 3, field answer",
+        "toy_test.jsonl, line 4, field context",
+        "toy_train_1_1.jsonl, line 1, field colour",
+    ]
+
+
+def test_a_wrong_card_hides_nothing(ada):
+    """Two keys are wrong, one is misspelt, and a line of a file is no JSON."""
+    card = card_text(title=" ", family="parsing", source=None, sourc="here")
+    page = settle(ada, send(ada, GOOD | {"task.toml": card, "toy_test.jsonl": "no JSON\n"}))
+    problems = page.context["problems"]
+    assert any("unknown key sourc; did you mean source?" in problem for problem in problems)
+    assert not any("missing key source" in problem for problem in problems)
+    assert any("key title: expected a non-empty text" in problem for problem in problems)
+    assert any("key family: expected one of" in problem for problem in problems)
+    assert any(problem.startswith("toy_test.jsonl, line 1") for problem in problems)
+    assert f"{len(problems)} errors" in text(page)
+    assert not Task.objects.exists()
+
+
+def test_of_a_file_with_many_bad_lines_twenty_are_named(ada):
+    problems = settle(ada, send(ada, GOOD | {"toy_test.jsonl": "no JSON\n" * 50})).context[
+        "problems"
+    ]
+    assert len(problems) == 20

@@ -32,6 +32,7 @@ class Command(BaseCommand):
             card = load_card(folder / "task.toml")
             files = read_folder(folder, card)
         except (CardError, FormatError) as error:
-            raise CommandError(f"Nothing was imported: {error}") from None
+            wrong = "\n".join(error.sentences)
+            raise CommandError(f"Nothing was imported: {wrong}") from None
         files = data_report.rechained(files) if rechain else files
         tell(self, import_task(card, files, rechain, owner=account(owner)))
