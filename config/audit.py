@@ -28,6 +28,8 @@ READS = ("GET", "HEAD")
 IDENTITIES = {"personal_links": "names and links", "api_links": "names and links"}
 # What a page that waits, or a program, asks for again and again.
 POLLED = {name for page, row in POSTS.items() if row.is_polled for name in (page, row.twin)}
+# Forms that say what follows from what is typed, and store nothing of it then.
+CALCULATED = {"study_new", "study_edit"}
 # What allauth's pages do is told by its signals (below): they reply 200 to a wrong code, too.
 BY_SIGNALS = ("account_", "mfa_", "password_", "login", "logout")
 # By how the name of an address begins; what is not here is about results.
@@ -70,6 +72,8 @@ def _enter(request: HttpRequest, response: HttpResponse) -> None:
     name = _name(request)
     row = POSTS.get(name)
     is_logged = getattr(request, "has_entry", False) or (row and row.unlogged)
+    if name in CALCULATED and "calculate" in request.POST:
+        return
     if is_logged or is_shown_again(request) or name.startswith(BY_SIGNALS):
         return
     what = name.replace("_", " ")

@@ -13,6 +13,7 @@ from tasks.cards import parse_card
 from tasks.formats import content_hash, read_folder
 from tasks.models import Task, TaskUpload
 from tests import factories
+from tests.tasks.browser_import import act, settle
 
 pytestmark = pytest.mark.django_db
 
@@ -65,13 +66,13 @@ def sent(ada, task, **changes) -> dict:
 
 def test_an_edited_card_is_checked_and_makes_a_new_version(ada, task):
     address = reverse("task_edit", args=[task.name, task.version])
-    reply = ada.post(address, sent(ada, task, instructions="Mark each place.\nOnce."))
+    sent_card = sent(ada, task, instructions="Mark each place.\nOnce.")
+    page = settle(ada, ada.post(address, sent_card, follow=True))
     upload = TaskUpload.objects.get()
-    assert (reply.status_code, reply.url) == (302, reverse("task_upload", args=[upload.pk]))
-    assert Task.objects.count() == 1
+    assert page.redirect_chain[0][0] == reverse("task_upload", args=[upload.pk])
     assert upload_jobs.problems(upload) == []
-    reply = ada.post(reverse("task_upload_confirm", args=[upload.pk]), {})
-    assert reply.url == reverse("task", args=[task.name, 2])
+    assert Task.objects.count() == 1
+    settle(ada, act(ada, page, "confirm"))
     new = Task.objects.get(version=2)
     assert new.card.instructions == "Mark each place.\nOnce."
     assert new.test_hash == task.test_hash
