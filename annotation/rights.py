@@ -33,6 +33,8 @@ ASKED = "Anybody may ask for a mail to their address, and it changes nothing."
 CONFIRMED = "It confirms who is in front of the browser, and changes nothing."
 PROLIFIC = "Prolific alone sends it, signed; it is kept as a WebhookEvent."
 
+FIRST = "It takes a code that the server has printed; the account that it makes is an entry."
+
 # Name of the page's address -> its POST. "participation_decide" is about the analysis and
 # admission; about pay it is a row of its own.
 POSTS = {
@@ -93,7 +95,9 @@ POSTS = {
     "prediction_file_delete": Post("", "api_prediction_file"),
     "tokens": Post("", reason=TOKENS),
     "token_revoke": Post("", reason=TOKENS),
-    "first_owner": Post("", reason="It takes a code that the server has printed, and no account."),
+    "invitation": Post("", reason=BROWSER),
+    "users": Post("", reason="Accounts are changed in a browser, with its second step."),
+    "first_owner": Post("", reason=FIRST, unlogged=FIRST),
     "login": Post("", reason=BROWSER),
     "account_login": Post("", reason=BROWSER),
     "mfa_authenticate": Post("", reason=BROWSER),

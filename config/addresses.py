@@ -11,6 +11,7 @@ RESEARCHERS = (
     "/sign-out/",
     "/password/",
     "/account/",
+    "/users/",
 )
 
 

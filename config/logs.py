@@ -21,8 +21,8 @@ request_id: ContextVar[str] = ContextVar("request_id", default="-")
 CUT = [
     # What follows work/ and join/ in an address is a personal link, or a study's.
     (re.compile(r"(?:\b|(?<=%2F))(work|join)(/|%2F)[^/\s?'\"<>]+", re.IGNORECASE), r"\1\2…"),
-    # A link to a new password.
-    (re.compile(r"(password/reset/key)(/|%2F)[^/\s?'\"<>]+", re.IGNORECASE), r"\1\2…"),
+    # A link to a new password, and an invitation.
+    (re.compile(r"(password/reset/key|\binvitation)(/|%2F)[^/\s?'\"<>]+", re.IGNORECASE), r"\1\2…"),
     # A query can hold ids of people, and what a page was sent away with.
     (re.compile(r"(/[^\s?'\"<>]*)\?[^\s'\"<>]+"), r"\1?…"),
     # PostgreSQL adds the whole row to its errors.

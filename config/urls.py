@@ -14,7 +14,7 @@ from django.urls import include, path, register_converter
 from django.urls.converters import StringConverter
 from django.views.generic import TemplateView
 
-from config import first_visit, health
+from config import first_visit, health, users
 from config.help import help_page
 from config.kept_forms import SecondStep, SignIn
 
@@ -43,6 +43,7 @@ ACCOUNTS = [
     path("sign-in/", SignIn.as_view(), name="account_login"),
     path("sign-in/", SignIn.as_view(), name="login"),
     path("sign-in/code/", SecondStep.as_view(), name="mfa_authenticate"),
+    path("users/", users.users, name="users"),
     path("first-owner/", first_visit.first_visit, name="first_owner"),
     path("sign-up/", TemplateView.as_view(template_name="account/signup_closed.html"),
          name="account_signup"),

@@ -19,6 +19,7 @@ from annotation.models.audit import AuditEntry, Topic, request_now
 from annotation.models.comment import ExampleComment
 from annotation.models.decision import Decision, ExitAnswers, ScoreShown
 from annotation.models.eligibility import AccessRule, ListedWorker
+from annotation.models.invitation import Invitation
 from annotation.models.kept import ConsentText, StudyManifest
 from annotation.models.model_annotator import ModelAnnotator, ModelRun
 from annotation.models.money import LedgerEntry, Payment, PaymentBatch
@@ -85,6 +86,7 @@ __all__ = [
     "ExampleComment",
     "ExitAnswers",
     "Exposure",
+    "Invitation",
     "KeyCheck",
     "Kind",
     "LedgerEntry",

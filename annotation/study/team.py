@@ -21,9 +21,7 @@ def add(study: Study, username: str, role: str, by: User) -> Member:
     """Add the researcher of that name to the team. Raises TeamError."""
     user = get_user_model().objects.filter(username=username, is_active=True).first()
     if user is None:
-        raise TeamError(
-            f"There is no account {username!r}. Accounts are created in Django's admin."
-        )
+        raise TeamError(f"There is no account {username!r}. Invite them by a link instead.")
     if user.pk == study.owner_id:
         raise TeamError(f"{user} created this study and is already its owner.")
     with transaction.atomic():

@@ -6,10 +6,10 @@
  */
 
 import { startClock } from "./activity.js";
+import "./copy.js";
 import { dropDrafts } from "./drafts.js";
 import { markAsked } from "./help-order.js";
 import { watchSending } from "./sending.js";
-import { gettext } from "./sentences.js";
 import { guard, listen, meaningOf } from "./turn-keys.js";
 
 const SINGLE_KEYS = "single-keys"; // in localStorage: "off", or nothing
@@ -221,24 +221,6 @@ document.addEventListener("pointerdown", ({ target }) => {
   if (!help?.open || !(target instanceof Node) || help.contains(target)) return;
   help.open = false;
   before = null;
-});
-
-// --- Copying --------------------------------------------------------------------------------------
-
-document.querySelectorAll("[data-copy]").forEach((place) => {
-  const button = place.querySelector("[data-copy-button]");
-  if (!navigator.clipboard) return;
-  button.hidden = false;
-  button.addEventListener("click", async () => {
-    const source = place.querySelector("input") ?? place.querySelector("[data-copy-text]");
-    let said = gettext("Copied.");
-    try {
-      await navigator.clipboard.writeText(source.value.trim());
-    } catch {
-      said = gettext("Not copied: please copy it by hand.");
-    }
-    place.querySelector("[data-copied]").textContent = said;
-  });
 });
 
 watchSending();

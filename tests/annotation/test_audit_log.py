@@ -167,6 +167,8 @@ def models_and_tokens(watched, task, monkeypatch):
 def accounts(watched, mail, settings):
     """A second step, and passwords: wrong ones leave nothing."""
     settings.EMAIL_HOST = "mail.example.org"
+    reply = watched.post(reverse("users"), {"action": "invite", "email": ""})
+    watched.post(reply.context["invitation_link"].removeprefix("http://testserver"))
     switch_on(watched)
     watched.post(reverse("mfa_generate_recovery_codes"))
     watched.post(reverse("mfa_deactivate_totp"))
@@ -221,7 +223,8 @@ MODELS = {
 }  # fmt: skip
 ACCOUNTS = {
     "mfa_activate_totp", "mfa_generate_recovery_codes", "password_change", "logout",
-    "mfa_authenticate", "mfa_deactivate_totp", "account_reset_password_from_key",
+    "mfa_authenticate", "mfa_deactivate_totp", "account_reset_password_from_key", "users",
+    "invitation",
 }  # fmt: skip
 SIGN_IN = {"account_login", "login"}  # of one address
 PARTS_OF_A_PAGE = {"participation_decide_pay"}  # tried with participation_decide

@@ -1,17 +1,21 @@
 """The owners' page of a study's team."""
 
+import re
+
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from annotation.access import ResearcherRequest, study_of
-from annotation.models import Study
+from annotation.models import Invitation, Study
 from annotation.pages.fields import PageForm, by_key
-from annotation.pages.researcher.forms.team import MemberForm, RemovalForm, RoleForm
+from annotation.pages.researcher.forms.team import InviteForm, MemberForm, RemovalForm, RoleForm
 from annotation.rights import right_to
+from annotation.study import invitations
 from annotation.study import team as members
 
 
@@ -23,6 +27,10 @@ def team(request: ResearcherRequest, name: str) -> HttpResponse:
     if request.method == "GET":
         return _page(request, study)
     match request.POST.get("action"):
+        case "invite":
+            return _invite(request, study)
+        case "revoke":
+            return _revoke(request, study)
         case "add":
             form: PageForm = MemberForm(request.POST)
         case "change":
@@ -36,6 +44,30 @@ def team(request: ResearcherRequest, name: str) -> HttpResponse:
     messages.success(request, "The team was changed.")
     is_owner = Study.objects.visible_to(request.user, "own").filter(pk=study.pk).exists()
     return redirect("team", study.name) if is_owner else redirect("studies")
+
+
+def _invite(request: ResearcherRequest, study: Study) -> HttpResponse:
+    """Make a link for somebody, and show it this once."""
+    form = InviteForm(request.POST)
+    if not form.is_valid():
+        return _page(request, study, form, status=422)
+    email, role = form.cleaned_data["email"], form.cleaned_data["role"]
+    token, invitation = invitations.invite(study, role, email, request.user)
+    link = request.build_absolute_uri(reverse("invitation", args=[token]))
+    sent = invitations.send(invitation, link)
+    shown = {"invitation": invitation, "invitation_link": link, "is_sent": sent}
+    return _page(request, study, status=201, shown=shown)
+
+
+def _revoke(request: ResearcherRequest, study: Study) -> HttpResponse:
+    number = request.POST.get("invitation", "")
+    try:
+        pk = int(number) if re.fullmatch("[0-9]{1,18}", number) else 0
+        invitations.revoke(study, pk, request.user)
+    except invitations.InvitationError as error:
+        return _page(request, study, problem=str(error), status=422)
+    messages.success(request, "The invitation was revoked.")
+    return redirect("team", study.name)
 
 
 def _change(form: PageForm, study: Study, by: User) -> bool:
@@ -61,6 +93,7 @@ def _page(
     sent: PageForm | None = None,
     problem: str = "",
     status: int = 200,
+    shown: dict[str, object] | None = None,
 ) -> HttpResponse:
     rows = []
     for member in study.members.select_related("user"):
@@ -69,5 +102,6 @@ def _page(
             form = sent
         rows.append((member, form.in_row(member)))
     context = {"study": study, "rows": rows, "sent": sent, "problem": problem}
-    context |= by_key(MemberForm(), sent=sent)
+    context["waiting"] = Invitation.objects.open().filter(study=study)
+    context |= by_key(MemberForm(), InviteForm(), sent=sent) | (shown or {})
     return render(request, "researcher/team.html", context, status=status)

@@ -8,6 +8,7 @@ from annotation.pages.researcher import (
     audit,
     dataset_import,
     gym_import,
+    invitations,
     life,
     links,
     lists,
@@ -24,6 +25,7 @@ from annotation.pages.researcher import tasks as task_pages
 urlpatterns = [
     path("", studies.home, name="home"),
     path("studies/", studies.studies, name="studies"),
+    path("invitation/<str:token>/", invitations.invitation, name="invitation"),
     path("tokens/", tokens.tokens, name="tokens"),
     path("tokens/<int:pk>/revoke/", tokens.token_revoke, name="token_revoke"),
     path("new-study/", studies.study_new, name="study_new"),

@@ -30,7 +30,7 @@ MODULES: dict[str, tuple[Sentence, ...]] = {
         _("%(minutes)s min"),
         _("%(hours)s h %(minutes)s min"),
     ),
-    "work": (_("Copied."), _("Not copied: please copy it by hand.")),
+    "copy": (_("Copied."), _("Not copied: please copy it by hand.")),
     "sending": (
         _("No connection."),
         _("The server does not answer."),
@@ -122,7 +122,7 @@ MODULES: dict[str, tuple[Sentence, ...]] = {
 
 # What a page loads in templates/worker/work.html, each with the modules that it imports.
 SCRIPTS = {
-    "work": ("work", "sending", "sentences"),
+    "work": ("copy", "sending", "sentences"),
     "choice-answer": ("choice-answer", "answer", "sentences"),
     "number-answer": ("answer", "numbers", "pasting", "sentences"),
     "text-answer": ("text-answer", "answer", "pasting", "sentences"),

@@ -7,6 +7,8 @@ from django import forms
 from django.contrib.auth.forms import UserCreationForm
 from django.contrib.auth.models import User
 
+from annotation.pages.fields import PageForm, PressedField, RowField, row_field
+
 
 class AccountForm(UserCreationForm):
     """A name that nobody has, a password twice, and an e-mail address if one likes."""
@@ -55,3 +57,35 @@ class FirstOwnerForm(AccountForm):
                 "This is not the code of this server: look for the newest one in its log."
             )
         return typed
+
+
+class InvitationForm(PageForm):
+    """Whom to invite to this server."""
+
+    key = "invitation"
+    email = forms.EmailField(
+        label="E-mail (optional)",
+        required=False,
+        help_text="The link is sent there, where this server sends mail; otherwise you copy it.",
+    )
+
+
+class UserForm(PageForm):
+    """The account whose button was pressed, and the button."""
+
+    key = "user"
+    user = RowField(
+        User.objects.none(),
+        error_messages={
+            "required": "Choose an account.",
+            "invalid_choice": "There is no such account, or it is your own.",
+        },
+    )
+    action = PressedField(
+        choices=[(name, name) for name in ("open", "close", "link", "no_code")],
+        error_messages={"invalid_choice": "This action does not exist."},
+    )
+
+    def __init__(self, by: User, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        row_field(self, "user").queryset = User.objects.exclude(pk=by.pk)

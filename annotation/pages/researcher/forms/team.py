@@ -43,6 +43,18 @@ class MemberForm(PageForm):
     role = _role()
 
 
+class InviteForm(PageForm):
+    """Somebody to invite into a study's team by a link."""
+
+    key = "invite"
+    email = forms.EmailField(
+        label="E-mail (optional)",
+        required=False,
+        help_text="The link is sent there, where this server sends mail; otherwise you copy it.",
+    )
+    role = _role()
+
+
 class RemovalForm(PageForm):
     """The member whose button was pressed."""
 

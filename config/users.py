@@ -1,0 +1,84 @@
+"""The administrators' page of accounts: invite, close and open again, help with signing in."""
+
+from itertools import chain
+from typing import Any
+
+from allauth.account.adapter import get_adapter
+from allauth.account.forms import default_token_generator
+from allauth.account.utils import user_pk_to_url_str
+from allauth.mfa.models import Authenticator
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.db.models import Exists, OuterRef
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from annotation.access import ResearcherRequest
+from annotation.models import AuditEntry, Invitation, Topic
+from annotation.pages.researcher.forms.accounts import InvitationForm, UserForm
+from annotation.study import invitations
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@never_cache
+def users(request: ResearcherRequest) -> HttpResponse:
+    """GET lists the accounts; POST invites somebody, or changes one. 404 but for administrators."""
+    if not request.user.is_superuser:
+        raise Http404
+    if request.method == "GET":
+        return _page(request)
+    if request.POST.get("action") == "invite":
+        return _invite(request)
+    form = UserForm(request.user, request.POST)
+    if not form.is_valid():
+        return _page(
+            request,
+            422,
+            problem=" ".join(str(error) for error in chain.from_iterable(form.errors.values())),
+        )
+    user, action = form.cleaned_data["user"], form.cleaned_data["action"]
+    if action == "link":
+        AuditEntry.objects.record("link to a new password made", Topic.ACCOUNT, about=str(user))
+        return _page(request, link=_link(user), link_for=user)
+    if action == "no_code":
+        Authenticator.objects.filter(user=user).delete()
+        AuditEntry.objects.record("second step switched off", Topic.ACCOUNT, about=str(user))
+        messages.success(request, f"{user} signs in with the password alone now.")
+    else:
+        user.is_active = action == "open"
+        user.save(update_fields=["is_active"])
+        what = "account opened" if user.is_active else "account closed"
+        AuditEntry.objects.record(what, Topic.ACCOUNT, about=str(user))
+        messages.success(
+            request, f"The account {user} is {'open' if user.is_active else 'closed'}."
+        )
+    return redirect("users")
+
+
+def _invite(request: ResearcherRequest) -> HttpResponse:
+    form = InvitationForm(request.POST)
+    if not form.is_valid():
+        return _page(request, 422, invitation_form=form)
+    token, invitation = invitations.invite(None, None, form.cleaned_data["email"], request.user)
+    link = request.build_absolute_uri(reverse("invitation", args=[token]))
+    sent = invitations.send(invitation, link)
+    return _page(request, 201, invitation=invitation, invitation_link=link, is_sent=sent)
+
+
+def _link(user: User) -> str:
+    """Where that account chooses a new password, once, within three days."""
+    key = f"{user_pk_to_url_str(user)}-{default_token_generator.make_token(user)}"
+    return str(get_adapter().get_reset_password_from_key_url(key))
+
+
+def _page(request: ResearcherRequest, status: int = 200, **more: Any) -> HttpResponse:
+    has_code = Authenticator.objects.filter(user=OuterRef("pk"), type=Authenticator.Type.TOTP)
+    rows = User.objects.annotate(has_code=Exists(has_code)).order_by("username")
+    waiting = Invitation.objects.open().filter(study=None)
+    context = {"rows": rows, "waiting": waiting, "invitation_form": InvitationForm()} | more
+    return render(request, "account/users.html", context, status=status)

@@ -1,0 +1,21 @@
+/**
+ * Copying a code or a link: its button is shown where the browser lets a page copy.
+ */
+
+import { gettext } from "./sentences.js";
+
+document.querySelectorAll("[data-copy]").forEach((place) => {
+  const button = place.querySelector("[data-copy-button]");
+  if (!navigator.clipboard) return;
+  button.hidden = false;
+  button.addEventListener("click", async () => {
+    const source = place.querySelector("input") ?? place.querySelector("[data-copy-text]");
+    let said = gettext("Copied.");
+    try {
+      await navigator.clipboard.writeText(source.value.trim());
+    } catch {
+      said = gettext("Not copied: please copy it by hand.");
+    }
+    place.querySelector("[data-copied]").textContent = said;
+  });
+});
