@@ -18,3 +18,9 @@ def money(amount: Decimal | str, currency: str) -> str:
     """12.34 USD; in German 12,34 USD."""
     values = {"amount": number_format(Decimal(amount), 2), "currency": currency}
     return gettext("%(amount)s %(currency)s") % values
+
+
+def invitation(title: str, link: str) -> str:
+    """What a researcher sends to people who may take part."""
+    text = gettext("You are invited to take part in the study “%(title)s”. Start here: %(link)s")
+    return text % {"title": title, "link": link}

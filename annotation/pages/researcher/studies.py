@@ -11,11 +11,12 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation import guards
-from annotation.access import ResearcherRequest, study_of
+from annotation import guards, wording
+from annotation.access import ResearcherRequest, in_study_language, study_of
 from annotation.models import ORDERS, Study
 from annotation.money import budget
 from annotation.monitoring import overview, participants, progress, restrictions, todo
+from annotation.pages import qr
 from annotation.pages.fields import is_shown_again
 from annotation.pages.researcher.forms.annotators import TogetherForm
 from annotation.pages.researcher.forms.study import StudyForm
@@ -158,7 +159,13 @@ def _link(request: ResearcherRequest, study: Study) -> str:
 def recruit(request: ResearcherRequest, name: str) -> HttpResponse:
     """Where people come from: the link, and which seats are free."""
     study = study_of(request, name, "see")
-    context = {"study": study, "link": _link(request, study), "progress": progress.for_study(study)}
+    link = _link(request, study)
+    with in_study_language(study.interface_language):
+        invitation = wording.invitation(study.title, link)
+    context = {
+        "study": study, "link": link, "qr": qr.svg(link), "invitation": invitation,
+        "progress": progress.for_study(study),
+    }  # fmt: skip
     return render(request, "researcher/recruit.html", context)
 
 
