@@ -1,4 +1,6 @@
-"""The app of workers and studies: its guards go with migrations, its sweep with run_jobs."""
+"""The app of workers and studies: its guards go with migrations, its parts with tick."""
+
+from datetime import timedelta
 
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate, pre_migrate
@@ -9,13 +11,23 @@ class AnnotationConfig(AppConfig):
 
     def ready(self) -> None:
         from annotation import audited, guards, key_check  # noqa: F401  # it listens
-        from annotation.notices import sending, webhooks
+        from annotation.notices import collecting, mail, webhooks
+        from annotation.platforms.prolific import every as prolific_sync
         from annotation.recruitment import expiry
-        from tasks import jobs
+        from tasks import jobs, periodic
 
         pre_migrate.connect(guards.go_with_each_migration, sender=self)
         post_migrate.connect(guards.install_after_migrate, sender=self)
         post_migrate.connect(key_check.store_after_migrate, sender=self)
         jobs.CONDITIONS.append(key_check.require_for_command)
-        jobs.SWEEPS += [expiry.sweep, webhooks.collect, sending.send_due]
+        periodic.PARTS |= {
+            "seats": periodic.Part(expiry.sweep),
+            "platform events": periodic.Part(prolific_sync.handle_waiting_events),
+            "platforms": periodic.Part(
+                prolific_sync.sync_all, limit=timedelta(minutes=30), every=timedelta(minutes=5)
+            ),
+            "webhooks": periodic.Part(webhooks.collect_and_send),
+            "notices": periodic.Part(collecting.collect),
+            "mail": periodic.Part(mail.send_due),
+        }
         jobs.MODULES["simulate"] = "annotation.simulation.rehearsal_job"

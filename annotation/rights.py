@@ -29,6 +29,7 @@ ONE_REQUEST = "The API takes all files of a task in one request, which imports o
 A_PAGE = "It shows a page and stores nothing."
 BROWSER = "It is about the session of a browser, which a program does not have."
 TOKENS = "A token that could make or end tokens would outlive its own revocation."
+NOTICES = "It is about what one person is told; programs are told by webhooks."
 ASKED = "Anybody may ask for a mail to their address, and it changes nothing."
 CONFIRMED = "It confirms who is in front of the browser, and changes nothing."
 PROLIFIC = "Prolific alone sends it, signed; it is kept as a WebhookEvent."
@@ -93,6 +94,8 @@ POSTS = {
     "model_archive": Post("", "api_model_archive"),
     "model_unarchive": Post("", "api_model_unarchive"),
     "prediction_file_delete": Post("", "api_prediction_file"),
+    "notices": Post("", reason=NOTICES, unlogged="It marks what one has read oneself."),
+    "notice_switches": Post("see", reason=NOTICES),
     "tokens": Post("", reason=TOKENS),
     "token_revoke": Post("", reason=TOKENS),
     "invitation": Post("", reason=BROWSER),

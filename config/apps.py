@@ -1,5 +1,6 @@
 """Wiring that must happen once at start."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.apps import AppConfig, apps
@@ -13,8 +14,14 @@ class HandfulConfig(AppConfig):
     verbose_name = "Handful"
 
     def ready(self) -> None:
-        from config import audit, checks, sessions  # noqa: F401
+        from django.contrib.sessions.backends.db import SessionStore
 
+        from config import audit, checks, sessions  # noqa: F401
+        from tasks import periodic
+
+        periodic.PARTS["sessions"] = periodic.Part(
+            SessionStore.clear_expired, every=timedelta(hours=1)
+        )
         # This app has no models, and Django sends no signal for such an app.
         post_migrate.connect(create_cache_table, sender=apps.get_app_config("tasks"))
 

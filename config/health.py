@@ -16,7 +16,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from annotation import guards, key_check
-from tasks import installation
+from tasks import installation, periodic
 
 LEAST_SPACE = 200_000_000  # bytes free in var/: one upload of the largest size
 log = logging.getLogger("handful.health")
@@ -86,4 +86,6 @@ def ready(request: HttpRequest) -> JsonResponse:
     for name, sentence in wrong.items():
         log.error("Not ready: %s: %s", name, sentence)
     body = {"status": "not ready" if wrong else "ready", "wrong": list(wrong)}
+    if not wrong and periodic.is_overdue():  # says so, and sends nobody away
+        body["overdue"] = ["tick"]
     return JsonResponse(body, status=503 if wrong else 200)

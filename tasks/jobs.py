@@ -87,8 +87,6 @@ def job(name: str, limit: timedelta = timedelta(minutes=2)) -> Callable[..., Any
 
 # What `manage.py run_jobs` calls before it does anything: a CommandError stops it.
 CONDITIONS: list[Callable[[], None]] = []
-# What it does besides, at its end.
-SWEEPS: list[Callable[[], Any]] = []
 
 
 def key_of(kind: str, parameters: dict[str, Any], seed: int = 0) -> str:
@@ -272,6 +270,24 @@ def wait_for_lease(job: Job) -> bool:
         if job.leased_until != until:
             break
     return job.leased_until in (None, until)
+
+
+def run_waiting(tell: Callable[[str], Any] = str) -> str:
+    """Run all waiting jobs to their ends, but those that run elsewhere; `tell` hears of each part.
+
+    One whose process was killed is resumed within half a minute. Raises JobError where one failed.
+    """
+    failed = ended = 0
+    waiting = (Job.State.WAITING, Job.State.RUNNING)
+    for job in Job.objects.filter(state__in=waiting, kind__in=known()):
+        while run_chunk(job) or (job.lease and wait_for_lease(job)):
+            tell(str(job))
+        tell(f"{job}, {job.state}" + (f": {job.error}" if job.error else ""))
+        failed += job.has_failed
+        ended += job.is_done
+    if failed:
+        raise JobError(f"{failed} failed. Their pages say what to do.")
+    return f"{ended} jobs ended"
 
 
 def take_lease(job: Job) -> str:

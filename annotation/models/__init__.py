@@ -23,6 +23,8 @@ from annotation.models.invitation import Invitation
 from annotation.models.kept import ConsentText, StudyManifest
 from annotation.models.model_annotator import ModelAnnotator, ModelRun
 from annotation.models.money import LedgerEntry, Payment, PaymentBatch
+from annotation.models.notice import About as NoticeAbout
+from annotation.models.notice import Notice, NoticeSwitch
 from annotation.models.own_answer import OwnAnswer
 from annotation.models.participation import (
     ANALYSED,
@@ -94,6 +96,9 @@ __all__ = [
     "Member",
     "ModelAnnotator",
     "ModelRun",
+    "Notice",
+    "NoticeAbout",
+    "NoticeSwitch",
     "OwnAnswer",
     "Panel",
     "Participation",

@@ -52,6 +52,7 @@ def measured(rows: Iterable[tuple[datetime, datetime | None, str]], now: datetim
     today = now.date()
     days = [today - timedelta(days=back) for back in reversed(range(DAYS))]
     counts = tuple((day, done[day]) for day in days)
-    begun = max(days[0], min(came).date()) if came else today
+    # An arrival of later than now is one by another machine's clock.
+    begun = min(today, max(days[0], min(came).date())) if came else today
     number = sum(count for _day, count in counts)
     return Pace(counts, number / ((today - begun).days + 1), max(came, default=None))

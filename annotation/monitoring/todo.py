@@ -5,17 +5,25 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from annotation.models import Study, StudyStatus
+from annotation.money import ledger
 from annotation.monitoring.progress import Progress
 from annotation.wording import in_words
 
 QUIET = timedelta(hours=6)
 # From so many verdicts on, most of them against, the rule may be wrong rather than the people.
 FEWEST_SCREENED_OUT = 3
+# A median wage of fewer says nothing yet; and what is lost to rounding is none.
+FEWEST_PAID = 3
+ENOUGH = 0.95
 
 
 @dataclass(frozen=True)
 class Need:
-    """One thing to do. `name` tells it apart on the page; `address` is the name of the page."""
+    """One thing to do. `name` tells it apart on the page; `address` is the name of the page.
+
+    `subject` is another when the same thing comes up again: notices (annotation/notices) tell each
+    once.
+    """
 
     name: str
     what: str
@@ -23,14 +31,28 @@ class Need:
     action: str
     address: str
     warns: bool = False
+    subject: str = "study"
+
+
+# The right that somebody needs to be told of it; of what is not here, to see the study.
+RIGHTS = {"pay": "pay", "wage": "pay", "flags": "read", "platform": "own"}
 
 
 def needs(study: Study, progress: Progress, now: datetime) -> list[Need]:
     """What the reader of this page may and should look at, most urgent first."""
-    may = study.rights
-    right = {"waiting": "see", "pay": "pay", "flags": "read"}
-    listed = [*_waiting(study, progress, now), *_trouble(study, progress, now), *_due(progress)]
-    return [need for need in listed if right.get(need.name, "see") in may]
+    listed = all_needs(study, progress, now)
+    return [need for need in listed if RIGHTS.get(need.name, "see") in study.rights]
+
+
+def all_needs(study: Study, progress: Progress, now: datetime) -> list[Need]:
+    """The same for everybody in the team: where notices come from, too."""
+    return [
+        *_waiting(study, progress, now),
+        *_trouble(study, progress, now),
+        *_elsewhere(study),
+        *_wage(study, progress),
+        *_due(progress),
+    ]
 
 
 def _waiting(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
@@ -49,6 +71,7 @@ def _waiting(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
         "Decide" if "own" in study.rights else "See who",
         "people",
         warns=True,
+        subject=max((str(each.since) for each in progress.waiting if each.since), default=""),
     )
 
 
@@ -64,13 +87,20 @@ def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
             "Look at the rule",
             "study_design",
             warns=True,
+            # Told again when there are twice as many.
+            subject=f"level {(people.screened_out // FEWEST_SCREENED_OUT).bit_length()}",
         )
     free = sum(row.free for row in progress.seats)
     if study.status != StudyStatus.OPEN:
         return
     if not free and not people.at_work:
         yield Need(
-            "full", "Every seat is taken", "Close the study, or add seats.", "Add seats", "lists"
+            "full",
+            "Every seat is taken",
+            "Close the study, or add seats.",
+            "Add seats",
+            "lists",
+            subject=f"{progress.all_seats} seats",
         )
     latest = max(filter(None, (progress.pace.last_arrival, study.opened_at)), default=None)
     if free and latest and now - latest >= QUIET:
@@ -81,6 +111,44 @@ def _trouble(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
             f"{free} seats are free.",
             "Recruit",
             "recruit",
+            warns=True,
+            subject=f"since {latest:%Y-%m-%d %H:%M:%S}",
+        )
+
+
+def _elsewhere(study: Study) -> Iterator[Need]:
+    """What is paused on a platform though the study is open here."""
+    if study.status != StudyStatus.OPEN:
+        return
+    for there in study.prolific_studies.filter(status="PAUSED").exclude(pause_reason=""):
+        yield Need(
+            "platform",
+            f"Paused on Prolific: {there.name}",
+            f"{there.pause_reason}.",
+            "Platforms",
+            "platforms",
+            warns=True,
+            subject=f"{there.pk} {there.pause_reason}"[:80],
+        )
+
+
+def _wage(study: Study, progress: Progress) -> Iterator[Need]:
+    """Whether people who completed earned less an hour than the design promises.
+
+    Rounding aside they cannot earn less by the ledger than the rate times their active time, unless
+    the cap of paid hours is reached: so this says that the cap is too low.
+    """
+    if not study.hourly_rate or progress.people.completed < FEWEST_PAID:
+        return
+    median = ledger.median_wage(ledger.wages(ledger.settled(study)))
+    if median is not None and median < ENOUGH * ledger.cents(study.hourly_rate):
+        yield Need(
+            "wage",
+            f"People earn {ledger.in_currency(round(median))} {study.currency} an hour",
+            f"The median of those who have ended; the design says {study.hourly_rate}. Look at the"
+            " cap of paid hours, and at bonuses.",
+            "Pay",
+            "pay",
             warns=True,
         )
 

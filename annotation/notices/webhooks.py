@@ -1,6 +1,6 @@
 """What webhooks are told: events read from the rows that the steps have stored.
 
-`collect` runs where jobs run (`manage.py run_jobs`), never in an annotator's request. Each event is
+`collect` runs in `manage.py tick`, never in an annotator's request. Each event is
 one Delivery for each webhook that asks for it, by a constraint: nothing is told twice, and nothing
 is lost by a process that was stopped. sending.py sends them.
 """
@@ -73,6 +73,12 @@ def make(study: Study, url: str, events: list[str], by: User) -> tuple[Webhook, 
     return webhook, secret
 
 
+def collect_and_send() -> str:
+    """Both, for `manage.py tick`; what was done."""
+    new = collect()
+    return f"{new} new, {sending.send_due()} arrived"
+
+
 def collect() -> int:
     """Store a delivery for each event that no delivery tells yet; how many are new."""
     before = Delivery.objects.count()
@@ -104,7 +110,7 @@ def events_of(webhook: Webhook) -> Iterator[tuple[str, str, dict[str, Any]]]:
     for participation in ended.only("pseudonym", "status", "kind", "scenario_id", "finished_at"):
         yield Event.PARTICIPATION_FINISHED, participation.pseudonym, _finished(participation)
     if study.status != StudyStatus.DRAFT:
-        yield from _filled(study)
+        yield from filled(study)
     for entry in study.events.filter(at__gte=since):
         event = next((e for words, e in LOGGED.items() if entry.what.startswith(words)), None)
         if event is not None:
@@ -132,7 +138,7 @@ def _finished(participation: Participation) -> dict[str, Any]:
     }
 
 
-def _filled(study: Study) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def filled(study: Study) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Scenarios all of whose seats of people are taken; once for each number of seats."""
     holding = Participation.objects.holding_seats(database_now(), study).filter(kind=Kind.PERSON)
     taken: dict[int, int] = {}

@@ -3,8 +3,9 @@
 from typing import Any
 
 from django import template
+from django.contrib.auth.models import User
 
-from annotation.models import Study
+from annotation.models import Notice, Study
 from annotation.notices import audit_log
 from annotation.pages.researcher import menu as menus
 
@@ -22,6 +23,13 @@ def menu(context: dict[str, Any]) -> menus.Menu | None:
     if isinstance(study, Study) and study.pk and study.rights:
         return menus.for_study(study, match.url_name)
     return menus.for_library(match.url_name)
+
+
+@register.simple_tag(takes_context=True)
+def unread(context: dict[str, Any]) -> int:
+    """How many notices the researcher who reads this page has not read."""
+    user = context.get("user")
+    return Notice.objects.filter(user=user, read_at=None).count() if isinstance(user, User) else 0
 
 
 register.filter("change_in_words", audit_log.in_words)

@@ -5,6 +5,7 @@ Begin at `task.py`. Nothing in this app knows about people who answer.
 
 from tasks.models.installation import Installation
 from tasks.models.job import Job
+from tasks.models.periodic import PeriodicPart
 from tasks.models.predictions import (
     LanguageModel,
     Prediction,
@@ -27,6 +28,7 @@ __all__ = [
     "Installation",
     "Job",
     "LanguageModel",
+    "PeriodicPart",
     "Prediction",
     "PredictionFile",
     "PredictionFileQuerySet",

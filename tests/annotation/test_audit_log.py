@@ -74,8 +74,8 @@ def drafts_and_runs(watched, task):
     changed = fields(task, annotators="4", version=design.version(study))
     watched.post(reverse("study_edit", args=["spring"]), changed)
 
-    def do(page, **sent):
-        return watched.post(reverse(page, args=["spring"]), sent)
+    def do(address, **sent):
+        return watched.post(reverse(address, args=["spring"]), sent)
 
     do("study_clone", name="spring-2")
     do("study_clone", rehearsal="on")
@@ -94,6 +94,7 @@ def drafts_and_runs(watched, task):
     do("lists", effect="deny", criterion="task", value=task.name)
     do("seats", scenario=study.scenarios.first().pk, number="1")
     do("switches", shared_computers="on")
+    do("notice_switches", page="quiet")
     do("budget", amount="100")
     do("personal_links", names="Dora\nBeth")
     do("panel_new", name="Sona", id_parameter="id", completed_code="X1", other_code="X2")
@@ -104,8 +105,8 @@ def works_and_is_paid(watched, study):
     done, live = (factories.seat(study.scenarios.get()) for _ in range(2))
     factories.work_through(done)
 
-    def do(page, *args, **sent):
-        return watched.post(reverse(page, args=[study.name, *args]), sent)
+    def do(address, *args, **sent):
+        return watched.post(reverse(address, args=[study.name, *args]), sent)
 
     do("participation_score", done.pseudonym)
     for about in ("analysis", "pay"):
@@ -204,7 +205,7 @@ def on_prolific(watched, fake, study):
 DESIGN = {
     "study_new", "study_edit", "study_status", "team", "lists", "seats", "switches", "budget",
     "personal_links", "panel_new", "study_clone", "study_archive", "study_unarchive",
-    "study_delete", "robots", "robots_run",
+    "study_delete", "robots", "robots_run", "notice_switches",
 }  # fmt: skip
 WORK = {
     "participation_score", "participation_decide", "participation_bonus",

@@ -76,6 +76,7 @@ OF_A_STUDY = {
         ),
         Entry("Team", "team", "own"),
         Entry("Access rules", "lists", "read", below=("seats", "switches", "budget")),
+        Entry("Notices", "notice_switches"),
         Entry("Audit log", "audit_log", "read"),
     ],
 }  # fmt: skip

@@ -1,14 +1,13 @@
 """Do what waits: bootstraps, bundles and imports whose page nobody looks at, or that are large.
 
-And what is done from time to time: old uploads go, and seats that were left are given back.
+And the periodic work of this server itself (tasks/periodic.py): `tick` does it, too.
 """
 
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from tasks import installation, jobs, uploads
-from tasks.models import Job
+from tasks import installation, jobs, periodic
 
 
 class Command(BaseCommand):
@@ -22,16 +21,14 @@ class Command(BaseCommand):
             raise CommandError(sentence)
         for require in jobs.CONDITIONS:
             require()
-        failed = 0
-        waiting = (Job.State.WAITING, Job.State.RUNNING)
-        for job in Job.objects.filter(state__in=waiting, kind__in=jobs.known()):
-            while jobs.run_chunk(job) or (job.lease and jobs.wait_for_lease(job)):
-                self.stdout.write(str(job))
-            self.stdout.write(f"{job}, {job.state}" + (f": {job.error}" if job.error else ""))
-            failed += job.has_failed
-        uploads.drop_old()
-        jobs.sweep()
-        for sweep in jobs.SWEEPS:
-            sweep()
-        if failed:
-            raise CommandError(f"{failed} failed. Their pages say what to do.")
+        try:
+            jobs.run_waiting(self.stdout.write)
+            problem = ""
+        except jobs.JobError as error:
+            problem = str(error)
+        # What follows from jobs, or waits for the same: `tick` does this and all the rest.
+        for outcome in periodic.tick(periodic.AFTER_JOBS):
+            if outcome.state == "failed":
+                problem += f" {outcome.name} failed: {outcome.said}"
+        if problem:
+            raise CommandError(problem.strip())

@@ -1,0 +1,91 @@
+"""Notices: what a researcher is told of a study, on the page and by mail, each event once."""
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from annotation.models.study import Study
+from tasks.models.choices import one_of
+
+
+class About(models.TextChoices):
+    """The events; each can be switched off for a study by each of its researchers."""
+
+    FIRST = "first", "The first person came"
+    CELL = "cell", "All seats of a scenario are taken"
+    FULL = "full", "Every seat of the study is taken"
+    PAUSED = "paused", "The study paused automatically"
+    WAITING = "waiting", "Somebody waits for a decision"
+    SCREENED_OUT = "screened-out", "Most people are screened out"
+    QUIET = "quiet", "Nobody came for hours"
+    WAGE = "wage", "People earn less than the hourly rate"
+    PLATFORM = "platform", "A platform has paused a study, or cannot be reached"
+    JOB = "job", "A job that I started is done, or has failed"
+
+
+class MailState(models.TextChoices):
+    NONE = "none"
+    WAITING = "waiting"
+    SENT = "sent"
+    FAILED = "failed"
+
+
+class Notice(models.Model):
+    """One event told to one researcher; `subject` tells it apart from others of its kind."""
+
+    About, MailState = About, MailState
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notices"
+    )
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="notices")
+    about = models.CharField(max_length=12, choices=About)
+    subject = models.CharField(max_length=80)
+    what = models.CharField(max_length=200)
+    detail = models.CharField(max_length=400, blank=True)
+    page = models.CharField(max_length=40)  # name of an address of the study
+    created_at = models.DateTimeField()
+    read_at = models.DateTimeField(null=True)
+    mail = models.CharField(max_length=7, choices=MailState, default=MailState.NONE)
+    attempts = models.PositiveIntegerField(default=0)
+    next_at = models.DateTimeField(null=True)
+
+    class Meta:
+        ordering = ["-created_at", "-pk"]
+        constraints = [
+            one_of("about", About, "a_notice_is_about_a_known_event"),
+            one_of("mail", MailState, "the_mail_of_a_notice_is_in_a_known_state"),
+            models.UniqueConstraint(
+                fields=["user", "study", "about", "subject"],
+                name="a_researcher_is_told_an_event_once",
+            ),
+            models.CheckConstraint(
+                condition=~Q(mail="waiting") | Q(next_at__isnull=False),
+                name="a_waiting_mail_knows_when_it_is_tried",
+            ),
+        ]
+        indexes = [models.Index(fields=["user", "read_at"], name="unread_notices")]
+
+    def __str__(self) -> str:
+        return f"{self.study}: {self.what}"
+
+
+class NoticeSwitch(models.Model):
+    """What one researcher does not want to be told of a study; without a row, all of it."""
+
+    user = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="notice_switches"
+    )
+    study = models.ForeignKey(Study, on_delete=models.CASCADE, related_name="notice_switches")
+    page_off = models.JSONField(default=list)  # of About
+    mail_off = models.JSONField(default=list)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["user", "study"], name="a_researcher_switches_once_in_a_study"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user}, {self.study}"

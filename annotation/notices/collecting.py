@@ -1,0 +1,122 @@
+"""Which notices there are: what a study needs now (monitoring/todo.py), and what has happened.
+
+Read from stored rows by `manage.py tick`, never in a request. A notice is one row by a constraint,
+so the same event is told once to each researcher, however often this runs. Whoever has switched it
+off gets the row as read and without mail, so that switching on tells nothing old.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.contrib.auth.models import User
+
+from annotation.models import Notice, NoticeAbout, NoticeSwitch, Study, StudyStatus
+from annotation.models.study import RIGHTS, Role
+from annotation.money import budget
+from annotation.monitoring import progress, todo
+from annotation.notices import webhooks
+from tasks.clock import database_now
+from tasks.models import Job
+
+# What happened longer ago is not told by mail to anybody: a server that was off, or an upgrade.
+FRESH = timedelta(days=1)
+# A job of fewer seconds was watched by whoever started it, unless it failed.
+LONG_JOB = timedelta(minutes=1)
+
+
+@dataclass(frozen=True)
+class Happened:
+    """An event of a study, for whoever has the right; `only` is the one person whom it concerns."""
+
+    about: str
+    subject: str
+    what: str
+    detail: str = ""
+    page: str = "study"
+    right: str = "see"
+    only: int | None = None
+
+
+def collect() -> str:
+    """Store the notices that nobody has been given yet; how many are new."""
+    now, new = database_now(), 0
+    open_studies = Study.objects.filter(status__in=(StudyStatus.OPEN, StudyStatus.PAUSED))
+    recent = Job.objects.filter(touched_at__gte=now - FRESH).values_list("parameters__study")
+    with_jobs = {pk for (pk,) in recent if isinstance(pk, int)}
+    for study in open_studies | Study.objects.filter(pk__in=with_jobs):
+        events = list(of_study(study, now))
+        for user, rights in team_of(study):
+            new += _store(study, user, rights, events, now)
+    return f"{new} new"
+
+
+def of_study(study: Study, now: datetime) -> Iterator[Happened]:
+    """Everything that can be told of it at this moment, told already or not."""
+    if study.status in (StudyStatus.OPEN, StudyStatus.PAUSED):
+        for need in todo.all_needs(study, progress.for_study(study), now):
+            if need.name in NoticeAbout.values:
+                right = todo.RIGHTS.get(need.name, "see")
+                yield Happened(need.name, need.subject, need.what, need.detail, need.address, right)
+        yield from _arrivals(study)
+    yield from _jobs(study, now)
+
+
+def _arrivals(study: Study) -> Iterator[Happened]:
+    first = study.participations.filter(kind="person").order_by("pk").first()
+    if first is not None:
+        at = f"{first.arrived_at:%Y-%m-%d %H:%M} UTC"
+        yield Happened(NoticeAbout.FIRST, "study", "The first person came", at, "people")
+    for _event, subject, row in webhooks.filled(study):
+        what = f"All {row['seats']} seats taken: {row['task']}, {row['shots']} shots"
+        yield Happened(NoticeAbout.CELL, subject, what, page="recruit")
+    if reason := budget.notice(study):
+        entry = study.events.filter(what=reason).latest("pk")
+        what = "The study paused automatically"
+        yield Happened(NoticeAbout.PAUSED, f"entry {entry.pk}", what, reason)
+
+
+def _jobs(study: Study, now: datetime) -> Iterator[Happened]:
+    ended = Job.objects.filter(parameters__study=study.pk, touched_at__gte=now - FRESH)
+    for job in ended.filter(state__in=(Job.State.DONE, Job.State.FAILED), owner__isnull=False):
+        if job.has_failed or job.touched_at - job.created_at >= LONG_JOB:
+            state = "has failed" if job.has_failed else "is done"
+            yield Happened(
+                NoticeAbout.JOB, f"job {job.pk} {job.state}", f"A job ({job.kind}) {state}",
+                job.error[:400], only=job.owner_id,
+            )  # fmt: skip
+
+
+def team_of(study: Study) -> list[tuple[User, frozenset[str]]]:
+    """Everybody who can sign in and belongs to the study, with their rights in it."""
+    team = [(study.owner, RIGHTS[Role.OWNER])]
+    team += [
+        (member.user, RIGHTS[Role(member.role)]) for member in study.members.select_related("user")
+    ]
+    return [(user, rights) for user, rights in team if user.is_active]
+
+
+def _store(
+    study: Study, user: User, rights: frozenset[str], events: list[Happened], now: datetime
+) -> int:
+    told = set(study.notices.filter(user=user).values_list("about", "subject"))
+    switch = NoticeSwitch.objects.filter(user=user, study=study).first() or NoticeSwitch()
+    can_mail = bool(settings.EMAIL_HOST and user.email)
+    new = [
+        Notice(
+            user=user, study=study, about=event.about, subject=event.subject[:80],
+            what=event.what[:200], detail=event.detail[:400], page=event.page, created_at=now,
+            read_at=now if event.about in switch.page_off else None,
+            mail=Notice.MailState.WAITING
+            if can_mail and event.about not in switch.mail_off
+            else Notice.MailState.NONE,
+            next_at=now,
+        )
+        for event in events
+        if (event.about, event.subject[:80]) not in told
+        and event.right in rights
+        and event.only in (None, user.pk)
+    ]  # fmt: skip
+    Notice.objects.bulk_create(new, ignore_conflicts=True)  # another process may be at it
+    return len(new)

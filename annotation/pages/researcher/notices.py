@@ -1,0 +1,73 @@
+"""The pages of notices: what one was told, and what one wants to be told of a study."""
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.core.paginator import Paginator
+from django.db import transaction
+from django.db.models import F
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.views.decorators.http import require_http_methods
+
+from annotation.access import ResearcherRequest, study_of
+from annotation.models import AuditEntry, NoticeSwitch, Study, Topic
+from annotation.pages.researcher.forms.notices import SwitchForm
+from annotation.rights import right_to
+from tasks.clock import database_now
+
+PER_PAGE = 50
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def notices(request: ResearcherRequest) -> HttpResponse:
+    """GET lists one's own, unread ones first; POST marks one as read and opens its page, or all."""
+    mine = request.user.notices.filter(
+        study__in=Study.objects.visible_to(request.user).values("pk")
+    )
+    if request.method == "POST":
+        unread = request.user.notices.filter(read_at=None)
+        if "all" in request.POST:
+            unread.update(read_at=database_now())
+            return redirect("notices")
+        number = request.POST.get("open", "")
+        pk = int(number) if number.isascii() and number.isdecimal() and len(number) < 19 else 0
+        notice = get_object_or_404(mine, pk=pk)
+        unread.filter(pk=pk).update(read_at=database_now())
+        return redirect(notice.page, notice.study.name)
+    ordered = mine.select_related("study").order_by(
+        F("read_at").asc(nulls_first=True), "-created_at", "-pk"
+    )
+    page = Paginator(ordered, PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "researcher/notices.html", {"page": page})
+
+
+@login_required
+@require_http_methods(["GET", "POST"])
+def switches(request: ResearcherRequest, name: str) -> HttpResponse:
+    """GET shows what one is told of this study; POST stores it."""
+    study = study_of(request, name, right_to("notice_switches"))
+    switch = NoticeSwitch.objects.filter(user=request.user, study=study).first() or NoticeSwitch()
+    form = SwitchForm.of(switch)
+    if request.method == "POST":
+        form = SwitchForm(request.POST)
+        if form.is_valid():
+            _store(request, study, switch, form.off())
+            return redirect("notice_switches", study.name)
+    context = {
+        "study": study, "form": form,
+        "sends_mail": bool(settings.EMAIL_HOST), "address": request.user.email,
+    }  # fmt: skip
+    status = 422 if form.is_bound else 200
+    return render(request, "researcher/notice_switches.html", context, status=status)
+
+
+def _store(
+    request: ResearcherRequest, study: Study, before: NoticeSwitch, off: dict[str, list[str]]
+) -> None:
+    with transaction.atomic():
+        NoticeSwitch.objects.update_or_create(user=request.user, study=study, defaults=off)
+        AuditEntry.objects.record(
+            "notices switched", Topic.ACCOUNT, study=study, about=request.user.get_username(),
+            before={"page_off": before.page_off, "mail_off": before.mail_off}, after=off,
+        )  # fmt: skip

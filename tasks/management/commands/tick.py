@@ -1,0 +1,35 @@
+"""The one entry point of periodic work: from cron or a timer, every minute."""
+
+from argparse import ArgumentParser
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError
+
+from tasks import installation, jobs, periodic
+
+
+class Command(BaseCommand):
+    help = (
+        "Do what is due: free abandoned seats, sync platforms, send webhooks and notices, run"
+        " waiting jobs, clean up. Fit for cron every minute, on any number of machines."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument(
+            "part", nargs="*", help=f"only these: {', '.join(periodic.all_parts())}"
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if sentence := installation.conflict():
+            raise CommandError(sentence)
+        for require in jobs.CONDITIONS:
+            require()
+        unknown = sorted(set(options["part"]) - set(periodic.all_parts()))
+        if unknown:
+            raise CommandError(f"No such part: {', '.join(unknown)}.")
+        failed = []
+        for outcome in periodic.tick(set(options["part"]) or None):
+            self.stdout.write(f"{outcome.name}: {outcome.state}: {outcome.said}")
+            failed += [outcome.name] if outcome.state == "failed" else []
+        if failed:
+            raise CommandError(f"Failed: {', '.join(failed)}. The others were done.")

@@ -1,0 +1,108 @@
+"""Periodic work, part by part: each runs on one node at a time, and one that fails stops no other.
+
+A part is taken under the lock of its row and given back when it ends. Whoever takes it is believed
+for the part's limit: a process that was killed holds it up no longer. Each part may be run again at
+any time and by hand, since it does what is due and nothing twice.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.db import transaction
+
+from tasks import jobs, uploads
+from tasks.clock import database_now
+from tasks.models import PeriodicPart
+
+logger = logging.getLogger(__name__)
+
+# Without a run for so long, cron is taken to be off.
+OVERDUE = timedelta(minutes=15)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is done, for how long a run is believed to be at work, and how often it is begun."""
+
+    run: Callable[[], Any]
+    limit: timedelta = timedelta(minutes=10)
+    every: timedelta = timedelta()  # at most so often
+
+
+# In their order; the apps above add theirs when they are ready (apps.py).
+PARTS: dict[str, Part] = {
+    "uploads": Part(uploads.drop_old),
+    "job files": Part(jobs.sweep),
+}
+LAST: dict[str, Part] = {"jobs": Part(jobs.run_waiting, limit=timedelta(hours=1))}
+
+# What `run_jobs` does besides: all that asks no other server but for webhooks.
+AFTER_JOBS = {"uploads", "job files", "seats", "webhooks", "notices", "mail"}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`state` is done, failed or left (not due, or another process is at it)."""
+
+    name: str
+    state: str
+    said: str
+
+
+def tick(names: set[str] | None = None) -> Iterator[Outcome]:
+    """Run these parts, or all, one after the other; what came of each. Jobs come last."""
+    for name, part in all_parts().items():
+        if names is None or name in names:
+            yield _run(name, part)
+
+
+def all_parts() -> dict[str, Part]:
+    """By name, in the order in which they are run."""
+    return PARTS | LAST
+
+
+def _run(name: str, part: Part) -> Outcome:
+    if reason := take(name, part):
+        return Outcome(name, "left", reason)
+    try:
+        done = part.run()
+    except Exception as error:
+        logger.exception("The periodic part %s failed", name)
+        said = f"{type(error).__name__}: {error}"[:300]
+        _give_back(name, error=said)
+        return Outcome(name, "failed", said)
+    except BaseException:
+        _give_back(name, error="stopped from outside")
+        raise
+    said = "done" if done is None else str(done)[:300]
+    _give_back(name, said=said, error="", succeeded_at=database_now())
+    return Outcome(name, "done", said)
+
+
+def take(name: str, part: Part) -> str:
+    """Take this part, or say why not; of two processes at once one waits at the row."""
+    PeriodicPart.objects.get_or_create(name=name)
+    with transaction.atomic():
+        row = PeriodicPart.objects.select_for_update().get(name=name)
+        now = database_now()
+        if row.busy_until is not None and row.busy_until > now:
+            return "another process is at it"
+        if row.started_at is not None and now < row.started_at + part.every:
+            return "not due yet"
+        row.busy_until, row.started_at = now + part.limit, now
+        row.save(update_fields=["busy_until", "started_at"])
+    return ""
+
+
+def _give_back(name: str, **outcome: Any) -> None:
+    row = PeriodicPart.objects.filter(name=name)
+    row.update(busy_until=None, ended_at=database_now(), **outcome)
+
+
+def is_overdue() -> bool:
+    """Has no part run for so long that cron seems to be off?"""
+    since = database_now() - OVERDUE
+    return not PeriodicPart.objects.filter(started_at__gte=since).exists()

@@ -1,0 +1,177 @@
+"""Notices: each event once to each researcher, on the page and by mail, as they have chosen."""
+
+from datetime import timedelta
+from decimal import Decimal
+
+import pytest
+from django.core import mail as outgoing
+from django.db import IntegrityError, transaction
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import Notice, Participation
+from annotation.notices import collecting, mail
+from annotation.study import lifecycle, team
+from tasks.models import Job
+from tests import factories
+
+
+@pytest.fixture
+def study(researcher, other_researcher, settings):
+    settings.EMAIL_HOST = "mail.example.org"
+    settings.SITE_URL = "https://annotate.example.org"
+    researcher.email = "ada@example.org"
+    researcher.save()
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0, 2], annotators=1, name="told"
+    )
+    team.add(study, "grace", "analyst", researcher)
+    return study
+
+
+def told(user) -> list[str]:
+    collecting.collect()
+    return sorted(user.notices.values_list("about", flat=True))
+
+
+def test_what_happens_is_told_once_to_everybody_in_the_team(study, other_researcher):
+    assert told(study.owner) == []
+    factories.work_through(factories.seat(study.scenarios.get(shots=0)))
+    assert told(study.owner) == ["cell", "first"]
+    factories.work_through(factories.seat(study.scenarios.get(shots=2)))
+    assert told(study.owner) == ["cell", "cell", "first", "full"]
+    assert told(study.owner) == told(other_researcher) == ["cell", "cell", "first", "full"]
+    lifecycle.add_seats(study.scenarios.get(shots=0), 1, study.owner, confirmed=True)
+    factories.work_through(factories.seat(study.scenarios.get(shots=0)))
+    assert told(study.owner).count("full") == 2  # full again, with more seats
+
+
+def test_by_mail_it_says_study_and_event_and_where_to_look_and_is_sent_once(study):
+    factories.seat(study.scenarios.get(shots=0))
+    collecting.collect()
+    assert mail.send_due() == "2 sent"
+    assert mail.send_due() == "0 sent"
+    first = next(each for each in outgoing.outbox if "first person" in each.subject)
+    assert first.subject == "[told] The first person came"
+    assert first.to == ["ada@example.org"]  # grace has no address
+    assert "https://annotate.example.org/studies/told/people/" in first.body
+    assert "https://annotate.example.org/studies/told/notices/" in first.body
+
+
+class Broken:
+    """A server of mail that is away."""
+
+    def __init__(self, **_options):
+        """Takes what Django gives."""
+
+    def send_messages(self, _messages):
+        raise ConnectionRefusedError("no mail today")
+
+
+def test_a_mail_that_is_not_sent_is_tried_again_and_given_up_at_last(study, settings):
+    factories.seat(study.scenarios.get(shots=2))
+    collecting.collect()
+    Notice.objects.exclude(about="first").update(mail="none")
+    settings.EMAIL_BACKEND = "tests.annotation.test_notices.Broken"
+    for attempt in range(1, len(mail.GAPS) + 2):
+        assert mail.send_due() == "0 sent"
+        assert mail.send_due() == "0 sent"  # not at once: its time has not come
+        notice = study.owner.notices.get(about="first")
+        assert (notice.attempts, notice.mail) == (
+            attempt, "waiting" if attempt <= len(mail.GAPS) else "failed",
+        )  # fmt: skip
+        Notice.objects.update(next_at=timezone.now() - timedelta(seconds=1))
+    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+    assert mail.send_due() == "0 sent"
+
+
+def test_without_a_mail_server_notices_are_on_the_page_alone(study, settings):
+    settings.EMAIL_HOST = ""
+    factories.seat(study.scenarios.get(shots=0))
+    collecting.collect()
+    assert mail.send_due() == "0 sent"
+    assert not Notice.objects.exclude(mail="none").exists()
+
+
+def test_each_is_switched_off_for_a_study_by_each_researcher(ada, study, other_researcher):
+    on = ["full", "job"]
+    ada.post(reverse("notice_switches", args=["told"]), {"page": on, "mail": on})
+    factories.seat(study.scenarios.get(shots=0))
+    collecting.collect()
+    assert not study.owner.notices.filter(read_at=None).exists()
+    assert not study.owner.notices.exclude(mail="none").exists()
+    assert other_researcher.notices.filter(read_at=None).count() == 2
+    everything = [about for about, _words in Notice.About.choices]
+    switched = {"page": everything, "mail": everything}
+    ada.post(reverse("notice_switches", args=["told"]), switched)
+    collecting.collect()
+    assert not study.owner.notices.filter(read_at=None).exists()  # nothing old is told
+
+
+def test_the_head_counts_what_is_unread_and_looking_marks_it(ada, study):
+    factories.seat(study.scenarios.get(shots=0))
+    collecting.collect()
+
+    def head() -> str:
+        return " ".join(ada.get(reverse("studies")).content.decode().split())
+
+    assert '<span class="bell-count">2<span' in head()
+    shown = ada.get(reverse("notices")).content.decode()
+    assert "The first person came" in shown
+    assert '<span class="bell-count">2<span' in head()  # a GET marks nothing
+    first = study.owner.notices.get(about="first")
+    reply = ada.post(reverse("notices"), {"open": first.pk})
+    assert reply["Location"] == reverse("people", args=["told"])
+    assert '<span class="bell-count">1<span' in head()
+    ada.post(reverse("notices"), {"all": "1"})
+    assert "bell-count" not in head()
+
+
+def test_nobody_opens_a_notice_of_somebody_else(client, study, other_researcher):
+    factories.seat(study.scenarios.get(shots=0))
+    collecting.collect()
+    client.force_login(other_researcher)
+    theirs = study.owner.notices.first()
+    assert client.post(reverse("notices"), {"open": theirs.pk}).status_code == 404
+    assert client.post(reverse("notices"), {"open": "x"}).status_code == 404
+
+
+def test_the_overview_and_the_notices_say_the_same(ada, study):
+    factories.seat(study.scenarios.get(shots=0))
+    Participation.objects.update(arrived_at=timezone.now() - timedelta(hours=9))
+    type(study).objects.update(opened_at=timezone.now() - timedelta(hours=9))
+    assert "Nobody came for 9 h" in ada.get(reverse("study", args=["told"])).content.decode()
+    assert "quiet" in told(study.owner)
+    assert study.owner.notices.get(about="quiet").what == "Nobody came for 9 h"
+
+
+def test_who_may_not_see_pay_is_not_told_of_wages_and_a_job_is_told_to_who_started_it(
+    researcher, other_researcher
+):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0], annotators=3, name="cheap",
+        hourly_rate=Decimal(20), max_paid_hours=Decimal("0.1"),
+    )  # fmt: skip
+    team.add(study, "grace", "analyst", researcher)
+    for _person in range(3):
+        factories.work_through(factories.seat(study.scenarios.get()))
+    # An hour of work each, of which the cap pays a tenth.
+    Participation.objects.update(worked_seconds=3600)
+    Job.objects.create(
+        kind="bootstrap", key="k", parameters={"study": study.pk}, owner=other_researcher, total=1,
+        state="failed", error="No room on the disk.",
+    )  # fmt: skip
+    assert {"wage"} <= set(told(researcher))
+    assert "job" not in told(researcher)
+    assert "wage" not in told(other_researcher)
+    assert "job" in told(other_researcher)
+
+
+def test_an_event_is_one_row_by_the_database(study):
+    row = {
+        "user": study.owner, "study": study, "about": "full", "subject": "x", "what": "y",
+        "page": "study", "created_at": timezone.now(),
+    }  # fmt: skip
+    Notice.objects.create(**row)
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Notice.objects.create(**row)

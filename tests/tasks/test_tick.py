@@ -1,0 +1,118 @@
+"""`manage.py tick`: every part, each on one machine at a time, none stopped by another."""
+
+import threading
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from tasks import periodic
+from tasks.models import PeriodicPart
+from tests.annotation.races import race
+
+
+@pytest.fixture
+def parts(monkeypatch):
+    """What runs, in order, and parts that note it."""
+    ran: list[str] = []
+
+    def note(name):
+        return periodic.Part(lambda: ran.append(name))
+
+    def fail():
+        ran.append("broken")
+        raise ValueError("out of order")
+
+    chosen = {"one": note("one"), "broken": periodic.Part(fail), "two": note("two")}
+    monkeypatch.setattr(periodic, "PARTS", chosen)
+    monkeypatch.setattr(periodic, "LAST", {})
+    return ran
+
+
+def tick(*names: str) -> str:
+    said = StringIO()
+    call_command("tick", *names, stdout=said)
+    return said.getvalue()
+
+
+def test_all_that_is_there_is_done_again_and_again_and_says_what_it_did(
+    client, db, settings, tmp_path
+):
+    settings.VAR_DIR = tmp_path
+    for _run in range(2):
+        said = tick()
+        for part in ("seats", "webhooks", "notices", "mail", "sessions", "platforms", "jobs"):
+            assert f"{part}: " in said
+        assert "failed" not in said
+    assert "sessions: left: not due yet" in said
+    assert not periodic.is_overdue()
+    assert "overdue" not in client.get("/health/ready").json()
+    PeriodicPart.objects.update(started_at=timezone.now() - timedelta(hours=1))
+    late = client.get("/health/ready")
+    assert (late.status_code, late.json().get("overdue")) == (200, ["tick"])
+
+
+def test_a_part_that_fails_stops_no_other_and_is_told_at_the_end(db, parts):
+    with pytest.raises(CommandError, match="Failed: broken"):
+        tick()
+    assert parts == ["one", "broken", "two"]
+    broken, two = (PeriodicPart.objects.get(name=name) for name in ("broken", "two"))
+    assert (broken.error, broken.succeeded_at, broken.busy_until) == (
+        "ValueError: out of order", None, None,
+    )  # fmt: skip
+    assert two.succeeded_at is not None
+    tick("two")
+    assert parts == ["one", "broken", "two", "two"]
+    with pytest.raises(CommandError, match="No such part: three"):
+        tick("three")
+
+
+def test_a_part_of_a_process_that_was_killed_is_taken_again_after_its_limit(db, parts):
+    assert periodic.take("one", periodic.PARTS["one"]) == ""  # and never given back
+    assert "another process is at it" in tick("one")
+    PeriodicPart.objects.update(busy_until=timezone.now() - timedelta(seconds=1))
+    assert "one: done" in tick("one")
+
+
+# Two at once --------------------------------------------------------------------------------------
+
+
+def collide(monkeypatch) -> list[list[periodic.Outcome]]:
+    """Two ticks at the same moment, each of which would take half a second for the part."""
+    inside = threading.Semaphore(0)
+    part = periodic.Part(lambda: inside.acquire(timeout=0.5) and None)
+    monkeypatch.setattr(periodic, "PARTS", {"slow": part})
+    monkeypatch.setattr(periodic, "LAST", {})
+    PeriodicPart.objects.get_or_create(name="slow")
+    results = race([lambda: list(periodic.tick()) for _tick in range(4)])
+    return [outcome.state for (outcome,) in results]
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_of_ticks_at_once_one_does_the_part(monkeypatch):
+    assert sorted(collide(monkeypatch)) == ["done", "left", "left", "left"]
+
+
+@pytest.mark.postgres
+@pytest.mark.django_db(transaction=True)
+def test_without_the_lock_of_its_row_two_do_it(monkeypatch):
+    """The control."""
+    gate = threading.Barrier(4)
+
+    def unlocked(self, **_options):
+        return self
+
+    original = PeriodicPart.save
+
+    def save(self, *args, **kwargs):
+        if not self._state.adding:
+            gate.wait(timeout=20)  # all have looked before any has written
+        original(self, *args, **kwargs)
+
+    monkeypatch.setattr(QuerySet, "select_for_update", unlocked)
+    monkeypatch.setattr(PeriodicPart, "save", save)
+    assert collide(monkeypatch).count("done") == 4
