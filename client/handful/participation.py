@@ -84,6 +84,10 @@ class Participation:
         """Answer the questions about the instructions: the places of the options, from 0."""
         return self._do("comprehension", answers=list(places))
 
+    def own_questions(self, **answers: str) -> Record:
+        """Answer the study's own questions by their ids, before the instructions or at the end."""
+        return self._do("own-questions", answers=answers)
+
     def questionnaire(self, **told: str) -> Record:
         return self._do("questionnaire", **told)
 

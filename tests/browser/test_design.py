@@ -1,0 +1,52 @@
+"""The form of a design in a real browser: what follows changes as one types; on a phone, too."""
+
+import pytest
+from playwright.sync_api import expect
+
+from annotation.models import Study
+from tests import factories
+from tests.browser.test_accessibility import signed_in, violations
+
+OWN = "age, before, number, required: How old are you?\n\nlast, after, text: What was hard?"
+
+
+def is_narrow_enough(page) -> bool:
+    page.set_viewport_size({"width": 320, "height": 640})
+    return page.evaluate("document.documentElement.scrollWidth") <= 320
+
+
+@pytest.mark.journey
+def test_what_follows_changes_as_one_types_and_nothing_is_stored(page, researcher):
+    factories.make_task(shots=(2, 4))
+    signed_in(page, "/new-study/")
+    side = page.get_by_role("complementary", name="What follows")
+    expect(side).to_contain_text("it needs")
+    page.get_by_role("group", name="Tasks", exact=True).get_by_label("toy-places v1").check()
+    page.get_by_label("Shots", exact=True).fill("0 2")
+    expect(side.locator("dd").first).to_have_text("6", timeout=20_000)
+    page.get_by_label("Annotators per scenario").fill("5")
+    expect(side).to_contain_text("5 people each", timeout=20_000)
+    expect(side.get_by_text("Nobody's SD")).to_be_visible()
+    assert not Study.objects.exists()
+    assert violations(page) == []
+    assert is_narrow_enough(page)
+
+
+def test_the_pages_of_a_task_and_of_a_preview_are_accessible_and_narrow(page, researcher):
+    task = factories.make_task(shots=(2,), by=researcher)
+    study = factories.make_study(researcher, task, own_questions=OWN, exit_questionnaire=True)
+    scenario = study.scenarios.get(shots=2)
+    preview = f"/studies/{study.name}/preview/{scenario.pk}"
+    signed_in(page, f"/tasks/{task.name}/1/")
+    for address in (
+        f"/tasks/{task.name}/1/",
+        f"/tasks/{task.name}/1/examples/",
+        f"/tasks/{task.name}/1/edit/",
+        *(f"{preview}/{step}/0/" for step in ("consent", "questions", "instructions", "end")),
+        f"{preview}/training/0/",
+        f"/studies/{study.name}/design/",
+    ):
+        page.set_viewport_size({"width": 1280, "height": 800})
+        page.goto(address)
+        assert violations(page) == [], address
+        assert is_narrow_enough(page), address
