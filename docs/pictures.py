@@ -86,9 +86,8 @@ def take(page: Page, name: str, height: int, heading: str = "") -> None:
     """The part of the page that begins with that heading, or with the page."""
     page.set_viewport_size({"width": 1180, "height": height})
     if heading:
-        element = page.get_by_role("heading", name=heading)
-        # Below the bar, which stays at the top.
-        element.evaluate("element => scrollTo(0, element.getBoundingClientRect().top - 64)")
+        # Below the bar, which stays at the top: the page's scroll padding says how far (frame.css).
+        page.get_by_role("heading", name=heading).evaluate("element => element.scrollIntoView()")
     path = DOCS / ("reveal.png" if name == "reveal" else f"pictures/{name}.png")
     page.screenshot(path=path)
     print(f"{path.relative_to(ROOT)}: {path.stat().st_size // 1024} kB")

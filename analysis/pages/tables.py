@@ -35,11 +35,10 @@ FORMATS = {
 @login_required
 @require_GET
 def human_performance(request: HttpRequest, name: str) -> HttpResponse:
-    """The table of people, and below it the other kinds, each under its own heading."""
+    """The table of each kind under its own heading; those with results come first."""
     study = scores_of(request, name)
     frame = frames.annotators(study)
     kinds = performance.kinds_of(frame)
-    kinds.sort(key=lambda kind: frames.counted(frame, kind).empty)  # those with results first
     shown = [table for kind in kinds for table in performance.versions(study, kind, frame)]
     return render(
         request, "researcher/human_performance.html", results_of(study) | {"tables": shown}

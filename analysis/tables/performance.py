@@ -264,9 +264,9 @@ def _not_counted(frame: pd.DataFrame, kind: str) -> list[str]:
 
 
 def kinds_of(frame: pd.DataFrame) -> list[str]:
-    """People first (always), then the other kinds that took part."""
-    others = sorted(set(frame["kind"]) - {Kind.PERSON})
-    return [Kind.PERSON, *others]
+    """As `kinds`, of a frame that is at hand."""
+    every = [Kind.PERSON, *sorted(set(frame["kind"]) - {Kind.PERSON})]
+    return sorted(every, key=lambda kind: frames.counted(frame, kind).empty)
 
 
 def kinds(study: Study) -> list[str]:

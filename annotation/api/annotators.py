@@ -186,6 +186,7 @@ class Decide(AnnotatorTwin):
 
 class DecideTogether(StudyTwin):
     page, form_class = "people_decide", TogetherForm
+    operation_id = "participations_decide_together"
     summary = "Admit or screen out several who wait, all of them or none"
     more_fields: ClassVar = {
         "annotators": serializers.ListField(child=serializers.CharField()),

@@ -30,6 +30,14 @@ def test_researchers_pages_have_five_sizes_of_type(path):
     assert set(re.findall(r"font-size:\s*([^;]+);", rules(path))) <= SIZES
 
 
+def test_what_is_typed_into_has_16_px_on_a_phone():
+    """Below that its browser zooms in; the field's own rule takes the size from --text-md."""
+    (frame,) = (rules(path) for path in CSS if path.stem == "frame")
+    fields = r"@media \(pointer: coarse\) \{\s*:is\(input, select, textarea\) \{\s*--text-md: 1rem"
+    assert re.search(fields, frame)
+    assert re.search(r":is\(input, select, textarea[^{]*\{\s*font-size: var\(--text-md\)", frame)
+
+
 def test_the_page_of_the_api_is_dark_in_the_dark(ada):
     shown = ada.get("/api/v1/docs/").content.decode()
     assert "css/api-docs" in shown

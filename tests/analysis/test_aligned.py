@@ -1,0 +1,69 @@
+"""Numbers stand to the right, points under points; who has results stands first."""
+
+import re
+
+import lxml.html
+import pytest
+from django.urls import reverse
+
+from analysis.tables import frames, performance
+from annotation.models import Kind
+from annotation.templatetags.numbers import is_number
+from tests import factories
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        ("12", True), ("83.7 ± 0.6", True), ("28.4 to 100.0", True), ("3 of 4", True),
+        ("< .001", True), ("-8.8", True), ("12 min", True), ("–", True),
+        ("MNLI v1", False), ("2 golds differ", False), ("", False), ("people", False),
+        ("0 shots against 10", False),
+    ],
+)  # fmt: skip
+def test_what_a_number_is(text, is_one):
+    assert is_number(text) is is_one
+
+
+@pytest.fixture
+def study(researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0, 2], annotators=2, rehearsal=True
+    )
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario, Kind.SIMULATED))
+    return study
+
+
+@pytest.mark.parametrize("name", ["recruit", "people", "analysis"])
+def test_numbers_of_recruit_and_results_are_marked_as_such(ada, study, name):
+    page = lxml.html.fromstring(ada.get(reverse(name, args=[study.name])).content.decode())
+    cells = page.xpath("//td[contains(@class, 'list-number')]")
+    assert cells
+    alone = re.compile(r"\d+(\.\d+)?")
+    of_lists = page.xpath("//table[contains(@class, 'table-numbers')]//tbody//td[not(*)]")
+    unmarked = [
+        cell.text_content()
+        for cell in of_lists
+        if alone.fullmatch(cell.text_content().strip()) and not cell.get("class")
+    ]
+    assert not [text for text in unmarked if "." in text]
+
+
+def test_a_kind_with_results_stands_before_people_without(ada, study):
+    frame = frames.annotators(study)
+    assert performance.kinds_of(frame) == [Kind.SIMULATED, Kind.PERSON]
+    assert performance.kinds(study) == [Kind.SIMULATED, Kind.PERSON]
+    files = [
+        ada.get(reverse("human_performance_file", args=[study.name, ext])).content.decode()
+        for ext in ("csv", "tex")
+    ]
+    assert files[0].splitlines()[1].startswith("simulated")
+    pages = [
+        ada.get(reverse(name, args=[study.name])).content.decode()
+        for name in ("human_performance", "training_table")
+    ]
+    assert pages[0].index("Simulated annotators") < pages[0].index("Human performance</h2>")
+    factories.work_through(factories.seat(study.scenarios.first()))
+    assert performance.kinds(study) == [Kind.PERSON, Kind.SIMULATED]
+    assert performance.kinds_of(frames.annotators(study)) == [Kind.PERSON, Kind.SIMULATED]
