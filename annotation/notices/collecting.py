@@ -18,7 +18,7 @@ from annotation.money import budget
 from annotation.monitoring import progress, todo
 from annotation.notices import webhooks
 from tasks.clock import database_now
-from tasks.models import Job
+from tasks.models import Job, PeriodicPart
 
 # What happened longer ago is not told by mail to anybody: a server that was off, or an upgrade.
 FRESH = timedelta(days=1)
@@ -60,6 +60,7 @@ def of_study(study: Study, now: datetime) -> Iterator[Happened]:
                 right = todo.RIGHTS.get(need.name, "see")
                 yield Happened(need.name, need.subject, need.what, need.detail, need.address, right)
         yield from _arrivals(study)
+        yield from _not_synced(study)
     yield from _jobs(study, now)
 
 
@@ -75,6 +76,19 @@ def _arrivals(study: Study) -> Iterator[Happened]:
         entry = study.events.filter(what=reason).latest("pk")
         what = "The study paused automatically"
         yield Happened(NoticeAbout.PAUSED, f"entry {entry.pk}", what, reason)
+
+
+def _not_synced(study: Study) -> Iterator[Happened]:
+    """Once from the last sync that succeeded on; the log of the server says why."""
+    failing = PeriodicPart.objects.filter(name="platforms").exclude(error="").first()
+    if failing and study.prolific_studies.exclude(external_id=None).exists():
+        since = failing.succeeded_at
+        yield Happened(
+            NoticeAbout.PLATFORM, f"no sync since {since and since.isoformat()}",
+            "Prolific could not be synced",
+            "Statuses and places may be old. Sync it by hand: the page says what is wrong.",
+            "platforms", "own",
+        )  # fmt: skip
 
 
 def _jobs(study: Study, now: datetime) -> Iterator[Happened]:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from annotation.models import Notice, Participation
 from annotation.notices import collecting, mail
 from annotation.study import lifecycle, team
-from tasks.models import Job
+from tasks.models import Job, PeriodicPart
 from tests import factories
 
 
@@ -165,6 +165,18 @@ def test_who_may_not_see_pay_is_not_told_of_wages_and_a_job_is_told_to_who_start
     assert "job" not in told(researcher)
     assert "wage" not in told(other_researcher)
     assert "job" in told(other_researcher)
+
+
+def test_owners_are_told_once_that_prolific_cannot_be_synced(study, other_researcher):
+    study.prolific_studies.create(
+        name="there", external_id="a" * 24, reward_cents=1, minutes=1, max_minutes=9, places=1
+    )
+    part = PeriodicPart.objects.create(name="platforms", error="no answer")
+    assert told(study.owner) == ["platform"]
+    assert told(study.owner) == ["platform"]
+    assert told(other_researcher) == []
+    PeriodicPart.objects.filter(pk=part.pk).update(succeeded_at=timezone.now())
+    assert told(study.owner) == ["platform", "platform"]  # it went, and fails again
 
 
 def test_an_event_is_one_row_by_the_database(study):
