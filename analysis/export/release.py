@@ -17,12 +17,16 @@ from typing import Any
 
 from django.contrib.staticfiles import finders
 from django.template.loader import render_to_string
+from django.utils import timezone
+from django.utils.text import slugify
 
-from analysis.documents import blocks, front, preregistration, report
-from analysis.export import audit_log, files, pages_seen, parquet, screenshots
+from analysis.documents import blocks, front, paper_tables, preregistration, report
+from analysis.export import audit_log, files, pages_seen, parquet, publishing, screenshots
 from analysis.export.columns import COLUMNS
 from analysis.export.dictionary import datapackage
 from analysis.figures import data as figure_data
+from analysis.tables import performance
+from analysis.tables.latex_table import as_csv, as_latex
 from annotation.models import Kind, Study
 from annotation.recruitment import identities
 from tasks.cards import Card
@@ -49,6 +53,9 @@ README = """
 | what | where |
 |---|---|
 | the report, to read and to print | `report.html`, `report.md`, `figures/`{printed} |
+| every table as printed: LaTeX, transposed, CSV, by kind of annotator | `tables/` |
+| how to cite it; under which licence, where one was chosen | `CITATION.cff`, `LICENSE` |
+| metadata for places of data sets (Croissant 1.0; the head of this file) | `croissant.json` |
 | the preregistration: the frozen design in words | `preregistration.html`, `preregistration.md` |
 | the data dictionary (Frictionless Data Package) | `datapackage.json` |
 | {parquet} | `parquet/` |
@@ -136,12 +143,37 @@ def write_data(study: Study, folder: Path) -> None:
         _mask(folder / name, columns, masked)
     shutil.copyfile(MIXED_MODEL, folder / MIXED_MODEL.name)
     _write_documents(study, folder, masked, files.write_data_sums(folder))
+    write_tables(study, folder / "tables")
+    _write_published(study, folder, masked)
     _write_materials(study, folder / "materials")
     _write_seen(study, folder / "seen")
     with (folder / "audit_log.csv").open("w", encoding="utf-8", newline="") as file:
         write_csv(file, audit_log.COLUMNS, audit_log.rows(study, masked))
     package = datapackage(study.name, study.title)
     _text(folder / "datapackage.json", json.dumps(package, ensure_ascii=False, indent=1) + "\n")
+
+
+def write_tables(study: Study, folder: Path) -> None:
+    """Every table that has a row, as printed: LaTeX, the same transposed, and CSV, kind by kind."""
+    for kind in performance.kinds(study):
+        for name in paper_tables.titles(study):
+            for table in paper_tables.tables(study, kind, name):
+                own = folder / kind
+                own.mkdir(parents=True, exist_ok=True)
+                stem = slugify(table.name.removeprefix(f"{study.name}-").removesuffix(f"-{kind}"))
+                _text(own / f"{stem}.tex", as_latex(table))
+                _text(own / f"{stem}-transposed.tex", as_latex(table, is_transposed=True))
+                _text(own / f"{stem}.csv", as_csv(table))
+
+
+def _write_published(study: Study, folder: Path, masked: Callable[[str], str]) -> None:
+    """What a place for data sets asks for, and the head of README.md as such a place reads it."""
+    stored = study.report_answers.values_list("item", "text")
+    answers = {item: masked(text) for item, text in stored}
+    for name, text in publishing.files(study, answers, folder, timezone.now().date()):
+        _text(folder / name, text)
+    readme = folder / "README.md"
+    _text(readme, publishing.front_matter(study, answers) + readme.read_text(encoding="utf-8"))
 
 
 def write_readme(folder: Path, pictured: str = NOT_PICTURED) -> None:
@@ -254,6 +286,8 @@ def _write_documents(study: Study, folder: Path, masked: Callable[[str], str], s
         for ext in ("svg", "pdf"):
             picture = figure_data.picture(figure, ext, "double")
             (folder / "figures" / f"{name}.{ext}").write_bytes(picture)
+        data = figure_data.frame_csv(Kind.PERSON, figure.frame)
+        _text(folder / "figures" / f"{name}.csv", data)
 
 
 def _write_materials(study: Study, folder: Path) -> None:

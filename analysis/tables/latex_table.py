@@ -13,6 +13,7 @@ from django.utils.text import slugify
 from analysis.tables.markup import is_latin, latex
 from tasks import columns as table_columns
 from tasks.columns import Column
+from tasks.csv_files import csv_text
 
 PACKAGES = "% \\usepackage{booktabs,threeparttable}\n"
 NOT_LATIN = "% Texts in other scripts than Latin: compile with XeLaTeX or LuaLaTeX and their font\n"
@@ -54,6 +55,11 @@ class PaperTable:
     def label(self) -> str:
         """Of \\label: letters, digits and hyphens alone."""
         return f"tab:{slugify(self.name)}"
+
+
+def as_csv(table: PaperTable) -> str:
+    """The same cells as CSV, as printed; all digits stand in the files that verify.py reads."""
+    return csv_text(table.headings, table.cells)
 
 
 def as_latex(table: PaperTable, is_transposed: bool = False) -> str:

@@ -1,0 +1,172 @@
+"""What a bundle needs to be published as a data set: citation, licence, Croissant, dataset card.
+
+All of it is made of the design, the researcher's title page (documents/front.py) and the columns of
+the files. Nobody is named but those whom the title page names.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+
+from analysis.documents import licences
+from analysis.export.columns import COLUMNS
+from analysis.export.dictionary import type_of
+from annotation.models import Study
+
+CITATION, LICENSE, CROISSANT = "CITATION.cff", "LICENSE", "croissant.json"
+CROISSANT_TYPES = {
+    "integer": "sc:Integer", "number": "sc:Float", "datetime": "sc:DateTime", "string": "sc:Text",
+}  # fmt: skip
+# The context of the Croissant format 1.0, as its specification prints it.
+CONTEXT = {
+    "@language": "en", "@vocab": "https://schema.org/", "citeAs": "cr:citeAs",
+    "column": "cr:column", "conformsTo": "dct:conformsTo", "cr": "http://mlcommons.org/croissant/",
+    "rai": "http://mlcommons.org/croissant/RAI/", "data": {"@id": "cr:data", "@type": "@json"},
+    "dataType": {"@id": "cr:dataType", "@type": "@vocab"}, "dct": "http://purl.org/dc/terms/",
+    "examples": {"@id": "cr:examples", "@type": "@json"}, "extract": "cr:extract",
+    "field": "cr:field", "fileProperty": "cr:fileProperty", "fileObject": "cr:fileObject",
+    "fileSet": "cr:fileSet", "format": "cr:format", "includes": "cr:includes",
+    "isLiveDataset": "cr:isLiveDataset", "jsonPath": "cr:jsonPath", "key": "cr:key",
+    "md5": "cr:md5", "parentField": "cr:parentField", "path": "cr:path",
+    "recordSet": "cr:recordSet", "references": "cr:references", "regex": "cr:regex",
+    "repeated": "cr:repeated", "replace": "cr:replace", "sc": "https://schema.org/",
+    "separator": "cr:separator", "source": "cr:source", "subField": "cr:subField",
+    "transform": "cr:transform",
+}  # fmt: skip
+# SPDX name -> how a dataset card of Hugging Face writes it.
+CARD_LICENCES = {
+    "CC-BY-4.0": "cc-by-4.0", "CC0-1.0": "cc0-1.0", "CC-BY-SA-4.0": "cc-by-sa-4.0",
+    "CC-BY-NC-4.0": "cc-by-nc-4.0", licences.OWN: "other",
+}  # fmt: skip
+
+
+def title(study: Study, answers: Mapping[str, str]) -> str:
+    """That of the report's title page, or the study's."""
+    return " ".join(answers.get("title", "").split()) or study.title
+
+
+def authors(study: Study, answers: Mapping[str, str]) -> list[str]:
+    """As the title page names them; nobody else is named."""
+    named = [line.strip() for line in answers.get("authors", "").splitlines() if line.strip()]
+    return named or [f"The researchers of the study {study.name}"]
+
+
+def citation(study: Study, answers: Mapping[str, str], on: date) -> str:
+    """CITATION.cff, version 1.2.0. "Family, Given" names a person, anything else is kept whole."""
+    lines = [
+        "cff-version: 1.2.0",
+        'message: "Cite this data set as below."',
+        "type: dataset",
+        f"title: {_quoted(title(study, answers))}",
+        "authors:",
+    ]
+    for author in authors(study, answers):
+        family, comma, given = author.partition(",")
+        if comma and given.strip():
+            lines += [f"  - family-names: {_quoted(family.strip())}"]
+            lines += [f"    given-names: {_quoted(given.strip())}"]
+        else:
+            lines += [f"  - name: {_quoted(author)}"]
+    lines += [f"date-released: {_quoted(on.isoformat())}"]
+    lines += [f"version: {_quoted(f'design {study.manifest_hash[:12]}')}"]
+    if answers.get("licence") in licences.LICENCES and answers["licence"] != licences.OWN:
+        lines += [f"license: {answers['licence']}"]
+    return "\n".join(lines) + "\n"
+
+
+def _quoted(text: str) -> str:
+    """A text as YAML has it: JSON is YAML."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def front_matter(study: Study, answers: Mapping[str, str]) -> str:
+    """What a dataset card of Hugging Face begins with: README.md of the bundle has it."""
+    cards = [task.card for task in study.tasks.order_by("name")]
+    about: dict[str, Any] = {
+        "pretty_name": title(study, answers),
+        "language": sorted({card.language for card in cards}),
+        "annotations_creators": ["crowdsourced"],
+        "tags": ["human-evaluation", "few-shot"],
+        "configs": [
+            {"config_name": name.removesuffix(".csv"), "data_files": name} for name in COLUMNS
+        ],
+    }
+    if licence := CARD_LICENCES.get(answers.get("licence", "")):
+        about = {"license": licence} | about
+    lines = (f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in about.items())
+    return f"---\n{''.join(lines)}---\n\n"
+
+
+def croissant(study: Study, answers: Mapping[str, str], folder: Path, on: date) -> dict[str, Any]:
+    """The metadata of the CSVs in `folder`, in the format Croissant 1.0 (JSON-LD)."""
+    named = authors(study, answers)
+    about = {
+        "@context": CONTEXT,
+        "@type": "sc:Dataset",
+        "name": title(study, answers),
+        "description": f"Answers of people in the few-shot study {study.name}, with scores, tables"
+        f" and the frozen design (SHA-256 {study.manifest_hash}). Made with Handful"
+        f" {settings.VERSION}.",
+        "conformsTo": "http://mlcommons.org/croissant/1.0",
+        "citeAs": f"{'; '.join(named)} ({on.year}). {title(study, answers)}. Data set.",
+        "creator": [{"@type": "sc:Person", "name": name} for name in named],
+        "datePublished": on.isoformat(),
+        "version": "1.0.0",
+        # A name, not a place: whoever publishes the bundle writes the address here.
+        "url": f"urn:sha256:{study.manifest_hash}",
+        "distribution": [_file(folder, name) for name in COLUMNS],
+        "recordSet": [_record_set(name) for name in COLUMNS],
+    }
+    if at := licences.address(answers):
+        about["license"] = at
+    return about
+
+
+def _file(folder: Path, name: str) -> dict[str, Any]:
+    with (folder / name).open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {
+        "@type": "cr:FileObject",
+        "@id": name,
+        "name": name,
+        "contentUrl": name,
+        "contentSize": f"{(folder / name).stat().st_size} B",
+        "encodingFormat": "text/csv",
+        "sha256": digest,
+    }
+
+
+def _record_set(name: str) -> dict[str, Any]:
+    stem = name.removesuffix(".csv")
+    return {
+        "@type": "cr:RecordSet",
+        "@id": stem,
+        "name": stem,
+        "field": [
+            {
+                "@type": "cr:Field",
+                "@id": f"{stem}/{column}",
+                "name": column,
+                "description": meaning,
+                "dataType": CROISSANT_TYPES[type_of(column)],
+                "source": {"fileObject": {"@id": name}, "extract": {"column": column}},
+            }
+            for column, meaning in COLUMNS[name].items()
+        ],
+    }
+
+
+def files(
+    study: Study, answers: Mapping[str, str], folder: Path, on: date
+) -> Iterator[tuple[str, str]]:
+    """(name, text) of each of these files; LICENSE only where a licence is chosen."""
+    yield CITATION, citation(study, answers, on)
+    if text := licences.text(answers, "; ".join(authors(study, answers))):
+        yield LICENSE, text
+    told = croissant(study, answers, folder, on)
+    yield CROISSANT, json.dumps(told, ensure_ascii=False, indent=1) + "\n"
