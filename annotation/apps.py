@@ -14,6 +14,7 @@ class AnnotationConfig(AppConfig):
         from annotation.notices import collecting, mail, webhooks
         from annotation.platforms.prolific import every as prolific_sync
         from annotation.recruitment import expiry
+        from annotation.steps import erasure
         from tasks import jobs, periodic
 
         pre_migrate.connect(guards.go_with_each_migration, sender=self)
@@ -29,5 +30,6 @@ class AnnotationConfig(AppConfig):
             "webhooks": periodic.Part(webhooks.collect_and_send),
             "notices": periodic.Part(collecting.collect),
             "mail": periodic.Part(mail.send_due),
+            "identities": periodic.Part(erasure.purge_due, every=timedelta(hours=1)),
         }
         jobs.MODULES["simulate"] = "annotation.simulation.rehearsal_job"

@@ -53,6 +53,8 @@ POSTS = {
     "seats": Post("own", "api_seats"),
     "switches": Post("own", "api_switches"),
     "budget": Post("own", "api_budget"),
+    "retention": Post("own", "api_retention"),
+    "study_erase": Post("own", "api_erase"),
     "personal_links": Post("own", "api_links"),
     "panel_new": Post("own", "api_panels"),
     "prolific_plan": Post("own", "api_prolific"),

@@ -125,12 +125,17 @@ def _sensitivity(study: Study, kind: str) -> Iterator[PaperTable]:
         shown = [
             Column("", "Who counts", get=itemgetter(0)),
             *(
-                Column("", f"{shots} shots", get=lambda line, place=place: line[1][place][0])
+                Column("", f"{shots} shots", get=partial(_cell_at, place))
                 for place, shots in enumerate(table.shots)
             ),
         ]
         name, title = f"sensitivity-{table.task}", f"{table.task} under other rules of who counts"
         yield _table(study, kind, name, title, shown, table.lines, SENSITIVITY_NOTE)
+
+
+def _cell_at(place: int, line: tuple[str, list[tuple[str, bool]]]) -> str:
+    """The cell of a line of sensitivity.TaskTable in that column."""
+    return line[1][place][0]
 
 
 def _models(study: Study, kind: str) -> Iterator[PaperTable]:

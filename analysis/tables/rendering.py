@@ -1,6 +1,7 @@
 """The human-performance table in long form, and as printed in Markdown and LaTeX."""
 
 from collections.abc import Mapping
+from functools import partial
 from operator import attrgetter, itemgetter
 
 from analysis.stats.two_way import BOTH
@@ -262,7 +263,7 @@ def paper_table(table: PerformanceTable) -> PaperTable:
     shown = [
         Column("", "Shots", get=itemgetter(0)),
         *(
-            Column("", task.name, get=lambda line, place=place: line[1][place])
+            Column("", task.name, get=partial(_text_at, place))
             for place, task in enumerate(table.tasks)
         ),
     ]
@@ -274,6 +275,11 @@ def paper_table(table: PerformanceTable) -> PaperTable:
         notes(table, bool(known)),
         table.families,
     )
+
+
+def _text_at(place: int, line: tuple[str, list[str]]) -> str:
+    """The cell of one of `lines` in that column."""
+    return line[1][place]
 
 
 def as_latex(table: PerformanceTable) -> str:

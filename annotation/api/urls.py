@@ -5,6 +5,7 @@ from django.urls import path
 from annotation.api import (
     annotators,
     datasets,
+    erasure,
     jobs,
     money,
     participant_urls,
@@ -37,6 +38,8 @@ urlpatterns = [
     path(STUDY + "scenarios/", running.Scenarios.as_view(), name="api_scenarios"),
     path(STUDY + "events/", running.Events.as_view(), name="api_events"),
     path(STUDY + "seats/", running.Seats.as_view(), name="api_seats"),
+    path(STUDY + "retention/", erasure.Retention.as_view(), name="api_retention"),
+    path(STUDY + "erase/", erasure.Erase.as_view(), name="api_erase"),
     path(STUDY + "budget/", running.Budget.as_view(), name="api_budget"),
     path(STUDY + "switches/", running.Switches.as_view(), name="api_switches"),
     path(STUDY + "lists/", running.Lists.as_view(), name="api_lists"),

@@ -20,7 +20,7 @@ from annotation.models.comment import ExampleComment
 from annotation.models.decision import Decision, ExitAnswers, ScoreShown
 from annotation.models.eligibility import AccessRule, ListedWorker
 from annotation.models.invitation import Invitation
-from annotation.models.kept import ConsentText, StudyManifest
+from annotation.models.kept import ConsentText, StudyManifest, StudyTombstone
 from annotation.models.model_annotator import ModelAnnotator, ModelRun
 from annotation.models.money import LedgerEntry, Payment, PaymentBatch
 from annotation.models.notice import About as NoticeAbout
@@ -118,6 +118,7 @@ __all__ = [
     "Study",
     "StudyManifest",
     "StudyStatus",
+    "StudyTombstone",
     "Submission",
     "Tombstone",
     "Topic",

@@ -1,5 +1,6 @@
 """What is kept beside a study for ever: its frozen design and its consent texts."""
 
+from django.conf import settings
 from django.db import models
 from django.utils import timezone
 
@@ -39,3 +40,26 @@ class ConsentText(models.Model):
 
     def __str__(self) -> str:
         return f"{self.study}, consent text {self.version}"
+
+
+class StudyTombstone(models.Model):
+    """Says that a study was deleted: what there was, when it went, and by whom.
+
+    The study's own row stays with its design, its money and its counts; nobody reaches it any more.
+    """
+
+    study = models.OneToOneField(Study, on_delete=models.PROTECT, related_name="tombstone")
+    manifest_hash = models.CharField(max_length=64)
+    participations = models.JSONField()  # status -> how many, before the deletion
+    turns_erased = models.PositiveIntegerField()
+    answers_erased = models.PositiveIntegerField()
+    identities_purged = models.PositiveIntegerField(default=0)
+    cents_earned = models.IntegerField()
+    by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField(default=timezone.now)
+
+    class Meta:
+        ordering = ["-at"]
+
+    def __str__(self) -> str:
+        return f"tombstone of {self.study}"

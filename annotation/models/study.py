@@ -128,7 +128,8 @@ class StudyQuerySet(models.QuerySet["Study"]):
             default=models.Subquery(member.values("role")[:1]),
         )
         roles = [name for name, rights in RIGHTS.items() if right in rights]
-        return self.annotate(role=role).filter(role__in=roles)
+        # A deleted study is not there.
+        return self.annotate(role=role).filter(role__in=roles, deleted_at__isnull=True)
 
 
 class Order(models.TextChoices):
@@ -412,6 +413,10 @@ class Study(models.Model):
     shared_computers = models.BooleanField(
         "Several people may take part from one browser", default=False
     )
+    # Set with its tombstone: nobody reaches it any more.
+    deleted_at = models.DateTimeField(null=True, blank=True)
+    # After this day ids of annotators are deleted (steps/erasure.py); null: by hand alone.
+    identities_until = models.DateField("delete identities after", null=True, blank=True)
     simulated_link_code = models.CharField(max_length=40, unique=True, default=new_code)
     manifest_hash = models.CharField(max_length=64, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)

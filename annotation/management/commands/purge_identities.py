@@ -8,16 +8,26 @@ from django.core.management.base import BaseCommand, CommandError
 from annotation import key_check
 from annotation.models import Study
 from annotation.recruitment import identities
+from annotation.steps import erasure
 
 
 class Command(BaseCommand):
     help = "Delete the ids of a study's annotators. The keyed hash that excludes them is kept."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("study")
+        parser.add_argument("study", nargs="?", help="name of the study")
+        parser.add_argument(
+            "--due", action="store_true", help="of every study whose date of deletion is over"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         key_check.require_for_command()
+        if options["due"] == bool(options["study"]):
+            raise CommandError("Name a study, or --due.")
+        if options["due"]:
+            for name, what in erasure.purge_due():
+                self.stdout.write(f"{name}: {what}")
+            return
         study = Study.objects.filter(name=options["study"]).first()
         if study is None:
             raise CommandError(f"There is no study {options['study']}.")

@@ -78,6 +78,7 @@ OF_A_STUDY = {
         Entry("Access rules", "lists", "read", below=("seats", "switches", "budget")),
         Entry("Notices", "notice_switches"),
         Entry("Audit log", "audit_log", "read"),
+        Entry("Retention", "retention", "own", below=("study_erase",)),
     ],
 }  # fmt: skip
 

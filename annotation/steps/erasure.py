@@ -1,0 +1,129 @@
+"""Deleting a study: its answers and who gave them go, a tombstone says what there was.
+
+Answers are erased as by a withdrawal, one participation at a time (steps/withdrawal.py), so that
+the guards of the database let their rows go. Kept are the frozen design with its hash, counts, what
+was earned and paid, decisions without their reasons, and the keyed hashes that keep people from
+meeting the same examples twice. Nobody reaches the study any more (StudyQuerySet.visible_to).
+"""
+
+from datetime import date
+
+from django.contrib.auth.models import User
+from django.db import transaction
+from django.db.models import Count, Q, Sum
+
+from annotation.models import (
+    LIVE,
+    Answer,
+    AuditEntry,
+    LedgerEntry,
+    Study,
+    StudyStatus,
+    StudyTombstone,
+    Turn,
+)
+from annotation.recruitment import identities
+from annotation.steps.withdrawal import withdraw
+from tasks import jobs
+from tasks.clock import database_now
+from tasks.models import Job
+
+KEPT = (
+    "the name and the frozen design with its hash, counts, what was earned and paid (for the"
+    " books), decisions without their reasons, the audit log, what researchers"
+    " commented on examples, and keyed hashes that keep people from doing a task"
+    " twice"
+)
+
+
+class ErasureError(ValueError):
+    """Why a study is not deleted; the text is for people."""
+
+
+def erase(study: Study, typed: str, by: User) -> StudyTombstone:
+    """Delete the answers and identities of a study for good; `typed` is its name once more.
+
+    All or nothing. Raises ErasureError while it runs, for a draft, and where the name differs;
+    identities.PurgeError while somebody is owed money.
+    """
+    with transaction.atomic():
+        study = Study.objects.locked().get(pk=study.pk)
+        if StudyTombstone.objects.filter(study=study).exists():
+            raise ErasureError("This study was deleted already.")
+        if typed.strip() != study.name:
+            raise ErasureError(f"Type the name of the study, {study.name}, to delete it.")
+        if study.status != StudyStatus.CLOSED:
+            raise ErasureError("Close the study first: only a closed study is deleted here.")
+        if study.participations.filter(status__in=LIVE).exists():
+            raise ErasureError("Somebody is still working: wait until they have ended.")
+        tombstone = _tombstone(study, by)
+        tombstone.identities_purged = identities.purge(study)
+        answered = Q(turns__isnull=False) | Q(own_answers__isnull=False)
+        tokens = study.participations.filter(answered).values_list("token", flat=True)
+        for token in list(tokens.distinct()):
+            withdraw(token)
+        _erase_the_rest(study)
+        tombstone.save()
+        AuditEntry.objects.record("deleted, with all answers", study=study, by=by)
+    return tombstone
+
+
+def _tombstone(study: Study, by: User) -> StudyTombstone:
+    """What there is, counted before it goes."""
+    people = study.participations.order_by()
+    statuses = dict(people.values_list("status").annotate(n=Count("pk")))
+    entries = LedgerEntry.objects.filter(participation__study=study, participation__is_paid=True)
+    return StudyTombstone(
+        study=study,
+        manifest_hash=study.manifest_hash,
+        by=by,
+        participations=statuses,
+        turns_erased=Turn.objects.filter(participation__study=study).count(),
+        answers_erased=Answer.objects.filter(turn__participation__study=study).count(),
+        cents_earned=entries.aggregate(total=Sum("cents"))["total"] or 0,
+    )
+
+
+def _erase_the_rest(study: Study) -> None:
+    """What else tells of people or opens doors: links, browsers, tokens, report, files of jobs."""
+    study.participations.update(browser="")
+    study.report_answers.all().delete()
+    study.invitations.all().delete()
+    study.webhooks.all().delete()
+    study.api_tokens.all().delete()
+    Study.objects.filter(pk=study.pk).update(
+        open_link_on=False, identities_until=None, deleted_at=database_now()
+    )
+    jobs.drop(Job.objects.filter(parameters__study=study.pk))
+
+
+def keep_identities_until(study: Study, until: date | None, by: User) -> None:
+    """Set the day after which who somebody was is deleted; None: by hand alone. Logged."""
+    with transaction.atomic():
+        locked = Study.objects.locked().get(pk=study.pk)
+        if locked.identities_until == until:
+            return
+        locked.identities_until = until
+        locked.save(update_fields=["identities_until"])
+        words = f"identities are deleted after {until}" if until else "identities are kept"
+        AuditEntry.objects.record(words, study=locked, by=by)
+
+
+def purge_due(today: date | None = None) -> list[tuple[str, str]]:
+    """Delete the identities of every study whose day is over: its name, and what was done.
+
+    For `manage.py tick`, and `purge_identities --due`; `today` is that of the database (UTC). A
+    study in which somebody works, or is owed money, waits; the words say so.
+    """
+    today, done = today or database_now().date(), []
+    for study in Study.objects.filter(identities_until__lt=today).order_by("pk"):
+        try:
+            with transaction.atomic():
+                count = identities.purge(study)
+                Study.objects.filter(pk=study.pk).update(identities_until=None)
+                what = f"{count} identities deleted, as the date of deletion was over"
+                AuditEntry.objects.record(what, study=study)
+            done.append((study.name, f"{count} identities deleted"))
+        except identities.PurgeError as error:
+            done.append((study.name, f"waits: {error}"))
+    return done

@@ -1,0 +1,171 @@
+"""Deleting a study: what goes, what stays, who may; identities that go on their day."""
+
+import io
+from datetime import date, timedelta
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.db import DatabaseError, transaction
+from django.urls import reverse
+from django.utils import timezone
+
+from annotation.models import (
+    Answer,
+    AnswerSpan,
+    Decision,
+    Exposure,
+    Member,
+    Participation,
+    Role,
+    Study,
+    StudyTombstone,
+    Turn,
+)
+from annotation.recruitment import identities
+from annotation.steps import erasure, exclusion
+from annotation.study import lifecycle
+from tests import factories
+
+
+@pytest.fixture
+def study(researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[2], annotators=2, hourly_rate=0
+    )
+    for _ in range(2):
+        factories.work_through(factories.seat(study.scenarios.get()))
+    exclusion.decide(study.participations.first(), False, "asleep, S1 100", researcher)
+    return study
+
+
+def closed(study):
+    lifecycle.change_status(study, "close")
+    return study
+
+
+def erase(client, study, typed=None):
+    address = reverse("study_erase", args=[study.name])
+    return client.post(address, {"typed": study.name if typed is None else typed})
+
+
+def test_a_deleted_study_leaves_a_tombstone_and_no_answer(ada, study, researcher):
+    closed(study)
+    turns, answers = Turn.objects.count(), Answer.objects.count()
+    exposures = Exposure.objects.count()
+    reply = erase(ada, study)
+    assert reply.status_code == 302
+    for model in (Turn, Answer, AnswerSpan):
+        assert not model.objects.exists()
+    tombstone = StudyTombstone.objects.get()
+    assert (tombstone.turns_erased, tombstone.answers_erased) == (turns, answers)
+    assert tombstone.participations == {"completed": 2}
+    assert tombstone.manifest_hash == study.manifest_hash
+    assert tombstone.by == researcher
+    assert Study.objects.get(pk=study.pk).manifest  # the frozen design is kept
+    assert Exposure.objects.count() == exposures == 2  # nobody does the task twice
+    assert Decision.objects.get().reason == "withdrawn"
+    page = ada.get(reply.url).content.decode()
+    assert study.name in page
+    assert study.manifest_hash in page
+    for name in ("study", "report", "human_performance", "export_zip", "retention"):
+        assert ada.get(reverse(name, args=[study.name])).status_code == 404
+    assert study.title not in ada.get(reverse("studies")).content.decode()
+    key = factories.bearer(researcher, "read")
+    assert ada.get(f"/api/v1/studies/{study.name}/", headers=key).status_code == 404
+
+
+def test_only_the_name_of_a_closed_study_deletes_it(ada, study):
+    for typed, words in (("", "Type the name"), ("other", "Type the name"), (None, "Close the")):
+        reply = erase(ada, study, typed)
+        assert reply.status_code == 422
+        assert words in reply.content.decode()
+    assert Answer.objects.exists()
+    factories.make_study(study.owner, factories.make_task(name="drafted"), status="draft")
+    draft = Study.objects.get(status="draft")
+    assert erase(ada, draft).status_code == 422
+    closed(study)
+    assert erase(ada, study, f" {study.name} ").status_code == 302
+    with pytest.raises(erasure.ErasureError, match="already"):
+        erasure.erase(study, study.name, study.owner)
+
+
+def test_who_is_owed_money_keeps_the_study(researcher, ada):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0], annotators=1, base_reward=5
+    )
+    factories.work_through(factories.seat(study.scenarios.get()))
+    closed(study)
+    reply = erase(ada, study)
+    assert reply.status_code == 422
+    assert "Not everybody has been paid yet" in reply.content.decode()
+    assert Answer.objects.exists()
+    assert not StudyTombstone.objects.exists()
+
+
+def test_only_owners_delete(client, study, other_researcher):
+    closed(study)
+    Member.objects.create(study=study, user=other_researcher, role=Role.ANALYST)
+    client.force_login(other_researcher)
+    assert erase(client, study).status_code == 403
+    assert client.get(reverse("retention", args=[study.name])).status_code == 403
+    assert Answer.objects.exists()
+
+
+def test_the_database_still_guards_every_other_study(study, researcher):
+    other = factories.make_study(researcher, factories.make_task(name="other"), shots=[0])
+    factories.work_through(factories.seat(other.scenarios.get()))
+    erasure.erase(closed(study), study.name, researcher)
+    with pytest.raises(DatabaseError), transaction.atomic():
+        Answer.objects.filter(turn__participation__study=other).delete()
+    assert Answer.objects.filter(turn__participation__study=other).exists()
+
+
+def test_identities_go_after_their_day(ada, study):
+    (study_link,) = [study.personal_links.create(name="Ida Example")]
+    address = reverse("retention", args=[study.name])
+    assert ada.post(address, {"until": "soon"}).status_code == 422
+    yesterday = timezone.now().date() - timedelta(days=1)
+    assert ada.post(address, {"until": yesterday.isoformat()}).status_code == 302
+    study.refresh_from_db()
+    assert study.identities_until == yesterday
+    assert erasure.purge_due(yesterday) == []  # the day itself is not over
+    told = io.StringIO()
+    call_command("purge_identities", "--due", stdout=told)
+    assert told.getvalue() == f"{study.name}: 1 identities deleted\n"
+    study_link.refresh_from_db()
+    assert "Ida" not in study_link.name
+    study.refresh_from_db()
+    assert study.identities_until is None
+    assert erasure.purge_due(date.max) == []
+    assert Answer.objects.exists()
+    with pytest.raises(CommandError, match="Name a study, or --due"):
+        call_command("purge_identities")
+
+
+def test_a_day_waits_for_who_works_and_for_who_is_owed(study):
+    factories.make_study(study.owner, factories.make_task(name="other"))
+    erasure.keep_identities_until(study, date(2020, 1, 1), study.owner)
+    scenario = study.scenarios.get()
+    lifecycle.add_seats(scenario, 1, study.owner, confirmed=True)
+    working = factories.seat(scenario)
+    ((name, what),) = erasure.purge_due(date(2020, 1, 2))
+    assert (name, what.split(":")[0]) == (study.name, "waits")
+    with pytest.raises(identities.PurgeError):
+        identities.purge(study)
+    assert Participation.objects.get(pk=working.pk).status == "working"
+    assert [event.what for event in study.events.all()][-2:][0].startswith("identities are deleted")
+
+
+def test_a_program_sets_the_day_and_deletes(client, study, researcher):
+    closed(study)
+    key = factories.bearer(researcher, "read", "run", study=study)
+
+    def post(name, sent):
+        address = reverse(name, args=[study.name])
+        return client.post(address, sent, content_type="application/json", headers=key)
+
+    assert post("api_retention", {"until": "2030-01-01"}).status_code == 200
+    assert Study.objects.get(pk=study.pk).identities_until == date(2030, 1, 1)
+    assert post("api_erase", {"typed": "x"}).status_code == 422
+    assert post("api_erase", {"typed": study.name}).status_code == 200
+    assert not Answer.objects.exists()
