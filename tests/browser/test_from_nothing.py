@@ -1,0 +1,248 @@
+"""From an empty server to a printed report and a verified bundle, without a terminal.
+
+One owner, one analyst, one dataset, a rehearsal with robots and a paid study with people, all of it
+by clicks in Chromium. People answer through their own browsers.
+"""
+
+import io
+import re
+import subprocess
+import sys
+import zipfile
+
+import pandas as pd
+import pytest
+from playwright.sync_api import Page, expect
+
+from config import first_owner
+from tests.tasks.datasets import files
+
+ROWS = [
+    {"text": f"Film {n} was {'fine' if n % 3 else 'dull'}.", "mood": "good" if n % 3 else "bad"}
+    for n in range(60)
+]
+TRAINED, TESTED = 2, 4
+
+
+@pytest.fixture(autouse=True)
+def _var(settings, tmp_path):
+    settings.VAR_DIR = tmp_path / "var"
+
+
+def create_the_first_account(page: Page) -> None:
+    """The address of an empty server leads to it; the code is what the server printed."""
+    page.goto("/")
+    page.get_by_role("button", name="Sign in as a researcher").click()
+    page.wait_for_url("**/first-owner/")
+    page.get_by_label("Code").fill(first_owner.code())
+    page.get_by_label("Name", exact=True).fill("ada")
+    page.get_by_label("E-mail").fill("ada@example.org")
+    page.get_by_label("Password", exact=True).fill("right horse")
+    page.get_by_label(re.compile("Password.*again", re.I)).fill("right horse")
+    page.get_by_role("button", name="Create the account").click()
+    page.wait_for_url("**/studies/")
+
+
+def bring_a_dataset_in(page: Page, folder) -> None:
+    page.goto("/tasks/dataset/")
+    path = files.write_csv(folder / "moods.csv", ROWS)
+    page.get_by_label("File", exact=True).set_input_files(path)
+    page.get_by_role("button", name="Upload and read").click()
+    page.get_by_label("Column with the right answer").select_option("mood")
+    page.get_by_label("Sizes of the training sets").fill(str(TRAINED))
+    page.get_by_label("Training sets of each size").fill("1")
+    page.get_by_label("Examples of the test").fill(str(TESTED))
+    page.get_by_role("button", name="Draw the task").click()
+    expect(page.get_by_role("heading", name="Data report")).to_be_visible(timeout=60_000)
+    page.get_by_role("button", name="Import it and design a study").click()
+    page.wait_for_url("**/new-study/?task=moods", timeout=60_000)
+
+
+def design(page: Page) -> None:
+    """A paid study of two people."""
+    for label, value in (
+        ("Name", "moods"), ("Title", "Moods of films"), ("Shots", str(TRAINED)),
+        ("Annotators per scenario", "2"), ("Estimated minutes", "10"),
+        ("Maximum paid hours", "1"), ("Budget of the study", "100"),
+    ):  # fmt: skip
+        page.get_by_label(label, exact=True).fill(value)
+    page.get_by_role("button", name="Save the draft").click()
+    page.wait_for_url("**/studies/moods/")
+
+
+def go(page: Page, name: str) -> None:
+    """Follow the menu beside every page of a study."""
+    menu = page.get_by_role("navigation", name=re.compile("^Moods of films"))
+    menu.get_by_role("link", name=name, exact=True).click()
+    page.wait_for_load_state()
+
+
+def open_study(page: Page) -> None:
+    page.locator("summary").filter(has_text="Open the study").click()
+    page.get_by_role("button", name="Open", exact=True).click()
+    expect(page.get_by_text("The study is open now.")).to_be_visible()
+
+
+def rehearse(page: Page) -> None:
+    """A clone for robots in one click; they walk while the page stays open."""
+    go(page, "Design")
+    page.get_by_role("button", name="Rehearse: clone for robots").click()
+    page.wait_for_url("**/studies/moods-rehearsal/**")
+    go(page, "Overview")
+    open_study(page)
+    go(page, "Robots")
+    page.get_by_role("button", name="Send robots").click()
+    expect(page.get_by_text(re.compile("robots of the policy .*: done"))).to_be_visible(
+        timeout=90_000
+    )
+    go(page, "Table")
+    expect(page.get_by_text("Simulated annotators (not people)").first).to_be_visible()
+
+
+def let_a_researcher_decide(page: Page) -> None:
+    """After the training step people wait until somebody has looked at their answers."""
+    page.goto("/studies/moods/")
+    page.get_by_role("button", name="Change the design").click()
+    page.locator("summary").filter(has_text="Screening").click()
+    page.locator("#id_qualification").select_option("researcher")
+    page.get_by_role("button", name="Save the draft").click()
+    page.wait_for_url("**/studies/moods/")
+
+
+def invite_an_analyst(page: Page, analyst: Page) -> None:
+    """By a link that is handed over; she makes her account, and sees the study."""
+    go(page, "Team")
+    page.get_by_label("Role").first.select_option("analyst")
+    page.get_by_role("button", name="Invite", exact=True).click()
+    analyst.goto(page.get_by_label("Link of the invitation").input_value())
+    analyst.get_by_label("Name", exact=True).fill("bea")
+    analyst.get_by_label("E-mail").fill("bea@example.org")
+    analyst.get_by_label("Password", exact=True).fill("left horse")
+    analyst.get_by_label(re.compile("Password.*again", re.I)).fill("left horse")
+    analyst.get_by_role("button", name="Create the account and join").click()
+    expect(analyst.get_by_role("heading", name="Moods of films")).to_be_visible()
+
+
+def link_of(page: Page) -> str:
+    go(page, "Recruit")
+    return page.get_by_label("Link for annotators").input_value()
+
+
+def answer(person: Page, count: int) -> None:
+    """Choose the first label so many times; reveals and the review after the last are passed."""
+    for _ in range(count):
+        person.wait_for_selector(".turn-work[data-ready]")
+        key = person.locator("#turn").get_attribute("data-key")
+        person.locator("[data-labels] input").first.check()
+        submit = person.locator("[data-submit]")
+        submit.click()
+        after = f"[data-state=reveal], [data-state=review], main:not(:has(#turn[data-key='{key}']))"
+        person.wait_for_selector(after)
+        for state in ("reveal", "review"):
+            if person.locator(f"[data-state={state}]").count():
+                submit.click()
+                person.wait_for_selector(f"main:not(:has(#turn[data-state={state}]))")
+
+
+def train(person: Page, link: str) -> None:
+    person.goto(link)
+    person.get_by_role("button", name="Start").click()
+    person.get_by_role("button", name="Yes, I agree").click()
+    person.get_by_role("button", name="Begin the training step").click()
+    answer(person, TRAINED)
+
+
+def decide_about_both(page: Page) -> None:
+    go(page, "People")
+    for box in page.get_by_role("checkbox", name=re.compile("^Decide about")).all():
+        box.check()
+    page.get_by_label("Reason").fill("Both read the examples.")
+    page.get_by_role("button", name="Qualify").click()
+    expect(page.get_by_role("checkbox", name=re.compile("^Decide about"))).to_have_count(0)
+
+
+def exclude_one(page: Page) -> None:
+    go(page, "People")
+    page.get_by_role("link", name=re.compile("^A-")).first.click()
+    page.get_by_text("Exclude from the analysis").click()
+    page.locator("#analysis-reason").fill("Pressed one key throughout.")
+    page.get_by_role("button", name="Exclude").click()
+    expect(page.get_by_text("Pressed one key throughout.").first).to_be_visible()
+
+
+def pay(page: Page) -> None:
+    go(page, "Pay")
+    page.get_by_role("button", name="Prepare payment").click()
+    page.get_by_role("button", name="Mark as paid").click()
+    batch = page.get_by_role("region", name="Batches").locator("tbody tr")
+    expect(batch).to_contain_text("paid")
+
+
+def close(page: Page) -> None:
+    go(page, "Overview")
+    page.get_by_text("Close for good").click()
+    page.get_by_role("button", name=re.compile("^Yes, close")).click()
+    expect(page.get_by_text("Hidden until the study is closed.")).to_have_count(0)
+
+
+def take_the_figure_and_the_table(page: Page) -> None:
+    go(page, "Figures")
+    expect(page.locator("svg").first).to_be_visible()
+    go(page, "Table")
+    with page.expect_download() as download:
+        page.get_by_role("link", name="Table as LaTeX").click()
+    assert "\\toprule" in download.value.path().read_text()
+
+
+def print_the_report(page: Page, folder) -> None:
+    """A PDF of A4 pages, as the browser's own dialog makes it."""
+    go(page, "Report")
+    page.pdf(path=folder / "report.pdf", prefer_css_page_size=True)
+    assert (folder / "report.pdf").read_bytes().startswith(b"%PDF")
+
+
+def verify_the_bundle(page: Page, folder) -> None:
+    go(page, "Bundle")
+    page.get_by_role("button", name="Prepare the bundle").click()
+    with page.expect_download(timeout=90_000) as download:
+        page.get_by_role("link", name="Download the bundle").click(timeout=90_000)
+    with zipfile.ZipFile(io.BytesIO(download.value.path().read_bytes())) as bundle:
+        bundle.extractall(folder / "bundle")
+    (script,) = (folder / "bundle").rglob("verify.py")
+    table = pd.read_csv(script.with_name("human_performance.csv"))
+    assert list(table["n"]) == [1]
+    done = subprocess.run([sys.executable, "-I", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert "Everything agrees." in done.stdout
+
+
+# SQLite in memory, as tests have it, blocks writes while a watched page is being read.
+@pytest.mark.postgres
+@pytest.mark.timeout(400)  # some forty pages
+def test_a_study_from_an_empty_server_to_a_printed_report(page, open_browser, tmp_path):
+    create_the_first_account(page)
+    bring_a_dataset_in(page, tmp_path)
+    design(page)
+    rehearse(page)
+    let_a_researcher_decide(page)
+    open_study(page)
+    analyst = open_browser()
+    invite_an_analyst(page, analyst)
+    link = link_of(page)
+    people = [open_browser(), open_browser()]
+    for person in people:
+        train(person, link)
+    decide_about_both(page)
+    for person in people:
+        person.reload()
+        answer(person, TESTED)
+        expect(person.get_by_role("heading", name="Thank you")).to_be_visible()
+    go(page, "Overview")
+    expect(page.get_by_text("Hidden until the study is closed.")).to_be_visible()
+    exclude_one(page)
+    pay(page)
+    close(page)
+    take_the_figure_and_the_table(page)
+    print_the_report(page, tmp_path)
+    analyst.goto("/studies/moods/")
+    verify_the_bundle(analyst, tmp_path)
