@@ -71,11 +71,11 @@ def panel_stored(instance: Panel, created: bool, **_kwargs: Any) -> None:
 
 
 def fields(row: Model) -> dict[str, Any]:
-    """Its columns by name, but keys, references and unguessable codes."""
+    """Its columns by name, but keys, references, and codes that pay, alone or in an address."""
     return {
         field.name: getattr(row, field.name)
         for field in row._meta.concrete_fields
-        if not (field.primary_key or field.is_relation or field.name == "code")
+        if not (field.primary_key or field.is_relation or field.name.endswith(("code", "url")))
     }
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from django.db.models import Count, Max, QuerySet, Sum
 from django.utils import timezone
 
-from analysis.export import files, release
+from analysis.export import audit_log, files, release
 from analysis.export.columns import COLUMNS
 from annotation.models import (
     Activity,
@@ -26,14 +26,13 @@ from annotation.models import (
     LedgerEntry,
     PaymentBatch,
     Study,
-    Topic,
     Turn,
 )
 from tasks import jobs
 from tasks.models import Job, PredictionFile
 
 KIND = "release"
-VERSION = 4  # of what is in a bundle: raise it when one of its files is made otherwise
+VERSION = 5  # of what is in a bundle: raise it when one of its files is made otherwise
 PARTS = ("data", *COLUMNS, "verify", "zip")
 
 
@@ -53,7 +52,7 @@ def state(study: Study) -> str:
         ExitAnswers.objects.filter(participation__study=study),
         LedgerEntry.objects.filter(participation__study=study),
         Allocation.objects.filter(study=study),
-        study.events.filter(topic=Topic.STUDY),
+        audit_log.entries(study),
         study.consent_texts.all(),
     ]
     signs = Activity.objects.filter(turn__participation__study=study).aggregate(

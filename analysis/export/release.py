@@ -61,7 +61,7 @@ README = """
 | {parquet} | `parquet/` |
 | of each task: its card and the instructions, and the consent text | `materials/` |
 | what annotators saw: consent; of each task instructions, a question and a reveal | `seen/` |
-| what researchers did and when, under numbers instead of names | `audit_log.csv` |
+| what researchers did to the study and when, under numbers instead of names | `audit_log.csv` |
 | what `verify.py` printed when this bundle was made | `verify.txt` |
 | the SHA-256 of CSVs, design and `verify.py`; its own stands in the report | `SHA256SUMS` |
 | the SHA-256 of all other files, and of `SHA256SUMS` | `SHA256SUMS.bundle` |
@@ -69,7 +69,8 @@ README = """
 
 The pages in `seen/` are what was shown, with the real texts, and open offline, but without scripts:
 words cannot be highlighted, and an answer is typed, as by annotators whose browser runs none.
-{pictures} Reasons in `decisions.csv` and the texts of `questionnaire.csv` and
+{pictures} `audit_log.csv` leaves out downloads, work on the results and accounts, which change
+nothing of the study. Reasons in `decisions.csv` and the texts of `questionnaire.csv` and
 `own_answers.csv` are as people wrote them, with known ids of platforms replaced by [id]: read them
 before you publish.
 """

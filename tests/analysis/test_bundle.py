@@ -170,12 +170,17 @@ def pings(study, researcher):
     assert active_time.ping(seat.token, seat.latest_turn().pk, {"blurs": "1", "away": "2"})
 
 
+def joins(study, researcher):
+    get_user_model().objects.create_user("bob")
+    team.add(study, "bob", Role.ANALYST, researcher)
+
+
 def arrives(study, researcher):
     factories.seat(study.scenarios.get())
 
 
 @pytest.mark.parametrize(
-    "change", [answers, excludes, pays, predicts, reports, pauses, pings, arrives]
+    "change", [answers, excludes, pays, predicts, reports, pauses, pings, arrives, joins]
 )
 def test_every_change_is_noticed(study, researcher, change):
     before = bundle_job.state(study)
@@ -183,6 +188,20 @@ def test_every_change_is_noticed(study, researcher, change):
     change(study, researcher)
     study.refresh_from_db()
     assert bundle_job.state(study) != before
+
+
+def test_who_looks_downloads_and_comments_changes_no_bundle(ada, study):
+    finish(ada, study)
+    logged, before = study.events.count(), bundle_job.state(study)
+    b"".join(ada.get(reverse("export_zip", args=[study.name])).streaming_content)
+    example = study.tasks.get().test_split.examples.first()
+    ada.post(reverse("example_comment", args=[study.name, example.pk]), {"text": "Two golds?"})
+    assert study.events.count() == logged + 2
+    assert bundle_job.state(study) == before
+    told = downloaded(ada, study)[f"{study.name}/audit_log.csv"].decode()
+    assert "Open: open" in told
+    for left_out in ("download", "comment", "release"):
+        assert left_out not in told
 
 
 def test_a_changed_study_is_reported_and_a_rebuilt_bundle_has_the_new_answers(

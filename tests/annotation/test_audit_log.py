@@ -98,6 +98,9 @@ def drafts_and_runs(watched, task):
     do("budget", amount="100")
     do("personal_links", names="Dora\nBeth")
     do("panel_new", name="Sona", id_parameter="id", completed_code="X1", other_code="X2")
+    do("retention", until="2030-01-01")
+    lifecycle.change_status(study, "close", study.owner)
+    do("study_erase", typed="spring")
 
 
 def works_and_is_paid(watched, study):
@@ -205,7 +208,7 @@ def on_prolific(watched, fake, study):
 DESIGN = {
     "study_new", "study_edit", "study_status", "team", "lists", "seats", "switches", "budget",
     "personal_links", "panel_new", "study_clone", "study_archive", "study_unarchive",
-    "study_delete", "robots", "robots_run", "notice_switches",
+    "study_delete", "robots", "robots_run", "notice_switches", "retention", "study_erase",
 }  # fmt: skip
 WORK = {
     "participation_score", "participation_decide", "participation_bonus",
@@ -354,10 +357,14 @@ def test_nothing_that_identifies_a_worker_and_no_token_stands_in_the_log(ada, wo
     ada.post(reverse("personal_links", args=["story"]), {"names": "Dora Somebody"})
     sent = {"effect": "deny", "criterion": "people", "value": "prolific 5f5f5f5f5f5f5f5f5f5f5f5f"}
     ada.post(reverse("lists", args=["story"]), sent)
+    panel = {"name": "Sona", "id_parameter": "who", "completed_code": "PAYS77"}
+    panel["other_url"] = "https://panel.example.org/?done=PAYS88"
+    ada.post(reverse("panel_new", args=["story"]), panel)
+    assert entry("platform added").after["id_parameter"] == "who"
     made = ada.post(reverse("tokens"), {"name": "nightly", "scopes": ["read"], "days": "7"})
     token = re.search(r"data-token>([^<]+)", made.content.decode())[1]
     stored = str(list(AuditEntry.objects.values()))
-    for secret in ("Dora", "5f5f5f5f", token, token[-8:], ApiToken.objects.get().digest):
+    for secret in ("Dora", "5f5f5f5f", "PAYS", token, token[-8:], ApiToken.objects.get().digest):
         assert secret not in stored
 
 
