@@ -1,21 +1,23 @@
 """Deleting a study: its answers and who gave them go, a tombstone says what there was.
 
 Answers are erased as by a withdrawal, one participation at a time (steps/withdrawal.py), so that
-the guards of the database let their rows go. Kept are the frozen design with its hash, counts, what
-was earned and paid, decisions without their reasons, and the keyed hashes that keep people from
-meeting the same examples twice. Nobody reaches the study any more (StudyQuerySet.visible_to).
+the guards of the database let their rows go; so are those of whoever left without an answer, as
+reasons were written about them, too. Kept is what KEPT says: insert-only rows that hold no answer
+(the ledger, the audit log, comments), and what the books need. Nobody reaches the study any more
+(StudyQuerySet.visible_to).
 """
 
 from datetime import date
 
 from django.contrib.auth.models import User
 from django.db import transaction
-from django.db.models import Count, Q, Sum
+from django.db.models import Count, Sum
 
 from annotation.models import (
     LIVE,
     Answer,
     AuditEntry,
+    Decision,
     LedgerEntry,
     Study,
     StudyStatus,
@@ -23,16 +25,16 @@ from annotation.models import (
     Turn,
 )
 from annotation.recruitment import identities
-from annotation.steps.withdrawal import withdraw
+from annotation.steps.withdrawal import REASON, withdraw
 from tasks import jobs
 from tasks.clock import database_now
 from tasks.models import Job
 
 KEPT = (
-    "the name and the frozen design with its hash, counts, what was earned and paid (for the"
-    " books), decisions without their reasons, the audit log, what researchers"
-    " commented on examples, and keyed hashes that keep people from doing a task"
-    " twice"
+    "the name and the frozen design with its hash, its team, platforms and lists, counts, what was"
+    " earned and paid with the reasons of bonuses (for the books), decisions without their reasons,"
+    " the audit log, what researchers commented on examples, and keyed hashes that keep people from"
+    " doing a task twice"
 )
 
 
@@ -58,9 +60,7 @@ def erase(study: Study, typed: str, by: User) -> StudyTombstone:
             raise ErasureError("Somebody is still working: wait until they have ended.")
         tombstone = _tombstone(study, by)
         tombstone.identities_purged = identities.purge(study)
-        answered = Q(turns__isnull=False) | Q(own_answers__isnull=False)
-        tokens = study.participations.filter(answered).values_list("token", flat=True)
-        for token in list(tokens.distinct()):
+        for token in list(study.participations.values_list("token", flat=True)):
             withdraw(token)
         _erase_the_rest(study)
         tombstone.save()
@@ -85,8 +85,11 @@ def _tombstone(study: Study, by: User) -> StudyTombstone:
 
 
 def _erase_the_rest(study: Study) -> None:
-    """What else tells of people or opens doors: links, browsers, tokens, report, files of jobs."""
-    study.participations.update(browser="")
+    """What else tells of people or opens doors: links, tokens, notices, report, files of jobs."""
+    # Of those who had withdrawn before, a reason may have been written since.
+    Decision.objects.filter(participation__study=study).exclude(reason=REASON).update(reason=REASON)
+    study.notices.all().delete()
+    study.notice_switches.all().delete()
     study.report_answers.all().delete()
     study.invitations.all().delete()
     study.webhooks.all().delete()

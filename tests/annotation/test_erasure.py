@@ -14,16 +14,23 @@ from annotation.models import (
     AnswerSpan,
     Decision,
     Exposure,
+    Invitation,
     Member,
+    Notice,
+    NoticeSwitch,
+    OwnAnswer,
     Participation,
     Role,
     Study,
     StudyTombstone,
     Turn,
 )
-from annotation.recruitment import identities
+from annotation.money import ledger
+from annotation.notices import collecting
+from annotation.recruitment import consent, expiry, identities
 from annotation.steps import erasure, exclusion
-from annotation.study import lifecycle
+from annotation.steps.withdrawal import withdraw
+from annotation.study import comments, invitations, lifecycle
 from tests import factories
 
 
@@ -72,6 +79,43 @@ def test_a_deleted_study_leaves_a_tombstone_and_no_answer(ada, study, researcher
     assert study.title not in ada.get(reverse("studies")).content.decode()
     key = factories.bearer(researcher, "read")
     assert ada.get(f"/api/v1/studies/{study.name}/", headers=key).status_code == 404
+
+
+def test_what_stands_beside_the_answers_goes_or_is_named_on_the_page(ada, researcher):
+    """Own answers, decisions without an answer, invitations, notices; comments and the log stay."""
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[2], annotators=3, hourly_rate=0,
+        own_questions="age, before, number: How old are you?",
+    )  # fmt: skip
+    told, silent, withdrew = (factories.join(study) for _ in range(3))
+    for seat in (told, silent, withdrew):
+        consent.record(seat, agree=True)
+    OwnAnswer.objects.create(participation=told, moment="before", question="age", answer="31")
+    example = study.tasks.get().test_split.examples.first()
+    comments.add(study, example, "Two golds?", researcher)
+    invitations.invite(study, Role.ANALYST, "guest@example.org", researcher)
+    collecting.collect()
+    NoticeSwitch.objects.create(user=researcher, study=study, page_off=["quiet"])
+    expiry.free_by_hand(silent, "S1 17 so far", researcher)
+    withdraw(withdrew.token)
+    expiry.free_by_hand(told, "S1 18 so far", researcher)
+    for seat in (silent, withdrew):
+        ledger.decide(seat, False, "S1 19 so far", researcher)
+    page = ada.get(reverse("retention", args=[study.name])).content.decode()
+    logged = list(study.events.values_list("pk", flat=True))
+    assert erase(ada, closed(study)).status_code == 302
+    for model in (OwnAnswer, Invitation, Notice, NoticeSwitch):
+        assert not model.objects.exists(), model
+    assert {decision.reason for decision in Decision.objects.all()} == {"withdrawn"}
+    assert not study.events.filter(what__contains="so far").exists()
+    assert set(logged) < set(study.events.values_list("pk", flat=True))
+    assert study.comments.get().text == "Two golds?"
+    collecting.collect()
+    assert not Notice.objects.exists()
+    for kept in ("commented on examples", "the audit log", "its team", "reasons of bonuses"):
+        assert kept in page
+    for gone in ("answers to your own questions", "invitations", "notices"):
+        assert gone in page
 
 
 def test_only_the_name_of_a_closed_study_deletes_it(ada, study):
