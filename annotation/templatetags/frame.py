@@ -40,4 +40,5 @@ def section(context: dict[str, Any]) -> str:
     """The part of the site that this page belongs to: the first word of its address."""
     path = getattr(context.get("request"), "path", "")
     first = path.strip("/").split("/")[0]
-    return {"new-study": "studies"}.get(first, first)
+    of_studies = ("new-study", "compare", "deleted-studies")
+    return "studies" if first in of_studies else first
