@@ -1,0 +1,176 @@
+"""WCAG 2.2 AA, as far as axe can tell, on pages of accounts and of the life of a study."""
+
+import re
+
+import pytest
+from allauth.account.forms import default_token_generator
+from allauth.account.utils import user_pk_to_url_str
+from django.contrib.auth.models import User
+from playwright.sync_api import expect
+
+from annotation.models import Kind
+from annotation.notices import collecting
+from annotation.steps import erasure, qualification
+from annotation.study import comments, invitations, lifecycle, team
+from config import first_owner
+from tests import factories
+from tests.browser.test_accessibility import is_accessible, signed_in
+from tests.config.test_two_factor import code_of
+
+
+def look(page, *addresses: str) -> None:
+    for address in addresses:
+        page.goto(address)
+        page.wait_for_load_state("networkidle")
+        is_accessible(page, address)
+
+
+@pytest.mark.timeout(300)
+def test_the_first_account_of_an_empty_server(page, db):
+    look(page, "/first-owner/")
+    page.get_by_label("Code").fill("no")
+    page.get_by_role("button", name="Create the account").click()
+    page.wait_for_selector("#problems")
+    is_accessible(page, "the first account, refused")
+    assert not User.objects.exists()
+    assert first_owner.is_awaited()
+
+
+@pytest.mark.timeout(300)
+def test_without_an_account(open_browser, researcher, settings):
+    page = open_browser(tolerate="status of 404")
+    study = factories.make_study(researcher, factories.make_task(), shots=[0])
+    token, _ = invitations.invite(study, "analyst", "bob@example.org", researcher)
+    key = f"{user_pk_to_url_str(researcher)}-{default_token_generator.make_token(researcher)}"
+    look(page, "/sign-in/", "/password/reset/", "/sign-up/", "/password/reset/key/1-set-x/",
+         f"/password/reset/key/{key}/", "/password/reset/done/", "/invitation/none/",
+         f"/invitation/{token}/")  # fmt: skip
+    page.get_by_role("button", name="Create the account").click()
+    page.wait_for_selector("#problems")
+    is_accessible(page, "an invitation, refused")
+    settings.EMAIL_HOST = "mail.example.org"
+    look(page, "/password/reset/", "/password/reset/sent/")
+    page.goto("/sign-in/")
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password").fill("wrong horse")
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_selector("[role=alert]")
+    is_accessible(page, "signing in, refused")
+
+
+@pytest.mark.timeout(300)
+def test_two_factor_authentication(page, researcher):
+    signed_in(page, "/account/two-factor/")
+    is_accessible(page, "two-factor, off")
+    look(page, "/account/two-factor/begin/")  # which asks for the password first
+    page.get_by_label("Password").fill("right horse")
+    page.get_by_role("button", name="Confirm").click()
+    expect(page.get_by_role("img", name="QR code")).to_be_visible()
+    is_accessible(page, "two-factor, begun")
+    secret = page.locator("code.secret").inner_text()
+    page.get_by_role("textbox", name="Code").fill(code_of(secret))
+    page.get_by_role("button", name="Switch it on").click()
+    page.wait_for_url("**/codes/")
+    is_accessible(page, "recovery codes")
+    look(page, "/account/two-factor/", "/account/two-factor/codes/new/",
+         "/account/two-factor/end/", "/account/confirm/code/?next=/studies/")  # fmt: skip
+    page.context.clear_cookies()
+    page.goto("/sign-in/")
+    page.get_by_label("Name").fill("ada")
+    page.get_by_label("Password").fill("right horse")
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url("**/sign-in/code/")
+    is_accessible(page, "the second step")
+
+
+@pytest.fixture
+def busy(researcher, other_researcher, settings, tmp_path):
+    """A study in which everything has happened: a team, comments, notices, somebody who waits."""
+    settings.VAR_DIR = tmp_path
+    User.objects.filter(pk=researcher.pk).update(is_superuser=True, is_staff=True)
+    task = factories.make_task(by=researcher)
+    gone = factories.make_study(researcher, task, shots=[2], annotators=1, hourly_rate=0)
+    factories.work_through(factories.seat(gone.scenarios.get()))
+    lifecycle.change_status(gone, "close")
+    erasure.erase(gone, gone.name, researcher)
+    study = factories.make_study(
+        researcher, task, name="busy", shots=[2], annotators=5, qualification="researcher"
+    )
+    for turn in range(3):
+        seat = factories.seat(study.scenarios.get())
+        factories.work_through(seat, limit=2)
+        factories.go_on(seat.token)
+        if not turn:
+            qualification.decide(seat.token, True, "careful", researcher)
+            factories.work_through(seat)
+    team.add(study, "grace", "analyst", researcher)
+    for address in ("bob@example.org", ""):
+        invitations.invite(study, "payer", address, researcher)
+    comments.add(study, task.test_split.examples.last(), "Two golds?\nSee the card.", researcher)
+    collecting.collect()
+    return study
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("part", range(3))
+def test_what_a_study_goes_through(page, busy, researcher, part):
+    """In three parts, which can run side by side."""
+    task = busy.scenarios.get().task
+    factories.make_study(researcher, task, name="plain", shots=[0])
+    factories.make_study(researcher, task, name="a-draft", status="draft")
+    trial = factories.make_study(researcher, task, name="trial", shots=[0], rehearsal=True)
+    factories.work_through(factories.seat(trial.scenarios.get(), Kind.SIMULATED))
+    signed_in(page, "/studies/")
+    addresses = [
+        *(f"/studies/busy/{name}/" for name in (
+            "log", "notices", "retention", "latex", "design", "team", "people", "report",
+            "leaderboard",
+        )),
+        "/studies/busy/people/?show=waiting", "/studies/plain/robots/", "/studies/trial/robots/",
+        f"/studies/busy/examples/{task.test_split.examples.last().pk}/",
+        "/users/", "/notices/", "/log/", "/compare/", "/compare/?study=busy&study=plain",
+        "/deleted-studies/", f"/tasks/{task.name}/1/", f"/tasks/{task.name}/1/edit/",
+        f"/new-study/?task={task.name}", "/studies/a-draft/design/", "/tasks/dataset/",
+        "/tasks/gym/",
+    ]  # fmt: skip
+    look(page, *addresses[part::3])
+
+
+@pytest.mark.timeout(300)
+def test_links_and_refusals_on_the_pages_of_people(page, busy):
+    signed_in(page, "/users/")
+    page.get_by_role("button", name="Invite").click()
+    expect(page.get_by_label("Link of the invitation")).to_be_visible()
+    is_accessible(page, "an invitation, made")
+    page.get_by_role("button", name="Link to a new password for grace").click()
+    expect(page.get_by_label("Link to a new password", exact=True)).to_be_visible()
+    is_accessible(page, "a link to a new password")
+    page.goto("/studies/busy/people/")
+    page.get_by_label("Reason").fill("careful")
+    page.get_by_role("button", name="Qualify").click()
+    page.wait_for_selector("[role=alert]")
+    is_accessible(page, "a decision, refused")
+    page.goto("/new-study/")
+    page.get_by_role("button", name="Save the draft").click()
+    page.wait_for_selector("#problems")
+    is_accessible(page, "a design, refused")
+
+
+def test_what_follows_from_a_design_is_accessible_while_it_is_typed(page, busy):
+    task = busy.scenarios.get().task
+    signed_in(page, f"/new-study/?task={task.name}")
+    page.get_by_label("Shots", exact=True).fill("0 2")
+    side = page.get_by_role("complementary", name="What follows")
+    expect(side.get_by_text("Maximum cost")).to_be_visible(timeout=20_000)
+    is_accessible(page, "a design with what follows")
+
+
+def test_latex_is_copied_by_one_click(open_browser, busy):
+    page = open_browser(permissions=["clipboard-read", "clipboard-write"])
+    signed_in(page, "/studies/busy/latex/")
+    with page.expect_response(re.compile(r"/latex/training\.tex")) as reply:
+        page.get_by_role("button", name="Copy Training table as LaTeX").click()
+    expect(page.get_by_role("status").filter(has_text="Copied")).to_be_visible()
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert "\\begin{" in copied
+    assert copied == reply.value.text()
