@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import lxml.html
 import pytest
+from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.urls import reverse
 
@@ -38,6 +39,7 @@ def world(researcher):
     Participation.objects.filter(pk=done.pk).update(status=Status.COMPLETED)
     (draft,) = drafts.plan(study, 0, researcher)
     member = study.members.create(user=researcher, role="analyst")
+    factories.make_study(researcher, task, shots=[2], rehearsal=True, name="rehearsed")
     return SimpleNamespace(
         study=study.name, done=done, asked=asked, draft=draft.pk, member=member.pk,
         scenario=study.scenarios.get().pk,
@@ -61,6 +63,10 @@ WRONG = [
     ("team", {"action": "add", "username": "a\0b", "role": "payer"}, "username", NUL),
     ("team", {"action": "add", "username": "nobody", "role": "payer"}, "username", "no account"),
     ("team", {"action": "change", "member": "MEMBER", "role": "god"}, "role", "Choose a role"),
+    ("team", {"action": "invite", "email": "no address", "role": "payer"}, "email", "valid email"),
+    ("users", {"action": "invite", "email": "no address"}, "email", "valid email"),
+    ("robots", {"policy": "gold", "number": "３", "seed": "1"}, "number", WHOLE),
+    ("notice_switches", {"page": "nothing"}, "page", "Select a valid choice"),
     ("personal_links", {"names": "Ida\0"}, "names", NUL),
     ("personal_links", {"names": "Ida\nIda"}, "names", "already exists"),
     ("lists", RULE | {"value": "a\0b"}, "value", NUL),
@@ -109,6 +115,7 @@ WRONG = [
 def address(name: str, world) -> str:
     known = {
         "study_new": [], "models": [], "task_import": [], "dataset_import": [],
+        "users": [], "robots": ["rehearsed"],
         "task_team": ["toy-places", 1],
         "task_checks": ["toy-places", 1], "task_edit": ["toy-places", 1],
         "comprehend": [world.asked.token],
@@ -127,6 +134,7 @@ def test_an_error_stands_at_its_field_and_what_was_typed_is_kept(
         "MEMBER": str(world.member), "SCENARIO": str(world.scenario),
         "FILE": SimpleUploadedFile("x" * 230 + ".jsonl", b"{}"),
     }  # fmt: skip
+    User.objects.update(is_superuser=name == "users")  # administrators alone may
     reply = ada.post(
         address(name, world), {key: values.get(value, value) for key, value in sent.items()}
     )
@@ -140,5 +148,5 @@ def test_an_error_stands_at_its_field_and_what_was_typed_is_kept(
     error = page.get_element_by_id(told.split()[-1])
     assert sentence in error.text_content()
     kept = wrong.text_content().strip() if wrong.tag == "textarea" else wrong.get("value")
-    if wrong.tag != "select" and wrong.get("type") not in ("radio", "file"):
+    if wrong.tag != "select" and wrong.get("type") not in ("radio", "checkbox", "file"):
         assert kept.strip() == sent[field].strip().replace("\0", "")
