@@ -90,6 +90,12 @@ def drafts_and_runs(watched, task):
     its_job = Job.objects.get(kind="simulate")
     watched.post(reverse("robots_run", args=[rehearsal.name, its_job.pk]))
     do("study_status", action="pause")
+    do("retention", until="2090-01-31")
+    do("study_clone", name="spring-3")
+    short = Study.objects.get(name="spring-3")
+    for action in ("open", "close"):
+        lifecycle.change_status(short, action, study.owner)
+    watched.post(reverse("study_erase", args=["spring-3"]), {"typed": "spring-3"})
     do("team", action="add", username="grace", role="payer")
     do("lists", effect="deny", criterion="task", value=task.name)
     do("seats", scenario=study.scenarios.first().pk, number="1")

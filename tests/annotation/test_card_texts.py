@@ -90,7 +90,9 @@ def moods(researcher):
 
 
 def seat(researcher, task, shots: int):
-    study = factories.make_study(researcher, task, shots=[shots], training_order="file_order")
+    study = factories.make_study(
+        researcher, task, shots=[shots], training_order="file_order", accepts_leakage=True
+    )
     return factories.seat(study.scenarios.get())
 
 

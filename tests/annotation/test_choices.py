@@ -13,8 +13,10 @@ from annotation.models import (
     Decision,
     Delivery,
     ExitAnswers,
+    Invitation,
     LedgerEntry,
     Member,
+    Notice,
     OwnAnswer,
     PaymentBatch,
     UpstreamExample,
@@ -68,6 +70,13 @@ def rows(researcher, other_researcher):
     ModelRun.objects.create(
         **mine, template="t", examples="answered", context="each", retries=0, input_tokens=0,
         output_tokens=0, answers=1, invalid=0, refusals=0, seconds=1.0,
+    )  # fmt: skip
+    Invitation.objects.create(
+        study=study, role="analyst", digest="d", made_by=researcher, created_at=now, expires_at=now
+    )
+    Notice.objects.create(
+        user=researcher, study=study, about="first", subject="s", what="w", page="study",
+        created_at=now,
     )  # fmt: skip
     guards.lift(connection)  # it is the constraint that has to refuse
 

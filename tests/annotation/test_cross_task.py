@@ -367,7 +367,10 @@ def test_the_preview_of_an_arm_begins_with_its_upstream_step(researcher, client,
     client.force_login(researcher)
     scenario = study.scenarios.get(arm="upstream", task__name="unseen-a")
     address = reverse("scenario_preview", args=[study.name, scenario.pk, "upstream", 0])
-    assert address in client.get(reverse("recruit", args=[study.name])).content.decode()
+    first = reverse("scenario_preview", args=[study.name, scenario.pk, "consent", 0])
+    assert first in client.get(reverse("recruit", args=[study.name])).content.decode()
+    before = reverse("scenario_preview", args=[study.name, scenario.pk, "instructions", 0])
+    assert address in client.get(before).content.decode()
     titles, label = [], {"turn": "x", "label": "positive"}
     for position in range(6):
         address = reverse("scenario_preview", args=[study.name, scenario.pk, "upstream", position])

@@ -39,7 +39,7 @@ def imports_of(module: str) -> set[str]:
         here = open_ends.pop()
         if here not in reached:
             reached.add(here)
-            open_ends += re.findall(r'from "\./([\w-]+)\.js"', source(here))
+            open_ends += re.findall(r'(?:from|import) "\./([\w-]+)\.js"', source(here))
     return reached
 
 
