@@ -24,7 +24,7 @@ from analysis.tables import frames, performance, training
 from analysis.tables.rendering import as_latex, as_markdown, notes
 from annotation.models import Answer, Kind, Participation, Study
 from annotation.recruitment import consent
-from annotation.steps import exclusion, exit_questionnaire, training_step
+from annotation.steps import exclusion, exit_questionnaire, own_questions, training_step
 from tasks.formats import Record
 from tests import factories
 
@@ -36,7 +36,10 @@ def stored(module_researcher):
     """Two tasks; people and a robot, finished, at work and never begun."""
     places = factories.make_task()
     labels = factories.make_task(name="toy-labels", labels=factories.LABELS, title="Labels")
-    study = factories.make_study(module_researcher, places, labels, shots=[0, 2, 4], annotators=2)
+    study = factories.make_study(
+        module_researcher, places, labels, shots=[0, 2, 4], annotators=2,
+        own_questions="hard, after, text: What was hard?",
+    )  # fmt: skip
     arrived = factories.join(study)
     consent.record(arrived, agree=True)
     training_step.begin(arrived.token)
@@ -48,6 +51,7 @@ def stored(module_researcher):
                 factories.work_through(seat, _mostly_right if wrong else None)
     told = {"seen_before": "no", "ai_used": "unsure", "tools": "a pen", "comments": "=fine"}
     exit_questionnaire.answer(arrived.token, told)
+    own_questions.answer(arrived.token, "after", {"hard": "Nothing."})
     exclusion.decide(arrived, False, "too fast", module_researcher)
     exclusion.decide(arrived, True, "not so fast after all", module_researcher)
     factories.predict(module_researcher, "toy", places, 2, 1, lambda example: example.gold[:1])

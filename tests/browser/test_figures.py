@@ -28,7 +28,7 @@ def visit(page: Page, study) -> None:
     page.goto(f"/studies/{study.name}/figures/")
 
 
-def drawn(page: Page, number: int = 5, scheme: str = "light") -> None:
+def drawn(page: Page, number: int = 6, scheme: str = "light") -> None:
     """Wait until so many figures are; five of them take their time on a busy machine."""
     expect(page.locator(f"vega-figure[data-drawn={scheme}]")).to_have_count(number, timeout=60_000)
 
@@ -79,7 +79,7 @@ def test_a_figure_that_cannot_be_loaded_says_so(open_browser, study):
     page = open_browser(tolerate="status of 404")
     page.route("**/figures/drift.json*", lambda route: route.fulfill(status=404))
     visit(page, study)
-    drawn(page, 4)
+    drawn(page, 5)
     expect(page.get_by_text("The figure could not be loaded")).to_have_count(1)
 
 
@@ -87,7 +87,7 @@ def test_without_javascript_the_picture_and_the_numbers_stand_there(open_browser
     page = open_browser(java_script_enabled=False)
     visit(page, study)
     pictures = page.locator("vega-figure img")
-    expect(pictures).to_have_count(5)
+    expect(pictures).to_have_count(6)
     assert pictures.first.bounding_box()["width"] > 200
     expect(page.get_by_role("link", name="Data of Shot curve as CSV")).to_be_visible()
     page.get_by_text("Numbers of shot curve").click()
