@@ -14,7 +14,7 @@ from annotation.platforms.prolific import drafts
 from annotation.recruitment import consent as consent_step
 from annotation.steps import qualification, withdrawal
 from tasks import jobs, upload_jobs, uploads
-from tasks.models import Job, TaskUpload
+from tasks.models import Job, TaskMember, TaskUpload
 from tasks.predictions import store as prediction_store
 from tasks.predictions import upload_job as prediction_upload
 from tests import factories
@@ -334,6 +334,7 @@ def test_axe_finds_nothing_on_the_researchers_pages(page, researcher, settings, 
     page.get_by_label("Password").fill("right horse")
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/studies/")
+    TaskMember.objects.create(task_name=task.name, user=researcher)  # may change its card
     addresses = [
         "/studies/", f"/studies/{study.name}/", f"/studies/{study.name}/human-performance/",
         f"/studies/{study.name}/figures/", f"/studies/{study.name}/sensitivity/", "/planner/",
