@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import schemathesis
 from django.core.cache import cache
+from django.core.signals import request_finished, request_started
 from django.core.wsgi import get_wsgi_application
-from django.db import transaction
+from django.db import close_old_connections, transaction
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from schemathesis.checks import not_a_server_error
@@ -63,7 +64,12 @@ class World:
 @pytest.fixture
 def world(researcher, other_researcher, settings, tmp_path):
     settings.VAR_DIR = tmp_path
-    return World(researcher, other_researcher)
+    # As Django's own client does: the connection of the test outlives a request.
+    for signal in (request_started, request_finished):
+        signal.disconnect(close_old_connections)
+    yield World(researcher, other_researcher)
+    for signal in (request_started, request_finished):
+        signal.connect(close_old_connections)
 
 
 def operations(schema) -> list[Any]:
