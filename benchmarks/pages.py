@@ -7,6 +7,7 @@ clock; nothing that is kept from earlier views is used. Prints a Markdown table.
 
 import argparse
 import gc
+import importlib
 import os
 import subprocess
 import sys
@@ -14,6 +15,7 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+HEAVY = ("numpy", "pandas", "scipy.stats", "altair")
 PAGES = (
     "study", "human performance", "training table", "examples", "one example", "participation",
     "figures", "data of a figure", "sensitivity", "models", "planner", "pay", "lists", "links",
@@ -59,6 +61,8 @@ def measure(name: str, page: str) -> None:
     client = Client(SERVER_NAME="127.0.0.1")
     client.force_login(get_user_model().objects.get(studies__name=name))
     client.get("/studies/")  # loads the views, as a server does before it serves
+    for module in HEAVY:  # loaded once in the life of a process, by the first page that needs them
+        importlib.import_module(module)
     gc.collect()
     gc.freeze()  # as config/wsgi.py does
     queries = 0

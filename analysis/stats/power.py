@@ -10,6 +10,7 @@ what is hard is taken to be equally hard in both.
 from __future__ import annotations
 
 import bisect
+import functools
 import math
 
 from analysis.heavy import np, optimize, special, stats
@@ -34,11 +35,13 @@ def _power(
     """The same for several differences, each with its own rest."""
     shares, weights = _shares(n - 1)
     df = (n - 1) / (shares**2 + (1 - shares) ** 2)
-    sums = stats.chi2.ppf((np.arange(SUMS) + 0.5) / SUMS, 2 * (n - 1)) / (n - 1)
+    sums = 2 * special.gammaincinv(n - 1, (np.arange(SUMS) + 0.5) / SUMS) / (n - 1)
     scale = math.sqrt(2 / n)  # SD of the difference of two means
     # Smallest difference found: shares x sums, then for each difference.
-    of_people = stats.t.ppf(1 - level / 2, df)[:, None] * np.sqrt(sums / n)[None, :]
-    of_contexts = stats.t.ppf(1 - level / 2, contexts - 1) * scale * rests if contexts > 1 else 0
+    # Quantiles of chi squared and t straight from scipy.special: a plan asks for thousands.
+    of_people = special.stdtrit(df, 1 - level / 2)[:, None] * np.sqrt(sums / n)[None, :]
+    critical = special.stdtrit(contexts - 1, 1 - level / 2) if contexts > 1 else 0
+    of_contexts = critical * scale * rests
     edges = np.maximum(of_people[None], np.broadcast_to(of_contexts, rests.shape)[:, None, None])
     gaps = differences[:, None, None]
     found = special.ndtr((gaps - edges) / scale) + special.ndtr((-gaps - edges) / scale)
@@ -46,6 +49,7 @@ def _power(
     return averaged
 
 
+@functools.lru_cache
 def _shares(df: int) -> tuple[np.ndarray, np.ndarray]:
     """Nodes and weights of the share of one arm's variance in the sum: beta(df / 2, df / 2)."""
     if df > 300:  # as good as equal
@@ -124,7 +128,7 @@ def annotators_needed(half_width: float, sd: float, level: float = 0.95) -> int:
         raise ValueError("the half width must be above 0, and the SD not below")
     # No t interval is narrower than the normal one: nothing below its n can do.
     n = max(2, math.ceil((stats.norm.ppf((1 + level) / 2) * sd / half_width) ** 2))
-    while stats.t.ppf((1 + level) / 2, n - 1) * sd / math.sqrt(n) > half_width:
+    while special.stdtrit(n - 1, (1 + level) / 2) * sd / math.sqrt(n) > half_width:
         n += 1
     return n
 

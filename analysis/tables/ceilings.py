@@ -68,13 +68,15 @@ def _against_the_others(part: pd.DataFrame) -> dict[str, list[float]]:
     The majority is a set of texts, whatever the gold rule: nobody among the others offered
     alternatives.
     """
+    units: dict[int, list[tuple[str, frozenset[str], bool]]] = {}
+    columns = part["example"], part["annotator"], part["texts"], part["is_label"]
+    for example, *row in zip(*columns, strict=True):
+        units.setdefault(example, []).append(tuple(row))
     scores: dict[str, list[float]] = {}
-    for _example, unit in part.groupby("example"):
-        answers, names = list(unit["texts"]), list(unit["annotator"])
-        is_label = bool(unit["is_label"].all())
-        for name, own, other in zip(
-            names, answers, aggregation.majorities_of_others(answers, is_label), strict=True
-        ):
+    for unit in units.values():
+        names, answers, labels = zip(*unit, strict=True)
+        others = aggregation.majorities_of_others(answers, all(labels))
+        for name, own, other in zip(names, answers, others, strict=True):
             if other is not None:
                 scores.setdefault(name, []).append(s1(own, other))
     return scores

@@ -7,7 +7,8 @@ takes back who was excluded by hand; a cell that moves a lot under a reasonable 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from analysis.heavy import np, pd
 from analysis.stats import two_way
@@ -226,32 +227,40 @@ def table(study: Study, kind: str) -> list[Row]:
 def rows(frame: pd.DataFrame, scores: Mapping[tuple[str, int], Scores]) -> list[Row]:
     """One row per rule, task and shots, of what `people` and `scores` return."""
     nobody_told = frame["seen_before"].eq("").all() and frame["ai_used"].eq("").all()
-    cells = []
+    cells = [(task, shots, part, list(part.index)) for task, shots, part in by_cell(frame)]
+    known: dict[tuple[Any, ...], Row] = {}  # most rules leave the same annotators
+    found = []
     for rule in RULES:
         if rule.is_told and nobody_told:
             continue
-        kept = frame[rule.keeps(frame)]
-        for task, shots, everybody in by_cell(frame):
-            left = kept[(kept["task"] == task) & (kept["shots"] == shots)]
-            own = 100 * left["score"]
-            estimate = scores[task, shots].estimate(left["annotator"])
-            low, high = np.clip(estimate.interval(), scores[task, shots].lowest, 1)
-            cells.append(
-                Row(
-                    rule.name,
-                    task,
-                    shots,
-                    mean=float(own.mean(skipna=False)),
-                    sd_ddof1=float(own.std(ddof=1, skipna=False)),
-                    sd_ddof0=float(own.std(ddof=0, skipna=False)),
-                    n=len(own),
-                    completed=len(everybody),
-                    low=float(100 * low),
-                    high=float(100 * high),
-                    why_not=estimate.why_not,
-                )
-            )
-    return cells
+        kept = set(frame.index[rule.keeps(frame)])
+        for task, shots, everybody, rows_of_cell in cells:
+            who = task, shots, *sorted(kept.intersection(rows_of_cell))
+            if who not in known:
+                left = everybody[everybody.index.isin(kept)]
+                known[who] = _row(task, shots, left, len(everybody), scores[task, shots])
+            found.append(replace(known[who], rule=rule.name))
+    return found
+
+
+def _row(task: str, shots: int, left: pd.DataFrame, completed: int, scores: Scores) -> Row:
+    """The cell of these annotators, under no rule's name yet."""
+    own = 100 * left["score"]
+    estimate = scores.estimate(left["annotator"])
+    low, high = np.clip(estimate.interval(), scores.lowest, 1)
+    return Row(
+        "",
+        task,
+        shots,
+        mean=float(own.mean(skipna=False)),
+        sd_ddof1=float(own.std(ddof=1, skipna=False)),
+        sd_ddof0=float(own.std(ddof=0, skipna=False)),
+        n=len(own),
+        completed=completed,
+        low=float(100 * low),
+        high=float(100 * high),
+        why_not=estimate.why_not,
+    )
 
 
 @dataclass(frozen=True)
