@@ -1,7 +1,8 @@
 """The release bundle in the browser, as a job: one per study, kept until it is rebuilt.
 
 The first part writes everything that comes from the database, in one snapshot, so that the files
-agree while people go on working; then come the Parquet files one by one, verify.py and the ZIP.
+agree while people go on working; then comes the printed report, where this machine has Playwright
+and Chromium, then the Parquet files one by one, verify.py and the ZIP.
 Each part can be done again: what a process leaves that was stopped is used by nobody.
 """
 
@@ -15,7 +16,7 @@ from typing import Any
 from django.db.models import Count, Max, QuerySet, Sum
 from django.utils import timezone
 
-from analysis.export import audit_log, files, release
+from analysis.export import audit_log, files, release, rounded_times, screenshots
 from analysis.export.columns import COLUMNS
 from annotation.models import (
     Activity,
@@ -32,8 +33,8 @@ from tasks import jobs
 from tasks.models import Job, PredictionFile
 
 KIND = "release"
-VERSION = 5  # of what is in a bundle: raise it when one of its files is made otherwise
-PARTS = ("data", *COLUMNS, "verify", "zip")
+VERSION = 6  # of what is in a bundle: raise it when one of its files is made otherwise
+PARTS = ("data", "print", *COLUMNS, "verify", "zip")
 
 
 def state(study: Study) -> str:
@@ -73,11 +74,17 @@ def state(study: Study) -> str:
 
 def job_of(study: Study) -> Job | None:
     """The job that makes, or has made, the bundle of this study."""
-    return jobs.find(KIND, _parameters(study))
+    jobs_by_unit = (jobs.find(KIND, _parameters(study, unit)) for unit in rounded_times.UNITS)
+    return next((job for job in jobs_by_unit if job is not None), None)
 
 
-def _parameters(study: Study) -> dict[str, Any]:
-    return {"study": study.pk}
+def _parameters(study: Study, round_times: str) -> dict[str, Any]:
+    return {"study": study.pk} | ({"round_times": round_times} if round_times else {})
+
+
+def rounding_of(job: Job) -> str:
+    """Which of rounded_times.UNITS its times have."""
+    return job.parameters.get("round_times", "")
 
 
 def archive_of(job: Job | None) -> Path | None:
@@ -98,19 +105,21 @@ def is_current(study: Study, job: Job) -> bool:
     return job.result[0]["state"] == state(study)
 
 
-def prepare(study: Study, owner: Any) -> Job:
+def prepare(study: Study, owner: Any, round_times: str = "") -> Job:
     """The job of this study: the one that is at it, or whose bundle still holds, or a new one.
 
-    Of those who ask at once each gets the same: an ended job is dropped by its key alone, and the
-    database takes only one job of a study.
+    With its times as asked for; one with other times is dropped. Of those who ask at once each gets
+    the same: an ended job is dropped by its key alone, and the database takes only one job of a
+    study and rounding.
     """
+    wanted = _parameters(study, round_times)
     old = job_of(study)
-    if old is not None and (old.is_done or old.has_failed):
-        if archive_of(old) and is_current(study, old):
+    if old is not None and (old.is_done or old.has_failed or old.parameters != wanted):
+        if old.parameters == wanted and archive_of(old) and is_current(study, old):
             return old
         jobs.drop(Job.objects.filter(pk=old.pk))
     jobs.sweep()
-    return jobs.start(KIND, _parameters(study), total=len(PARTS), owner=owner)
+    return jobs.start(KIND, wanted, total=len(PARTS), owner=owner)
 
 
 @jobs.job(KIND, limit=timedelta(minutes=10))
@@ -136,8 +145,7 @@ def _data(study: Study, job: Job) -> dict[str, str]:
         with files.snapshot():
             study.refresh_from_db()
             at, current = timezone.now(), state(study)
-            release.write_data(study, folder)
-        release.write_readme(folder)
+            release.write_data(study, folder, rounding_of(job))
     except OSError:
         shutil.rmtree(folder.parent, ignore_errors=True)
         raise
@@ -150,7 +158,10 @@ def _further(part: str, study: Study, job: Job) -> dict[str, str]:
         return {}  # made by a process that was stopped before it could say so
     if not folder.is_dir():
         raise jobs.JobError("The files made so far are not there any more. Prepare it again.")
-    if part == "verify":
+    if part == "print":
+        release.print_report(folder, screenshots.browser())
+        release.write_readme(folder)
+    elif part == "verify":
         release.verify(folder)
     elif part == "zip":
         building = folder.with_name(f"{secrets.token_hex(8)}.part")

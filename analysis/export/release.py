@@ -5,13 +5,12 @@ instructions and cards, what annotators saw, the preregistration and the report,
 verify.py. Nobody is named: what links a pseudonym to a person is not read here.
 """
 
-import csv
 import json
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +20,16 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from analysis.documents import blocks, front, paper_tables, preregistration, report
-from analysis.export import audit_log, files, pages_seen, parquet, publishing, screenshots
+from analysis.documents.wording import moment
+from analysis.export import (
+    audit_log,
+    files,
+    pages_seen,
+    parquet,
+    publishing,
+    rounded_times,
+    screenshots,
+)
 from analysis.export.columns import COLUMNS
 from analysis.export.dictionary import datapackage
 from analysis.figures import data as figure_data
@@ -30,7 +38,7 @@ from analysis.tables.latex_table import as_csv, as_latex
 from annotation.models import Kind, Study
 from annotation.recruitment import identities
 from tasks.cards import Card
-from tasks.csv_files import write_csv
+from tasks.csv_files import csv_text
 
 MIXED_MODEL = Path(__file__).with_name("analysis.R")
 OWN_STYLES = (
@@ -47,8 +55,8 @@ WRITTEN = {
     "questionnaire.csv": ["tools", "comments"],
     "own_answers.csv": ["answer"],
 }
+ALSO = "\n## Also in this folder\n"
 README = """
-## Also in this folder
 
 | what | where |
 |---|---|
@@ -92,11 +100,13 @@ def write_release(
     browser: str | None = None,
     tell: Callable[[str], Any] = str,
     key: Path | None = None,
+    round_times: str = "",
 ) -> str:
     """Write the bundle into a new folder, or into NAME.zip; return what verify.py printed.
 
     `browser` takes the pictures of pages; where it cannot, `tell` hears why and the bundle is
-    without them. `key` is the SSH key that signs its sums. It appears complete or not at all.
+    without them. `key` is the SSH key that signs its sums; `round_times` one of
+    rounded_times.UNITS. It appears complete or not at all.
     Raises ReleaseError for a draft, where verify.py does not agree and where nothing is signed,
     FileExistsError where something is there already.
     """
@@ -105,14 +115,14 @@ def write_release(
     target = target.absolute()
     if target.suffix != ".zip":
         with files.whole_folder(target) as building:
-            return _write(study, building, browser, tell, key)
+            return _write(study, building, browser, tell, key, round_times)
     if target.exists():
         raise FileExistsError(f"{target} is there already: name a new file")
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=f".{target.stem}-", dir=target.parent) as parent:
         folder, archive = Path(parent) / study.name, Path(parent) / target.name
         folder.mkdir()
-        output = _write(study, folder, browser, tell, key)
+        output = _write(study, folder, browser, tell, key, round_times)
         files.zip_folder(folder, archive)
         archive.rename(target)
     return output
@@ -124,16 +134,17 @@ def _write(
     browser: str | None,
     tell: Callable[[str], Any],
     key: Path | None,
+    round_times: str,
 ) -> str:
     with files.snapshot():
-        write_data(study, folder)
+        write_data(study, folder, round_times)
     write_readme(folder, _write_pictures(folder, browser, tell))
     for name in COLUMNS:
         write_parquet(folder, name)
     return verify(folder, key)
 
 
-def write_data(study: Study, folder: Path) -> None:
+def write_data(study: Study, folder: Path, round_times: str = "") -> None:
     """Write all that comes from the database, but for Parquet, into an empty folder.
 
     To be called within one `exports.snapshot`, so that the files agree. Raises ReleaseError.
@@ -141,15 +152,19 @@ def write_data(study: Study, folder: Path) -> None:
     masked = _masked(study)
     files.write_files(study, folder)
     for name, columns in WRITTEN.items():
-        _mask(folder / name, columns, masked)
+        rounded_times.change_columns(folder / name, dict.fromkeys(columns, masked))
+    if round_times:
+        rounded_times.round_files(folder, round_times)
     shutil.copyfile(MIXED_MODEL, folder / MIXED_MODEL.name)
-    _write_documents(study, folder, masked, files.write_data_sums(folder))
+    _write_documents(study, folder, masked, files.write_data_sums(folder), round_times)
     write_tables(study, folder / "tables")
     _write_published(study, folder, masked)
     _write_materials(study, folder / "materials")
     _write_seen(study, folder / "seen")
-    with (folder / "audit_log.csv").open("w", encoding="utf-8", newline="") as file:
-        write_csv(file, audit_log.COLUMNS, audit_log.rows(study, masked))
+    logged = csv_text(audit_log.COLUMNS, audit_log.rows(study, masked))
+    if round_times:
+        logged = rounded_times.in_text(logged, round_times)
+    _text(folder / "audit_log.csv", logged)
     package = datapackage(study.name, study.title)
     _text(folder / "datapackage.json", json.dumps(package, ensure_ascii=False, indent=1) + "\n")
 
@@ -178,13 +193,15 @@ def _write_published(study: Study, folder: Path, masked: Callable[[str], str]) -
 
 
 def write_readme(folder: Path, pictured: str = NOT_PICTURED) -> None:
-    """Say what else is in the folder, and whether there are pictures."""
+    """Say what else is in the folder, and whether there are pictures; again, in place of before."""
     parquet_words = "the same tables as Parquet"
     if not parquet.can_write():
         parquet_words += ": not made, as pyarrow was not installed"
     printed = ", `report.pdf`" if (folder / "report.pdf").exists() else ""
-    with (folder / "README.md").open("a", encoding="utf-8") as file:
-        file.write(README.format(parquet=parquet_words, pictures=pictured, printed=printed))
+    readme = folder / "README.md"
+    before = readme.read_text(encoding="utf-8").partition(ALSO)[0]
+    also = README.format(parquet=parquet_words, pictures=pictured, printed=printed)
+    _text(readme, before + ALSO + also)
 
 
 def write_parquet(folder: Path, name: str) -> None:
@@ -240,20 +257,9 @@ def _masked(study: Study) -> Callable[[str], str]:
         raise ReleaseError(f"{error} So nobody can tell whether an id is in a text.") from None
 
 
-def _mask(path: Path, columns: Sequence[str], masked: Callable[[str], str]) -> None:
-    """Take ids out of those columns of a CSV, row by row."""
-    original = path.rename(path.with_suffix(".original"))
-    with (
-        original.open(encoding="utf-8", newline="") as source,
-        path.open("w", encoding="utf-8", newline="") as target,
-    ):
-        reader = csv.DictReader(source, strict=True)
-        rows = (row | {name: masked(row[name]) for name in columns} for row in reader)
-        write_csv(target, list(COLUMNS[path.name]), (row.values() for row in rows))
-    original.unlink()
-
-
-def _write_documents(study: Study, folder: Path, masked: Callable[[str], str], sums: str) -> None:
+def _write_documents(
+    study: Study, folder: Path, masked: Callable[[str], str], sums: str, round_times: str
+) -> None:
     """Preregistration and report as Markdown and HTML, with figures and styles beside them.
 
     The report names `sums`, the SHA-256 of SHA256SUMS.
@@ -269,11 +275,16 @@ def _write_documents(study: Study, folder: Path, masked: Callable[[str], str], s
     assert plan is not None  # a draft has no release
     assert written is not None
     for name, document in (("preregistration", plan), ("report", written)):
-        _text(folder / f"{name}.md", blocks.as_markdown(document))
         context = {
             "document": document, "root": "", "pictures": "figures/", "page_style": "page.css",
         }  # fmt: skip
-        _text(folder / f"{name}.html", render_to_string("researcher/offline.html", context))
+        texts = {
+            "md": blocks.as_markdown(document),
+            "html": render_to_string("researcher/offline.html", context),
+        }
+        for ext, text in texts.items():
+            rounded = name == "report" and round_times
+            _text(folder / f"{name}.{ext}", _rounded(study, text, round_times) if rounded else text)
     pictured = {
         block.name
         for section in written.sections
@@ -289,6 +300,13 @@ def _write_documents(study: Study, folder: Path, masked: Callable[[str], str], s
             (folder / "figures" / f"{name}.{ext}").write_bytes(picture)
         data = figure_data.frame_csv(Kind.PERSON, figure.frame)
         _text(folder / "figures" / f"{name}.csv", data)
+
+
+def _rounded(study: Study, text: str, unit: str) -> str:
+    """The report with its times rounded, but for the opening, which is nobody's time."""
+    assert study.opened_at is not None  # a draft has no release
+    opened = moment(study.opened_at)
+    return opened.join(rounded_times.in_text(part, unit) for part in text.split(opened))
 
 
 def _write_materials(study: Study, folder: Path) -> None:
@@ -321,11 +339,21 @@ def _write_pictures(folder: Path, browser: str | None, tell: Callable[[str], Any
         return NOT_PICTURED
     try:
         screenshots.take(folder / "seen", browser)
-        screenshots.print_report(folder / "report.html", browser)
     except screenshots.PictureError as error:
         tell(str(error))
         return NOT_PICTURED
+    print_report(folder, browser, tell)
     return PICTURED
+
+
+def print_report(folder: Path, browser: str | None, tell: Callable[[str], Any] = str) -> None:
+    """Print report.html as report.pdf, if a browser does; else `tell` hears why not."""
+    if browser is None:
+        return
+    try:
+        screenshots.print_report(folder / "report.html", browser)
+    except screenshots.PictureError as error:
+        tell(str(error))
 
 
 def _text(path: Path, text: str) -> None:

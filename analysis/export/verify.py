@@ -143,6 +143,8 @@ PUBLISHED = {
 TOLERANCE = 1e-9
 MAX_LINES = 10  # of the differences that one check finds
 CLOCKS = 60 * 10**6  # microseconds by which the clocks of two servers may differ
+# A bundle whose times of people were rounded down: microseconds of the unit.
+UNITS = {"hour": 3600 * 10**6, "day": 86400 * 10**6}
 # What was noted once, so that no other cell says what it must be: file -> column -> what of it is
 # checked. Only a hash that is kept elsewhere shows a change of these.
 FORM = "its form alone"
@@ -752,7 +754,7 @@ class Annotator:
         "active", "arm", "arrival", "as_set", "at", "began_upstream", "blurs", "browser",
         "has_spans", "mean_s1", "name", "order",
         "pastes", "place", "places", "row", "rows", "s1", "shown", "steps", "submitted", "texts",
-        "words",
+        "took", "words",
     )  # fmt: skip
 
     def __init__(self, place, row):
@@ -766,6 +768,7 @@ class Annotator:
         self.s1, self.active = array("d"), array("d")
         self.as_set = array("d")  # S1 of test answers with all golds as one set, of alternatives
         self.shown, self.submitted, self.words = array("q"), array("q"), array("I")
+        self.took = array("d")  # seconds
         self.blurs = self.pastes = 0
         self.order = range(0)  # the answers above, by position
 
@@ -775,7 +778,7 @@ class Annotator:
         return [index for index in self.order if self.steps[index] in wanted]
 
     def seconds(self):
-        return [(self.submitted[i] - self.shown[i]) / 10**6 for i in self.answered()]
+        return [self.took[i] for i in self.answered()]
 
 
 class Export:
@@ -828,6 +831,23 @@ class Export:
         # Whether the manifest has the hashes of all examples, and annotators their arrivals.
         self.is_bound = all("splits" in task for task in self.design.get("tasks", ()))
         self.notes = []  # what could not be checked of this very study
+        unit = versions_of(folder).get("times_rounded_to")
+        if unit not in (None, *UNITS):
+            raise Unreadable(f"versions.json: times_rounded_to is {unit!r}, not hour or day")
+        self.unit = UNITS.get(unit, 0)  # microseconds; 0: times are as they were stored
+        if unit:
+            self.notes.append(
+                f"times are rounded down to the {unit}: not recomputed are the seconds of each"
+                " answer and the longest absence (that they fit the rounded times is checked), and"
+                f" what came first within the same {unit}"
+            )
+
+    def time(self, check, row, column, what="a time"):
+        """The moment in a cell, whole where times are rounded; None, and said, where it is none."""
+        at = moment(row[column])
+        if at is None or (self.unit and at % self.unit):
+            check.wrong(row, column, f"{what}, rounded down" if at is not None else what)
+        return at
 
     def edges(self, text, granularity):
         """Where a highlight may start and end; a study from before may hold answers of then."""
@@ -1202,26 +1222,26 @@ def check_answers(export, check):
             check.texts(row, **dict(zip(COPIED, expected, strict=True)))
         if example in annotator.at:
             check.wrong(row, "example", "an example met once")
-        keep_answer(check, row, annotator, example, export.sets)
+        keep_answer(export, check, row, annotator, example)
     for annotator in export.annotators.values():
         order = by_position(check, "answers.csv", annotator.places, annotator.rows)
         is_sorted = order == list(range(len(order)))
         annotator.order = range(len(order)) if is_sorted else order
 
 
-Given = namedtuple("Given", "kept texts s1 shown submitted active")
-NOT_GIVEN = Given(OPEN, NOTHING, math.nan, 0, 0, math.nan)
+Given = namedtuple("Given", "kept texts s1 shown submitted took active")
+NOT_GIVEN = Given(OPEN, NOTHING, math.nan, 0, 0, 0, math.nan)
 
 
-def keep_answer(check, row, annotator, example, sets):
-    """Check the answer of a row, and keep of it what the later checks need; its texts in `sets`."""
+def keep_answer(export, check, row, annotator, example):
+    """Check the answer of a row, and keep of it what the later checks need."""
     step, position = STEPS[row["step"]], integer(row["position"])
     if position is None:
         check.wrong(row, "position", "a place in the order")
         return
     given = NOT_GIVEN
     if row["submitted_at"] != "":
-        given = check_given(check, row, step, example, sets)
+        given = check_given(export, check, row, step, example)
         annotator.blurs += integer(row["blurs"]) or 0
         annotator.pastes += integer(row["pastes"]) or 0
     else:
@@ -1239,28 +1259,31 @@ def keep_answer(check, row, annotator, example, sets):
     annotator.s1.append(given.s1)
     annotator.shown.append(given.shown)
     annotator.submitted.append(given.submitted)
+    annotator.took.append(given.took)
     annotator.active.append(given.active)
     annotator.words.append(example.words)
 
 
-def check_given(check, row, step, example, sets):
+def check_given(export, check, row, step, example):
     """Check S1, times and signs of an answer that was given."""
     texts, right, given = judge(example, row["answer"]) or (NOTHING, None, frozenset())
-    sets[texts] = given
+    export.sets[texts] = given
     if right is None:
         check.wrong(row, "answer", "a JSON list of texts")
         right = math.nan
     else:
         check.numbers(row, s1=right)
         check_form(check, row, example, given)
-    for column in ("shown_at", "submitted_at"):
-        if moment(row[column]) is None:
-            check.wrong(row, column, "a time")
-    shown, submitted = moment(row["shown_at"]) or 0, moment(row["submitted_at"]) or 0
+    shown, submitted = (
+        export.time(check, row, column) or 0 for column in ("shown_at", "submitted_at")
+    )
     seconds = (submitted - shown) / 10**6
-    check.numbers(row, seconds=seconds)
     if seconds < 0:
         check.wrong(row, "submitted_at", "a time after shown_at")
+    if export.unit:
+        seconds = fitting(export, check, row, "seconds", seconds)
+    else:
+        check.numbers(row, seconds=seconds)
     active = real(row["active_seconds"])
     if not 0 <= active <= seconds + TOLERANCE:
         check.wrong(row, "active_seconds", f"0 to {seconds}")
@@ -1273,7 +1296,16 @@ def check_given(check, row, step, example, sets):
             check.wrong(row, column, "a whole number")
     if not real(row["away_seconds"]) >= 0:
         check.wrong(row, "away_seconds", "a number from 0")
-    return Given(step, texts, right, shown, submitted, active)
+    return Given(step, texts, right, shown, submitted, seconds, active)
+
+
+def fitting(export, check, row, column, rounded):
+    """The seconds of a cell, which are those between rounded times to within one unit."""
+    seconds, unit = real(row[column]), export.unit / 10**6
+    if not (seconds >= 0 and abs(seconds - rounded) < unit):
+        check.wrong(row, column, f"{max(rounded - unit, 0)} to {rounded + unit}")
+        return max(rounded, 0)
+    return seconds
 
 
 def check_form(check, row, example, given):
@@ -1372,6 +1404,11 @@ def check_annotators(export, check):
             check.texts(row, **dict.fromkeys(list(row)[list(row).index("stage") :], ""))
             continue
         expected = work_of(annotator)
+        if export.unit:
+            absence = fitting(export, check, row, "longest_absence", expected["longest_absence"])
+            expected["longest_absence"] = absence
+            if annotator.answered() and absence < max(annotator.seconds()) - TOLERANCE:
+                check.wrong(row, "longest_absence", "at least the longest answer")
         check.numbers(row, **expected)
         n = len(annotator.answered())
         pace, others = pace_of(annotator), paces[*annotator.place[:4], annotator.arm]
@@ -2389,10 +2426,11 @@ class Replay:
     def go_on(self, check, row, candidates):
         """Check how many seats were taken, and how many there were, at one arrival."""
         at = moment(row["at"])
+        apart = CLOCKS + self.export.unit
         for *place, taken, seats in candidates:
             (task, shots, _split, _arm), key = place, (row["kind"], *place)
             arrival, kept = integer(row["arrival"]) or 0, self.kept[key] if at else ()
-            least = sum(own < arrival and end + CLOCKS < at for own, end in kept)
+            least = sum(own < arrival and end + apart < at for own, end in kept)
             if not least <= taken <= self.given[key]:
                 expected = f"{least} to {self.given[key]} seats taken"
                 check.wrong(row, "candidates", f"{task}, {shots} shots: {expected}")
@@ -2422,8 +2460,8 @@ def check_arrivals(export, check):
             check.texts(row, at="")
     for arrival, row in export.allocated.items():
         is_withdrawn = arrival in named and named[arrival].place.status == "withdrawn"
-        if moment(row["at"]) is None and not is_withdrawn:
-            check.wrong(row, "at", "a time")
+        if row["at"] or not is_withdrawn:
+            export.time(check, row, "at")
     unnamed = Counter(
         place_of(row) for arrival, row in export.allocated.items() if arrival not in named
     )
@@ -2450,8 +2488,7 @@ def check_decisions(export, check):
             check.wrong(row, "annotator", "an annotator of annotators.csv who has not withdrawn")
         if not row["reason"].strip():
             check.wrong(row, "reason", "a reason")
-        if moment(row["at"]) is None:
-            check.wrong(row, "at", "a time")
+        export.time(check, row, "at")
         if row["at"] < time:
             check.out_of_order(row.file, row.number)
         key, time = (row["annotator"], row["about"]), row["at"]
@@ -3366,17 +3403,17 @@ def check_upstream_answers(export, check, pools):
         annotator.began_upstream = True
         check.texts(row, arm=annotator.arm, hash=own[1], position=str(len(given[annotator.name])))
         given[annotator.name].append((row["task"], row["example"], row["submitted_at"] != ""))
-        shown, submitted = moment(row["shown_at"]), moment(row["submitted_at"])
-        if shown is None:
-            check.wrong(row, "shown_at", "a time")
+        shown = export.time(check, row, "shown_at")
         if row["submitted_at"] == "":
             check.texts(row, answer="", s1="", active_seconds="")
             continue
         texts = texts_of(row["answer"])
         check.numbers(row, s1=math.nan if texts is None else score(texts, own[2], own[3]))
+        submitted = export.time(check, row, "submitted_at", "a time after shown_at")
+        between = ((submitted or 0) - (shown or 0) + export.unit) / 1e6
         if submitted is None or submitted < (shown or 0):
             check.wrong(row, "submitted_at", "a time after shown_at")
-        elif not 0 <= real(row["active_seconds"]) <= (submitted - (shown or 0)) / 1e6 + TOLERANCE:
+        elif not 0 <= real(row["active_seconds"]) <= between + TOLERANCE:
             check.wrong(row, "active_seconds", "at most the time between both")
     return given
 

@@ -287,20 +287,26 @@ class ExportZip(ApiView):
         )
 
 
-class Release(ApiView):
-    """The release bundle: made by a job, kept until it is made again."""
+class Release(StudyTwin):
+    """The release bundle: made by a job, kept until it is made again.
 
-    @extend_schema(
-        request=None,
-        responses={202: jobs.JobShape, 200: jobs.JobShape},
-        summary="Make the release bundle, as a job",
-        description="200 where the one that is there still holds.",
-    )
-    def post(self, request: Request, name: str) -> Response:
-        study = scores_of(request, name, right_to("release_prepare"))
+    200 where the one that is there still holds, 202 where it is being made.
+    """
+
+    page = "release_prepare"
+    form_class = forms.BundleForm
+    reply = jobs.JobShape
+    success = 202
+    summary = "Make the release bundle, as a job"
+
+    def door(self, request: Request, sent: dict[str, Any], **names: Any) -> Study:
+        study = scores_of(request, names["name"], right_to(self.page))
         if study.is_draft:
             raise Conflict("The study is a draft: there is nothing to release.")
-        job = bundle_job.prepare(study, request.user)
+        return study
+
+    def do(self, about: Study, sent: dict[str, Any], request: Request) -> Response:
+        job = bundle_job.prepare(about, request.user, sent["round_times"])
         return Response(jobs.as_record(job), status=200 if job.is_done else 202)
 
 

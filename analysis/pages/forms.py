@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
 from analysis.documents import checklist, front, licences
+from analysis.export import rounded_times
 from analysis.stats import arg
 from annotation.pages.fields import PageForm, TextField, WholeNumberField, row_field
 from tasks.formats import FormatError
@@ -169,6 +170,19 @@ class UploadForm(forms.Form):
             except FormatError as error:
                 self.add_error("files", str(error))
         return uploads
+
+
+class BundleForm(PageForm):
+    """How the release bundle is made."""
+
+    key = "bundle"
+    round_times = forms.ChoiceField(
+        label="Times of people",
+        choices=[(unit, words.capitalize()) for unit, words in rounded_times.UNITS.items()],
+        required=False,
+        help_text="Rounded times cannot be joined with the log of a platform. verify.py then says"
+        " what it cannot recompute; durations and pay stand as they are.",
+    )
 
 
 class CommentForm(PageForm):

@@ -12,8 +12,8 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from analysis.documents import blocks, front, licences, preregistration, report, wording
-from analysis.export import bundle_job
-from analysis.pages.forms import AnswersForm
+from analysis.export import bundle_job, rounded_times
+from analysis.pages.forms import AnswersForm, BundleForm
 from annotation.access import ResearcherRequest, scores_of, study_of
 from annotation.models import Study
 from annotation.monitoring import report_answers
@@ -139,17 +139,25 @@ def _opened(request: ResearcherRequest, name: str) -> Study:
 @require_GET
 def release_page(request: ResearcherRequest, name: str) -> HttpResponse:
     """The bundle: to prepare, being prepared, or ready, and whether the study has changed since."""
-    study = _opened(request, name)
+    return _release(request, _opened(request, name))
+
+
+def _release(
+    request: ResearcherRequest, study: Study, sent: BundleForm | None = None
+) -> HttpResponse:
     job = bundle_job.job_of(study)
-    context: dict[str, object] = {"study": study, "job": job}
+    rounding = bundle_job.rounding_of(job) if job else ""
+    form = sent or BundleForm(initial={"round_times": rounding})
+    context: dict[str, object] = {"study": study, "job": job, "form": form}
     archive = bundle_job.archive_of(job)
     if job is not None and archive is not None:
         context |= {
             "size": archive.stat().st_size,
             "created_at": bundle_job.created_at(job),
             "is_current": bundle_job.is_current(study, job),
+            "times": rounded_times.UNITS[rounding] if rounding else "",
         }
-    return render(request, "researcher/release.html", context)
+    return render(request, "researcher/release.html", context, status=422 if sent else 200)
 
 
 @login_required
@@ -157,7 +165,10 @@ def release_page(request: ResearcherRequest, name: str) -> HttpResponse:
 def release_prepare(request: ResearcherRequest, name: str) -> HttpResponse:
     """Begin to make the bundle, unless somebody is at it or the one that is there still holds."""
     study = _opened(request, name)
-    bundle_job.prepare(study, request.user)
+    form = BundleForm(request.POST)
+    if not form.is_valid():
+        return _release(request, study, form)
+    bundle_job.prepare(study, request.user, form.cleaned_data["round_times"])
     return redirect("release", study.name)
 
 

@@ -1,11 +1,13 @@
 """The release bundle in the browser: made in parts, kept while it holds, never in pieces."""
 
 import io
+import json
 import os
 import shutil
 import time
 import zipfile
 
+import pypdf
 import pytest
 from django.contrib.auth import get_user_model
 from django.urls import reverse
@@ -21,6 +23,13 @@ from tasks import jobs
 from tasks.models import Job
 from tests import factories
 from tests.annotation.races import THREADS, race
+
+
+@pytest.fixture(autouse=True)
+def no_browser(monkeypatch, request):
+    """But for the test of the printed report: a machine without Chromium."""
+    if "printed" not in request.node.name:
+        monkeypatch.setenv("PATH", "")
 
 
 @pytest.fixture(autouse=True)
@@ -108,6 +117,55 @@ def test_it_is_what_the_command_writes(ada, study, tmp_path):
     assert f"{study.name}/parquet/answers.parquet" in expected
 
 
+def test_the_report_is_printed_where_there_is_a_browser(ada, study):
+    finish(ada, study)
+    files = downloaded(ada, study)
+    (page, *_rest) = pypdf.PdfReader(io.BytesIO(files[f"{study.name}/report.pdf"])).pages
+    assert f"Report: {study.title}" in page.extract_text()
+    assert "`report.html`, `report.md`, `figures/`, `report.pdf`" in _readme(files, study)
+    assert "report.pdf" in files[f"{study.name}/SHA256SUMS.bundle"].decode()
+
+
+def test_without_a_browser_it_is_whole_but_for_the_pdf(ada, study):
+    finish(ada, study)
+    files = downloaded(ada, study)
+    assert f"{study.name}/report.pdf" not in files
+    assert "report.pdf" not in _readme(files, study)
+
+
+def _readme(files, study) -> str:
+    return files[f"{study.name}/README.md"].decode()
+
+
+def test_it_is_made_again_with_other_times_and_says_which(ada, study, var):
+    exact = finish(ada, study)
+    address = reverse("release_prepare", args=[study.name])
+    ada.post(address, {"round_times": "hour"})
+    rounded = bundle_job.job_of(study)
+    assert rounded.pk != exact.pk
+    while not bundle_job.job_of(study).is_done:
+        go_on(ada, study)
+    assert "Times of people are rounded down to the hour." in shown(ada, study)
+    assert len(kept(var)) == 1  # the other one is not kept
+    files = downloaded(ada, study)
+    assert json.loads(files[f"{study.name}/versions.json"])["times_rounded_to"] == "hour"
+    ada.post(address, {"round_times": "hour"})
+    assert bundle_job.job_of(study).pk == rounded.pk
+
+
+def test_other_roundings_are_refused_at_the_field_and_by_the_api(ada, study, researcher):
+    reply = ada.post(reverse("release_prepare", args=[study.name]), {"round_times": "week"})
+    assert reply.status_code == 422
+    assert "Select a valid choice" in reply.content.decode()
+    head = factories.bearer(researcher, "read")
+    address = reverse("api_release", args=[study.name])
+    sent = {"data": {"round_times": "week"}, "content_type": "application/json", "headers": head}
+    assert ada.post(address, **sent).status_code == 422
+    assert bundle_job.job_of(study) is None
+    assert ada.post(address, **sent | {"data": {"round_times": "day"}}).status_code == 202
+    assert bundle_job.rounding_of(bundle_job.job_of(study)) == "day"
+
+
 def test_each_poll_does_a_part_and_the_page_says_how_far_it_is(ada, study, one_by_one):
     job = prepare(ada, study)
     run = reverse("release_run", args=[study.name, job.pk])
@@ -124,7 +182,7 @@ def test_each_poll_does_a_part_and_the_page_says_how_far_it_is(ada, study, one_b
     page = shown(ada, study)
     assert reverse("release_zip", args=[study.name]) in page
     assert "Nothing has changed since." in page
-    assert reverse("release_prepare", args=[study.name]) not in page
+    assert "Prepare it with other times" in page
 
 
 def test_looking_writes_nothing(ada, study, var):

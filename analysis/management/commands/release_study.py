@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from analysis.export import screenshots
+from analysis.export import rounded_times, screenshots
 from analysis.export.release import ReleaseError, write_release
 from annotation.models import Study
 from annotation.steps import blinding
@@ -25,6 +25,13 @@ class Command(BaseCommand):
         )
         parser.add_argument("--no-pictures", action="store_true", help="take no pictures")
         parser.add_argument(
+            "--round-times",
+            choices=[rounded_times.HOUR, rounded_times.DAY],
+            default="",
+            help="round all times of people down, so that they cannot be joined with a platform's"
+            " log; verify.py says what it then cannot recompute",
+        )
+        parser.add_argument(
             "--sign", type=Path, metavar="KEY", help="sign the sums with this SSH key (ssh-keygen)"
         )
 
@@ -40,7 +47,9 @@ class Command(BaseCommand):
             if browser is None:
                 self.stderr.write("No pictures: there is no Chromium on the path (--browser PATH).")
         try:
-            report = write_release(study, target, browser, self.stderr.write, options["sign"])
+            report = write_release(
+                study, target, browser, self.stderr.write, options["sign"], options["round_times"]
+            )
         except (ReleaseError, OSError) as error:
             raise CommandError(str(error)) from None
         self.stdout.write(report, ending="")

@@ -1,0 +1,135 @@
+"""A bundle with rounded times tells no moment of anybody, verifies, and shows what is altered."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+
+from analysis.documents.wording import moment
+from analysis.export import audit_log, release, rounded_times
+from annotation.models import Study
+from annotation.steps import exclusion
+from tests import factories
+from tests.analysis import reports
+from tests.analysis.tampering import Export
+
+TIME = re.compile(rounded_times.IN_TEXT.pattern)
+
+
+@pytest.fixture(scope="module")
+def stored(module_researcher):
+    study = reports.make_study(module_researcher)
+    excluded = study.participations.filter(kind="person", status="completed").first()
+    exclusion.decide(excluded, False, "another person helped", module_researcher)
+    factories.work_through(factories.seat(study.scenarios.first()), limit=2)  # still at work
+    return study.pk
+
+
+@pytest.fixture
+def study(db, stored):
+    return Study.objects.get(pk=stored)
+
+
+@pytest.fixture(scope="module")
+def written(stored, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rounded") / "bundle"
+    study = Study.objects.get(pk=stored)
+    release.write_release(study, folder, round_times="hour")
+    return folder
+
+
+@pytest.fixture
+def bundle(study, written, tmp_path):
+    return Export(Path(shutil.copytree(written, tmp_path / "bundle")))
+
+
+def test_it_verifies_and_says_what_cannot_be_recomputed(bundle, capsys):
+    assert bundle.verify() == 0, capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "times are rounded down to the hour: not recomputed are the seconds of each" in printed
+    assert "what came first within the same hour" in printed
+    readme = (bundle.folder / "README.md").read_text()
+    assert "are rounded down to the hour, UTC" in readme
+    assert readme.index("## Rounded times") < readme.index("## Also in this folder")
+
+
+def test_no_text_of_it_tells_a_minute_of_anybody(study, bundle):
+    opened = {moment(study.opened_at)}
+    read = 0
+    for path in bundle.folder.rglob("*"):
+        if path.suffix not in (".csv", ".md", ".html", ".json", ".txt", ".cff"):
+            continue
+        if path.stem == "preregistration":  # says when the design was opened
+            continue
+        for found in TIME.finditer(path.read_text(encoding="utf-8")):
+            assert found[0] in opened or re.search(r":00:00(\.0+)?(Z|\+| UTC)", found[0]), path
+            read += 1
+    assert read > 50
+    assert any(row["at"] for row in bundle["decisions.csv"])
+    logged = (bundle.folder / "audit_log.csv").read_text()
+    assert len(logged.splitlines()) == audit_log.entries(study).count() + 1 > 2
+
+
+def test_durations_and_pay_stand_as_they_were(study, bundle, tmp_path):
+    call_command("export_study", study.name, str(tmp_path / "exact"), verbosity=0)
+    exact = Export(tmp_path / "exact")
+    for name, columns in {
+        "answers.csv": ("seconds", "active_seconds", "reveal_seconds", "s1", "position"),
+        "annotators.csv": ("worked_seconds", "elapsed_seconds", "longest_absence", "flags"),
+        "pay.csv": ("cents",),
+        "allocations.csv": ("candidates", "arrival"),
+    }.items():
+        for before, now in zip(exact[name], bundle[name], strict=True):
+            assert [before[column] for column in columns] == [now[column] for column in columns]
+
+
+def first(rows, column):
+    return next(row for row in rows if row[column])
+
+
+@pytest.mark.parametrize(
+    ("file", "column", "value", "said"),
+    [
+        ("answers.csv", "shown_at", "2026-01-01T10:30:00.000000Z", "a time, rounded down"),
+        ("answers.csv", "seconds", "7300.5", "0 to"),
+        ("answers.csv", "seconds", "-1.0", "0 to"),
+        ("answers.csv", "s1", "0.25", "answers: gold, S1"),
+        ("annotators.csv", "longest_absence", "90000.0", "longest_absence"),
+        ("annotators.csv", "longest_absence", "0.0", "at least the longest answer"),
+        ("annotators.csv", "seconds", "5.0", "annotators: means"),
+        ("annotators.csv", "worked_seconds", "99999.0", "pay: entries by the rules"),
+        ("allocations.csv", "at", "2026-01-01T10:00:01.000000Z", "a time, rounded down"),
+        ("decisions.csv", "at", "2026-01-01T10:00:01.000000Z", "a time, rounded down"),
+    ],
+)
+def test_a_rounded_bundle_that_was_altered_fails(bundle, capsys, file, column, value, said):
+    first(bundle[file], column)[column] = value
+    bundle.write()
+    assert bundle.verify() == 1
+    lines = capsys.readouterr().out
+    assert said in lines
+
+
+def test_to_call_exact_times_rounded_is_found(study, tmp_path, capsys):
+    call_command("export_study", study.name, str(tmp_path / "exact"), verbosity=0)
+    exact = Export(tmp_path / "exact")
+    path = tmp_path / "exact" / "versions.json"
+    path.write_text(path.read_text().replace("{", '{"times_rounded_to": "hour",', 1))
+    exact.write()
+    assert exact.verify() == 1
+    assert "a time, rounded down" in capsys.readouterr().out
+    path.write_text(path.read_text().replace('"hour"', '"week"', 1))
+    exact.write()
+    assert exact.verify() == 1
+    assert "times_rounded_to is 'week', not hour or day" in capsys.readouterr().out
+
+
+def test_the_command_rounds_to_the_day(study, tmp_path):
+    call_command("release_study", study.name, str(tmp_path / "day"), "--no-pictures",
+                 "--round-times", "day")  # fmt: skip
+    bundle = Export(tmp_path / "day")
+    times = {row["shown_at"][10:] for row in bundle["answers.csv"]}
+    assert times == {"T00:00:00.000000Z"}
+    assert "rounded down to the day" in (tmp_path / "day" / "verify.txt").read_text()
