@@ -8,10 +8,12 @@ import json
 import logging
 import re
 import secrets
+import sys
 import traceback
 from collections.abc import Callable
 from contextvars import ContextVar
 from datetime import UTC, datetime
+from typing import Any
 
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
@@ -43,6 +45,22 @@ def with_request_id(
         return response
 
     return number
+
+
+def begin_command() -> None:
+    """Give a command an id, too, and let what it does not catch reach the log, where it is cut.
+
+    Python itself would write a traceback as it is.
+    """
+    request_id.set(secrets.token_hex(6))
+    sys.excepthook = _log_uncaught
+
+
+def _log_uncaught(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+    if not issubclass(kind, Exception) or not logging.getLogger().handlers:  # no settings yet
+        sys.__excepthook__(kind, error, trace)
+        return
+    logging.getLogger("handful.command").critical("Stopped", exc_info=(kind, error, trace))
 
 
 def without_secrets(text: str) -> str:

@@ -1,10 +1,17 @@
-"""What a page that is not allowed answers."""
+"""What a page that is not allowed answers, and one that fails."""
 
-from django.http import HttpRequest, HttpResponse
+import logging
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.views.defaults import permission_denied
 
+from annotation.api import problems
 from annotation.steps.blinding import ScoresHidden
+from config import logs
+
+log = logging.getLogger("handful.refusals")
 
 
 def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -13,3 +20,21 @@ def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
         context = {"study": exception.study, "reason": str(exception)}
         return render(request, "researcher/scores_hidden.html", context, status=403)
     return permission_denied(request, exception)
+
+
+def server_error(request: HttpRequest) -> HttpResponse | JsonResponse:
+    """500 with the id by which the log knows this request; it asks no database.
+
+    A page for people; one line where a script shows it; for programs problem JSON.
+    """
+    number = logs.request_id.get()
+    if request.path_info.startswith("/api/"):
+        return problems.failed(number)
+    plain = f"The server has a problem. If you report it, name this number: {number}\n"
+    if not request.headers.get("HX-Request"):
+        try:
+            page = render_to_string("500.html", {"request_id": number})
+            return HttpResponse(page, status=500)
+        except Exception:  # what has failed may be what pages are made with
+            log.exception("The page of an error failed too")
+    return HttpResponse(plain, content_type="text/plain; charset=utf-8", status=500)

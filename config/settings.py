@@ -101,6 +101,7 @@ INSTALLED_APPS = [
 
 MIDDLEWARE = [
     "config.logs.with_request_id",
+    "config.metrics.measured",
     "config.middleware.head_is_get",
     "config.middleware.say_what_is_not_migrated",
     "django.middleware.security.SecurityMiddleware",
@@ -282,7 +283,8 @@ CSRF_COOKIE_SECURE = HTTPS
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "config.kept_forms.csrf_failure"
 SECURE_SSL_REDIRECT = HTTPS
-SECURE_REDIRECT_EXEMPT = [r"^health/"]  # asked by machines beside, without a certificate
+# Asked by machines beside, without a certificate.
+SECURE_REDIRECT_EXEMPT = [r"^health/", r"^metrics$"]
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = HTTPS
 # Browsers' own lists are a decision about a whole domain, which is not this server's to take.
@@ -338,6 +340,9 @@ SPECTACULAR_SETTINGS = {
     "SWAGGER_UI_DIST": "SIDECAR",
     "SWAGGER_UI_FAVICON_HREF": "SIDECAR",
 }
+
+# Who may read /metrics; without it there are none.
+METRICS_TOKEN = os.environ.get("METRICS_TOKEN", "")
 
 LOG_FORMAT = "Json" if env_bool("LOG_JSON", False) else "Plain"
 LOGGING = {

@@ -14,7 +14,7 @@ from django.urls import include, path, register_converter
 from django.urls.converters import StringConverter
 from django.views.generic import TemplateView
 
-from config import first_visit, health, users
+from config import first_visit, health, metrics, users
 from config.help import help_page
 from config.kept_forms import SecondStep, SignIn
 
@@ -73,6 +73,7 @@ ACCOUNTS = [
 ]  # fmt: skip
 
 handler403 = "config.refusals.not_allowed"
+handler500 = "config.refusals.server_error"
 
 urlpatterns = [
     path("", include("annotation.urls")),
@@ -82,5 +83,6 @@ urlpatterns = [
     path("help/<path:address>", help_page, name="help"),
     path("health/live", health.live, name="health_live"),
     path("health/ready", health.ready, name="health_ready"),
+    path("metrics", metrics.metrics, name="metrics"),
     path("admin/", admin.site.urls),
 ]

@@ -71,7 +71,8 @@ def _run(name: str, part: Part) -> Outcome:
         done = part.run()
     except Exception as error:
         logger.exception("The periodic part %s failed", name)
-        said = f"{type(error).__name__}: {error}"[:300]
+        # The first line: PostgreSQL adds the whole row to its errors.
+        said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"[:300]
         _give_back(name, error=said)
         return Outcome(name, "failed", said)
     except BaseException:

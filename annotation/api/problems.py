@@ -20,6 +20,7 @@ DOCUMENTED = {
     "403": "The token's scope or the role of its owner does not allow this",
     "404": "Not there, or not visible to the owner of the token",
     "405": "This address does not know that method",
+    "500": "The server has a problem; `request` is its id in the server's log",
     "429": "More than 100 requests in a minute; the header Retry-After says when to go on",
 }
 # The same of what changes something.
@@ -43,6 +44,10 @@ SHAPE = {
             "type": "object",
             "additionalProperties": {"type": "array", "items": {"type": "string"}},
             "description": "what is wrong with which field or parameter",
+        },
+        "request": {
+            "type": "string",
+            "description": "of a 500: the id of the request in the server's log",
         },
     },
 }
@@ -113,6 +118,13 @@ def reply(status: int, sentence: str) -> JsonResponse:
     """The same for what is refused before any view runs."""
     told = problem(HTTPStatus(status), "refused", sentence)
     return JsonResponse(told, status=status, content_type=MEDIA_TYPE)
+
+
+def failed(request_id: str) -> JsonResponse:
+    """500, with the id by which the server's log knows the request."""
+    sentence = "The server has a problem. If you report it, name the request."
+    told = problem(HTTPStatus.INTERNAL_SERVER_ERROR, "failed", sentence) | {"request": request_id}
+    return JsonResponse(told, status=500, content_type=MEDIA_TYPE)
 
 
 def document(result: dict[str, Any], **_: Any) -> dict[str, Any]:

@@ -1,0 +1,154 @@
+"""What the database knows, for /metrics: a dozen statements that count groups, at each scrape.
+
+All nodes of one database say the same. A study whose database is away still has its counters.
+"""
+
+import logging
+import shutil
+from collections.abc import Iterable, Iterator
+
+from django.conf import settings
+from django.db import DatabaseError, connection
+from django.db.models import Case, Count, F, Q, Sum, Value, When
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+from annotation import guards
+from annotation.models import (
+    LIVE,
+    Delivery,
+    Kind,
+    LedgerEntry,
+    Notice,
+    Participation,
+    PaymentBatch,
+    Scenario,
+    Study,
+    StudyStatus,
+    WebhookEvent,
+)
+from annotation.money import ledger
+from tasks.models import Job, PeriodicPart
+
+RUNNING = (StudyStatus.OPEN, StudyStatus.PAUSED)
+log = logging.getLogger("handful.metrics")
+
+
+class Stored(Collector):
+    """Reads the gauges when Prometheus asks."""
+
+    def collect(self) -> Iterator[GaugeMetricFamily]:
+        yield _gauge("handful_info", "The release", ["version"], [(settings.VERSION, 1)])
+        free = shutil.disk_usage(settings.VAR_DIR).free
+        yield _gauge("handful_folder_free_bytes", "Room for files in var/", [], [(free,)])
+        try:
+            families = [make() for make in FAMILIES]
+        except DatabaseError as error:
+            log.error("No gauges from the database: %s", str(error).strip())
+            families = []
+        up = int(bool(families))
+        yield _gauge("handful_database_up", "Does the database answer?", [], [(up,)])
+        yield from families
+
+
+def _gauge(
+    name: str, help_text: str, labels: list[str], rows: Iterable[tuple]
+) -> GaugeMetricFamily:
+    """Rows are the values of the labels, then the number."""
+    family = GaugeMetricFamily(name, help_text, labels=labels)
+    for *values, number in rows:
+        family.add_metric([str(value) for value in values], number)
+    return family
+
+
+def _studies() -> GaugeMetricFamily:
+    rows = Study.objects.order_by().values_list("status").annotate(Count("pk"))
+    return _gauge("handful_studies", "Studies by status", ["status"], rows)
+
+
+def _participations() -> GaugeMetricFamily:
+    rows = Participation.objects.order_by().values_list("kind", "status").annotate(Count("pk"))
+    help_text = "Participations by kind and status"
+    return _gauge("handful_participations", help_text, ["kind", "status"], rows)
+
+
+def _seats() -> GaugeMetricFamily:
+    """Of people, in studies that are open or paused; an abandoned seat is taken until a tick."""
+    running = Q(study__status__in=RUNNING)
+    offered = Scenario.objects.filter(running).aggregate(n=Sum("seats", default=0))["n"]
+    seated = Participation.objects.filter(running, kind=Kind.PERSON).seated()
+    taken = seated.aggregate(
+        at_work=Count("pk", filter=Q(status__in=LIVE)),
+        completed=Count("pk", filter=~Q(status__in=LIVE)),
+    )
+    rows = [*taken.items(), ("free", offered - sum(taken.values()))]
+    return _gauge("handful_seats", "Seats of people in running studies", ["state"], rows)
+
+
+def _jobs() -> GaugeMetricFamily:
+    rows = Job.objects.order_by().values_list("kind", "state").annotate(Count("pk"))
+    return _gauge("handful_jobs", "Jobs by kind and state", ["kind", "state"], rows)
+
+
+def _succeeded() -> GaugeMetricFamily:
+    parts = PeriodicPart.objects.all()
+    rows = [(part.name, part.succeeded_at.timestamp()) for part in parts if part.succeeded_at]
+    help_text = "When a part of tick last ended well, in seconds since 1970"
+    return _gauge("handful_tick_success_timestamp_seconds", help_text, ["part"], rows)
+
+
+def _failing() -> GaugeMetricFamily:
+    rows = [(part.name, int(bool(part.error))) for part in PeriodicPart.objects.all()]
+    help_text = "1: the last run of this part of tick failed; of `platforms`: Prolific"
+    return _gauge("handful_tick_failing", help_text, ["part"], rows)
+
+
+def _platform_events() -> GaugeMetricFamily:
+    waiting = WebhookEvent.objects.filter(handled_at=None).count()
+    return _gauge("handful_platform_events_waiting", "Not processed yet", [], [(waiting,)])
+
+
+def _mails() -> GaugeMetricFamily:
+    """`retrying`: it failed at least once and is tried again."""
+    retried = Q(mail=Notice.MailState.WAITING, attempts__gt=0)
+    state = Case(When(retried, then=Value("retrying")), default=F("mail"))
+    mails = Notice.objects.exclude(mail=Notice.MailState.NONE).order_by()
+    rows = mails.values_list(state).annotate(Count("pk"))
+    return _gauge("handful_mails", "Mails of notices by state", ["state"], rows)
+
+
+def _webhooks() -> GaugeMetricFamily:
+    rows = Delivery.objects.order_by().values_list("state").annotate(Count("pk"))
+    return _gauge("handful_webhook_deliveries", "Deliveries by state", ["state"], rows)
+
+
+def _money() -> GaugeMetricFamily:
+    """What is due, in a batch, paid, and the most that those who hold a seat can still earn."""
+    entries = LedgerEntry.objects.filter(Q(participation__is_paid=True) | ~Q(payment=None))
+    state = Case(
+        When(payment=None, then=Value("due")),
+        When(payment__batch__state=PaymentBatch.State.PAID, then=Value("paid")),
+        default=Value("in_batch"),
+    )
+    rows = list(entries.order_by().values_list(state, "currency").annotate(Sum("cents")))
+    held: dict[str, int] = {}
+    live = Count(
+        "participations", Q(participations__status__in=LIVE, participations__kind="person")
+    )
+    for study in Study.objects.order_by().annotate(live=live).filter(live__gt=0):
+        cap = ledger.cap(study) or 0
+        held[study.currency] = held.get(study.currency, 0) + study.live * cap
+    rows += [("committed", currency, cents) for currency, cents in held.items()]
+    help_text = "Money in cents by state; committed: at most, for those who hold a seat"
+    return _gauge("handful_money_cents", help_text, ["state", "currency"], rows)
+
+
+def _guards() -> GaugeMetricFamily:
+    missing = len(guards.missing(connection))
+    return _gauge("handful_guards_missing", "Triggers that protect answers", [], [(missing,)])
+
+
+FAMILIES = (
+    _studies, _participations, _seats, _jobs, _succeeded, _failing, _platform_events, _mails,
+    _webhooks, _money, _guards,
+)  # fmt: skip
