@@ -4,7 +4,7 @@ PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
 
-.PHONY: help demo test test-all suites test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r lint dictionary pictures states bench bench-million lock clean messages
+.PHONY: help demo test test-all suites test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r lint dictionary pictures states bench bench-million bench-ten-million lock clean messages
 
 help:  ## what each word after make does
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -92,6 +92,9 @@ bench: .venv/dev  ## the load with its yardstick in the same run, then tables an
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/results.py
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/dashboard.py
 	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/uploads.py
+
+bench-ten-million: .venv/dev  ## one study of 100,000 answers among a hundred of them, on PostgreSQL; hours
+	$(BIN)/python tests/with_postgres.py $(BIN)/python benchmarks/ten_million.py
 
 bench-million: .venv/dev  ## a million answers, and a tenth: export, table, pages, verify.py, bundle; on SQLite
 	$(BIN)/python benchmarks/million.py

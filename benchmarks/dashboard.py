@@ -21,6 +21,8 @@ sys.path.insert(0, str(ROOT))
 from benchmarks.run import database  # noqa: E402
 
 TASKS, SHOTS, SEATS, TEST = 6, (0, 10, 20, 30), 14, 300
+# The last of each scenario has given half of them.
+ANSWERS = sum(TASKS * (SEATS - 1) * (k + TEST) + TASKS * ((k + TEST) // 2) for k in SHOTS)
 PAGES = (
     "/studies/",
     "/studies/large/",
@@ -82,17 +84,23 @@ def _fill(scenario) -> int:
 
     rng = random.Random(scenario.pk)
     answers = 0
-    for seat in range(1, SEATS + 1):
-        participation = _seated(scenario, seat, rng)
+    for participation in take_seats(scenario):
         answers += _answer(participation, rng)
         if participation.finished_at:
             participation.signs = signs.for_participation(participation)._asdict()
-            participation.save(update_fields=["signs"])
+            participation.test_s1 = participation.mean_s1_of_test()
+            participation.save(update_fields=["signs", "test_s1"])
             LedgerEntry.objects.create(
                 participation=participation, kind="partial", cents=1200, currency="USD",
                 reason="made up",
             )  # fmt: skip
     return answers
+
+
+def take_seats(scenario) -> list:
+    """One person on each seat, without answers yet; the last is at work."""
+    rng = random.Random(scenario.pk)
+    return [_seated(scenario, seat, rng) for seat in range(1, SEATS + 1)]
 
 
 def _seated(scenario, seat: int, rng: random.Random):
@@ -119,7 +127,7 @@ def _seated(scenario, seat: int, rng: random.Random):
 
 
 def _answer(participation, rng: random.Random) -> int:
-    """Answers to all of the examples, or to half of them: how many."""
+    """Answers to all of the examples, or to half of them (the next one is shown): how many."""
     from django.utils import timezone
 
     from annotation.models import Answer, AnswerSpan, Step, Turn
@@ -127,8 +135,10 @@ def _answer(participation, rng: random.Random) -> int:
     now = timezone.now()
     order = [(Step.TRAINING, *row) for row in enumerate(participation.training_order)]
     order += [(Step.ANNOTATION, *row) for row in enumerate(participation.annotation_order)]
+    answered = len(order)
     if not participation.finished_at:
-        order = order[: len(order) // 2]
+        answered //= 2
+        order = order[: answered + 1]
     turns = Turn.objects.bulk_create(
         Turn(participation=participation, example_id=pk, step=step, position=place, shown_at=now)
         for step, place, pk in order
@@ -138,7 +148,7 @@ def _answer(participation, rng: random.Random) -> int:
             turn=turn, no_answer=False, s1=rng.choice((0.0, 1.0)), tokeniser="t1",
             active_seconds=9.0, submitted_at=now,
         )
-        for turn in turns
+        for turn in turns[:answered]
     )  # fmt: skip
     AnswerSpan.objects.bulk_create(
         AnswerSpan(answer=answer, segment=0, start=0, end=4, text="Oslo") for answer in answers
@@ -154,13 +164,15 @@ def measure() -> None:
     client = Client(SERVER_NAME="127.0.0.1")
     client.force_login(get_user_model().objects.get(username="owner"))
     for page in PAGES:
-        visit = _visit(client, page)
+        visit = visit_of(client, page)
         visit()  # loads what a server has loaded before it serves
         times = [visit() for _ in range(10)]
         print(f"{page}: {statistics.median(times):.3f} s (at most {max(times):.3f})")
 
 
-def _visit(client, page: str) -> Callable[[], float]:
+def visit_of(client, page: str) -> Callable[[], float]:
+    """A visit of that page: seconds that it takes."""
+
     def visit() -> float:
         started = time.perf_counter()
         reply = client.get(page, headers={"HX-Request": "true"})

@@ -124,7 +124,8 @@ def fill(answers: int) -> None:
             stored += _store_mixed(walks)
             for person in people:
                 person.signs = signs.for_participation(person)._asdict()
-                person.save(update_fields=["signs"])
+                person.test_s1 = person.mean_s1_of_test()
+                person.save(update_fields=["signs", "test_s1"])
     print(f"{stored:,} answers of {rounds * len(scenarios):,} annotators")
 
 

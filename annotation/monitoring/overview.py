@@ -12,13 +12,11 @@ from annotation.models import (
     ANALYSED,
     AT_WORK_WITHIN,
     LIVE,
-    Answer,
     Kind,
     LedgerEntry,
     Participation,
     Scenario,
     Status,
-    Step,
     Study,
     StudyStatus,
 )
@@ -32,8 +30,8 @@ from tasks.columns import Column
 class Summary:
     """One study among others: seats of people, who works now, the result, money in cents.
 
-    `mean_s1` is over all test answers of the people who count, in [0, 1]; None without any, and
-    for who may not read results, and while the study hides test scores.
+    `mean_s1` is over the people who count, each with the mean of their test answers, in [0, 1];
+    None without any, and for who may not read results, and while the study hides test scores.
     """
 
     study: Study
@@ -90,7 +88,7 @@ COLUMNS = [
     Column(
         "mean_s1",
         "Mean S1",
-        "S1 x 100, mean over all test answers of the people who completed and are in the analysis."
+        "S1 x 100, mean over the people who completed and are in the analysis, of all tasks."
         " The table of a study has it by task and shots, under the metric of each task.",
         "S1 x 100",
         get=lambda row: row.percent,
@@ -185,9 +183,7 @@ def _money_of(studies: QuerySet[Study]) -> dict[int, dict[str, int]]:
 
 
 def _means(studies: QuerySet[Study]) -> dict[int, float]:
-    """Study -> mean S1 over the test answers of the people who count, where it may be seen."""
+    """Study -> mean over the people who count of their mean S1, where it may be seen."""
     shown = studies.exclude(pk__in=Study.objects.covering_test_scores().values("pk"))
     people = Participation.objects.analysed().filter(study__in=shown.values("pk"), kind=Kind.PERSON)
-    answers = Answer.objects.filter(turn__participation__in=people, turn__step=Step.ANNOTATION)
-    rows = answers.order_by().values_list("turn__participation__study").annotate(mean=Avg("s1"))
-    return dict(rows)
+    return dict(people.order_by().values_list("study").annotate(mean=Avg("test_s1")))

@@ -35,7 +35,8 @@ def go_on(participation: Participation, answered: Turn) -> Turn | None:
     participation.status = Status.COMPLETED
     participation.finished_at = database_now()
     participation.signs = signs.for_participation(participation)._asdict()
-    participation.save(update_fields=["status", "finished_at", "signs"])
+    participation.test_s1 = participation.mean_s1_of_test()
+    participation.save(update_fields=["status", "finished_at", "signs", "test_s1"])
     sittings.leave(participation, "completed")
     ledger.settle(participation)
     budget.watch(participation.study_id)

@@ -47,7 +47,7 @@ def withdraw(token: str) -> Participation:
         participation.status = Status.WITHDRAWN
         participation.seat_number = None
         participation.in_analysis = False
-        participation.signs = None
+        participation.signs = participation.test_s1 = None
         participation.qualified = None
         participation.comprehension_attempts_used = 0
         # It ties this participation to others of the same browser.
@@ -60,7 +60,7 @@ def withdraw(token: str) -> Participation:
             update_fields=[
                 "status", "seat_number", "in_analysis", "upstream_order", "training_order",
                 "screening_order", "annotation_order", "checks", "worked_seconds", "finished_at",
-                "signs", "qualified", "comprehension_attempts_used", "browser",
+                "signs", "test_s1", "qualified", "comprehension_attempts_used", "browser",
             ]
         )  # fmt: skip
         jobs.drop(Job.objects.filter(pk__in=_jobs_that_hold(participation)))

@@ -1,5 +1,6 @@
 """The study's page while people are at work: seats, funnel, who works now, time and money."""
 
+import statistics
 from datetime import timedelta
 from decimal import Decimal
 
@@ -9,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 from django.utils import timezone
 
-from annotation.models import LedgerEntry, Participation, Study
+from annotation.models import Answer, LedgerEntry, Participation, Study
 from annotation.money import batches, ledger, payout
 from annotation.monitoring import flags, progress
 from annotation.recruitment import consent, expiry
@@ -415,6 +416,24 @@ def test_the_studies_are_searched_chosen_and_written_as_csv(ada, researcher):
     assert [line.split(",")[:3] for line in lines.splitlines()] == [
         ["study", "name", "status"], ["Autumn", "autumn", "Open"], ["Summer", "summer", "Open"],
     ]  # fmt: skip
+
+
+def test_the_result_in_the_list_is_the_mean_over_those_who_count(ada, researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[2], annotators=3)
+    scenario = study.scenarios.get()
+    right, wrong, left_out = (factories.seat(scenario) for _ in range(3))
+    factories.work_through(right)
+    factories.work_through(wrong, lambda turn: [])
+    factories.work_through(left_out)
+    Participation.objects.filter(pk=left_out.pk).update(in_analysis=False, seat_number=None)
+
+    def mean(participation) -> float:
+        answers = Answer.objects.filter(turn__participation=participation, turn__step="annotation")
+        return statistics.mean(answers.values_list("s1", flat=True))
+
+    (row,) = ada.get(reverse("studies")).context["listing"].page
+    assert mean(right) > mean(wrong)
+    assert row.mean_s1 == pytest.approx((mean(right) + mean(wrong)) / 2)
 
 
 def test_a_payer_sees_no_result_in_the_list_of_studies(client, study, other_researcher):
