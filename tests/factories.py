@@ -252,6 +252,7 @@ def make_study(owner, *tasks: Task, status: str = "open", **fields: Any) -> Stud
         "shots": [0, 2],
         "annotators": 2,
         "seed": 7,
+        "estimated_minutes": 60,  # tests/annotation/test_minutes.py has those of each task
         # What most tests look at; tests/annotation/test_scores_hidden.py has the default.
         "hide_test_scores": False,
     }

@@ -22,10 +22,12 @@ from analysis.documents.blocks import (
 from analysis.documents.wording import (
     WAYS,
     Manifest,
+    announced,
     count,
     data_warnings,
     help_at_zero_shots,
     interface_language,
+    minutes_of,
     moment,
     order,
     parts_of_tests,
@@ -168,6 +170,7 @@ def _scenarios(manifest: Manifest) -> list:
     scenarios = sorted(
         manifest["scenarios"], key=lambda s: (place(s["task"]), s["shots"], s["split"] or 0)
     )
+    has_minutes = len(set(minutes_of(manifest))) > 1
     rows = [
         [
             scenario["task"],
@@ -175,6 +178,7 @@ def _scenarios(manifest: Manifest) -> list:
             str(scenario["split"]) if scenario["split"] else "none",
             *([scenario["arm"]] if "arm" in scenario else []),
             str(scenario["seats"]),
+            *([str(scenario["minutes"])] if has_minutes else []),
         ]
         for scenario in scenarios
     ]
@@ -197,7 +201,14 @@ def _scenarios(manifest: Manifest) -> list:
         *([Paragraph(told)] if told else []),
         Grid(
             "The scenarios",
-            ["Task", "Shots", "Training split", *(["Arm"] if told else []), "Annotators"],
+            [
+                "Task",
+                "Shots",
+                "Training split",
+                *(["Arm"] if told else []),
+                "Annotators",
+                *(["Announced minutes"] if has_minutes else []),
+            ],
             rows,
             [
                 "Every annotator of a task answers all of its test examples."
@@ -238,7 +249,7 @@ def _procedure(manifest: Manifest) -> list:
         f"Seed of all random choices: {manifest['seed']}.",
         f"Annotators may interrupt their work for up to"
         f" {count(manifest['idle_limit_hours'], 'hour')}."
-        f" The announced duration is {count(manifest['estimated_minutes'], 'minute')}.",
+        f" The announced duration is {announced(manifest)}.",
     ]
     if 0 in shots:
         helped = help_at_zero_shots(manifest)
@@ -321,4 +332,12 @@ def _consent(manifest: Manifest, opening: Opening) -> list:
             " is stored. Annotators can withdraw at any time; their answers are then erased."
         ),
         Quote(f"Consent text, version {opening.consent_version}", manifest["consent_text"]),
+        *_besides(manifest, "ethics_contact", "Ethics board, as annotators are told"),
+        *_besides(manifest, "own_questions", "Questions of the study's own, asked of people once"),
     ]
+
+
+def _besides(manifest: Manifest, key: str, title: str) -> list[Quote]:
+    """What the design says there, in its own words; designs of before have no such key."""
+    text = manifest.get(key, "")
+    return [Quote(title, text)] if text else []

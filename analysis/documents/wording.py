@@ -96,6 +96,20 @@ def scenario_is(manifest: Manifest) -> str:
     return "a task at a number of shots" + (" and on a training split" if len(splits) > 1 else "")
 
 
+def minutes_of(manifest: Manifest) -> list[int]:
+    """What annotators of each scenario are told; before there were such, the study's number."""
+    scenarios = manifest["scenarios"]
+    return [scenario.get("minutes") or manifest["estimated_minutes"] for scenario in scenarios]
+
+
+def announced(manifest: Manifest) -> str:
+    """The minutes that annotators are told, such as "20 to 60 minutes"."""
+    told = minutes_of(manifest)
+    if len(set(told)) == 1:
+        return count(told[0], "minute")
+    return f"{min(told)} to {max(told)} minutes, by scenario"
+
+
 def help_at_zero_shots(manifest: Manifest) -> str:
     """Whether help examples stand beside the instructions there; "" where no card has any."""
     cards = [parse_card(task["card"], task["name"]) for task in manifest["tasks"]]

@@ -107,7 +107,7 @@ def _instructions(scenario: Scenario, upstream: Task | None = None) -> str:
     context = instructions_of(scenario, card)
     context |= {
         "training_total": context["training_total"] + before,
-        "minutes": study.estimated_minutes,
+        "minutes": scenario.estimated_minutes,
         "begin_url": "#",
         "try_url": "#" if study.try_the_tool else "",
         "comprehend_url": "#",

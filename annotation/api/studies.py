@@ -24,7 +24,7 @@ from annotation.api.views import ApiView, StudyTwin, etag, may_run, tagged
 from annotation.models import Study, StudyStatus
 from annotation.rights import right_to
 from annotation.simulation import rehearsal_job
-from annotation.study import cloning, design, design_file, lifecycle, workload
+from annotation.study import cloning, design, design_file, lifecycle, minutes
 from tasks.columns import Column
 
 COLUMNS = [
@@ -229,7 +229,7 @@ def validated(sent: dict[str, Any], owner: Any) -> dict[str, Any]:
     except ValidationError as error:
         problems = by_key(error)
     else:
-        doubts = [] if study.is_cross_task else workload.doubts(study, tasks)
+        doubts = [] if study.is_cross_task else minutes.doubts(study, tasks)
     return {"valid": not problems, "problems": problems, "missing": missing, "doubts": doubts}
 
 

@@ -34,6 +34,9 @@ class Scenario(models.Model):
     is_one_of_splits = models.BooleanField(default=False)
     arm = models.CharField(max_length=8, choices=Arm, default=Arm.NONE, blank=True)
     seats = models.PositiveIntegerField()
+    # What annotators are told; null: as the study says, of one that was opened before there were
+    # minutes of each task.
+    minutes = models.PositiveIntegerField(null=True)
     # Of people who do not consent only this count is stored.
     declined = models.PositiveIntegerField(default=0)
 
@@ -105,8 +108,8 @@ class Scenario(models.Model):
 
     @cached_property
     def estimated_minutes(self) -> int:
-        """How long one task of the study takes, as it says itself."""
-        return self.study.estimated_minutes
+        """How long it takes, as annotators are told."""
+        return self.minutes or self.study.estimated_minutes or 0
 
     @cached_property
     def idle_cutoff(self) -> timedelta:

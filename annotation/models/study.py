@@ -230,7 +230,21 @@ class Study(models.Model):
         default="USD",
         validators=[RegexValidator(r"\A[A-Z]{3}\Z", "Use a three-letter code, such as USD.")],
     )
-    estimated_minutes = models.PositiveIntegerField(default=60, validators=[MinValueValidator(1)])
+    # What each scenario then tells is stored with it: Scenario.minutes, by study/minutes.py.
+    estimated_minutes = models.PositiveIntegerField(
+        null=True,
+        blank=True,
+        help_text="What annotators are told, for all tasks alike. Empty: calculated for each task"
+        " and number of shots from its examples, by a pilot where there is one, else by reading"
+        " speed.",
+        validators=[MinValueValidator(1)],
+    )
+    task_minutes = models.TextField(
+        "minutes of single tasks",
+        blank=True,
+        help_text="Optional: what annotators are told of these tasks instead, one per line, such as"
+        " CoNLL03: 90.",
+    )
     idle_limit_hours = models.PositiveIntegerField(
         "idle limit (hours)",
         default=48,

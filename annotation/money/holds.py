@@ -75,7 +75,7 @@ def holds(study: Study) -> list[Hold]:
             for other, (cents, of, completed) in earned.items()
             if other != pk and of == scenario and completed and cents
         ]
-        usual = _usual(study, others)
+        usual = _usual(participation, others)
         held = [entry for entry in theirs if pk not in released or entry.at > released[pk]]
         if held and own > TIMES * usual:
             on_hold.append(Hold(participation, own, usual, tuple(held)))
@@ -96,11 +96,12 @@ def _earned(study: Study) -> dict[int, tuple[int, int, bool]]:
     }
 
 
-def _usual(study: Study, others: list[int]) -> float:
+def _usual(participation: Participation, others: list[int]) -> float:
     """The median of the others who completed; while they are few, the pay of the estimate."""
     if len(others) >= OTHERS_NEEDED:
         return statistics.median(others)
-    estimate = ledger.for_time(study, timedelta(minutes=study.estimated_minutes))
+    study, minutes = participation.study, participation.scenario.estimated_minutes
+    estimate = ledger.for_time(study, timedelta(minutes=minutes))
     return max(estimate, ledger.cents(study.base_reward))
 
 

@@ -1,5 +1,6 @@
 """The money of a study: earned, paid, held back, due and promised."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
@@ -64,14 +65,20 @@ class Money:
         return bars
 
 
-def money(study: Study, open_seats: int) -> Money:
-    """Earned and paid by the ledger, and what that many open seats will cost."""
-    estimate = timedelta(minutes=study.estimated_minutes)
-    each = max(ledger.cents(study.base_reward), ledger.for_time(study, estimate))
+def money(study: Study, open_seats: Iterable[tuple[int, int]]) -> Money:
+    """Earned and paid by the ledger, and what open seats will cost: (how many, minutes of each)."""
+    promised = sum(
+        number * max(ledger.cents(study.base_reward), ledger.for_time(study, _time(minutes)))
+        for number, minutes in open_seats
+    )
     sums = of_people(LedgerEntry.objects.filter(participation__study=study)).aggregate(
         **sums_by_status()
     )
-    return Money(**sums, promised=open_seats * each, currency=study.currency)
+    return Money(**sums, promised=promised, currency=study.currency)
+
+
+def _time(minutes: int) -> timedelta:
+    return timedelta(minutes=minutes)
 
 
 def of_people(entries: QuerySet[LedgerEntry]) -> QuerySet[LedgerEntry]:

@@ -143,7 +143,7 @@ def for_study(study: Study) -> Progress:
             .only("pseudonym", "waiting_since", "scenario__shots", "scenario__task__name")
             .order_by("waiting_since")
         ],
-        money=money(study, sum(row.open_seats for row in rows)),
+        money=money(study, [(row.open_seats, row.scenario.estimated_minutes) for row in rows]),
         flagged=flags.for_completed(study),
         pace=pace.for_study(study, now),
     )

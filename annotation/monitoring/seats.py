@@ -105,7 +105,7 @@ def _seats(
         simulated=robots.analysed + robots.at_work,
         # A closed study gives out no seat again, but people at work may finish.
         open_seats=working + (0 if study.status == StudyStatus.CLOSED else free),
-        seconds_each=statistics.median(times) if times else 60 * study.estimated_minutes,
+        seconds_each=statistics.median(times) if times else 60 * scenario.estimated_minutes,
         median_of=len(times),
         funnel=people,
     )

@@ -1,26 +1,23 @@
 """What a design asks for and costs: seats, minutes, money. Shown while it is typed, and at opening.
 
-Minutes of a cell are those of its examples: by a pilot where people have done this very task (the
-median of their active seconds), else by the reading speed of study/workload.py.
+Minutes of a cell are what its examples take (study/minutes.py); annotators may be told others.
 """
 
-import statistics
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
 
-from annotation.models import Answer, Kind, Status, Step, Study
+from annotation.models import Study
 from annotation.money import ledger
-from annotation.study import design, workload
+from annotation.study import design, minutes
 from tasks.models import Task
 
-FEWEST_ANSWERS = 20  # before their median says how long an example takes
-LATEST_ANSWERS = 2000  # that are looked at
 # Fields of the design without which nothing can be calculated.
 NEEDED = (
     "tasks", "shots", "splits", "annotators", "tasks_per_worker", "estimated_minutes",
+    "task_minutes",
     "hourly_rate", "currency", "base_reward", "minimum_pay", "max_paid_hours", "budget",
     "attention_checks", "screening_examples", "upstream_tasks", "upstream_examples", "sham_task",
 )  # fmt: skip
@@ -30,7 +27,8 @@ NEEDED = (
 class Cell:
     """One task at one number of shots: seats, examples of one annotator, and how long they take.
 
-    `pilot` is the number of answers that the seconds come from; 0: by reading speed.
+    `pilot` is the number of answers that the seconds come from; 0: by reading speed. Annotators are
+    told `told` minutes.
     """
 
     task: str
@@ -40,6 +38,7 @@ class Cell:
     seconds_each: float
     pilot: int
     minutes: int
+    told: int
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,6 @@ class Consequences:
 
     cells: list[Cell]
     people: int
-    promised: int
     currency: str
     is_paid: bool
     expected: int
@@ -70,6 +68,11 @@ class Consequences:
         return max((cell.minutes for cell in self.cells), default=0)
 
     @property
+    def promised(self) -> str:
+        """The minutes that annotators are told, such as "20 to 60"."""
+        return minutes.in_words([cell.told for cell in self.cells])
+
+    @property
     def expected_cost(self) -> str:
         return self._money(self.expected)
 
@@ -86,15 +89,15 @@ class Consequences:
     def sum_in_words(self) -> str:
         """Seats, minutes and the most that it may cost: what opening asks to agree to."""
         seats = f"{self.seats} seat{'' if self.seats == 1 else 's'}"
-        minutes = f"{self.promised} minutes announced for each"
+        announced = f"{self.promised} minutes announced for each"
         if not self.is_paid:
-            return f"{seats}, {minutes}, no pay"
+            return f"{seats}, {announced}, no pay"
         most = "no limit for one person"
         if self.cap is not None:
             most = f"up to {self._money(self.cap)} for each"
         if self.budget is not None:
             most += f", {self.budget_in_words} at most in all (the budget)"
-        return f"{seats}, {minutes}, {most}"
+        return f"{seats}, {announced}, {most}"
 
     def _money(self, amount: int) -> str:
         return f"{ledger.in_currency(amount)} {self.currency}"
@@ -106,19 +109,24 @@ def for_design(study: Study, tasks: Sequence[Task]) -> Consequences:
     They have passed the rules of a design (design.check_design), as far as numbers go.
     """
     seats = Counter(shots for shots, _split, _arm in design.cells(study))
-    pilots = {task.pk: pilot(study, task) for task in tasks}
     cells = []
-    for load in workload.workloads(study, tasks):
-        seconds, answers = pilots[load.task.pk] or (load.seconds_each, 0)
-        minutes = load.minutes_at(seconds)
-        number = seats[load.shots] * study.annotators
+    for cell in minutes.for_cells(study, tasks):
+        load, number = cell.load, seats[cell.load.shots] * study.annotators
         cells.append(
-            Cell(load.task.name, load.shots, number, load.examples, seconds, answers, minutes)
+            Cell(
+                load.task.name,
+                load.shots,
+                number,
+                load.examples,
+                cell.seconds_each,
+                cell.pilot,
+                cell.expected,
+                cell.told,
+            )
         )
     return Consequences(
         cells=cells,
         people=-(-sum(cell.seats for cell in cells) // max(study.tasks_per_worker, 1)),
-        promised=study.estimated_minutes,
         currency=study.currency,
         is_paid=study.is_paid,
         expected=sum(cell.seats * _earned(study, cell.minutes) for cell in cells),
@@ -132,25 +140,7 @@ def for_study(study: Study) -> Consequences:
     return for_design(study, list(study.tasks.order_by("name")))
 
 
-def pilot(study: Study, task: Task) -> tuple[float, int] | None:
-    """(median active seconds of an answer, how many answers) of people who did this very task.
-
-    In studies that the owner of this one may read, and in the annotation step; None while they
-    are fewer than FEWEST_ANSWERS.
-    """
-    answers = Answer.objects.filter(
-        turn__step=Step.ANNOTATION,
-        turn__participation__scenario__task=task,
-        turn__participation__kind=Kind.PERSON,
-        turn__participation__status=Status.COMPLETED,
-        turn__participation__study__in=Study.objects.visible_to(study.owner, "read"),
-    )
-    seconds = answers.order_by("-pk").values_list("active_seconds", flat=True)[:LATEST_ANSWERS]
-    known = list(seconds)
-    return (statistics.median(known), len(known)) if len(known) >= FEWEST_ANSWERS else None
-
-
-def _earned(study: Study, minutes: int) -> int:
+def _earned(study: Study, worked: int) -> int:
     """What completing in so many minutes earns, in cents."""
-    by_time = ledger.for_time(study, timedelta(minutes=minutes))
+    by_time = ledger.for_time(study, timedelta(minutes=worked))
     return max(by_time, ledger.cents(study.base_reward), ledger.cents(study.minimum_pay))

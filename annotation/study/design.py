@@ -31,6 +31,7 @@ from annotation.study import (
     cross_task,
     data_warnings,
     gates,
+    minutes,
     own_questions,
     screening,
 )
@@ -41,7 +42,7 @@ from tasks.models import Example, Split, Task
 # More than anybody can mean, and so little that a date can be worked out from it.
 MOST = {
     "idle_limit_hours": 365 * 24,
-    "estimated_minutes": 10_000,
+    "estimated_minutes": minutes.MOST,
     "max_screen_outs_in_a_row": 1000,
 }
 SUGGESTED_TIMES = 3  # the estimate: what is suggested as the cap of one person
@@ -62,7 +63,7 @@ FORM_FIELDS = (
     "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
     "try_the_tool", "auto_advance", "refuse_pastes", "interface_language",
     "hourly_rate", "currency", "base_reward", "minimum_pay", "max_paid_hours", "budget",
-    "estimated_minutes", "idle_limit_hours", "idle_cutoff_seconds", "computer_only",
+    "estimated_minutes", "task_minutes", "idle_limit_hours", "idle_cutoff_seconds", "computer_only",
     "comprehension_questions", "comprehension_attempts", "qualification",
     "qualification_threshold", "screening_examples", "max_screen_outs_in_a_row",
     "decision_minutes", "attention_checks", "exit_questionnaire", "consent_text",
@@ -122,6 +123,10 @@ def check_design(study: Study, tasks: Sequence[Task], upstream: Sequence[Task] =
     for name in sorted({name for name in names if names.count(name) > 1}):
         refuse("tasks", f"{name} is chosen twice: a study can contain one version of a task.")
     _check_shots(study, tasks, refuse)
+    try:
+        minutes.parse(study.task_minutes, names)
+    except minutes.MinutesError as error:
+        refuse("task_minutes", str(error))
     if tasks and (study.tasks_per_worker or 0) > len(tasks):
         refuse("tasks_per_worker", f"The study has only {len(tasks)} task(s).")
     for field, most in MOST.items():
@@ -289,19 +294,26 @@ def _check_reachable(study: Study, tasks: Sequence[Task], refuse: Any) -> None:
                 )
 
 
-def suggested_hours(study: Study) -> Decimal:
-    """Three times the estimate, in hours with one decimal: a cap that allows for slow people."""
-    hours = Decimal(SUGGESTED_TIMES * (study.estimated_minutes or 0)) / 60
+def suggested_hours(study: Study, tasks: Sequence[Task]) -> Decimal:
+    """Three times the most minutes that annotators are told: a cap that allows for slow people.
+
+    In hours with one decimal.
+    """
+    try:
+        longest = minutes.longest(study, tasks)
+    except minutes.MinutesError:  # refused at its field
+        longest = study.estimated_minutes or 0
+    hours = Decimal(SUGGESTED_TIMES * longest) / 60
     return max(hours.quantize(Decimal("0.1"), ROUND_CEILING), Decimal("0.1"))
 
 
-def suggested_budget(study: Study, seats: int) -> Decimal | None:
+def suggested_budget(study: Study, tasks: Sequence[Task], seats: int) -> Decimal | None:
     """The cap for that many seats and a fifth more, for who is screened out or leaves early.
 
     In currency; with the suggested cap where the study has none yet. None for volunteers.
     """
     capped = copy.copy(study)
-    capped.max_paid_hours = study.max_paid_hours or suggested_hours(study)
+    capped.max_paid_hours = study.max_paid_hours or suggested_hours(study, tasks)
     most = ledger.cap(capped) or 0
     places = seats + -(-seats // 5)
     return Decimal(ledger.in_currency(places * most)) if study.is_paid else None
@@ -320,24 +332,25 @@ def cells(study: Study) -> list[tuple[int, int | None, str]]:
 def suggest_limits(study: Study, tasks: Sequence[Task]) -> None:
     """Set the cap and the budget of a paid draft to what is suggested, where they are empty."""
     if study.hourly_rate and study.max_paid_hours is None:
-        study.max_paid_hours = suggested_hours(study)
+        study.max_paid_hours = suggested_hours(study, tasks)
     if study.budget is None:
         seats = len(tasks) * len(cells(study)) * study.annotators
-        study.budget = suggested_budget(study, seats)
+        study.budget = suggested_budget(study, tasks, seats)
 
 
 def missing(study: Study) -> list[str]:
     """What a draft lacks to be opened, in sentences."""
     sentences = []
+    tasks = list(study.tasks.all())
     if study.hourly_rate and study.max_paid_hours is None:
         sentences.append(
             "Set the maximum paid hours, which cap what one person can earn. Suggested:"
-            f" {suggested_hours(study)}, {SUGGESTED_TIMES} times the estimate."
+            f" {suggested_hours(study, tasks)}, {SUGGESTED_TIMES} times the announced minutes."
         )
     if study.is_paid and study.budget is None:
         seats = study.scenarios.aggregate(n=Sum("seats", default=0))["n"]
         sentences.append(
-            f"Set the budget of the study. Suggested: {suggested_budget(study, seats)}"
+            f"Set the budget of the study. Suggested: {suggested_budget(study, tasks, seats)}"
             f" {study.currency}, the cap for each of its {seats} seats plus 20 %."
         )
     if study.is_paid and study.budget is not None:
@@ -397,6 +410,7 @@ def save_draft(
             for task in sorted(tasks, key=lambda task: task.name)
             for shots, split, arm in cells(study)
         )
+        minutes.store(study)
         _log(study, before)
 
 

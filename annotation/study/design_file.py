@@ -28,7 +28,7 @@ FIELDS = {
             "name", "title", "shots", "annotators", "splits", "training_order",
             "annotation_order", "seed", "tasks_per_worker", "help_examples_at_zero_shots",
             "try_the_tool", "auto_advance", "refuse_pastes", "interface_language", "rehearsal",
-            "hourly_rate", "currency", "estimated_minutes", "idle_limit_hours",
+            "hourly_rate", "currency", "estimated_minutes", "task_minutes", "idle_limit_hours",
             "comprehension_questions", "comprehension_attempts", "max_screen_outs_in_a_row",
             "attention_checks", "exit_questionnaire", "computer_only", "consent_text",
             "hypotheses", "equivalence_margin", "metrics", "hide_test_scores", "accepts_leakage",

@@ -22,7 +22,7 @@ from annotation.models import (
     Topic,
 )
 from annotation.money import budget, ledger
-from annotation.study import consent_text, consequences, cross_task
+from annotation.study import consent_text, consequences, cross_task, minutes
 from annotation.study.design import DesignError, check_design, missing
 from annotation.study.manifest import build_manifest
 from tasks.clock import database_now
@@ -116,6 +116,7 @@ def _freeze(study: Study, by: User | None, agreed: str | None) -> None:
         raise DesignError(" ".join(error.messages)) from None
     except cross_task.PoolError as error:
         raise DesignError(str(error)) from None
+    minutes.store(study)  # a pilot may have gone on since the draft was saved
     manifest = canonical(build_manifest(study))
     StudyManifest.objects.create(study=study, text=manifest.decode())
     study.manifest_hash = hashlib.sha256(manifest).hexdigest()

@@ -26,7 +26,13 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "title": study.title,
         "tasks": [_task(task, study) for task in tasks],
         "scenarios": [
-            {"task": s.task.name, "shots": s.shots, "split": s.split_number, "seats": s.seats}
+            {
+                "task": s.task.name,
+                "shots": s.shots,
+                "split": s.split_number,
+                "seats": s.seats,
+                "minutes": s.estimated_minutes,
+            }
             | ({"arm": s.arm} if s.arm else {})
             for s in study.scenarios.select_related("task").order_by(
                 "task__name", "shots", "split_number", "arm"
@@ -45,6 +51,7 @@ def build_manifest(study: Study) -> dict[str, Any]:
         "hourly_rate": str(study.hourly_rate),
         "currency": study.currency,
         "estimated_minutes": study.estimated_minutes,
+        "task_minutes": study.task_minutes,
         "idle_limit_hours": study.idle_limit_hours,
         "pay": _pay(study),
         "comprehension_questions": study.comprehension_questions,

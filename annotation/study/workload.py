@@ -1,4 +1,4 @@
-"""What one seat asks for: how many examples, how long, and whether the promised time is plausible.
+"""What one seat asks for: how many examples, how long, and whether a promised time is plausible.
 
 The estimate is rough and says how it is made: reading at WORDS_A_MINUTE, then SECONDS_TO_ANSWER. It
 warns and refuses nothing: only the researcher knows what the texts ask for.
@@ -6,6 +6,7 @@ warns and refuses nothing: only the researcher knows what the texts ask for.
 
 import math
 import statistics
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -70,13 +71,17 @@ def _seconds(words: int) -> float:
 def workloads(study: Study, tasks: Sequence[Task]) -> list[Workload]:
     """Those of each task at each number of shots, in a fixed number of queries."""
     sizes = _sizes(tasks)
-    upstream = cross_task.length(study, Arm.UPSTREAM)
+    # What an arm reads first is known of a stored draft.
+    upstream = cross_task.length(study, Arm.UPSTREAM) if study.pk else 0
     upstream_words = _upstream_words(study) if upstream else 0
     return [
         Workload(
             task=task,
             shots=shots,
-            training=max(sizes[task.pk, shots, split] for split in study.splits) if shots else 0,
+            # 0 for a file that there is not: the rules of a design refuse it at its field.
+            training=max((sizes[task.pk, shots, split] for split in study.splits), default=0)
+            if shots
+            else 0,
             test=sizes[task.pk, None, None] + study.attention_checks,
             screening=0 if shots else study.screening_examples,
             upstream=upstream,
@@ -100,29 +105,22 @@ def _upstream_words(study: Study) -> int:
     )
 
 
-def _sizes(tasks: Sequence[Task]) -> dict[tuple[int, int | None, int | None], int]:
+def _sizes(tasks: Sequence[Task]) -> Counter[tuple[int, int | None, int | None]]:
     """(task, shots, number) of each published file -> how many examples it holds."""
     splits = Split.objects.filter(task__in=[task.pk for task in tasks])
     counted = splits.exclude(kind=Split.Kind.CHECK).annotate(size=Count("examples"))
     rows = counted.values_list("task", "shots", "number", "size")
-    return {(task, shots, number): size for task, shots, number, size in rows}
+    return Counter({(task, shots, number): size for task, shots, number, size in rows})
 
 
-def doubts(study: Study, tasks: Sequence[Task]) -> list[str]:
-    """What is implausible about the promised minutes, in sentences with their arithmetic."""
-    promised, loads = study.estimated_minutes, workloads(study, tasks)
-    if not loads:
-        return []
-    most = max(loads, key=lambda load: load.minutes)
-    least = min(loads, key=lambda load: load.minutes)
-    if most.minutes > TOO_SHORT * promised:
-        return [_doubt(promised, most)]
-    if promised > max(TOO_LONG * least.minutes, SHORTEST_TOO_LONG):
-        return [_doubt(promised, least)]
-    return []
+def doubt(promised: int, load: Workload) -> str:
+    """What is implausible about promised minutes, if anything is: a sentence with its arithmetic.
 
-
-def _doubt(promised: int, load: Workload) -> str:
+    In the order in which it matters: too short a promise is one that people cannot keep.
+    """
+    too_long = max(TOO_LONG * load.minutes, SHORTEST_TOO_LONG)
+    if TOO_SHORT * promised >= load.minutes and promised <= too_long:
+        return ""
     each = f"{60 * promised / load.examples:.1f}".removesuffix(".0")
     trained = load.upstream + load.training
     training = f"{trained} training and " if trained else ""

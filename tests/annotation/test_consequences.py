@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from annotation.models import AuditEntry, Study
-from annotation.study import consequences
+from annotation.study import consequences, minutes
 from tests import factories
 from tests.annotation.test_design import fields
 
@@ -58,10 +58,10 @@ def test_what_is_still_missing_is_named_and_other_mistakes_do_not_stand_in_the_w
 def test_a_pilot_says_how_long_an_example_takes(ada, researcher):
     task = factories.make_task(shots=(2,), test_size=30)
     draft = factories.make_study(researcher, task, status="draft")
-    assert consequences.pilot(draft, task) is None
+    assert minutes.pilot(draft, task) is None
     study = factories.make_study(researcher, task)
     factories.work_through(factories.seat(study.scenarios.first()))
-    seconds, answers = consequences.pilot(draft, task)
+    seconds, answers = minutes.pilot(draft, task)
     assert answers == 30
     assert {cell.pilot for cell in consequences.for_study(draft).cells} == {30}
     assert {cell.seconds_each for cell in consequences.for_study(draft).cells} == {seconds}
@@ -72,7 +72,7 @@ def test_a_pilot_of_somebody_elses_study_says_nothing(researcher, other_research
     study = factories.make_study(other_researcher, task)
     factories.work_through(factories.seat(study.scenarios.first()))
     draft = factories.make_study(researcher, task, status="draft")
-    assert consequences.pilot(draft, task) is None
+    assert minutes.pilot(draft, task) is None
 
 
 def test_the_power_of_the_planned_contrast_stands_beside_the_fields(ada, task):

@@ -19,7 +19,7 @@ from annotation.recruitment.identities import worker_key
 from annotation.recruitment.refusals import RecruitmentError, refusal
 from annotation.simulation.robots import InProcess, Knowledge, walk
 from annotation.steps import training_step, withdrawal
-from annotation.study import cross_task, design, lifecycle, workload
+from annotation.study import cross_task, design, lifecycle, minutes, workload
 from tasks.formats import Record
 from tests import factories
 
@@ -355,7 +355,7 @@ def test_upstream_examples_take_as_long_as_their_own_texts(researcher, db):
     seconds = 60 * (60 * (quick.words + 90) / 240 + 3) + 10 * (60 * quick.words / 240 + 3)
     assert load.minutes == 2 + math.ceil(seconds / 60)
     study.estimated_minutes = 1
-    (doubt,) = workload.doubts(study, list(study.tasks.all()))
+    (doubt,) = minutes.doubts(study, list(study.tasks.all()))
     assert f"for {quick.words + 90} words of each of 60 upstream examples" in doubt
 
 

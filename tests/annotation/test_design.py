@@ -176,8 +176,8 @@ def test_opening_freezes_the_design_and_hashes_it(ada, task):
     assert frozen["tasks"][0]["content_hash"] == task.content_hash
     assert frozen["tasks"][0]["card"]["title"] == "Places"
     assert frozen["scenarios"] == [
-        {"task": task.name, "shots": 0, "split": None, "seats": 3},
-        {"task": task.name, "shots": 2, "split": 1, "seats": 3},
+        {"task": task.name, "shots": 0, "split": None, "seats": 3, "minutes": 20},
+        {"task": task.name, "shots": 2, "split": 1, "seats": 3, "minutes": 20},
     ]
 
 

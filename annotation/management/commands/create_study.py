@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from annotation.models import Study
 from annotation.money.amounts import read_amount
-from annotation.study import design, design_file, lifecycle, workload
+from annotation.study import design, design_file, lifecycle, minutes
 from annotation.study.design_file import DesignFile
 from tasks.metrics import METRICS
 from tasks.models import Task
@@ -89,9 +89,13 @@ class Command(BaseCommand):
         )
         parser.add_argument("--hourly-rate", help="(12.00)")
         parser.add_argument("--currency", help="(USD)")
-        parser.add_argument("--max-paid-hours", help="per task (three times the estimate)")
+        parser.add_argument("--max-paid-hours", help="per task (three times the announced minutes)")
         parser.add_argument("--budget", help="of the study (the cap for each seat plus 20 %%)")
-        parser.add_argument("--minutes", type=int, help="estimate shown to annotators (60)")
+        parser.add_argument(
+            "--minutes",
+            type=int,
+            help="told to annotators, of all tasks (of each task by its examples)",
+        )
         parser.add_argument("--idle-limit-hours", type=int, help="(48)")
         parser.add_argument("--equivalence-margin", type=float, help="in points of S1 x 100 (none)")
         parser.add_argument(
@@ -129,7 +133,7 @@ class Command(BaseCommand):
                 lifecycle.change_status(study, "open")
             except design.DesignError as error:
                 raise CommandError(f"{study.name} was drafted, not opened. {error}") from None
-        for doubt in workload.doubts(study, tasks):
+        for doubt in minutes.doubts(study, tasks):
             self.stderr.write(self.style.WARNING(f"Warning: {doubt}"))
         self.stdout.write(
             f"Study {study.name}: {study.status}, {study.scenarios.count()} scenarios"

@@ -28,7 +28,8 @@ from annotation.study import (
     design,
     design_file,
     lifecycle,
-    workload,
+    minutes,
+    own_questions,
 )
 from tasks import listing
 from tasks.clock import database_now
@@ -129,7 +130,7 @@ def _overview(request: ResearcherRequest, study: Study) -> dict[str, Any]:
     return _live(study) | {
         "actions": lifecycle.allowed_actions(study),
         "missing": design.missing(study) if study.is_draft else [],
-        "doubts": workload.doubts(study, list(study.tasks.all())) if study.is_draft else [],
+        "doubts": minutes.doubts(study, list(study.tasks.all())) if study.is_draft else [],
         "sum": consequences.for_study(study).sum_in_words if study.is_draft else "",
         "unequal": admission.warning(*rule),
         "screened": admission.screened(*rule),
@@ -222,9 +223,19 @@ def design_page(study: Study) -> dict[str, Any]:
     tasks = list(study.tasks.with_reports().order_by("name"))
     return {
         "study": study, "tasks": tasks, "warnings": data_warnings.of_design(study, tasks),
+        "minutes": _minutes(study), "own_questions": own_questions.parse(study.own_questions),
         "restrictions": restrictions.in_force(study),
         "can_be_deleted": lifecycle.can_be_deleted(study),
     }  # fmt: skip
+
+
+def _minutes(study: Study) -> list[str]:
+    """What annotators are told, in words: of all scenarios, or of each task and number of shots."""
+    scenarios = study.scenarios.select_related("task")
+    told = {(s.task.name, s.shots): s.estimated_minutes for s in scenarios}
+    if len(set(told.values())) == 1:
+        return [f"{next(iter(told.values()))} minutes"]
+    return [f"{task}, {shots} shots: {number} minutes" for (task, shots), number in told.items()]
 
 
 # The parts of pages that ask for themselves again: ?part= -> template.

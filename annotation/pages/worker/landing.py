@@ -34,10 +34,13 @@ def landing_page(
         outcome = "incompatible_device" if state == "device" else "study_full"
         way_out = door.exit(outcome, arrival.who, "")
     start_url = reverse("start", args=[arrival.code])
+    minutes = {scenario.estimated_minutes for scenario in study.scenarios.all()} or {0}
     return {
         "title": study.title,
         **what_it_asks(study),
-        "minutes": study.estimated_minutes,
+        "minutes": max(minutes),
+        # Where the seat decides how long it is.
+        "minutes_range": in_range(minutes) if len(minutes) > 1 else "",
         "rate": ledger.promise(study),
         "idle_limit_hours": study.idle_limit_hours,
         "preview": arrival.is_preview,

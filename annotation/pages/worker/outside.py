@@ -32,7 +32,7 @@ def instructions_before(scenario: Scenario, on: str) -> dict[str, Any]:
     study = scenario.study
     page = instructions_of(scenario)
     page["training_total"] += cross_task.length(study, scenario.arm)
-    page |= {"stage": "instructions", "begin_url": on, "minutes": study.estimated_minutes}
+    page |= {"stage": "instructions", "begin_url": on, "minutes": scenario.estimated_minutes}
     if study.comprehension_questions.strip():
         page["questions_form"] = ComprehensionForm(study)
         page["attempts_left"] = study.comprehension_attempts
@@ -45,7 +45,7 @@ def end_of(scenario: Scenario, on: str) -> dict[str, Any]:
     study = scenario.study
     own = of_moment(study.own_questions, AFTER)
     asks = study.exit_questionnaire or own
-    worked = timedelta(minutes=study.estimated_minutes)
+    worked = timedelta(minutes=scenario.estimated_minutes)
     earned = max(ledger.for_time(study, worked), ledger.cents(study.base_reward))
     return {
         "stage": "finished",

@@ -411,7 +411,7 @@ def _state(
         "study": study,
         "participation": participation,
         "card": context.get("card") or card_of_visit(participation),
-        "minutes": study.estimated_minutes,
+        "minutes": participation.scenario.estimated_minutes,
         "resume_url": request.build_absolute_uri(reverse("work", args=[participation.token])),
         "sentences": sentences_of("work"),
     }

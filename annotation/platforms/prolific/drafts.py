@@ -120,7 +120,7 @@ def check_currency(study: Study, currency: str) -> None:
 def _drafts(study: Study, scenario: Scenario, annotation_parts: int) -> list[ProlificStudy]:
     training = _sizes(scenario, "train") if scenario.shots else study.screening_examples
     test = _sizes(scenario, "test")
-    whole = study.estimated_minutes
+    whole = scenario.estimated_minutes
     minutes = {
         "training": max(1, round(whole * training / (training + test))),
         "annotation": max(1, round(whole * test / (training + test))),

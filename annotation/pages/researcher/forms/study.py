@@ -11,7 +11,7 @@ from annotation.models import Study
 from annotation.money import ledger
 from annotation.money.amounts import AmountField
 from annotation.pages.fields import RowsField, WholeNumberField, row_field
-from annotation.study import consequences, data_warnings, design, workload
+from annotation.study import consequences, data_warnings, design, minutes
 from annotation.study.consequences import Consequences
 from tasks.gym import catalogue, people
 from tasks.metrics import METRICS
@@ -47,7 +47,9 @@ GROUPS: dict[str, list[str]] = {
     "What is asked": [
         "name", "title", "tasks", "shots", "splits", "accepts_leakage", "annotators", "rehearsal",
     ],
-    "Time and pay": ["estimated_minutes", "hourly_rate", "currency", "max_paid_hours", "budget"],
+    "Time and pay": [
+        "estimated_minutes", "task_minutes", "hourly_rate", "currency", "max_paid_hours", "budget",
+    ],
     "Further pay and idle time": [
         "base_reward", "minimum_pay", "idle_limit_hours", "idle_cutoff_seconds",
     ],
@@ -174,7 +176,7 @@ class StudyForm(forms.ModelForm):
 
     def doubts(self) -> list[str]:
         """What is implausible about the promised minutes."""
-        return workload.doubts(self.instance, self.chosen_tasks())
+        return minutes.doubts(self.instance, self.chosen_tasks())
 
     def leaks(self) -> list[str]:
         """Training examples that the chosen tasks have in their tests too."""
@@ -217,19 +219,20 @@ class StudyForm(forms.ModelForm):
         return f"Upstream: {self._task_label(task)}"
 
     def _suggest(self) -> None:
-        """Suggest the cap, and for a saved draft the budget, where they are empty."""
-        study = self.instance
-        if study.hourly_rate and study.max_paid_hours is None:
-            self.initial["max_paid_hours"] = design.suggested_hours(study)
-        suggested = None
-        if study.pk and study.is_paid:
-            suggested = design.suggested_budget(study, sum(s.seats for s in study.scenarios.all()))
+        """Suggest the cap and the budget for a saved draft, where they are empty."""
+        study, suggested = self.instance, None
+        tasks = list(study.tasks.all()) if study.pk else []
+        if tasks and study.hourly_rate and study.max_paid_hours is None:
+            self.initial["max_paid_hours"] = design.suggested_hours(study, tasks)
+        if tasks and study.is_paid:
+            seats = sum(s.seats for s in study.scenarios.all())
+            suggested = design.suggested_budget(study, tasks, seats)
         if suggested is not None and study.budget is None:
             self.initial["budget"] = suggested
         sum_in_words = "the cap for each seat plus 20 %" + (
             f", {suggested} {study.currency}" if suggested else ""
         )
-        times = f"{design.SUGGESTED_TIMES} times the estimate"
+        times = f"{design.SUGGESTED_TIMES} times the announced minutes"
         self.fields["max_paid_hours"].help_text += f" Suggested: {times}."
         self.fields["budget"].help_text += f" Suggested: {sum_in_words}."
 
