@@ -63,6 +63,7 @@ POSTS = {
     "participation_decide": Post("own", "api_decide"),
     "participation_decide_pay": Post("pay", "api_decide"),
     "people_decide": Post("own", "api_decide_together"),
+    "behaviour_exclude": Post("own", "api_exclude_together"),
     "example_comment": Post("read", "api_comments"),
     "participation_score": Post("read", "api_show_score"),
     "participation_bonus": Post("pay", "api_bonus"),

@@ -24,6 +24,7 @@ from annotation.pages.researcher.forms.annotators import (
     DecisionForm,
     ReviewForm,
     SeatForm,
+    TickedForm,
     TogetherForm,
 )
 from annotation.platforms.prolific import review as prolific_review
@@ -184,6 +185,14 @@ class Decide(AnnotatorTwin):
         return {"done": "The decision is stored with its reason."}
 
 
+def pseudonyms(sent: dict[str, Any]) -> list[str]:
+    """The annotators that a body names."""
+    names = sent.get("annotators")
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise Unprocessable({"annotators": ["Write a list of pseudonyms."]})
+    return names
+
+
 class DecideTogether(StudyTwin):
     page, form_class = "people_decide", TogetherForm
     operation_id = "participations_decide_together"
@@ -194,9 +203,7 @@ class DecideTogether(StudyTwin):
     }
 
     def form(self, about: Study, sent: dict[str, Any]) -> PageForm:
-        names = sent.get("annotators")
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise Unprocessable({"annotators": ["Write a list of pseudonyms."]})
+        names = pseudonyms(sent)
         outcome = sent.get("outcome")
         words = {True: "yes", False: "no"}.get(outcome) if isinstance(outcome, bool) else outcome
         return TogetherForm(names, form_bodies.as_form_data(sent | {"outcome": words}))
@@ -209,6 +216,23 @@ class DecideTogether(StudyTwin):
         except qualification.CannotDecide as error:
             raise Unprocessable({"annotators": list(error.problems.values())}) from None
         return {"done": f"Decided about {len(set(sent['annotators']))}."}
+
+
+class ExcludeTogether(StudyTwin):
+    page, form_class = "behaviour_exclude", TickedForm
+    operation_id = "participations_exclude_together"
+    summary = "Exclude several from the analysis with one reason, all of them or none"
+    more_fields: ClassVar = {"annotators": serializers.ListField(child=serializers.CharField())}
+
+    def form(self, about: Study, sent: dict[str, Any]) -> PageForm:
+        return TickedForm(pseudonyms(sent), form_bodies.as_form_data(sent))
+
+    def do(self, about: Study, sent: dict[str, Any], request: Request) -> dict[str, str]:
+        try:
+            exclusion.exclude_together(about, sent["annotators"], sent["reason"], request.user)
+        except exclusion.CannotExclude as error:
+            raise Unprocessable({"annotators": list(error.problems.values())}) from None
+        return {"done": f"Excluded from the analysis: {len(set(sent['annotators']))}."}
 
 
 class Exclude(AnnotatorTwin):

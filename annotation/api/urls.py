@@ -61,6 +61,11 @@ urlpatterns = [
         annotators.DecideTogether.as_view(),
         name="api_decide_together",
     ),
+    path(
+        STUDY + "participations/exclude/",
+        annotators.ExcludeTogether.as_view(),
+        name="api_exclude_together",
+    ),
     path(ONE, annotators.OneParticipation.as_view(), name="api_participation"),
     path(ONE + "decide/", annotators.Decide.as_view(), name="api_decide"),
     path(ONE + "exclude/", annotators.Exclude.as_view(), name="api_exclude"),

@@ -5,6 +5,8 @@ the seat, so that the scenario still ends with as many analysed annotators as it
 decision by hand says whether the score could be seen (blinding.py).
 """
 
+from collections.abc import Iterable
+
 from django.contrib.auth.models import User
 from django.db import transaction
 
@@ -16,6 +18,35 @@ from tasks.clock import database_now
 
 class ExclusionError(Exception):
     """Why it cannot be done; the text is for people."""
+
+
+class CannotExclude(ExclusionError):
+    """Why several cannot be excluded together: pseudonym -> sentence."""
+
+    def __init__(self, problems: dict[str, str]):
+        super().__init__(" ".join(problems.values()))
+        self.problems = problems
+
+
+def exclude_together(study: Study, pseudonyms: Iterable[str], reason: str, by: User | None) -> None:
+    """Exclude several, each as `decide` does it and with a decision of its own; all or none.
+
+    Raises CannotExclude.
+    """
+    wanted, problems = list(dict.fromkeys(pseudonyms)), {}
+    with transaction.atomic():
+        Study.objects.locked().get(pk=study.pk)
+        named = {p.pseudonym: p for p in study.participations.filter(pseudonym__in=wanted)}
+        for name in wanted:
+            if name not in named:
+                problems[name] = f"There is no annotator {name} in this study."
+                continue
+            try:
+                decide(named[name], False, reason, by)
+            except ExclusionError as error:
+                problems[name] = f"{name}: {error}"
+        if problems:
+            raise CannotExclude(problems)
 
 
 def decide(participation: Participation, in_analysis: bool, reason: str, by: User | None) -> None:

@@ -121,6 +121,8 @@ def works_and_is_paid(watched, study):
     for about in ("analysis", "pay"):
         do("participation_decide", done.pseudonym, about=about, outcome="no", reason="odd")
         do("participation_decide", done.pseudonym, about=about, outcome="yes", reason="not odd")
+    do("behaviour_exclude", annotators=done.pseudonym, reason="odd")
+    do("participation_decide", done.pseudonym, about="analysis", outcome="yes", reason="not odd")
     do("participation_bonus", done.pseudonym, amount="1", reason="kind")
     do("participation_free_seat", live.pseudonym, reason="gone")
     waiting = factories.seat(study.scenarios.get())
@@ -218,7 +220,8 @@ DESIGN = {
 }  # fmt: skip
 WORK = {
     "participation_score", "participation_decide", "participation_bonus",
-    "participation_free_seat", "people_decide", "example_comment", "pay", "report",
+    "participation_free_seat", "people_decide", "behaviour_exclude", "example_comment", "pay",
+    "report",
     "analysis_run", "release_prepare", "release_run",
 }  # fmt: skip
 PROLIFIC = {"prolific_plan", "prolific_study", "prolific_sync", "participation_review"}

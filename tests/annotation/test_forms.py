@@ -93,6 +93,7 @@ WRONG = [
     ("prolific_study", DRAFT | {"minutes": "٣"}, "minutes", WHOLE),
     ("prolific_study", DRAFT | {"reward": "0.01"}, "reward", "Prolific asks for at least"),
     ("prolific_study", DRAFT | {"max_minutes": "61"}, "max_minutes", "The longest time"),
+    ("behaviour_exclude", {"annotators": "nobody", "reason": " "}, "reason", "Give a reason"),
     ("people_decide", {"annotators": "nobody", "outcome": "yes", "reason": " "}, "reason",
      "Give a reason"),
     ("task_team", {"username": "nobody"}, "username", "no account"),

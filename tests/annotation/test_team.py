@@ -84,6 +84,7 @@ ALLOWED = [
     ("notice_switches", (), {"page": "quiet"}, EVERYBODY),
     ("switches", (), {"open_link_on": "on"}, OWNERS),
     ("lists", (), {"effect": "deny", "criterion": "people", "value": "prolific x"}, OWNERS),
+    ("behaviour_exclude", (), {"annotators": "nobody", "reason": "fine"}, OWNERS),
     ("people_decide", (), {"annotators": "nobody", "outcome": "yes", "reason": "fine"}, OWNERS),
     ("example_comment", ("example",), {"text": "Odd gold."}, READERS),
     ("participation_decide", ("pseudonym",), decide("analysis"), OWNERS),

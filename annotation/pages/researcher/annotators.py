@@ -13,7 +13,16 @@ from django.urls import reverse
 from django.views.decorators.http import require_GET, require_POST
 
 from annotation.access import ResearcherRequest, annotator_of, study_of
-from annotation.models import JUDGED_STEPS, REVEALED, Decision, Participation, Step, Turn
+from annotation.models import (
+    JUDGED_STEPS,
+    REVEALED,
+    Decision,
+    Participation,
+    Status,
+    Step,
+    Study,
+    Turn,
+)
 from annotation.money import budget, ledger
 from annotation.monitoring import beside, flags, participants
 from annotation.pages.fields import PageForm, by_key
@@ -22,6 +31,7 @@ from annotation.pages.researcher.forms.annotators import (
     DecisionForm,
     ReviewForm,
     SeatForm,
+    TickedForm,
     TogetherForm,
 )
 from annotation.pages.researcher.studies import people_page
@@ -172,10 +182,48 @@ def review(request: ResearcherRequest, name: str, pseudonym: str) -> HttpRespons
 @require_GET
 def behaviour_page(request: ResearcherRequest, name: str) -> HttpResponse:
     """Annotators with quality flags and their reasons, those with most flags first."""
-    study = study_of(request, name, "read")
+    return _behaviour(request, study_of(request, name, "read"))
+
+
+def _behaviour(
+    request: ResearcherRequest,
+    study: Study,
+    form: TickedForm | None = None,
+    problems: dict[str, str] | None = None,
+) -> HttpResponse:
+    """The list, with an exclusion of several at once that was refused, if one was."""
     seen = flags.sentences(study)
-    context = {"study": study, "rows": flags.ranked(study, seen), "seen": len(seen)}
-    return render(request, "researcher/behaviour.html", context)
+    rows = flags.ranked(study, seen)
+    context = {
+        "study": study,
+        "rows": rows,
+        "seen": len(seen),
+        "can_exclude": any(
+            annotator.status == Status.COMPLETED and annotator.in_analysis for annotator, _f in rows
+        ),
+        "together": form or TickedForm(),
+        "ticked": request.POST.getlist("annotators"),
+        "problems": list((problems or {}).values()),
+    }
+    return render(request, "researcher/behaviour.html", context, status=422 if form else 200)
+
+
+@login_required
+@require_POST
+def behaviour_exclude(request: ResearcherRequest, name: str) -> HttpResponse:
+    """Exclude all who are ticked among those with quality flags, or none of them."""
+    study = study_of(request, name, right_to("behaviour_exclude"))
+    ticked = request.POST.getlist("annotators")
+    form = TickedForm(ticked, request.POST)
+    if not form.is_valid():
+        return _behaviour(request, study, form)
+    sent = form.cleaned_data
+    try:
+        exclusion.exclude_together(study, sent["annotators"], sent["reason"], request.user)
+    except exclusion.CannotExclude as error:
+        return _behaviour(request, study, form, error.problems)
+    messages.success(request, f"Excluded from the analysis: {len(set(ticked))}.")
+    return redirect("behaviour", name)
 
 
 def _page(

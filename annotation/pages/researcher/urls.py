@@ -86,6 +86,11 @@ urlpatterns = [
         name="participation_review",
     ),
     path("studies/<str:name>/behaviour/", annotators.behaviour_page, name="behaviour"),
+    path(
+        "studies/<str:name>/behaviour/exclude/",
+        annotators.behaviour_exclude,
+        name="behaviour_exclude",
+    ),
     path("studies/<str:name>/links/", links.links, name="personal_links"),
     path("studies/<str:name>/links.csv", links.links_file, name="personal_links_file"),
     path("studies/<str:name>/platforms/", platforms.page, name="platforms"),

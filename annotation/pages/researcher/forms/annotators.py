@@ -41,26 +41,34 @@ class DecisionForm(PageForm):
         return self.cleaned_data["outcome"] == "yes"
 
 
-class TogetherForm(PageForm):
-    """One decision on admission about several who wait; which were ticked stands in the list."""
+class TickedForm(PageForm):
+    """One decision with one reason about several; which were ticked stands in the list."""
 
     key = "together"
-    outcome = PressedField(
-        choices=[("yes", "yes"), ("no", "no")],
-        error_messages={"required": "Press one of the buttons."},
-    )
     reason = forms.CharField(max_length=500, error_messages={"required": NO_REASON})
     annotators = forms.MultipleChoiceField(
-        widget=forms.MultipleHiddenInput,
-        error_messages={"required": "Tick somebody who waits."},
+        widget=forms.MultipleHiddenInput, error_messages={"required": "Tick somebody."}
     )
 
     def __init__(self, ticked: Sequence[str] = (), *args: Any):
         super().__init__(*args)
-        # Whether each of them waits is said by the step, for each.
+        # Whether it is possible for each of them is said by the step, for each.
         annotators = self.fields["annotators"]
         assert isinstance(annotators, forms.MultipleChoiceField)
         annotators.choices = [(name, name) for name in ticked]
+
+
+class TogetherForm(TickedForm):
+    """On admission, about several who wait."""
+
+    outcome = PressedField(
+        choices=[("yes", "yes"), ("no", "no")],
+        error_messages={"required": "Press one of the buttons."},
+    )
+
+    def __init__(self, ticked: Sequence[str] = (), *args: Any):
+        super().__init__(ticked, *args)
+        self.fields["annotators"].error_messages["required"] = "Tick somebody who waits."
 
     def clean_outcome(self) -> bool:
         return self.cleaned_data["outcome"] == "yes"
