@@ -36,15 +36,17 @@ def majorities_of_others(
     None where there is none: nobody else answered, or their labels tie. Sets of texts always have
     one, which is empty where no text was chosen by more than half of the others.
     """
-    majorities: list[frozenset[str] | None] = []
-    for place in range(len(answers)):
-        others = [*answers[:place], *answers[place + 1 :]]
-        if is_label:
-            label = plurality([label for (label,) in others])
-            majorities.append(None if label is None else frozenset([label]))
-        else:
-            majorities.append(majority_set(others) if others else None)
-    return majorities
+    others = len(answers) - 1
+    if not others:
+        return [None]
+    votes = Counter(text for answer in answers for text in answer)
+    if not is_label:
+        return [
+            frozenset(text for text, count in votes.items() if 2 * (count - (text in own)) > others)
+            for own in answers
+        ]
+    labels = [plurality(list((votes - Counter(own)).elements())) for own in answers]
+    return [None if label is None else frozenset([label]) for label in labels]
 
 
 def dawid_skene(

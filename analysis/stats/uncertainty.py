@@ -136,7 +136,8 @@ def by_cluster(
     values = np.nan_to_num(matrix)
     if clusters is None:
         return values, given.astype(float)
-    _names, index = np.unique(np.asarray(clusters, dtype=str), return_inverse=True)
-    member = np.zeros((matrix.shape[1], index.max() + 1))
-    member[np.arange(matrix.shape[1]), index] = 1
+    names = list(map(str, clusters))  # whole texts: too wide for an array of them
+    place = {name: number for number, name in enumerate(sorted(set(names)))}
+    member = np.zeros((matrix.shape[1], len(place)))
+    member[np.arange(matrix.shape[1]), [place[name] for name in names]] = 1
     return values @ member, given @ member
