@@ -192,7 +192,8 @@ CACHES = {
         "OPTIONS": {"MAX_ENTRIES": 1_000_000},
     },
 }
-if REDIS_URL := os.environ.get("REDIS_URL", ""):
+REDIS_URL = os.environ.get("REDIS_URL", "")
+if REDIS_URL:
     CACHES["default"] = {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",
         "LOCATION": REDIS_URL,

@@ -29,6 +29,7 @@ from tasks import installation
 
 FORMAT = "handful-backup-1"
 LAST = "backup.json"
+WRITTEN = "last_backup.txt"  # in var/: for `manage.py doctor`
 DATABASES = {"sqlite": "database.sqlite3", "postgresql": "database.dump"}
 KEYS = ("SECRET_KEY", "WORKER_KEY", "IDENTITY_KEY")
 FOLDERS = ("uploads", "jobs")  # of var/
@@ -59,7 +60,14 @@ def write(path: Path, recipient: str = "") -> dict[str, Any]:
                 age.encrypt_io(plain, out, [_recipient(age, recipient)])
         finished.chmod(0o600)
         os.link(finished, path)  # refuses what has come there meanwhile
+    (Path(settings.VAR_DIR) / WRITTEN).write_text(f"{told['made_at']}\n")
     return told
+
+
+def last() -> datetime | None:
+    """When a backup was last written from this folder; None: never."""
+    path = Path(settings.VAR_DIR) / WRITTEN
+    return datetime.fromisoformat(path.read_text().strip()) if path.exists() else None
 
 
 def _add(tar: tarfile.TarFile, members: list[tuple[str, Path]], folder: Path) -> dict[str, Any]:
