@@ -1,5 +1,6 @@
 """The database: is it there, whole, guarded, set up for us; and what waits in it."""
 
+import sqlite3
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -38,9 +39,9 @@ def database() -> Iterator[Finding]:
                 f"SQLite lies in a network folder ({kind}): its locks do not hold there.",
                 "Move it to a disk of this machine; for several machines use PostgreSQL.",
             )
-        yield ok(f"SQLite {connection.Database.sqlite_version}, for one machine")
+        yield ok(f"SQLite {sqlite3.sqlite_version}, for one machine")
         return
-    version = connection.pg_version
+    version = int(_shown("server_version_num"))
     if version < OLDEST_POSTGRESQL:
         yield fail(f"PostgreSQL {version // 10000} is too old.", "Upgrade it to 14 or newer.")
     for name in ("fsync", "full_page_writes", "synchronous_commit"):
