@@ -24,7 +24,7 @@ from annotation.models import ApiToken, Kind, Participation, Status, Study
 from annotation.models.api_token import SCOPE_OF_RIGHT
 from annotation.models.study import StudyQuerySet
 from annotation.platforms import registry
-from annotation.platforms.links import COOKIE, COOKIE_AGE, COOKIE_SALT, browser
+from annotation.platforms.links import COOKIE_AGE, COOKIE_SALT, browser
 from annotation.recruitment import arrivals, doors, refusals
 from annotation.recruitment.doors import Identity
 from annotation.recruitment.identities import worker_key
@@ -150,7 +150,7 @@ class Arrival:
 
     def set_cookie(self, response: HttpResponse, secure: bool) -> None:
         response.set_signed_cookie(
-            COOKIE,
+            settings.WORKER_COOKIE_NAME,
             self.browser,
             salt=COOKIE_SALT,
             max_age=COOKIE_AGE,

@@ -102,12 +102,15 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.logs.with_request_id",
     "config.metrics.measured",
+    # What protects a page stands on every reply, whoever gives it further down.
+    "config.headers.protected",
+    "csp.middleware.CSPMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django.middleware.security.SecurityMiddleware",
     "config.middleware.head_is_get",
     "config.middleware.say_what_is_not_migrated",
-    "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.middleware.gzip.GZipMiddleware",
-    "csp.middleware.CSPMiddleware",
     "config.middleware.refuse_odd_requests",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
@@ -117,7 +120,6 @@ MIDDLEWARE = [
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
-    "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "config.sessions.sliding_session",
     "config.kept_forms.keep_forms",
@@ -278,9 +280,16 @@ MFA_TOTP_TOLERANCE = 1  # a code of the half minute before or after: clocks of p
 # Nobody can open an account in another's name, so nothing waits for a verified address.
 MFA_ALLOW_UNVERIFIED_EMAIL = True
 
+# Browsers take a name of this kind from this very host over TLS alone: no page of another name
+# below the same domain can plant one.
+COOKIE_PREFIX = "__Host-" if HTTPS else ""
+SESSION_COOKIE_NAME = f"{COOKIE_PREFIX}sessionid"
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_COOKIE_SECURE = HTTPS
+CSRF_COOKIE_NAME = f"{COOKIE_PREFIX}csrftoken"
 CSRF_COOKIE_SECURE = HTTPS
+WORKER_COOKIE_NAME = f"{COOKIE_PREFIX}handful_worker"  # a browser on an open link
+MESSAGE_STORAGE = "django.contrib.messages.storage.session.SessionStorage"  # no cookie of its own
 CSRF_COOKIE_HTTPONLY = True
 CSRF_FAILURE_VIEW = "config.kept_forms.csrf_failure"
 SECURE_SSL_REDIRECT = HTTPS

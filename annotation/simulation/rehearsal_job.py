@@ -8,13 +8,14 @@ import random
 from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.core import signing
 from django.urls import reverse
 
 from annotation.access import in_study_language
 from annotation.models import Kind, Participation, Study, StudyStatus
-from annotation.platforms.links import COOKIE, COOKIE_SALT
+from annotation.platforms.links import COOKIE_SALT
 from annotation.simulation.robots import InProcess, Knowledge, RobotError, policy_of, walk
 from tasks import jobs
 from tasks.clock import database_now
@@ -66,8 +67,9 @@ def _walk_one(job: Job, number: int) -> dict[str, Any]:
     study = Study.objects.get(pk=job.parameters["study"])
     site = InProcess()
     name = f"simulate-{job.pk}-{number}"
-    cookie = signing.get_cookie_signer(salt=COOKIE + COOKIE_SALT).sign(name)
-    site.client.cookies[COOKIE] = cookie
+    cookie = settings.WORKER_COOKIE_NAME
+    signer = signing.get_cookie_signer(salt=cookie + COOKIE_SALT)
+    site.client.cookies[cookie] = signer.sign(name)
     address = reverse("landing", args=[study.simulated_link_code])
     seed = f"{job.seed}:{number}"
     try:

@@ -1,0 +1,195 @@
+"""Every reply of every address carries what keeps browsers safe, and cookies are this host's own.
+
+Run under the settings of a server with HTTPS=1, as config/settings.py makes them.
+"""
+
+import re
+import runpy
+from http.cookies import Morsel
+from pathlib import Path
+
+import pytest
+from django.conf import settings as django_settings
+from django.db import connection
+from django.http import HttpResponse
+from django.test import Client
+from django.urls import reverse
+
+from annotation.platforms import links
+from config import middleware
+from tests import factories
+from tests.config.test_hostile_requests import ADDRESSES, filled, values  # noqa: F401, a fixture
+
+ROOT = Path(__file__).parents[2]
+YEAR = 365 * 24 * 3600
+# Swagger's page, which shows the API, has styles in its elements.
+WITH_INLINE_STYLES = {"/api/v1/docs/"}
+# What a page could do to its visitor with each of these is none of our business.
+SENSORS = {"camera", "microphone", "geolocation", "payment", "usb", "display-capture", "midi"}
+
+
+@pytest.fixture
+def https(monkeypatch, settings, tmp_path) -> Client:
+    """A browser before a server that was started with HTTPS=1."""
+    monkeypatch.setenv("HTTPS", "1")
+    monkeypatch.setenv("HANDFUL_VAR", str(tmp_path / "var-of-settings"))
+    started = runpy.run_path(str(ROOT / "config" / "settings.py"))
+    for name, value in started.items():
+        if re.match(r"HTTPS$|SECURE_|(SESSION|CSRF|WORKER)_COOKIE_|MESSAGE_STORAGE", name):
+            setattr(settings, name, value)
+    settings.VAR_DIR = tmp_path / "var"
+    settings.VAR_DIR.mkdir(exist_ok=True)
+    return Client(raise_request_exception=False)
+
+
+def policy(text: str) -> dict[str, list[str]]:
+    directives = [part.split() for part in text.split(";") if part.strip()]
+    return {name: sources for name, *sources in directives}
+
+
+def faults(reply: HttpResponse, styles: bool = False) -> list[str]:
+    """What is missing or too wide in the headers of a reply; `styles`: may they be inline?"""
+    csp = policy(reply.get("Content-Security-Policy", ""))
+    scripts = csp.get("script-src", csp.get("default-src", ["*"]))
+    style = csp.get("style-src", csp.get("default-src", ["*"]))
+    hsts = re.fullmatch(
+        r"max-age=(\d+); includeSubDomains", reply.get("Strict-Transport-Security", "")
+    )
+    denied = set(re.findall(r"([\w-]+)=\(\)", reply.get("Permissions-Policy", "")))
+    loose = {"*", "https:", "http:", "data:", "blob:", "'unsafe-inline'", "'unsafe-eval'"}
+    graded = {
+        "CSP: all that is not named is forbidden": csp.get("default-src") == ["'none'"],
+        "CSP: scripts are our own files": scripts == ["'self'"],
+        "CSP: styles": not loose & set(style) - ({"'unsafe-inline'"} if styles else set()),
+        "CSP: nowhere a whole scheme or the whole web": not any(
+            {"*", "https:", "http:"} & set(sources) for sources in csp.values()
+        ),
+        "CSP: base": csp.get("base-uri") == ["'none'"],
+        "CSP: forms": csp.get("form-action") == ["'self'"],
+        "CSP: frames": csp.get("frame-ancestors") == ["'none'"],
+        "X-Frame-Options": reply.get("X-Frame-Options") == "DENY",
+        "HSTS": bool(hsts and int(hsts[1]) >= YEAR),
+        "nosniff": reply.get("X-Content-Type-Options") == "nosniff",
+        "Referrer-Policy": reply.get("Referrer-Policy") in ("same-origin", "no-referrer"),
+        "COOP": reply.get("Cross-Origin-Opener-Policy") == "same-origin",
+        "CORP": reply.get("Cross-Origin-Resource-Policy") == "same-origin",
+        "Permissions-Policy": denied >= SENSORS,
+        "no reader from elsewhere": "Access-Control-Allow-Origin" not in reply.headers,
+        "no version of a server": not {"Server", "X-Powered-By"} & set(reply.headers),
+    }
+    return [name for name, holds in graded.items() if not holds] + [
+        f"cookie {name}" for name, cookie in reply.cookies.items() if not is_of_this_host(cookie)
+    ]
+
+
+def is_of_this_host(cookie: Morsel) -> bool:
+    """Is it what browsers hold a `__Host-` cookie to, unseen by scripts and by other sites?"""
+    return bool(
+        cookie.key.startswith("__Host-")
+        and cookie["secure"]
+        and cookie["httponly"]
+        and cookie["path"] == "/"
+        and not cookie["domain"]
+        and cookie["samesite"] in ("Lax", "Strict")
+    )
+
+
+def test_a_bare_reply_has_every_fault():
+    bare = HttpResponse()
+    bare.set_cookie("sessionid", "x")
+    bare["Access-Control-Allow-Origin"] = "*"
+    bare["Server"] = "x/1.0"
+    assert len(faults(bare)) == 16
+
+
+def test_every_address_is_protected(values, researcher, https):  # noqa: F811
+    found, statuses = {}, set()
+    for route in ADDRESSES:
+        address = filled(route, values)
+        for method, is_signed_in in (("get", False), ("post", False), ("get", True)):
+            https.logout()
+            if is_signed_in:
+                https.force_login(researcher)
+            reply = getattr(https, method)(address, secure=True)
+            statuses.add(reply.status_code)
+            if wrong := faults(reply, styles=address in WITH_INLINE_STYLES):
+                found[method, address, reply.status_code] = wrong
+    assert found == {}
+    assert statuses >= {200, 302, 400, 401, 403, 404, 405}
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        ("/static/css/base.css", 200),
+        ("/static/js/nothing.js", 404),
+        ("/nothing/", 404),
+        ("/studies", 301),  # a slash is missing
+        ("/?kind=%00", 400),
+    ],
+)
+def test_files_and_errors_are_protected(address, status, https, db):
+    reply = https.get(address, secure=True)
+    assert (reply.status_code, faults(reply)) == (status, [])
+
+
+def test_refusals_are_protected(https, ada):
+    strict = Client(enforce_csrf_checks=True)
+    for name, reply, status in [
+        ("forged form", strict.post(reverse("login"), {"login": "x"}, secure=True), 403),
+        ("foreign host", https.get("/", secure=True, headers={"Host": "elsewhere.example"}), 400),
+        ("large body", https.post(reverse("login"), {"x": "x" * 3_000_000}, secure=True), 413),
+        ("wrong method", https.delete("/help/", secure=True), 405),
+        ("no token", https.get("/api/studies/", secure=True), 401),
+    ]:
+        assert (name, reply.status_code, faults(reply)) == (name, status, [])
+
+
+def test_a_failing_server_is_protected(https, researcher, monkeypatch):
+    def away(*_args):
+        raise RuntimeError("a bug")
+
+    https.force_login(researcher)
+    with connection.execute_wrapper(away):
+        failed = https.get(reverse("studies"), secure=True)
+        monkeypatch.setattr(middleware.health, "not_migrated", lambda: ["annotation.0001"])
+        stale = https.get(reverse("studies"), secure=True)
+    assert (failed.status_code, faults(failed)) == (500, [])
+    assert (stale.status_code, faults(stale)) == (503, [])
+
+
+def test_who_comes_without_tls_is_sent_to_it_and_told_nothing_else(https, db):
+    reply = https.get("/")
+    assert (reply.status_code, reply["Location"]) == (301, "https://testserver/")
+    assert faults(reply) == ["HSTS"]  # browsers believe it over TLS alone
+    assert not reply.cookies
+
+
+def test_an_annotator_and_a_researcher_get_cookies_of_this_host(https, researcher):
+    researcher.set_password("a long password")
+    researcher.save()
+    study = factories.make_study(researcher, factories.make_task(), shots=[2])
+    landing = reverse("landing", args=[study.link_code])
+    page = https.get(landing, secure=True).content.decode()
+    (arrival,) = set(re.findall(r'name="arrival" value="([^"]*)"', page))
+    https.post(reverse("start", args=[study.link_code]), {"arrival": arrival}, secure=True)
+    https.get(reverse("login"), secure=True)
+    https.post(
+        reverse("login"), {"login": researcher.username, "password": "a long password"},
+        secure=True,
+    )  # fmt: skip
+    kept = {"__Host-handful_worker", "__Host-csrftoken", "__Host-sessionid"}
+    assert set(https.cookies) == kept
+    assert all(is_of_this_host(cookie) for cookie in https.cookies.values())
+
+
+def test_a_browser_of_the_last_version_is_still_known(https, researcher, rf):
+    """HTTPS=1 gave its cookie the plain name: who began before the upgrade goes on."""
+    assert django_settings.WORKER_COOKIE_NAME != links.OLDER_COOKIE
+    reply = HttpResponse()
+    reply.set_signed_cookie(links.OLDER_COOKIE, "somebody", salt=links.COOKIE_SALT)
+    request = rf.get("/")
+    request.COOKIES[links.OLDER_COOKIE] = reply.cookies[links.OLDER_COOKIE].value
+    assert links.browser(request) == "somebody"
+    request.COOKIES[links.OLDER_COOKIE] += "x"
+    assert links.browser(request) == ""
