@@ -340,7 +340,10 @@ class Simulate(ApiView):
     class SimulateBody(serializers.Serializer):
         policy = serializers.CharField(required=False, default="noisy:0.8", max_length=40)
         number = serializers.IntegerField(
-            required=False, min_value=1, max_value=1000, help_text="all free seats if left out"
+            required=False,
+            min_value=0,
+            max_value=1000,
+            help_text="all free seats if left out; those who were admitted go on besides",
         )
         seed = serializers.IntegerField(
             required=False, default=0, min_value=0, max_value=2**53, help_text="0"

@@ -1,7 +1,8 @@
 """Simulated annotators as a job: one a chunk, in a study that its design calls a rehearsal.
 
 Each walks the pages as `simulate_workers` lets them, with a browser that its job and number name:
-a chunk that is run again goes on where the first one stopped.
+a chunk that is run again goes on where the first one stopped. Who waits for a researcher's decision
+stops there; once admitted, the next job sends them on.
 """
 
 import random
@@ -14,7 +15,7 @@ from django.core import signing
 from django.urls import reverse
 
 from annotation.access import in_study_language
-from annotation.models import Kind, Participation, Study, StudyStatus
+from annotation.models import Decision, Kind, Participation, Status, Study, StudyStatus
 from annotation.platforms.links import COOKIE_SALT
 from annotation.simulation.robots import InProcess, Knowledge, RobotError, policy_of, walk
 from tasks import jobs
@@ -35,10 +36,30 @@ def free_seats(study: Study) -> int:
     return sum(scenario.seats for scenario in study.scenarios.all()) - taken
 
 
+def admitted(study: Study) -> list[Participation]:
+    """Robots that a researcher has admitted to the annotation step, and that nobody walks on yet.
+
+    They waited for the decision, so their own walk has ended.
+    """
+    walked = {
+        pk
+        for job in jobs_of(study)
+        if job.state in (Job.State.WAITING, Job.State.RUNNING)
+        for pk in job.parameters.get("goes_on", ())
+    }
+    chosen = study.participations.filter(
+        kind=Kind.SIMULATED, status=Status.WORKING,
+        decisions__about=Decision.About.QUALIFICATION, decisions__outcome=True,
+        decisions__by__isnull=False,
+    )  # fmt: skip
+    return list(chosen.exclude(pk__in=walked).distinct().order_by("pk"))
+
+
 def start(study: Study, policy: str, number: int | None, seed: int, by: User) -> Job:
     """The job that sends so many simulated annotators into the study, or into all free seats.
 
-    Raises NoRehearsal, and ValueError for an unknown policy.
+    Those who were admitted meanwhile go on first, by the same policy. Raises NoRehearsal, and
+    ValueError for an unknown policy.
     """
     if not study.rehearsal:
         raise NoRehearsal(
@@ -49,10 +70,13 @@ def start(study: Study, policy: str, number: int | None, seed: int, by: User) ->
         raise NoRehearsal(f"The study is {study.status}: open it first.")
     policy_of(policy, Knowledge(study), random.Random(0))
     free = free_seats(study)
-    total = free if number is None else min(number, free)
+    goes_on = [robot.pk for robot in admitted(study)]
+    new = free if number is None else min(number, free)
+    total = len(goes_on) + new
     if not total:
-        raise NoRehearsal("The study has no free simulated seat.")
-    made_of = {"study": study.pk, "policy": policy, "number": total, "free": free}
+        raise NoRehearsal("The study has no free simulated seat, and nobody was admitted.")
+    made_of = {"study": study.pk, "policy": policy, "number": new, "free": free}
+    made_of |= {"goes_on": goes_on} if goes_on else {}
     return jobs.start(KIND, made_of, total=total, owner=by, seed=seed)
 
 
@@ -66,11 +90,16 @@ def _walk_one(job: Job, number: int) -> dict[str, Any]:
     """Walk one annotator to the end: {answers}. JobError where the study gives out no seat now."""
     study = Study.objects.get(pk=job.parameters["study"])
     site = InProcess()
-    name = f"simulate-{job.pk}-{number}"
-    cookie = settings.WORKER_COOKIE_NAME
-    signer = signing.get_cookie_signer(salt=cookie + COOKIE_SALT)
-    site.client.cookies[cookie] = signer.sign(name)
-    address = reverse("landing", args=[study.simulated_link_code])
+    goes_on = job.parameters.get("goes_on", [])
+    if number < len(goes_on):
+        token = Participation.objects.get(pk=goes_on[number]).token
+        address = reverse("work", args=[token])
+    else:
+        name = f"simulate-{job.pk}-{number - len(goes_on)}"
+        cookie = settings.WORKER_COOKIE_NAME
+        signer = signing.get_cookie_signer(salt=cookie + COOKIE_SALT)
+        site.client.cookies[cookie] = signer.sign(name)
+        address = reverse("landing", args=[study.simulated_link_code])
     seed = f"{job.seed}:{number}"
     try:
         with in_study_language():  # the pages speak the study's; this thread goes on in English

@@ -7,6 +7,7 @@ from django.core.management import CommandError, call_command
 from django.urls import reverse
 
 from annotation.models import Kind, Participation, Study
+from annotation.steps import qualification
 from annotation.study import design, design_file, lifecycle
 from tasks import archive
 from tasks.models import Job, LanguageModel
@@ -92,6 +93,57 @@ def test_robots_are_sent_from_the_page_of_a_rehearsal(ada, study):
     assert "3 robots of the policy gold, seed 5: done." in shown
     assert "1 seat for robots is free." in shown
     assert "100.0" in page(ada, "human_performance", rehearsal.name)  # a rehearsal hides nothing
+
+
+def work_all(client, study) -> None:
+    """Let every robot of the newest job walk."""
+    job = Job.objects.filter(kind="simulate").latest("pk")
+    for _part in range(job.total + 1):
+        post(client, "robots_run", study, job.pk)
+    job.refresh_from_db()
+    assert job.is_done
+
+
+def test_robots_who_waited_and_were_admitted_go_on_by_the_next_click(ada, researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[2], annotators=3, qualification="researcher",
+        rehearsal=True,
+    )  # fmt: skip
+    post(ada, "robots", study, policy="gold", number="3", seed="5")
+    work_all(ada, study)
+    waiting = study.participations.filter(kind=Kind.SIMULATED, status="waiting")
+    assert waiting.count() == 3
+    assert "3 robots wait for" in page(ada, "robots", study.name)
+    first, second, _third = names = list(waiting.values_list("pseudonym", flat=True))
+    for name, outcome in ((first, "yes"), (second, "no")):
+        sent = {"annotators": [name], "outcome": outcome, "reason": "seen"}
+        ada.post(reverse("people_decide", args=[study.name]), sent)
+    shown = page(ada, "robots", study.name)
+    assert "1 was admitted and" in shown
+    assert 'value="gold"' in shown  # the policy of before is offered
+    assert post(ada, "robots", study, policy="gold", number="0").status_code == 302
+    assert "admitted and" not in page(ada, "robots", study.name)  # they are at it
+    work_all(ada, study)
+    ends = dict(study.participations.values_list("pseudonym", "status"))
+    assert [ends[name] for name in names] == ["completed", "screened_out", "waiting"]
+    (done,) = study.participations.filter(status="completed")
+    assert done.mean_s1_of_test() == 1.0
+    refused = post(ada, "robots", study, policy="gold", number="0")
+    assert "nobody was admitted" in refused.content.decode()
+
+
+def test_the_command_sends_the_admitted_on_too(researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[2], annotators=1, qualification="researcher",
+        rehearsal=True,
+    )  # fmt: skip
+    call_command("simulate_workers", study.name, policy="gold", processes=1, verbosity=0)
+    (robot,) = study.participations.all()
+    assert robot.status == "waiting"
+    qualification.decide(robot.token, True, "seen", researcher)
+    call_command("simulate_workers", study.name, policy="gold", processes=1, verbosity=0)
+    robot.refresh_from_db()
+    assert robot.status == "completed"
 
 
 def test_a_real_study_has_no_robots_by_any_door(ada, client, study, researcher):

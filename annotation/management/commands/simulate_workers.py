@@ -11,7 +11,7 @@ from django.urls import reverse
 from tqdm import tqdm
 
 from annotation.models import Study, StudyStatus
-from annotation.simulation.rehearsal_job import free_seats
+from annotation.simulation.rehearsal_job import admitted, free_seats
 from annotation.simulation.robots import POLICIES, InProcess, Knowledge, OverHTTP, policy_of, walk
 
 
@@ -43,14 +43,16 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         free = free_seats(study)
         number = free if options["number"] is None else min(free, options["number"])
-        if not number:
+        goes_on = [reverse("work", args=[robot.token]) for robot in admitted(study)]
+        landing = reverse("landing", args=[study.simulated_link_code])
+        if not number and not goes_on:
             raise CommandError(f"{study} has no free simulated seat.")
         jobs = [
-            (study.pk, options["policy"], f"{options['seed']}:{index}", options["url"])
-            for index in range(number)
+            (study.pk, options["policy"], f"{options['seed']}:{index}", options["url"], address)
+            for index, address in enumerate([*goes_on, *[landing] * number])
         ]
         answers = self._run(jobs, options["processes"], show=options["verbosity"] > 0)
-        self.stdout.write(f"{number} simulated annotators gave {answers} answers.")
+        self.stdout.write(f"{len(jobs)} simulated annotators gave {answers} answers.")
 
     def _run(self, jobs: list[tuple[Any, ...]], processes: int, show: bool) -> int:
         progress = tqdm(total=len(jobs), unit="annotator", disable=not show)
@@ -73,13 +75,12 @@ class Command(BaseCommand):
 _knowledge: dict[str, Knowledge] = {}  # by the hash of the frozen design, in each process
 
 
-def one_walk(job: tuple[int, str, str, str | None]) -> int:
+def one_walk(job: tuple[int, str, str, str | None, str]) -> int:
     """Walk one annotator; return the number of answers given."""
-    study_id, policy, seed, url = job
+    study_id, policy, seed, url, address = job
     study = Study.objects.get(pk=study_id)
     if study.manifest_hash not in _knowledge:
         _knowledge[study.manifest_hash] = Knowledge(study)
     site = OverHTTP(url) if url else InProcess()
     knowledge = _knowledge[study.manifest_hash]
-    address = reverse("landing", args=[study.simulated_link_code])
     return sum(1 for _ in walk(site, address, policy, knowledge, seed))

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.access import ResearcherRequest, job_of, study_of
-from annotation.models import Study
+from annotation.models import Kind, Status, Study
 from annotation.pages.fields import is_shown_again
 from annotation.pages.researcher.forms.life import CloneForm, RobotsForm
 from annotation.pages.researcher.studies import design_page
@@ -88,7 +88,9 @@ def delete(request: ResearcherRequest, name: str) -> HttpResponse:
 def robots(request: ResearcherRequest, name: str) -> HttpResponse:
     """Send simulated annotators into a rehearsal, and see how far they are."""
     study = study_of(request, name, right_to("robots"))
-    form = RobotsForm(request.POST or None)
+    sent_before = rehearsal_job.jobs_of(study)
+    first = {"policy": sent_before[0].parameters["policy"]} if sent_before else {}
+    form = RobotsForm(request.POST or None, initial=first)
     if request.method == "POST" and not is_shown_again(request) and form.is_valid():
         sent = form.cleaned_data
         try:
@@ -103,7 +105,8 @@ def robots(request: ResearcherRequest, name: str) -> HttpResponse:
     status = 422 if form.is_bound and form.errors else 200
     context: dict[str, Any] = {
         "study": study, "form": form, "free": rehearsal_job.free_seats(study),
-        "jobs": rehearsal_job.jobs_of(study),
+        "jobs": sent_before, "admitted": rehearsal_job.admitted(study),
+        "waiting": study.participations.filter(kind=Kind.SIMULATED, status=Status.WAITING).count(),
     }  # fmt: skip
     return render(request, "researcher/robots.html", context, status=status)
 

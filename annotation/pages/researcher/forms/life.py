@@ -30,10 +30,10 @@ class RobotsForm(PageForm):
     )
     number = WholeNumberField(
         required=False,
-        min_value=1,
+        min_value=0,
         max_value=1000,
         label="How many",
-        help_text="Empty: as many as there are free seats.",
+        help_text="Empty: as many as there are free seats; 0: those alone who were admitted.",
     )
     seed = WholeNumberField(
         required=False,
