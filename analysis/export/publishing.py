@@ -28,6 +28,7 @@ CONTEXT = {
     "column": "cr:column", "conformsTo": "dct:conformsTo", "cr": "http://mlcommons.org/croissant/",
     "rai": "http://mlcommons.org/croissant/RAI/", "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"}, "dct": "http://purl.org/dc/terms/",
+    "equivalentProperty": "cr:equivalentProperty",
     "examples": {"@id": "cr:examples", "@type": "@json"}, "extract": "cr:extract",
     "field": "cr:field", "fileProperty": "cr:fileProperty", "fileObject": "cr:fileObject",
     "fileSet": "cr:fileSet", "format": "cr:format", "includes": "cr:includes",
@@ -35,8 +36,8 @@ CONTEXT = {
     "md5": "cr:md5", "parentField": "cr:parentField", "path": "cr:path",
     "recordSet": "cr:recordSet", "references": "cr:references", "regex": "cr:regex",
     "repeated": "cr:repeated", "replace": "cr:replace", "sc": "https://schema.org/",
-    "separator": "cr:separator", "source": "cr:source", "subField": "cr:subField",
-    "transform": "cr:transform",
+    "samplingRate": "cr:samplingRate", "separator": "cr:separator", "source": "cr:source",
+    "subField": "cr:subField", "transform": "cr:transform",
 }  # fmt: skip
 # SPDX name -> how a dataset card of Hugging Face writes it.
 CARD_LICENCES = {
