@@ -26,6 +26,7 @@ from annotation.models import (
 from annotation.money import budget, ledger
 from annotation.monitoring import beside, flags, participants
 from annotation.pages.fields import PageForm, by_key
+from annotation.pages.own_data import own_data_file
 from annotation.pages.researcher.forms.annotators import (
     BonusForm,
     DecisionForm,
@@ -40,7 +41,12 @@ from annotation.platforms.prolific import review as prolific_review
 from annotation.platforms.prolific.client import ProlificError
 from annotation.recruitment import expiry
 from annotation.rights import right_to
-from annotation.steps import attention_checks, blinding, exclusion, qualification
+from annotation.steps import (
+    attention_checks,
+    blinding,
+    exclusion,
+    qualification,
+)
 from annotation.wording import in_words
 from tasks.comparison import compare_answer
 
@@ -71,6 +77,13 @@ def participation(request: ResearcherRequest, name: str, pseudonym: str) -> Http
     Answers are for who may read them, money for who may pay.
     """
     return _page(request, annotator_of(request, name, pseudonym, "see"))
+
+
+@login_required
+@require_GET
+def personal_data_file(request: ResearcherRequest, name: str, pseudonym: str) -> HttpResponse:
+    """What this annotator may ask for, and can download by the personal link."""
+    return own_data_file(annotator_of(request, name, pseudonym, "read"))
 
 
 @login_required

@@ -61,6 +61,11 @@ urlpatterns = [
         name="participation",
     ),
     path(
+        "studies/<str:name>/annotators/<str:pseudonym>/data/",
+        annotators.personal_data_file,
+        name="participation_data",
+    ),
+    path(
         "studies/<str:name>/annotators/<str:pseudonym>/decide/",
         annotators.decide,
         name="participation_decide",

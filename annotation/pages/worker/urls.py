@@ -21,6 +21,7 @@ urlpatterns = [
     path("work/<str:token>/questionnaire/", views.exit_questionnaire, name="questionnaire"),
     path("work/<str:token>/resume/", views.resume, name="resume"),
     path("work/<str:token>/withdraw/", views.withdraw, name="withdraw"),
+    path("work/<str:token>/data/", views.own_data, name="own_data"),
     path("declined/", views.declined, name="declined"),
     path("work/<str:token>/next-task/", views.next_task, name="next_task"),
 ]

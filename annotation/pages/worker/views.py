@@ -23,6 +23,7 @@ from django_htmx.http import HttpResponseClientRedirect
 from annotation import access
 from annotation.models import Answer, OwnAnswer, Participation, Status, Turn
 from annotation.pages.fields import PageForm, by_key
+from annotation.pages.own_data import own_data_file
 from annotation.pages.worker import start_limit, try_out
 from annotation.pages.worker.client_address import client_address
 from annotation.pages.worker.forms import ComprehensionForm, ConsentForm, OwnForm, turn_of
@@ -279,6 +280,14 @@ def withdraw(request: access.PageRequest, token: str) -> HttpResponse:
     answers = Answer.objects.filter(turn__participation=participation).count()
     page = {"participation": participation, "answers": answers}
     return render(request, "worker/withdraw.html", page)
+
+
+@worker_page
+@require_GET
+def own_data(request: access.PageRequest, token: str) -> HttpResponse:
+    """What is stored about this annotator's work, as a file."""
+    participation = access.participation_of(token)
+    return own_data_file(participation)
 
 
 @worker_page

@@ -1,0 +1,105 @@
+"""What is stored about one annotator's work in a task, as a file for that annotator.
+
+Only examples that were shown stand in it, and nothing that is derived from gold: no score, no
+right answer, no reason of a decision (some tell scores), and not which examples are attention
+checks. So the file may be handed out at any time.
+"""
+
+from typing import Any
+
+from annotation.models import Participation, PaymentBatch, Step, Turn
+
+LEFT_OUT = (
+    "Right answers and scores, and the reasons of decisions, as they could tell right answers that"
+    " are still in use: ask the researcher. Your id on the platform, where there is one, is stored"
+    " encrypted and deleted once everybody is paid. A keyed hash of it, from which nobody can be"
+    " found, is kept, so that nobody does the same task twice."
+)
+
+
+def personal_data(participation: Participation) -> dict[str, Any]:
+    """Everything stored under that pseudonym but what LEFT_OUT says; times in ISO 8601, UTC."""
+    consent = participation.consent_text
+    turns = participation.turns.select_related("example", "answer", "activity", "draft", "reading")
+    submissions = participation.submissions.order_by("pk")
+    return {
+        "study": participation.study.title,
+        "task": participation.scenario.task.card.title,
+        "pseudonym": participation.pseudonym,
+        "status": participation.get_status_display(),
+        "arrived_at": participation.arrived_at,
+        "consented_at": participation.consented_at,
+        "consent_text": consent.text if consent else None,
+        "returned_at": participation.returned_at,
+        "finished_at": participation.finished_at,
+        "completion_code": participation.completion_code,
+        "attempts_at_questions_about_the_instructions": participation.comprehension_attempts_used,
+        "a_cookie_of_the_browser_is_stored_as_a_hash": bool(participation.browser),
+        "platforms": [
+            {"platform": row.platform, "status": row.status, "arrived_at": row.arrived_at,
+             "id_is_stored": bool(row.person or row.reference)}
+            for row in submissions
+        ],
+        "examples": [_shown(turn) for turn in turns.prefetch_related("answer__spans")],
+        "questions_of_the_study": [
+            {"question": row.question, "answer": row.answer, "at": row.at}
+            for row in participation.own_answers.all()
+        ],
+        "questions_at_the_end": _at_the_end(participation),
+        "earnings": [
+            {
+                "kind": entry.get_kind_display(), "amount": entry.amount,
+                "currency": entry.currency, "at": entry.at,
+                "is_paid": payment is not None and payment.batch.state == PaymentBatch.State.PAID,
+            }
+            for entry in participation.ledger.select_related("payment__batch")
+            for payment in [getattr(entry, "payment", None)]
+        ],
+        "decisions": [
+            {"about": row.get_about_display(), "outcome": row.outcome, "at": row.at}
+            for row in participation.decisions.order_by("pk")
+        ],
+        "left_out": LEFT_OUT,
+    }  # fmt: skip
+
+
+def _shown(turn: Turn) -> dict[str, Any]:
+    """One example, the answer to it, and what was counted meanwhile."""
+    given, activity = turn.given, getattr(turn, "activity", None)
+    reading = getattr(turn, "reading", None)
+    told: dict[str, Any] = {
+        "step": Step.ANNOTATION if turn.step == Step.CHECK else turn.step,
+        "shown_at": turn.shown_at,
+        "texts": turn.example.context,
+        "question": turn.example.question,
+        "unsent_answer": turn.kept_draft.content if turn.kept_draft else None,
+        "seconds_at_the_right_answer": reading.seconds if reading else None,
+        "answer": None,
+    }
+    if activity is not None:
+        told |= {
+            "times_left": activity.blurs,
+            "seconds_away": activity.away_seconds,
+            "pastes": activity.pastes,
+        }
+    if given is not None:
+        told["answer"] = {
+            "submitted_at": given.submitted_at,
+            "active_seconds": given.active_seconds,
+            "no_answer": given.no_answer,
+            "label": given.label,
+            "values": given.values,
+            "highlights": [
+                {"segment": span.segment, "start": span.start, "end": span.end, "text": span.text}
+                for span in given.spans.all()
+            ],
+        }
+    return told
+
+
+def _at_the_end(participation: Participation) -> dict[str, str] | None:
+    row = getattr(participation, "exit_answers", None)
+    if row is None:
+        return None
+    names = ("seen_before", "ai_used", "tools", "comments")
+    return {name: getattr(row, name) for name in names}

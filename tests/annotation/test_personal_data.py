@@ -1,0 +1,131 @@
+"""What annotators may ask for: everything stored about their work, and nothing that tells gold."""
+
+import json
+import re
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import AuditEntry, ExitAnswers, Participation, Step, Turn
+from annotation.steps import exclusion
+from annotation.steps.withdrawal import withdraw
+from tests import factories
+from tests.annotation.test_no_gold_leaks import GOLDS, records
+
+
+def file_of(seat: Participation) -> dict:
+    reply = Client().get(reverse("own_data", args=[seat.token]))
+    assert reply.status_code == 200
+    assert reply["Content-Disposition"] == f'attachment; filename="{seat.pseudonym}.json"'
+    return json.loads(reply.content)
+
+
+@pytest.fixture
+def study(researcher):
+    return factories.make_study(researcher, factories.make_task(), shots=[2], annotators=3)
+
+
+def test_an_annotator_downloads_what_was_shown_and_answered(study):
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat, limit=3)
+    seat.refresh_from_db()
+    told = file_of(seat)
+    turns = list(seat.turns.order_by("pk"))
+    assert [row["texts"] for row in told["examples"]] == [turn.example.context for turn in turns]
+    answered = [row for row in told["examples"] if row["answer"]]
+    assert len(answered) == 3
+    for row, turn in zip(answered, turns, strict=False):
+        given = turn.answer.as_given()
+        assert [span["text"] for span in row["answer"]["highlights"]] == [*given.texts]
+        assert row["answer"]["no_answer"] == given.no_answer
+    assert told["consent_text"] == seat.consent_text.text
+    assert told["pseudonym"] == seat.pseudonym
+    assert Turn.objects.count() == len(turns)  # a GET shows nothing new
+
+
+def test_what_was_not_shown_yet_and_what_is_gold_is_not_in_it(study):
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat)
+    text = json.dumps(file_of(seat))
+    for name in ("s1", "gold", "score", "reason"):
+        assert f'"{name}"' not in text
+    other = factories.seat(study.scenarios.get())
+    shown = {turn.example_id for turn in other.turns.all()}
+    told = file_of(other)
+    assert len(told["examples"]) == len(shown)
+    hidden = other.scenario.task.test_split.examples.exclude(pk__in=shown)
+    for example in hidden:
+        assert example.context[0] not in json.dumps(told)
+
+
+def test_the_file_is_the_same_whatever_the_gold_is(researcher):
+    files = []
+    for number, gold in enumerate(GOLDS):
+        task = factories.make_task(
+            name=f"toy-{number}",
+            title="The same",
+            train={3: records("train", gold)},
+            test=records("test", gold),
+        )
+        study = factories.make_study(researcher, task, title="The same", shots=[3], seed=11)
+        seat = factories.seat(study.scenarios.get())
+        factories.work_through(seat, answer=lambda turn: ["Rome"])
+        seat.refresh_from_db()
+        text = Client().get(reverse("own_data", args=[seat.token])).content.decode()
+        text = text.replace(seat.completion_code, "CODE").replace(seat.pseudonym, "NAME")
+        text = re.sub(r"\d{4}-\d\d-\d\dT[\d:.]+Z", "TIME", text)
+        told = json.loads(re.sub(r'("\w*seconds\w*": |"amount": )"?[\d.]+"?', r"\g<1>0", text))
+        told["examples"].sort(key=lambda row: row["texts"])  # orders hang on the pseudonym
+        files.append(told)
+    assert len(files[0]["examples"]) == 6
+    assert files[0] == files[1]
+
+
+def test_an_attention_check_looks_like_any_other_example(study):
+    seat = factories.seat(study.scenarios.get())
+    Participation.objects.filter(pk=seat.pk).update(checks=seat.annotation_order[:2])
+    factories.work_through(seat)
+    assert seat.turns.filter(step=Step.CHECK).count() == 2
+    assert {row["step"] for row in file_of(seat)["examples"]} == {"training", "annotation"}
+
+
+def test_a_decision_is_in_it_without_its_reason(study, researcher):
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat)
+    seat.refresh_from_db()
+    ExitAnswers.objects.create(participation=seat, comments="It was fine.")
+    exclusion.decide(seat, False, "S1 of 12.5 is below all others", researcher)
+    told = file_of(seat)
+    assert [row["outcome"] for row in told["decisions"]] == [False]
+    assert "12.5" not in json.dumps(told)
+    assert told["questions_at_the_end"]["comments"] == "It was fine."
+
+
+def test_after_a_withdrawal_only_what_is_kept_is_left(study):
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat, limit=2)
+    withdraw(seat.token)
+    told = file_of(seat)
+    assert (told["examples"], told["status"]) == ([], "withdrew")
+
+
+def test_who_has_no_link_gets_nothing(client, db):
+    assert client.get(reverse("own_data", args=["nobody"])).status_code == 404
+
+
+def test_researchers_hand_out_the_same_and_the_log_says_so(study, ada):
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat, limit=2)
+    reply = ada.get(reverse("participation_data", args=[study.name, seat.pseudonym]))
+    assert json.loads(reply.content) == file_of(seat)
+    entry = AuditEntry.objects.latest("pk")
+    assert (entry.what, entry.about) == ("downloaded: participation data", seat.pseudonym)
+    page = ada.get(reverse("participation", args=[study.name, seat.pseudonym])).content.decode()
+    assert reverse("participation_data", args=[study.name, seat.pseudonym]) in page
+
+
+def test_the_way_to_it_stands_where_one_leaves(study):
+    seat = factories.seat(study.scenarios.get())
+    page = Client().get(reverse("work", args=[seat.token])).content.decode()
+    assert reverse("own_data", args=[seat.token]) in page
