@@ -227,7 +227,7 @@ def researcher_addresses() -> set[str]:
 
 
 ANYBODY = (
-    "join/", "work/", "declined/", "api/v1/join/", "api/v1/work/", "health/",
+    "join/", "work/", "declined/", "api/v1/join/", "api/v1/work/", "health/", "metrics",
     "sign-in/", "sign-up/", "sign-out/", "password/", "account/", "users/", "first-owner/",
     "invitation/",  # tests/config/test_two_factor.py, tests/annotation/test_invitations.py
 )  # fmt: skip
