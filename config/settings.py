@@ -122,6 +122,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "config.sessions.sliding_session",
+    "config.account.in_own_time_zone",
     "config.kept_forms.keep_forms",
     "config.middleware.post_alone_leads_up",
     "config.sign_in.RefusedSignIns",

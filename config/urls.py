@@ -14,6 +14,7 @@ from django.urls import include, path, register_converter
 from django.urls.converters import StringConverter
 from django.views.generic import TemplateView
 
+from config import account as own_account
 from config import first_visit, health, metrics, users
 from config.help import help_page
 from config.kept_forms import SecondStep, SignIn
@@ -61,6 +62,10 @@ ACCOUNTS = [
         account.password_reset_from_key_done,
         name="account_reset_password_from_key_done",
     ),
+    path("account/", own_account.your_account, name="your_account"),
+    path("account/address/", own_account.change_address, name="your_address"),
+    path("account/address/confirm/<str:token>/", own_account.confirm_address,
+         name="your_address_confirm"),
     path("account/confirm/", account.reauthenticate, name="account_reauthenticate"),
     path("account/confirm/code/", mfa.reauthenticate, name="mfa_reauthenticate"),
     path("account/two-factor/", mfa.index, name="mfa_index"),

@@ -37,6 +37,7 @@ from annotation.models.participation import (
     Status,
     Tombstone,
 )
+from annotation.models.preferences import Preferences
 from annotation.models.qualification import SCALES, Qualification
 from annotation.models.recruiting import Panel, ProlificStudy, Submission, WebhookEvent
 from annotation.models.reporting import ReportAnswer
@@ -106,6 +107,7 @@ __all__ = [
     "Payment",
     "PaymentBatch",
     "PersonalLink",
+    "Preferences",
     "ProlificStudy",
     "Qualification",
     "Reading",

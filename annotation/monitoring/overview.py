@@ -109,7 +109,7 @@ COLUMNS = [
     ),
     Column(
         "last_active_at",
-        "Last activity (UTC)",
+        "Last activity",
     ),
 ]
 

@@ -21,7 +21,7 @@ COLUMNS = [
     Column("scenario", "Scenario", get=lambda person: str(person.scenario)),
     Column("status", "Status", get=lambda person: person.get_status_display()),
     Column("in_analysis", get=lambda person: int(person.in_analysis)),
-    Column("arrived_at", "Arrived (UTC)", show=lambda at: f"{at:%Y-%m-%d %H:%M}"),
+    Column("arrived_at", "Arrived", show=lambda at: f"{at:%Y-%m-%d %H:%M}"),
 ]
 
 # What the list can be reduced to: name -> (words, which participations).

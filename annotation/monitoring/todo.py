@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.utils.timezone import localtime
+
 from annotation.models import Study, StudyStatus
 from annotation.money import ledger
 from annotation.monitoring.progress import Progress
@@ -62,11 +64,11 @@ def _waiting(study: Study, progress: Progress, now: datetime) -> Iterator[Need]:
     number = len(progress.waiting)
     who = "1 person waits" if number == 1 else f"{number} people wait"
     whose = "your" if "own" in study.rights else "an owner's"
-    oldest = min((each.since for each in progress.waiting if each.since), default=now)
+    oldest = localtime(min((each.since for each in progress.waiting if each.since), default=now))
     yield Need(
         "waiting",
         f"{who} for {whose} decision",
-        f"The first since {oldest:%H:%M} UTC. Without a decision each continues after"
+        f"The first since {oldest:%H:%M %Z}. Without a decision each continues after"
         f" {study.decision_minutes} minutes.",
         "Decide" if "own" in study.rights else "See who",
         "people",

@@ -1,9 +1,13 @@
 """The frame around a researcher's page: its menu."""
 
+from datetime import datetime
 from typing import Any
 
 from django import template
 from django.contrib.auth.models import User
+from django.utils import timezone
+from django.utils.dateformat import format as date_format
+from django.utils.html import format_html
 
 from annotation.models import Notice, Study
 from annotation.notices import audit_log
@@ -30,6 +34,16 @@ def unread(context: dict[str, Any]) -> int:
     """How many notices the researcher who reads this page has not read."""
     user = context.get("user")
     return Notice.objects.filter(user=user, read_at=None).count() if isinstance(user, User) else 0
+
+
+@register.filter
+def moment(at: datetime | None, shape: str = "Y-m-d H:i") -> str:
+    """A time as <time>, in the reader's time zone, which it names; "" for none."""
+    if at is None:
+        return ""
+    own = timezone.localtime(at)
+    shown = date_format(own, shape)
+    return format_html('<time datetime="{}">{} {}</time>', at.isoformat(), shown, own.tzname())
 
 
 register.filter("change_in_words", audit_log.in_words)

@@ -181,7 +181,11 @@ def accounts(watched, mail, settings):
     settings.EMAIL_HOST = "mail.example.org"
     reply = watched.post(reverse("users"), {"action": "invite", "email": ""})
     watched.post(reply.context["invitation_link"].removeprefix("http://testserver"))
-    switch_on(watched)
+    switch_on(watched)  # the password is confirmed for it
+    watched.post(reverse("your_account"), {"time_zone": "Europe/Berlin"})
+    watched.post(reverse("your_address"), {"email": "lovelace@example.org"})
+    (link,) = re.findall(r"http://testserver(\S+)", mail.outbox[-1].body)
+    watched.post(link)
     watched.post(reverse("mfa_generate_recovery_codes"))
     watched.post(reverse("mfa_deactivate_totp"))
     secret = switch_on(watched)
@@ -194,7 +198,7 @@ def accounts(watched, mail, settings):
     watched.post(reverse("login"), {"login": "ada", "password": "a long horse"})
     cache.clear()
     watched.post(reverse("mfa_authenticate"), {"code": code_of(secret, 1)})
-    watched.post(reverse("account_reset_password"), {"email": "ada@example.org"})
+    watched.post(reverse("account_reset_password"), {"email": "lovelace@example.org"})
     (link,) = re.findall(r"http://testserver(\S+/key/\S+)", mail.outbox[-1].body)
     address = watched.get(link, follow=True).redirect_chain[-1][0]
     watched.post(address, {"password1": "a better horse", "password2": "a better horse"})
@@ -237,7 +241,7 @@ MODELS = {
 ACCOUNTS = {
     "mfa_activate_totp", "mfa_generate_recovery_codes", "password_change", "logout",
     "mfa_authenticate", "mfa_deactivate_totp", "account_reset_password_from_key", "users",
-    "invitation",
+    "invitation", "your_account", "your_address", "your_address_confirm",
 }  # fmt: skip
 SIGN_IN = {"account_login", "login"}  # of one address
 PARTS_OF_A_PAGE = {"participation_decide_pay"}  # tried with participation_decide

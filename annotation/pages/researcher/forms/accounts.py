@@ -7,6 +7,8 @@ from django import forms
 from django.contrib.auth.forms import UserCreationForm
 from django.contrib.auth.models import User
 
+from annotation.models import Preferences
+from annotation.models.preferences import time_zones
 from annotation.pages.fields import PageForm, PressedField, RowField, row_field
 
 
@@ -29,6 +31,40 @@ class AccountForm(UserCreationForm):
         ].help_text = "At least eight characters, and none of the common passwords."
         self.fields["password2"].label = "Password again"
         self.fields["password2"].help_text = ""
+
+    def clean_email(self) -> str:
+        """In small letters, as mails about the account look it up."""
+        return str(self.cleaned_data["email"]).lower()
+
+
+class TimeZoneForm(forms.ModelForm):
+    """The zone in which the pages show times."""
+
+    time_zone = forms.ChoiceField(
+        label="Time zone",
+        help_text="Of times on your pages. Files, exports and the API have UTC.",
+    )
+
+    class Meta:
+        model = Preferences
+        fields = ("time_zone",)
+
+    def __init__(self, *args: Any, **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        zones = self.fields["time_zone"]
+        assert isinstance(zones, forms.ChoiceField)
+        zones.choices = [(name, name.replace("_", " ")) for name in time_zones()]
+
+
+class AddressForm(forms.Form):
+    """The address of mails about studies and passwords; empty: none."""
+
+    email = forms.EmailField(
+        label="E-mail",
+        required=False,
+        max_length=254,
+        widget=forms.EmailInput(attrs={"autocomplete": "email"}),
+    )
 
     def clean_email(self) -> str:
         """In small letters, as mails about the account look it up."""

@@ -1,0 +1,157 @@
+"""A researcher's own account: the time zone of their pages, and the address of their mails.
+
+A new address counts when the link is followed that was mailed to it; the old address is told. On a
+server that sends no mail it counts at once, as nothing is ever sent to it.
+"""
+
+import logging
+import zoneinfo
+from collections.abc import Callable
+from smtplib import SMTPException
+
+from allauth.account.decorators import reauthentication_required
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.contrib.auth.signals import user_logged_in
+from django.core import signing
+from django.core.mail import send_mail
+from django.dispatch import receiver
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from annotation.access import ResearcherRequest
+from annotation.models import AuditEntry, Preferences, Topic
+from annotation.pages.fields import is_shown_again
+from annotation.pages.researcher.forms.accounts import AddressForm, TimeZoneForm
+from config.addresses import is_of_researchers
+
+IN_SESSION = "time_zone"
+DAYS = 3  # that a link to confirm an address works
+SALT = "address of an account"
+log = logging.getLogger("handful.account")
+
+
+def in_own_time_zone(
+    get_response: Callable[[HttpRequest], HttpResponse],
+) -> Callable[[HttpRequest], HttpResponse]:
+    """Times on a researcher's pages are in the zone that they chose; files and the API keep UTC."""
+
+    def answer(request: HttpRequest) -> HttpResponse:
+        name = request.session.get(IN_SESSION) if is_of_researchers(request.path_info) else None
+        if name is None:
+            return get_response(request)
+        with timezone.override(zoneinfo.ZoneInfo(name)):
+            return get_response(request)
+
+    return answer
+
+
+@receiver(user_logged_in)
+def take_over(request: HttpRequest, user: User, **_signal: object) -> None:
+    """Whoever signs in brings their time zone along."""
+    chosen = Preferences.objects.filter(user=user).first()
+    if chosen is not None:
+        request.session[IN_SESSION] = chosen.time_zone
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@never_cache
+def your_account(request: ResearcherRequest) -> HttpResponse:
+    """GET shows the account; POST stores the time zone, for this browser and later sign-ins."""
+    chosen = Preferences.objects.filter(user=request.user).first() or Preferences(user=request.user)
+    form = TimeZoneForm(request.POST or None, instance=chosen)
+    if request.method == "POST" and form.is_valid() and not is_shown_again(request):
+        form.save()
+        request.session[IN_SESSION] = chosen.time_zone
+        messages.success(request, f"Times are shown in {chosen.time_zone} now.")
+        return redirect("your_account")
+    status = 422 if form.errors else 200
+    return render(request, "account/your_account.html", {"form": form}, status=status)
+
+
+@require_http_methods(["GET", "POST"])
+@login_required
+@reauthentication_required
+@never_cache
+def change_address(request: ResearcherRequest) -> HttpResponse:
+    """GET shows the form; POST mails a link to the new address, or stores it without mail."""
+    form = AddressForm(request.POST or None, initial={"email": request.user.email})
+    if request.method == "GET" or is_shown_again(request) or not form.is_valid():
+        context = {"form": form, "sends_mail": bool(settings.EMAIL_HOST)}
+        return render(request, "account/address.html", context, status=422 if form.errors else 200)
+    address = form.cleaned_data["email"]
+    if not settings.EMAIL_HOST or not address:
+        _store(request.user, address)
+        messages.success(request, "The address is stored." if address else "The address is gone.")
+    elif _send_link(request, address):
+        messages.success(
+            request, f"A link was sent to {address}. The address counts once you follow the link."
+        )
+    else:
+        messages.error(request, "The mail server does not answer: nothing was changed. Try again.")
+    return redirect("your_account")
+
+
+@require_http_methods(["GET", "POST"])
+@never_cache
+def confirm_address(request: HttpRequest, token: str) -> HttpResponse:
+    """GET asks whoever holds the link; POST stores the address. 404 for a link that is no good."""
+    found = _read(token)
+    if found is None:
+        return render(request, "account/address_confirm.html", status=404)
+    user, address = found
+    if request.method == "GET":
+        return render(request, "account/address_confirm.html", {"address": address, "of": user})
+    _store(user, address)
+    messages.success(request, f"{address} is the address of {user} now.")
+    return redirect("your_account")
+
+
+def _send_link(request: ResearcherRequest, address: str) -> bool:
+    """Mail the link to the new address; False where the mail server is away."""
+    user = request.user
+    token = signing.dumps([user.pk, user.email, address], salt=SALT)
+    link = request.build_absolute_uri(reverse("your_address_confirm", args=[token]))
+    text = (
+        f"{user} wants mails of Handful to be sent to this address. If that is you, open this link"
+        f" within {DAYS} days; else do nothing.\n\n{link}\n"
+    )
+    try:
+        send_mail("[Handful] Is this your address?", text, None, [address])
+    except (OSError, SMTPException) as error:
+        log.error("A link to a new address was not sent: %s", error)
+        return False
+    return True
+
+
+def _read(token: str) -> tuple[User, str] | None:
+    """Whose address the link changes and to what; None once it was used, or for another reason."""
+    try:
+        key, old, address = signing.loads(token, salt=SALT, max_age=DAYS * 86400)
+    except signing.BadSignature:
+        return None
+    user = User.objects.filter(pk=key, email=old, is_active=True).first()
+    return (user, address) if user and address != old else None
+
+
+def _store(user: User, address: str) -> None:
+    """Change the address, and tell the old one."""
+    old, user.email = user.email, address
+    user.save(update_fields=["email"])
+    AuditEntry.objects.record("e-mail address changed", Topic.ACCOUNT, about=str(user), by=user)
+    if old and settings.EMAIL_HOST:
+        text = (
+            f"The address of {user} at Handful was changed. If that was not you, ask the"
+            " administrator of the server to help.\n"
+        )
+        try:
+            send_mail("[Handful] Your address was changed", text, None, [old])
+        except (OSError, SMTPException) as error:
+            log.error("The old address was not told: %s", error)
