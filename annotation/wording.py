@@ -6,9 +6,13 @@ from decimal import Decimal
 from django.utils.formats import number_format
 from django.utils.translation import gettext
 
+IN_SECONDS = 120  # below so many, minutes say nothing
+
 
 def in_words(time: timedelta) -> str:
-    """1 h 12 min."""
+    """1 h 12 min; 14 s below two minutes."""
+    if 0 < time.total_seconds() < IN_SECONDS:
+        return gettext("%(seconds)s s") % {"seconds": max(1, round(time.total_seconds()))}
     hours, minutes = divmod(round(time.total_seconds() / 60), 60)
     text = gettext("%(hours)s h %(minutes)s min") if hours else gettext("%(minutes)s min")
     return text % {"hours": hours, "minutes": minutes}

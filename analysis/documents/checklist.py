@@ -7,11 +7,14 @@ in our own words.
 from collections import Counter
 from collections.abc import Mapping
 
+from django.db.models import Sum
+
 from analysis.documents import methods, wording
 from analysis.documents.blocks import Item
 from analysis.documents.study_record import StudyRecord
 from analysis.documents.wording import count
 from analysis.stats import power, significance
+from annotation.models import AddedSeats
 from annotation.money.ledger import in_currency
 from annotation.monitoring.funnel import Funnel
 from tasks.cards import FAMILIES
@@ -84,6 +87,13 @@ def _sizes(record: StudyRecord) -> str:
     return ", ".join(f"{name} {size:,}" for name, size in record.test_sizes.items())
 
 
+def _added(record: StudyRecord) -> str:
+    """How many seats were added to those of the design."""
+    added = AddedSeats.objects.filter(scenario__study=record.study)
+    number = added.aggregate(n=Sum("number", default=0))["n"]
+    return f", {number} added after it was opened" if number else ""
+
+
 def _design(record: StudyRecord) -> Known:
     scenarios, any_shots = record.manifest["scenarios"], any(record.study.shots)
     seats = sum(scenario["seats"] for scenario in scenarios)
@@ -97,7 +107,7 @@ def _design(record: StudyRecord) -> Known:
     return {
         "1.1": (
             "Number of annotators",
-            f"{seats} planned in {count(len(scenarios), 'scenario')};"
+            f"{seats} planned in {count(len(scenarios), 'scenario')}{_added(record)};"
             f" {len(record.analysed)} included in the analysis.",
         ),
         "1.2": ("Number of items annotated", f"All test examples: {_sizes(record)}."),
@@ -163,10 +173,17 @@ def _before_the_start(record: StudyRecord) -> Known:
             "Ethics and consent",
             "Consent was requested before the first example:"
             f" {whole.consented} consented, {whole.declined} declined, and"
-            f" {record.withdrawn} withdrew later, upon which their answers were erased.",
+            f" {record.withdrawn} withdrew later, upon which their answers were erased."
+            + (f" Annotators were told: {told}" if (told := _ethics(record)) else ""),
         ),
         "1.10": ("Preregistration", frozen),
     }
+
+
+def _ethics(record: StudyRecord) -> str:
+    """The ethics board as the consent page names it."""
+    named: str = record.manifest.get("ethics_contact", "")
+    return named
 
 
 def _models(record: StudyRecord) -> str:
@@ -340,7 +357,12 @@ def _documentation(record: StudyRecord) -> Known:
     families = {task.card.family for task in record.tasks}
     active = record.seconds_per_answer
     return {
-        "5.1.1": ("Demographics", "Handful neither asks for nor stores demographic information."),
+        "5.1.1": (
+            "Demographics",
+            "The study asks questions of its own; the design has them, own_answers.csv the answers."
+            if record.manifest.get("own_questions")
+            else "Handful neither asks for nor stores demographic information.",
+        ),
         "5.1.2": (
             "Instructions",
             f"Of {count(len(record.tasks), 'task')}"

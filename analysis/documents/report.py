@@ -5,6 +5,7 @@ annotators and models have sections of their own. Nobody is named.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from operator import attrgetter, itemgetter
 
 from analysis.documents import (
@@ -38,6 +39,7 @@ from analysis.tables import columns, marks, metrics, rendering
 from analysis.tables.performance import PerformanceTable, kinds_of, versions
 from annotation.models import Kind, Study
 from annotation.money.ledger import in_currency
+from annotation.wording import in_words
 from tasks.columns import Column, on_page
 
 
@@ -240,7 +242,7 @@ def _pay(record: StudyRecord) -> list[Block]:
         Fact("Participations with settled earnings", str(len(record.wages))),
         Fact("Median earnings per active hour", wage("per_active_hour")),
         Fact("Median earnings per elapsed hour", wage("per_elapsed_hour")),
-        Fact("Total active hours", f"{active / 3600:.1f}"),
+        Fact("Total active time", in_words(timedelta(seconds=active))),
         Fact("Median active minutes", _minutes(record.median("active_seconds"))),
         Fact("Median elapsed minutes", _minutes(record.median("elapsed_seconds"))),
         Fact("Mean active seconds per test answer", columns.points(record.seconds_per_answer)),

@@ -49,8 +49,10 @@ PLATFORMS = {
 NAMES_NOBODY = re.compile(
     r"(Pause|Reopen|Close for good|Paused automatically): |budget raised from "
     r"|\d+ seats? added to |list entry (made|ended): "
-    r"|\d+ stud(y|ies) on Prolific drafted|rejected on Prolific \([^)]*\): A-[A-Z2-9]{5}$"
+    r"|rejected on Prolific \([^)]*\): A-[A-Z2-9]{5}$"
 )
+# A draft there is nothing that anybody could see.
+NO_CHANGE = re.compile(r"Open: open$|\d+ stud(y|ies) on Prolific drafted$")
 ABOUT_THE_TEAM = re.compile(r" joined the team as | left the team, was | is \w+ now, was ")
 
 
@@ -272,7 +274,7 @@ class StudyRecord:
         return [
             (at, what if NAMES_NOBODY.match(what) else "another change (see the study's log)")
             for at, what in events.values_list("at", "what")
-            if not ABOUT_THE_TEAM.search(what) and what != "Open: open"
+            if not ABOUT_THE_TEAM.search(what) and not NO_CHANGE.match(what)
         ]
 
     @cached_property

@@ -123,7 +123,7 @@ class Pay(StudyTwin):
                 if about.prolific_studies.exclude(external_id=None).exists():
                     sync(about)
                 made = batches.prepare(about, request.user)
-                return as_record(about, f"{len(made)} batches were prepared.")
+                return as_record(about, batches.prepared_in_words(len(made)))
             case "release":
                 return as_record(about, self._release(about, sent, request))
             case "pay":

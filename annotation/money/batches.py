@@ -79,6 +79,13 @@ def payable(study: Study) -> list[LedgerEntry]:
     return [entry for entry in unpaid(study) if entry.pk not in held]
 
 
+def prepared_in_words(number: int) -> str:
+    """What `prepare` has made, as a sentence."""
+    if not number:
+        return "Nothing new is due."
+    return "1 batch was prepared." if number == 1 else f"{number} batches were prepared."
+
+
 def prepare(study: Study, by: User | None) -> list[PaymentBatch]:
     """Settle everybody who has ended and put what is not yet in a batch into one.
 

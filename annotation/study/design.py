@@ -128,7 +128,10 @@ def check_design(study: Study, tasks: Sequence[Task], upstream: Sequence[Task] =
     except minutes.MinutesError as error:
         refuse("task_minutes", str(error))
     if tasks and (study.tasks_per_worker or 0) > len(tasks):
-        refuse("tasks_per_worker", f"The study has only {len(tasks)} task(s).")
+        refuse(
+            "tasks_per_worker",
+            f"The study has only {len(tasks)} task{'' if len(tasks) == 1 else 's'}.",
+        )
     for field, most in MOST.items():
         if (getattr(study, field) or 0) > most:
             refuse(field, f"At most {most}.")

@@ -58,6 +58,21 @@ class VegaFigure extends HTMLElement {
     this.result?.finalize();
   }
 
+  /** Draw with panels that fill so many pixels, as far as axes can be told beforehand. */
+  async drawIn(width) {
+    this.result?.finalize();
+    const drawing = fitted(this.specification, width);
+    drawing.config = inColoursOfThePage(drawing.config);
+    this.result = await vegaEmbed(this, drawing, {
+      mode: "vega-lite",
+      renderer: "svg",
+      ast: true,
+      actions: false,
+      defaultStyle: false,
+      tooltip: { disableDefaultStyle: true },
+    });
+  }
+
   /** Draw again; one drawing at a time, the last wish wins. */
   async draw() {
     this.wanted = true;
@@ -66,17 +81,10 @@ class VegaFigure extends HTMLElement {
     while (this.wanted) {
       this.wanted = false;
       this.drawnWidth = this.clientWidth;
-      this.result?.finalize();
-      const drawing = fitted(this.specification, this.drawnWidth);
-      drawing.config = inColoursOfThePage(drawing.config);
-      this.result = await vegaEmbed(this, drawing, {
-        mode: "vega-lite",
-        renderer: "svg",
-        ast: true,
-        actions: false,
-        defaultStyle: false,
-        tooltip: { disableDefaultStyle: true },
-      });
+      await this.drawIn(this.drawnWidth);
+      // How much axes and legends take is known when they are drawn.
+      const beyond = this.querySelector("svg").getBoundingClientRect().width - this.drawnWidth;
+      if (beyond > 0) await this.drawIn(this.drawnWidth - Math.ceil(beyond));
       // The element itself has one name; Vega's would name every mark.
       this.querySelector("svg").setAttribute("aria-hidden", "true");
     }

@@ -5,6 +5,8 @@ from django.urls import reverse
 
 from analysis.documents import checklist
 from annotation.models import ReportAnswer, Study
+from annotation.study import lifecycle
+from tests import factories
 from tests.analysis.reports import items, make_study
 
 
@@ -41,6 +43,20 @@ def test_every_item_is_filled_in_or_asked_for(study):
 )
 def test_what_the_platform_knows_is_filled_in(study, item, words):
     assert words in items(study)[item].known
+
+
+def test_added_seats_own_questions_and_the_ethics_board_are_told(researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), shots=[0], annotators=2,
+        ethics_contact="Board 7, board@example.org",
+        own_questions="age, before, number: How old are you?",
+    )  # fmt: skip
+    known = items(study)
+    assert "2 planned in 1 scenario; 0 included" in known["1.1"].known
+    assert "Annotators were told: Board 7, board@example.org" in known["1.9"].known
+    assert "asks questions of its own" in known["5.1.1"].known
+    lifecycle.add_seats(study.scenarios.get(), 1, researcher)
+    assert "2 planned in 1 scenario, 1 added after it was opened;" in items(study)["1.1"].known
 
 
 def test_an_answer_is_stored_shown_and_can_be_changed_and_taken_away(ada, researcher, study):

@@ -131,6 +131,33 @@ def test_one_number_of_shots_has_no_contrasts(ada, researcher):
     assert "no differences between shots" in markdown(ada, study)
 
 
+def test_a_single_contrast_has_one_head_for_what_it_detects(ada, researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0, 2])
+    (head,) = [line for line in markdown(ada, study).splitlines() if "Detectable at p" in line]
+    assert head.count("Detectable at p") == 1
+    three = factories.make_study(researcher, study.tasks.get(), shots=[0, 2, 4])
+    (head,) = [line for line in markdown(ada, three).splitlines() if "Detectable at p" in line]
+    columns = [part.strip(" |") for part in head.split("|") if "Detectable" in part]
+    assert columns == ["Detectable at p \\< 0.05", "Detectable at p \\< 0.017"]
+
+
+def test_the_ethics_board_and_own_questions_stand_in_it_and_on_the_design_page(ada, researcher):
+    study = factories.make_study(
+        researcher, factories.make_task(), ethics_contact="Board 7 <b@example.org>",
+        own_questions="language, before, choice, required: First language?\n- English\n- Other",
+    )  # fmt: skip
+    written = markdown(ada, study)
+    assert "Board 7" in written
+    assert "language, before, choice, required: First language?" in written
+    page = ada.get(reverse("study_design", args=[study.name])).content.decode()
+    assert "Board 7 &lt;b@example.org&gt;" in page
+    assert "before: First language?" in page
+    assert "(choice, required: English, Other)" in " ".join(page.split())
+    assert "toy-places: " in page  # how many test examples
+    none = factories.make_study(researcher, study.tasks.get(), shots=[0])
+    assert "Ethics board" not in markdown(ada, none)
+
+
 def test_one_annotator_a_side_can_show_nothing(ada, researcher):
     study = factories.make_study(researcher, factories.make_task(), shots=[0, 2], annotators=1)
     assert "| 1 and 1 | 1 | 1 | more than 50 SDs |" in markdown(ada, study)

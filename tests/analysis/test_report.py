@@ -321,6 +321,7 @@ def test_an_untouched_study_has_no_deviations(researcher):
 def test_what_was_done_after_opening_is_a_deviation(researcher, study):
     lifecycle.change_status(study, "pause", researcher)
     lifecycle.change_status(study, "reopen", researcher)
+    study.events.create(what="2 studies on Prolific drafted", by=researcher)  # nothing was sent
     lifecycle.add_seats(study.scenarios.first(), 2, researcher, confirmed=True)
     eligibility.add_rule(study, "deny", "task", "toy-places", by=researcher)
     participation = study.participations.filter(status="completed", kind="person").first()

@@ -16,6 +16,7 @@ from annotation.monitoring import flags, progress
 from annotation.recruitment import consent, expiry
 from annotation.steps import exclusion, qualification, withdrawal
 from annotation.study import lifecycle, team
+from annotation.wording import in_words
 from tests import factories
 
 HTMX = {"HX-Request": "true"}
@@ -477,3 +478,18 @@ def test_without_studies_the_overview_says_what_to_do_next(ada):
     shown = ada.get(reverse("studies")).content.decode()
     assert "Design a study" in shown
     assert "stays a draft until you open it" in shown
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (0, "0 min"),
+        (0.2, "1 s"),
+        (14.4, "14 s"),
+        (119, "119 s"),
+        (120, "2 min"),
+        (4320, "1 h 12 min"),
+    ],
+)
+def test_time_below_two_minutes_is_said_in_seconds(seconds, words):
+    assert in_words(timedelta(seconds=seconds)) == words

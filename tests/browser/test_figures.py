@@ -54,6 +54,25 @@ def test_every_figure_has_marks_light_and_dark(page, study):
     assert light != dark == page.evaluate("getComputedStyle(document.body).color")
 
 
+def test_three_panels_stay_inside_their_box_at_1280(page, researcher):
+    tasks = [factories.make_task(name=name, shots=(2, 10)) for name in ("one", "two", "three")]
+    study = factories.make_study(researcher, *tasks, shots=[0, 10], annotators=1)
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+    page.set_viewport_size({"width": 1280, "height": 900})
+    visit(page, study)
+    drawn(page)
+    for figure in page.locator("vega-figure").all():
+        beyond = figure.evaluate(
+            """box => {
+              const right = box.getBoundingClientRect().right + 0.5;
+              const drawn = [...box.querySelectorAll("svg, svg text, svg path, svg line")];
+              return drawn.filter((e) => e.getBoundingClientRect().right > right).length;
+            }"""
+        )
+        assert beyond == 0, figure.get_attribute("src")
+
+
 def test_a_mark_says_what_it_is(page, study):
     visit(page, study)
     drawn(page)

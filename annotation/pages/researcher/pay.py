@@ -44,7 +44,7 @@ def _prepare(request: ResearcherRequest, study: Study) -> str:
         for problem in sync(study).problems[:10]:
             messages.warning(request, f"Sync with Prolific failed: {problem}")
     prepared = batches.prepare(study, request.user)
-    return f"{len(prepared)} batches were prepared." if prepared else "Nothing new is due."
+    return batches.prepared_in_words(len(prepared))
 
 
 def _batch(request: ResearcherRequest, study: Study, action: str) -> str:
