@@ -14,14 +14,10 @@ class HandfulConfig(AppConfig):
     verbose_name = "Handful"
 
     def ready(self) -> None:
-        from django.contrib.sessions.backends.db import SessionStore
-
-        from config import audit, checks, sessions  # noqa: F401
+        from config import audit, checks, pruning, sessions  # noqa: F401
         from tasks import periodic
 
-        periodic.PARTS["sessions"] = periodic.Part(
-            SessionStore.clear_expired, every=timedelta(hours=1)
-        )
+        periodic.PARTS["sessions"] = periodic.Part(pruning.prune, every=timedelta(hours=1))
         # This app has no models, and Django sends no signal for such an app.
         post_migrate.connect(create_cache_table, sender=apps.get_app_config("tasks"))
 

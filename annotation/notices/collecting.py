@@ -22,6 +22,8 @@ from tasks.models import Job, PeriodicPart
 
 # What happened longer ago is not told by mail to anybody: a server that was off, or an upgrade.
 FRESH = timedelta(days=1)
+# So long before identities are deleted, owners are told.
+BEFORE_DELETION = timedelta(days=7)
 # A job of fewer seconds was watched by whoever started it, unless it failed.
 LONG_JOB = timedelta(minutes=1)
 
@@ -45,7 +47,8 @@ def collect() -> str:
     open_studies = Study.objects.filter(status__in=(StudyStatus.OPEN, StudyStatus.PAUSED))
     recent = Job.objects.filter(touched_at__gte=now - FRESH).values_list("parameters__study")
     with_jobs = {pk for (pk,) in recent if isinstance(pk, int)}
-    for study in open_studies | Study.objects.filter(pk__in=with_jobs):
+    due = Study.objects.filter(identities_until__lte=now.date() + BEFORE_DELETION)
+    for study in open_studies | Study.objects.filter(pk__in=with_jobs) | due:
         events = list(of_study(study, now))
         for user, rights in team_of(study):
             new += _store(study, user, rights, events, now)
@@ -61,6 +64,7 @@ def of_study(study: Study, now: datetime) -> Iterator[Happened]:
                 yield Happened(need.name, need.subject, need.what, need.detail, need.address, right)
         yield from _arrivals(study)
         yield from _not_synced(study)
+    yield from _deletion(study, now)
     yield from _jobs(study, now)
 
 
@@ -88,6 +92,18 @@ def _not_synced(study: Study) -> Iterator[Happened]:
             "Prolific could not be synced",
             "Statuses and places may be old. Sync it by hand: the page says what is wrong.",
             "platforms", "own",
+        )  # fmt: skip
+
+
+def _deletion(study: Study, now: datetime) -> Iterator[Happened]:
+    """Told to owners before their day; another day is told again."""
+    day = study.identities_until
+    if day is not None and day <= now.date() + BEFORE_DELETION:
+        yield Happened(
+            NoticeAbout.RETENTION, f"identities after {day}",
+            f"Ids of annotators are deleted after {day}",
+            "As soon as everybody is paid. Set another day, or none, if you still need them.",
+            "retention", "own",
         )  # fmt: skip
 
 

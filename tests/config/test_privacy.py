@@ -1,0 +1,145 @@
+"""The privacy record names every table with personal data, and what it says goes does go."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+from django.core.cache import cache
+from django.core.management import call_command
+from django.db import connection
+from django.utils import timezone
+
+from annotation.models import AuditEntry, Invitation, Notice, WebhookEvent
+from annotation.notices import collecting
+from annotation.steps import erasure
+from config import pruning
+from tasks.clock import database_now
+from tests import factories
+
+OPERATING = (Path(__file__).parents[2] / "docs" / "operating.md").read_text()
+RECORD = OPERATING.split("## Privacy record")[1].split("\n## ")[0]
+ROWS = [line.split("|")[1].strip() for line in RECORD.splitlines() if line.startswith("| ")][1:]
+
+# Table -> how the row of the record begins that tells of it.
+TOLD = {
+    "answers, times": "Turn Answer AnswerSpan Activity Participation Tombstone Allocation",
+    "how long each reveal": "Reading",
+    "drafts": "Draft",
+    "exit questionnaire": "ExitAnswers OwnAnswer",
+    "platform id": "Submission",
+    "keyed hash": "Worker Exposure ArmTaken",
+    "names that the researcher": "PersonalLink",
+    "earnings": "LedgerEntry Decision PaymentBatch Payment ScoreShown",
+    "declined": "DeclinedOffer",
+    "user name": "auth.User sessions.Session",
+    "secret of two-factor": "mfa.Authenticator account.EmailAddress account.EmailConfirmation",
+    "what researchers did": "AuditEntry",
+    "notices": "Notice",
+    "name, last characters": "ApiToken",
+    "e-mail addresses in": "Invitation",
+    "who belongs": "Member tasks.TaskMember tasks.TaskUpload tasks.Job Study AddedSeats"
+    " ExampleComment ReportAnswer StudyTombstone NoticeSwitch tasks.Task tasks.LanguageModel"
+    " auth.User_groups auth.User_user_permissions",
+    "entries of the admin": "admin.LogEntry",
+    "deliveries": "Delivery Webhook",
+    "ids of submissions": "WebhookEvent",
+    "allow and deny": "AccessRule ListedWorker",
+}
+# Of nobody: designs, tasks, models, and how the installation is set up.
+OF_NOBODY = """
+    Study_tasks Study_upstream_tasks Scenario UpstreamExample KeyCheck StudyManifest ConsentText
+    ModelAnnotator ModelRun Panel ProlificStudy ProlificStudy_scenarios tasks.Installation
+    tasks.PeriodicPart tasks.TaskReport tasks.UnfinishedImport tasks.Split tasks.Example
+    tasks.PredictionFile tasks.Prediction auth.Permission auth.Group auth.Group_permissions
+    contenttypes.ContentType
+"""
+
+
+def labels(text: str) -> list[str]:
+    return [name if "." in name else f"annotation.{name}" for name in text.split()]
+
+
+def test_every_table_is_in_the_privacy_record_or_is_about_nobody():
+    written = [label for names in [*TOLD.values(), OF_NOBODY] for label in labels(names)]
+    tables = {model._meta.label for model in apps.get_models(include_auto_created=True)}
+    assert len(written) == len(set(written))
+    assert set(written) == tables
+
+
+def test_every_row_that_a_table_is_told_by_is_in_the_record():
+    for start in TOLD:
+        assert [row for row in ROWS if row.startswith(start)], start
+    # What stands in no table of ours: in browsers, in the cache, in backups.
+    others = ("random browser cookie", "salted hash of the IP", "times of failed", "everything")
+    untold = [row for row in ROWS if not row.startswith((*TOLD, *others))]
+    assert untold == []
+
+
+def test_a_table_of_nobody_refers_to_no_worker_and_no_account():
+    people = {"auth.User", "annotation.Worker", "annotation.Participation", "annotation.Turn"}
+    known = {  # who uploaded or made something that is public in the installation anyway
+        ("annotation.ModelAnnotator", "worker"), ("annotation.ModelRun", "participation"),
+    }  # fmt: skip
+    for label in labels(OF_NOBODY):
+        for field in apps.get_model(label)._meta.concrete_fields:
+            if field.is_relation and field.related_model._meta.label in people:
+                assert (label, field.name) in known
+
+
+def rows_of_cache() -> int:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT count(*) FROM shared_cache")
+        return cursor.fetchone()[0]
+
+
+@pytest.mark.engines
+def test_what_is_left_of_signing_in_goes_on_its_day(researcher):
+    now = database_now()
+    cache.set("of a minute ago", 1, timeout=900)
+    cache.set("over", 1, timeout=900)
+    with connection.cursor() as cursor:
+        past = connection.ops.adapt_datetimefield_value(now - timedelta(seconds=5))
+        cursor.execute("UPDATE shared_cache SET expires = %s WHERE cache_key LIKE '%%over'", [past])
+    before = rows_of_cache()
+    for number, days in enumerate((1, 40)):
+        Invitation.objects.create(
+            email="ida@example.org", digest=str(number), made_by=researcher, created_at=now,
+            expires_at=now - timedelta(days=days),
+        )  # fmt: skip
+        WebhookEvent.objects.create(
+            event_id=str(number), resource="abc", handled_at=now - timedelta(days=days)
+        )
+    WebhookEvent.objects.create(event_id="waits", resource="abc")
+    assert pruning.prune() == "1 counts and 1 invitations deleted, 1 events emptied"
+    assert rows_of_cache() == before - 1
+    assert cache.get("of a minute ago") == 1
+    assert Invitation.objects.count() == 1
+    emptied = WebhookEvent.objects.filter(resource="").values_list("event_id", flat=True)
+    assert list(emptied) == ["1"]
+    assert pruning.prune() == "0 counts and 0 invitations deleted, 0 events emptied"
+
+
+def test_owners_are_told_a_week_before_and_the_log_says_what_was_deleted(researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[2], status="draft")
+    study.personal_links.create(name="Ida Example")
+    today = timezone.now().date()
+
+    def told() -> list[str]:
+        collecting.collect()
+        about = Notice.objects.filter(user=researcher, about="retention")
+        return list(about.values_list("what", flat=True))
+
+    assert told() == []  # no day is set: nothing goes by itself
+    assert erasure.purge_due(today + timedelta(days=9999)) == []
+    erasure.keep_identities_until(study, today + timedelta(days=8), researcher)
+    assert told() == []
+    day = today + timedelta(days=7)
+    erasure.keep_identities_until(study, day, researcher)
+    assert told() == told() == [f"Ids of annotators are deleted after {day}"]
+    erasure.keep_identities_until(study, today - timedelta(days=1), researcher)
+    call_command("tick", "identities", verbosity=0)
+    assert study.personal_links.get().name.startswith("purged-")
+    entry = AuditEntry.objects.filter(study=study).latest("pk")
+    assert entry.what == "1 identities deleted, as the date of deletion was over"
+    assert entry.by is None
