@@ -40,7 +40,7 @@ TOLD = {
     "e-mail addresses in": "Invitation",
     "who belongs": "Member tasks.TaskMember tasks.TaskUpload tasks.Job Study AddedSeats"
     " ExampleComment ReportAnswer StudyTombstone NoticeSwitch tasks.Task tasks.LanguageModel"
-    " auth.User_groups auth.User_user_permissions",
+    " auth.User_groups auth.User_user_permissions Preferences",
     "entries of the admin": "admin.LogEntry",
     "deliveries": "Delivery Webhook",
     "ids of submissions": "WebhookEvent",

@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('annotation', '0033_minutes_of_each_task'),
+        ('annotation', '0034_preferences'),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 
