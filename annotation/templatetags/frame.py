@@ -5,6 +5,7 @@ from typing import Any
 
 from django import template
 from django.contrib.auth.models import User
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.dateformat import format as date_format
 from django.utils.html import format_html
@@ -12,6 +13,7 @@ from django.utils.html import format_html
 from annotation.models import Notice, Study
 from annotation.notices import audit_log
 from annotation.pages.researcher import menu as menus
+from annotation.pages.researcher.help_places import place_of
 
 register = template.Library()
 
@@ -34,6 +36,13 @@ def unread(context: dict[str, Any]) -> int:
     """How many notices the researcher who reads this page has not read."""
     user = context.get("user")
     return Notice.objects.filter(user=user, read_at=None).count() if isinstance(user, User) else 0
+
+
+@register.simple_tag(takes_context=True)
+def help_here(context: dict[str, Any]) -> str:
+    """The address of what the documents say about this page."""
+    match = getattr(context.get("request"), "resolver_match", None)
+    return reverse("help_index") + place_of(match and match.url_name)
 
 
 @register.filter

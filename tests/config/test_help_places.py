@@ -1,0 +1,64 @@
+"""Help leads to the place in the documents that explains the page it is pressed on."""
+
+import pytest
+from django.urls import get_resolver, reverse
+
+from annotation.pages.researcher.help_places import PLACES
+from annotation.rights import POSTS
+from config.addresses import RESEARCHERS
+from config.help import DOCS, anchors, documents
+from tests import factories
+
+# Addresses of researchers that are no page of their own: parts of one, files, and what takes POST.
+PARTS = {"study_progress", "report_style"}
+FILES = {
+    "task_card", "task_files", "participation_data", "compare_design", "table_latex",
+    "figure_numbers", "pay_batch_file", "release_zip", "export_zip",
+}  # fmt: skip
+POST_ALONE = {
+    "token_revoke", "study_clone", "study_archive", "study_unarchive", "study_delete", "robots_run",
+    "people_decide", "participation_decide", "participation_score", "participation_bonus",
+    "participation_free_seat", "participation_review", "behaviour_exclude", "prolific_sync",
+    "study_erase", "switches", "budget", "task_archive", "task_unarchive", "gym_run",
+    "task_upload_files", "task_upload_run", "task_upload_confirm", "task_upload_discard",
+    "analysis_run", "release_prepare", "release_run", "example_comment", "model_upload_run",
+    "model_archive", "model_unarchive", "model_delete", "prediction_file_delete", "logout",
+}  # fmt: skip
+MORE = ("/compare", "/planner", "/log", "/notices", "/tokens", "/deleted-studies")
+
+
+def names(patterns=None, before="/"):
+    """Names of the addresses below those of researchers."""
+    for pattern in patterns or get_resolver().url_patterns:
+        route = before + str(pattern.pattern)
+        if hasattr(pattern, "url_patterns"):
+            yield from names(pattern.url_patterns, route)
+        elif route.startswith((*RESEARCHERS, *MORE)) and pattern.name:
+            yield pattern.name
+
+
+def test_each_page_of_researchers_has_its_place():
+    """Whoever adds a page says where it is explained, or adds it to what is no page."""
+    pages = {name for name in names() if not name.endswith("_file")}
+    assert set(POSTS) >= POST_ALONE
+    assert pages - PARTS - FILES - POST_ALONE - set(PLACES) == set()
+    assert not set(PLACES) & (PARTS | FILES | POST_ALONE)
+
+
+@pytest.mark.parametrize("place", sorted(set(PLACES.values())))
+def test_each_place_is_in_the_documents(place):
+    address, _hash, anchor = place.partition("#")
+    assert address in documents()
+    text = (DOCS / documents()[address]).read_text(encoding="utf-8")
+    assert not anchor or anchor in anchors(text)
+
+
+def test_help_leads_there_from_a_page(ada, researcher):
+    study = factories.make_study(researcher, factories.make_task(), shots=[0])
+    for name, place in (
+        ("people", "researchers/designs/#watching-it"),
+        ("analysis", "researchers/analysis/#analysis"),
+    ):
+        shown = ada.get(reverse(name, args=[study.name])).content.decode()
+        assert f'<a href="/help/{place}">Help</a>' in shown
+    assert '<a href="/help/">Help</a>' in ada.get("/nowhere/").content.decode()
