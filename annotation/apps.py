@@ -29,6 +29,7 @@ class AnnotationConfig(AppConfig):
             ),
             "webhooks": periodic.Part(webhooks.collect_and_send),
             "notices": periodic.Part(collecting.collect),
+            "old notices": periodic.Part(collecting.prune, every=timedelta(days=1)),
             "mail": periodic.Part(mail.send_due),
             "identities": periodic.Part(erasure.purge_due, every=timedelta(hours=1)),
         }

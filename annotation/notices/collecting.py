@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db.models import Q
 
 from annotation.models import Notice, NoticeAbout, NoticeSwitch, Study, StudyStatus
 from annotation.models.study import RIGHTS, Role
@@ -24,6 +25,8 @@ from tasks.models import Job, PeriodicPart
 FRESH = timedelta(days=1)
 # So long before identities are deleted, owners are told.
 BEFORE_DELETION = timedelta(days=7)
+# How long a notice stays after it was read.
+KEPT = timedelta(days=90)
 # A job of fewer seconds was watched by whoever started it, unless it failed.
 LONG_JOB = timedelta(minutes=1)
 
@@ -53,6 +56,18 @@ def collect() -> str:
         for user, rights in team_of(study):
             new += _store(study, user, rights, events, now)
     return f"{new} new"
+
+
+def prune() -> str:
+    """Delete what was read long ago and is never told again; how many.
+
+    Of a study that is open the rows stay, but for those of jobs: they say what was told already.
+    """
+    told_once = Q(about=NoticeAbout.JOB) | ~Q(
+        study__status__in=(StudyStatus.OPEN, StudyStatus.PAUSED)
+    )
+    old = Notice.objects.filter(told_once, read_at__lt=database_now() - KEPT)
+    return f"{old.delete()[0]} deleted"
 
 
 def of_study(study: Study, now: datetime) -> Iterator[Happened]:

@@ -129,13 +129,23 @@ def from_data(path: str, data: dict[str, Any]) -> DesignFile:
 
 
 def task_named(name: str) -> Task:
-    """The task NAME, of the newest version, or NAME@VERSION. Raises DesignFileError."""
+    """The task NAME, of the newest version that is not archived, or NAME@VERSION.
+
+    Raises DesignFileError.
+    """
     base, _at, version = name.partition("@")
     tasks = Task.objects.filter(name=base)
     if _at:
         is_number = version.isascii() and version.isdecimal() and len(version) < 9
         tasks = tasks.filter(version=version) if is_number else tasks.none()
+    else:
+        tasks = tasks.filter(archived_at=None)
     task = tasks.order_by("-version").first()
+    if task is None and not _at and Task.objects.filter(name=base).exists():
+        raise DesignFileError(
+            f"The task {name} is archived: take it out of the archive, or name a version of it,"
+            f" such as {name}@1."
+        )
     if task is None:
         known = ", ".join(t.name for t in Task.objects.latest_versions()) or "none yet"
         raise DesignFileError(f"There is no task {name}. Imported: {known}.")

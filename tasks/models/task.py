@@ -17,11 +17,9 @@ from tasks.models.choices import one_of
 
 class TaskQuerySet(models.QuerySet["Task"]):
     def latest_versions(self) -> "TaskQuerySet":
-        """Keep the newest version of each task, by name."""
+        """Keep the newest of these versions of each task, by name."""
         newest = (
-            Task.objects.filter(name=models.OuterRef("name"))
-            .order_by("-version")
-            .values("version")[:1]
+            self.filter(name=models.OuterRef("name")).order_by("-version").values("version")[:1]
         )
         return self.filter(version=models.Subquery(newest)).order_by("name")
 

@@ -187,3 +187,16 @@ def test_an_event_is_one_row_by_the_database(study):
     Notice.objects.create(**row)
     with pytest.raises(IntegrityError), transaction.atomic():
         Notice.objects.create(**row)
+
+
+def test_what_was_read_long_ago_goes_unless_it_says_what_was_told_already(study, researcher):
+    factories.work_through(factories.seat(study.scenarios.get(shots=0)))
+    collecting.collect()
+    old = timezone.now() - timedelta(days=91)
+    researcher.notices.update(read_at=old)
+    assert collecting.prune() == "0 deleted"  # the study is open: they would be told again
+    lifecycle.change_status(study, "close", researcher)
+    assert collecting.prune() == "2 deleted"  # those of Grace are not read
+    assert told(researcher) == []
+    study.notices.update(read_at=timezone.now() - timedelta(days=89))
+    assert collecting.prune() == "0 deleted"

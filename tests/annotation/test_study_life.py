@@ -243,6 +243,26 @@ def test_an_archived_version_of_a_task_gives_place_to_the_one_before(ada, task, 
     assert "toy-places v1" not in page(ada, "tasks", query="?show=archived")
 
 
+def test_an_archived_version_is_offered_to_no_new_study_and_kept_by_a_draft(ada, task, researcher):
+    later = factories.make_task(title="Later", by=None)
+    draft = factories.make_study(researcher, later, name="draft-of-it", status="draft")
+    archive.archive_task(later, is_archived=True, by=_root(researcher))
+
+    def offered(address: str) -> list[str]:
+        field = ada.get(address).context["form"]["tasks"]
+        return [str(choice.choice_label) for choice in field.subwidgets]
+
+    (new,) = offered(reverse("study_new"))
+    assert "v2" not in new
+    own = offered(reverse("study_edit", args=[draft.name]))
+    assert any("v2" in label and "archived" in label for label in own)
+    assert design_file.task_named("toy-places") == task
+    assert design_file.task_named("toy-places@2") == later
+    archive.archive_task(task, is_archived=True, by=researcher)
+    with pytest.raises(design_file.DesignFileError, match="is archived"):
+        design_file.task_named("toy-places")
+
+
 def _root(user):
     user.is_superuser = True
     user.save()

@@ -49,6 +49,28 @@ def test_the_menu_stays_beside_a_long_page_and_marks_where_one_is(page, study):
     expect(menu.get_by_role("link", name="Overview")).to_be_in_viewport()
 
 
+def test_the_entry_of_the_open_page_is_in_sight_in_a_low_window(page, study):
+    page.set_viewport_size({"width": 1280, "height": 500})
+    visit(page, study)
+    for address in ("log", "people", "release"):
+        page.goto(f"/studies/{study.name}/{address}/")
+        menu = page.get_by_role("navigation", name=study.title)
+        assert menu.evaluate("menu => menu.scrollHeight > menu.clientHeight")
+        expect(menu.locator("[aria-current=page]")).to_be_in_viewport(ratio=1)
+
+
+def test_times_are_in_the_browsers_own_zone_once_its_owner_chooses_it(open_browser, study):
+    page = open_browser(timezone_id="Asia/Tokyo")
+    visit(page, study)
+    page.goto("/account/")
+    page.get_by_role("button", name="Choose this browser's: Asia/Tokyo").click()
+    expect(page.get_by_label("Time zone")).to_be_focused()
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("status").first).to_contain_text("Asia/Tokyo")
+    page.goto(f"/studies/{study.name}/people/")
+    expect(page.locator("td time").first).to_contain_text("JST")
+
+
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 def test_on_a_phone_the_menu_is_a_drawer_that_needs_no_script(open_browser, study, scripts):
     page = open_browser(java_script_enabled=scripts, viewport={"width": 320, "height": 640})

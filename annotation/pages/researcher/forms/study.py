@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 from django import forms
 from django.core.exceptions import ValidationError
-from django.db.models import IntegerField, QuerySet
+from django.db.models import IntegerField, Q, QuerySet
 
 from annotation.models import Study
 from annotation.money import ledger
@@ -207,12 +207,21 @@ class StudyForm(forms.ModelForm):
         return [self[name] for name in names]
 
     def _selectable(self) -> QuerySet[Task]:
-        """Every version: which one is asked is the researcher's choice, and no later import's."""
-        tasks = Task.objects.order_by("name", "-version")
-        self._newest = set(Task.objects.latest_versions().values_list("pk", flat=True))
-        return tasks
+        """Every version that is not archived: which is asked is no later import's choice.
+
+        A draft keeps those that it has, archived or not.
+        """
+        offered = Task.objects.filter(archived_at=None)
+        self._newest = set(offered.latest_versions().values_list("pk", flat=True))
+        if self.instance.pk:
+            own = self.instance.tasks.all() | self.instance.upstream_tasks.all()
+            its = [*own.values_list("pk", flat=True), self.instance.sham_task_id]
+            offered = Task.objects.filter(Q(archived_at=None) | Q(pk__in=its))
+        return offered.order_by("name", "-version")
 
     def _task_label(self, task: Task) -> str:
+        if task.archived_at:
+            return f"{task_label(task)}, archived"
         return task_label(task) + ("" if task.pk in self._newest else ", older version")
 
     def _upstream_label(self, task: Task) -> str:
