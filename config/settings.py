@@ -8,6 +8,7 @@ import os
 import re
 import tomllib
 from decimal import Decimal
+from importlib.util import find_spec
 from pathlib import Path
 
 import dj_database_url
@@ -182,6 +183,19 @@ def database() -> dj_database_url.DBConfig:
 
 
 DATABASES = {"default": database()}
+
+# Jobs and the tick run on Celery's workers where there is a broker (config/celery.py).
+CELERY_BROKER_URL = os.environ.get("CELERY_BROKER_URL", "").strip()
+if CELERY_BROKER_URL and DATABASES["default"]["ENGINE"].endswith("sqlite3"):
+    raise ImproperlyConfigured(
+        "CELERY_BROKER_URL is set, but the database is SQLite, which takes one writer at a time and"
+        " one machine. Set DATABASE_URL to a PostgreSQL, or remove CELERY_BROKER_URL: without it,"
+        " pages and tick run the jobs."
+    )
+if CELERY_BROKER_URL and find_spec("celery") is None:
+    raise ImproperlyConfigured(
+        "CELERY_BROKER_URL is set, but Celery is not installed: pip install 'celery[redis]'"
+    )
 
 CACHES = {
     # Of one process: what can be worked out again.
