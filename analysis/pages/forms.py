@@ -37,6 +37,11 @@ class _FilesField(forms.FileField):
         return [super(_FilesField, self).clean(file, initial) for file in data or [None]]
 
 
+def _stated(label: str, choices: Any, help_text: str) -> forms.ChoiceField:
+    """What may be stated of a model, in one of these words."""
+    return forms.ChoiceField(label=label, choices=choices, required=False, help_text=help_text)
+
+
 class UploadForm(forms.Form):
     """A model and its files: placed by the fields (one file), or by the files' names."""
 
@@ -61,35 +66,24 @@ class UploadForm(forms.Form):
         required=False,
         help_text="Optional, such as 770000000.",
     )
-    size_class = forms.ChoiceField(
-        label="Size class",
-        choices=SizeClass,
-        required=False,
-        help_text="Leaderboards rank base and large models apart.",
+    size_class = _stated("Size class", SizeClass, "Leaderboards rank base and large models apart.")
+    external_labelled = _stated(
+        "Labelled data from outside",
+        ExternalData,
+        "Beside the training split, for this task or another.",
     )
-    external_labelled = forms.ChoiceField(
-        label="Labelled data from outside",
-        choices=ExternalData,
-        required=False,
-        help_text="Beside the training split, for this task or another.",
+    external_unlabelled = _stated(
+        "Unlabelled data from outside",
+        ExternalData,
+        "Of the task's domain, beside what the model was pretrained on.",
     )
-    external_unlabelled = forms.ChoiceField(
-        label="Unlabelled data from outside",
-        choices=ExternalData,
-        required=False,
-        help_text="Of the task's domain, beside what the model was pretrained on.",
+    numbering = _stated(
+        "Numbers of its training splits",
+        Numbering,
+        "Which training file a number means. Published SQuADv2 and ReCoRD do not nest.",
     )
-    numbering = forms.ChoiceField(
-        label="Numbers of its training splits",
-        choices=Numbering,
-        required=False,
-        help_text="Which training file a number means. Published SQuADv2 and ReCoRD do not nest.",
-    )
-    seen_test = forms.ChoiceField(
-        label="May it have seen the test set?",
-        choices=Seen,
-        required=False,
-        help_text="In its training data or its prompt.",
+    seen_test = _stated(
+        "May it have seen the test set?", Seen, "In its training data or its prompt."
     )
     predicted_on = forms.DateField(
         label="Date of the run", required=False, help_text="Such as 2026-05-31."
