@@ -355,6 +355,18 @@ def test_a_payer_sees_no_answers(client, world):
     assert "test 0" in client.get(address).content.decode()
 
 
+def test_a_payer_is_offered_neither_previews_nor_the_open_link(client, world):
+    client.force_login(world.people["carol"])
+    page = client.get(reverse("recruit", args=[world.study.name])).content.decode()
+    assert "review" not in page
+    assert world.study.link_code not in page
+    assert reverse("personal_links", args=[world.study.name]) in page
+    client.force_login(world.people["bob"])
+    page = client.get(reverse("recruit", args=[world.study.name])).content.decode()
+    assert "A preview shows what annotators see" in page
+    assert world.study.link_code in page
+
+
 def test_a_payer_reads_no_score_in_the_reason_of_a_decision(client, world):
     address = reverse("participation", args=["story", world.done.pseudonym])
     for about in ("qualification", "analysis"):

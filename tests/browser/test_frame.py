@@ -94,3 +94,16 @@ def test_escape_closes_the_drawer_and_gives_the_focus_back(open_browser, study):
     page.keyboard.press("Escape")
     expect(page.get_by_role("navigation", name=study.title)).to_be_hidden()
     expect(opener).to_be_focused()
+
+
+def test_a_long_title_without_a_blank_leaves_the_columns_of_studies_in_sight(page, researcher):
+    long = factories.make_study(
+        researcher, factories.make_task(), title="x" * 120, name="y" * 60, shots=[0]
+    )
+    page.set_viewport_size({"width": 1280, "height": 800})
+    visit(page, long)
+    page.goto("/studies/")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    cells = page.locator("main table thead th")
+    rights = cells.evaluate_all("all => all.map((cell) => cell.getBoundingClientRect().right)")
+    assert max(rights) <= 1280
