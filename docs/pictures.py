@@ -76,8 +76,8 @@ def visit(browser: Browser, root: str) -> Page:
 
 def sign_in(page: Page, password: str) -> None:
     page.goto(page.url + "sign-in/")
-    page.locator("#id_username").fill("demo")
-    page.locator("#id_password").fill(password)
+    page.get_by_label("Name").fill("demo")
+    page.get_by_label("Password").fill(password)
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/studies/")
 
@@ -136,7 +136,7 @@ def main() -> None:
             job = researcher.get_by_text("This table appears when the resampling is done.")
             job.first.wait_for(state="detached", timeout=PATIENCE * 1000)
             take(researcher, name, height, heading)
-        researcher.goto(f"{root}/studies/reveal/")
+        researcher.goto(f"{root}/studies/reveal/recruit/")
         link = researcher.locator("a[href*='/join/']").first.get_attribute("href") or ""
         reveal(visit(browser, f"{root}/"), link)
 

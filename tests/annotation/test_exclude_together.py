@@ -11,7 +11,7 @@ from tests import factories
 @pytest.fixture
 def study(researcher):
     task = factories.make_task(labels=factories.LABELS, test_size=20)
-    return factories.make_study(researcher, task, shots=[0], annotators=4)
+    return factories.make_study(researcher, task, shots=[0], annotators=5)
 
 
 @pytest.fixture
@@ -51,11 +51,12 @@ def test_who_is_ticked_is_excluded_as_alone_with_an_entry_each(ada, study, peopl
 
 
 def test_if_one_cannot_be_excluded_nobody_is_and_the_page_says_why(ada, study, people, researcher):
-    Participation.objects.filter(pk=people[3].pk).update(status="working")
-    reply = send(ada, study, people)
+    still = factories.seat(study.scenarios.get())
+    factories.work_through(still, limit=3)
+    reply = send(ada, study, [*people[:3], still])
     page = reply.content.decode()
     assert reply.status_code == 422
-    assert f"{people[3].pseudonym}: Only a completed participation can be excluded" in page
+    assert f"{still.pseudonym}: Only a completed participation can be excluded" in page
     assert counted(people) == [True] * 4
     assert not Decision.objects.exists()
     assert page.count(" checked>") == 3  # of those who have flags
