@@ -1,6 +1,9 @@
 """A backup restored into an empty installation: the same to the byte, and as well guarded."""
 
 import lzma
+import os
+import subprocess
+import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +13,7 @@ import pyrage
 import pytest
 from django.db import connection
 
-from tests.config.test_upgrade import manage, own_database
+from tests.config.test_upgrade import ROOT, manage, own_database
 from tests.config.test_upgrade_of_releases import look
 from tests.upgrades.make import FOLDER, KEYS
 
@@ -60,6 +63,47 @@ def empty(tmp_path) -> Iterator[dict[str, str]]:
         yield environment | KEYS
 
 
+SEATS = """
+from annotation.models import Participation
+rows = Participation.objects.order_by("pk")
+print(*rows.values_list("pk", "scenario", "status", "seat_number", "token"), sep="\\n")
+"""
+# Two annotators answer in turns until the process is killed; others come and take seats.
+WORK = """
+from itertools import count
+from django.contrib.auth import get_user_model
+from tests import factories
+task = factories.make_task(name="toy-busy", test_size=400)
+owner = get_user_model().objects.get(username="ada")
+study = factories.make_study(owner, task, name="busy", shots=[2], annotators=200)
+people = [factories.seat(study.scenarios.get()) for _ in range(2)]
+for number in count():
+    for person in people:
+        factories.work_through(person, limit=1)
+    if number % 5 == 0:
+        factories.seat(study.scenarios.get())
+    print(number, flush=True)
+"""
+ANSWERS = """
+from annotation.models import Answer
+rows = Answer.objects.filter(turn__participation__study__name="busy").order_by("turn")
+print(*rows.values_list("turn", "turn__participation", "turn__step", "turn__position", "s1",
+    "turn__shown_at", "submitted_at"), sep="\\n")
+"""
+
+
+GAPS = """
+from django.db.models import Count, F, Max
+from annotation.models import Turn
+of_steps = Turn.objects.order_by().values("participation", "step")
+print(of_steps.annotate(n=Count("pk"), last=Max("position")).exclude(n=F("last") + 1).count())
+"""
+
+
+def shell(environment: dict[str, str], code: str) -> list[str]:
+    return done(environment, "shell", "-v0", "-c", code).splitlines()
+
+
 def exported(environment: dict[str, str], folder: Path) -> dict[str, bytes]:
     done(environment, "export_study", "closed", folder)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
@@ -78,12 +122,42 @@ def test_what_is_restored_exports_the_same_bytes_and_is_guarded(running, empty, 
 
     done(empty, "restore", tmp_path / "handful.backup")
     assert look(empty) == look(running)
+    assert shell(empty, SEATS) == shell(running, SEATS)
     assert look(empty)[2:] == ["[]", "refused: True", "refused: True"]
     assert exported(empty, tmp_path / "a") == exported(running, tmp_path / "b")
     for name in ("installation.txt", "uploads/one/task.toml"):
         paths = (Path(environment["HANDFUL_VAR"]) / name for environment in (running, empty))
         assert len({path.read_text() for path in paths}) == 1
     assert "No changes" in done(empty, "makemigrations", "--check", "--dry-run")
+    done(empty, "check", "--database", "default")
+
+
+@pytest.mark.timeout(400)  # nine commands, each a process
+def test_what_is_backed_up_while_people_work_is_one_moment(running, empty, tmp_path):
+    command = [sys.executable, "manage.py", "shell", "-v0", "-c", WORK]
+    working = subprocess.Popen(
+        command, cwd=ROOT, env=os.environ | running, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert [working.stdout.readline() for _ in range(8)][-1] == "7\n"
+        done(running, "backup", tmp_path / "handful.backup")
+        after = len(shell(running, ANSWERS))
+        working.stdout.readline()
+    finally:
+        working.kill()
+        working.communicate()
+    done(empty, "restore", tmp_path / "handful.backup")
+    restored, kept = shell(empty, ANSWERS), shell(running, ANSWERS)
+    assert 16 <= len(restored) <= after <= len(kept)  # it went on, and is a part of what came
+    assert restored == [row for row in kept if row in set(restored)]
+    assert look(empty)[2:] == ["[]", "refused: True", "refused: True"]
+    # No answer of one person stands without those before it, and the export can be recomputed.
+    done(empty, "export_study", "busy", tmp_path / "export")
+    verified = subprocess.run(
+        [sys.executable, tmp_path / "export" / "verify.py"], capture_output=True, check=False
+    )
+    assert verified.returncode == 0, verified.stderr
+    assert shell(empty, GAPS) == ["0"]
     done(empty, "check", "--database", "default")
 
 
