@@ -4,7 +4,7 @@ PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
 
-.PHONY: help demo test test-all suites test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r lint dictionary pictures states bench bench-million bench-ten-million lock clean messages
+.PHONY: help demo test test-all suites test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r test-deploy lint dictionary pictures states bench bench-million bench-ten-million lock clean messages
 
 help:  ## what each word after make does
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -13,7 +13,7 @@ demo: .venv/core  ## a study with results and free seats, served on PORT
 	$(BIN)/python manage.py demo --port $(PORT)
 
 # Every test is in one of these at least (tests/config/test_suites.py).
-SUITES := test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r
+SUITES := test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r test-deploy
 # On two cores; on SQLite a third one works while others wait for processes that they started.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 ON_POSTGRES := $(BIN)/python tests/with_postgres.py
@@ -62,6 +62,9 @@ test-browsers: .venv/dev .venv/browsers tests/browsers/node_modules/ready  ## th
 
 test-r: .venv/dev .venv/r  ## analysis.R of a release bundle, in R
 	$(BIN)/pytest -c tests/r/pytest.ini tests/r
+
+test-deploy: .venv-deploy/ready .venv/machines  ## the files in deploy/; in an empty Debian, as root: the image step by step, and docs/install.md word for word
+	.venv-deploy/bin/pytest -c tests/deploy/pytest.ini tests/deploy
 
 lint: .venv/dev tests/js/node_modules/ready
 	$(BIN)/ruff format --check .
@@ -130,6 +133,11 @@ bench-million: .venv/dev  ## a million answers, and a tenth: export, table, page
 	.venv-tools/bin/pip install --quiet --disable-pip-version-check -r tests/tools/requirements.txt
 	@touch $@
 
+.venv-deploy/ready: tests/deploy/requirements.txt
+	$(PYTHON) -m venv .venv-deploy
+	.venv-deploy/bin/pip install --quiet --disable-pip-version-check -r tests/deploy/requirements.txt
+	@touch $@
+
 # The type checker of the browser code; nothing of it is served.
 tests/js/node_modules/ready: tests/js/package-lock.json
 	@command -v npm >/dev/null || { echo "Install Node.js 20 or newer with npm: the checks of the browser code need it"; exit 1; }
@@ -157,6 +165,11 @@ tests/js/node_modules/ready: tests/js/package-lock.json
 	@Rscript -e 'library(lmerTest)' >/dev/null 2>&1 || { apt-get update -qq && apt-get install -y -qq --no-install-recommends r-base-core r-cran-lme4 r-cran-lmertest >/dev/null; } 2>/dev/null || { echo "Install R: apt-get install r-base-core r-cran-lme4 r-cran-lmertest"; exit 1; }
 	@touch $@
 
+# What makes empty machines and reads the files of a server; the same as for Chromium.
+.venv/machines: .venv/core
+	@{ command -v mmdebstrap && command -v systemd-analyze && command -v openssl && command -v slirp4netns && { command -v nginx || test -x /usr/sbin/nginx; }; } >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends mmdebstrap systemd openssl slirp4netns nginx-light >/dev/null; } 2>/dev/null || { echo "Install mmdebstrap and nginx: apt-get install mmdebstrap systemd openssl slirp4netns nginx-light"; exit 1; }
+	@touch $@
+
 tests/browsers/node_modules/ready: tests/browsers/package-lock.json
 	npm ci --prefix tests/browsers --no-audit --no-fund --silent
 	@touch $@
@@ -167,4 +180,4 @@ lock: .venv/dev  ## pin the newest dependencies that fit
 	$(BIN)/uv pip compile -q -U --no-emit-index-url --no-emit-find-links --no-header --no-annotate --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
 
 clean:  ## remove what make, tests and servers made in this folder
-	rm -rf .venv .venv-client .venv-clients .venv-inspect .venv-tools var staticfiles
+	rm -rf .venv .venv-client .venv-clients .venv-deploy .venv-inspect .venv-tools var staticfiles

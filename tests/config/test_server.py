@@ -84,7 +84,7 @@ def test_the_server_outlives_a_killed_worker_and_starts_another(server, port):
 def test_every_place_that_starts_the_server_restarts_workers_and_listens_at_home():
     demo = (ROOT / "annotation/management/commands/demo.py").read_text()
     benchmark = (ROOT / "benchmarks/run.py").read_text()
-    unit = (ROOT / "deploy/handful.service").read_text()
+    unit = (ROOT / "deploy/handful@.service").read_text()
     for text in (COMMAND, demo, benchmark, unit):
         assert "--respawn-failed-workers" in text
         assert "127.0.0.1" in text

@@ -1,0 +1,26 @@
+"""Does the server in this container answer? Ends with 1 where it does not: its health check.
+
+The request names a host that ALLOWED_HOSTS allows, as another one is refused.
+"""
+
+import os
+import sys
+import urllib.request
+
+
+def main() -> int:
+    host = os.environ.get("ALLOWED_HOSTS", "").split(",")[0].strip()
+    name = "127.0.0.1" if host in ("", "*") else host.lstrip(".")
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{os.environ.get('PORT', '8000')}/health/live", headers={"Host": name}
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=4) as reply:
+            return int(reply.status != 200)
+    except OSError as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+"""The files in deploy/ are what the programs that read them take."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from compose_spec.models import ComposeSpecification
+
+from tests.deploy import machine
+
+ROOT = Path(__file__).parents[2]
+DEPLOY = ROOT / "deploy"
+UNITS = sorted(path for kind in ("service", "timer", "target") for path in DEPLOY.glob(f"*.{kind}"))
+
+
+@pytest.mark.parametrize("file", ["Containerfile", "Containerfile.pgbouncer"])
+def test_hadolint_finds_nothing(file):
+    hadolint = Path(sys.executable).with_name("hadolint")
+    assert machine.run([str(hadolint), str(DEPLOY / file)]) == ""
+
+
+def compose() -> dict:
+    return yaml.safe_load((DEPLOY / "compose.yaml").read_text())
+
+
+def lost(given, kept, place: str = "") -> list[str]:
+    """The keys of `given` that are not in `kept`: those that the specification does not know."""
+    if not isinstance(given, dict) or not isinstance(kept, dict):
+        return []
+    return [
+        f"{place}{key}"
+        for key in given
+        if key not in kept and not str(key).startswith("x-")
+    ] + [
+        missing
+        for key, value in given.items()
+        for missing in lost(value, kept.get(key), f"{place}{key}.")
+    ]  # fmt: skip
+
+
+def test_the_compose_file_fits_the_specification():
+    given = compose()
+    read = ComposeSpecification.model_validate(given)
+    assert lost(given, read.model_dump(by_alias=True, exclude_unset=True)) == []
+
+
+def test_a_key_that_the_specification_does_not_know_is_found():
+    given = compose()
+    given["services"]["web"]["read_onyl"] = True
+    read = ComposeSpecification.model_validate(given)
+    dumped = read.model_dump(by_alias=True, exclude_unset=True)
+    assert lost(given, dumped) == ["services.web.read_onyl"]
+
+
+def test_every_service_is_there_and_what_it_names():
+    given = compose()
+    services = given["services"]
+    assert {"db", "pgbouncer", "redis", "web", "worker", "beat", "migrate", "nginx"} <= set(
+        services
+    )
+    for name, service in services.items():
+        assert service.get("read_only"), name
+        needed = set(service.get("depends_on", {}))
+        assert needed <= set(services), name
+        named = {volume.partition(":")[0] for volume in service.get("volumes", [])}
+        assert {v for v in named if not v.startswith(".")} <= set(given["volumes"]), name
+        assert all((DEPLOY / v).exists() for v in named if v.startswith(".")), name
+        assert set(service.get("secrets", [])) <= set(given["secrets"]), name
+        assert set(service["networks"]) <= set(given["networks"]), name
+        if "build" in service:
+            assert (ROOT / service["build"]["dockerfile"]).exists(), name
+    published = {name for name, service in services.items() if "ports" in service}
+    assert published == {"nginx"}
+
+
+@pytest.fixture
+def units(tmp_path) -> list[str]:
+    """The units as this machine could start them: the programs of a clone are there, and empty."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    for name in ("granian", "celery", "python"):
+        (programs / name).write_text("#!/bin/sh\n")
+        (programs / name).chmod(0o755)
+    for path in UNITS:
+        text = path.read_text().replace("/srv/handful/.venv/bin", str(programs))
+        (tmp_path / path.name.replace("@", "@8000")).write_text(text)
+        if "@" in path.name:
+            (tmp_path / path.name).write_text(text)
+    return [str(tmp_path / path.name.replace("@", "@8000")) for path in UNITS]
+
+
+def test_systemd_finds_nothing_wrong_with_the_units(units):
+    assert machine.run(["systemd-analyze", "verify", "--man=no", *units]) == ""
+
+
+def test_systemd_calls_each_service_well_protected(units):
+    for unit in (unit for unit in units if unit.endswith(".service")):
+        # From 0 (nothing can happen) to 10; most of a machine's own services get 9.
+        machine.run(
+            ["systemd-analyze", "security", "--offline=true", "--threshold=25", unit],
+            env=os.environ | {"SYSTEMD_COLORS": "0"},
+        )
+
+
+@pytest.fixture
+def certificate(tmp_path) -> Path:
+    """A folder with the certificate of annotate.example.org, signed by itself."""
+    machine.run(
+        ["openssl", "req", "-x509", "-newkey", "ed25519", "-nodes", "-days", "2",
+         "-keyout", str(tmp_path / "privkey.pem"), "-out", str(tmp_path / "fullchain.pem"),
+         "-subj", "/CN=annotate.example.org", "-addext", "subjectAltName=DNS:annotate.example.org"]
+    )  # fmt: skip
+    return tmp_path
+
+
+def nginx_takes(text: str, folder: Path) -> None:
+    (folder / "handful.conf").write_text(text)
+    (folder / "nginx.conf").write_text(
+        f"pid {folder}/pid; error_log stderr; events {{}} http {{ access_log off;"
+        f" include {folder}/handful.conf; }}\n"
+    )
+    machine.run(["nginx", "-t", "-c", str(folder / "nginx.conf"), "-p", str(folder)])
+
+
+def test_nginx_takes_its_file(certificate):
+    text = (DEPLOY / "nginx.conf").read_text()
+    text = re.sub(r"/etc/letsencrypt/live/[^/]*|/var/log/nginx", str(certificate), text)
+    nginx_takes(text, certificate)
+
+
+def test_nginx_takes_its_file_as_the_compose_file_makes_it(certificate):
+    """What its command writes with sed, with the names of containers known here."""
+    script = compose()["services"]["nginx"]["command"][2].replace("$$", "$")
+    written = certificate / "written.conf"
+    script = (
+        script.replace("/etc/handful.conf", str(DEPLOY / "nginx.conf"))
+        .replace("/etc/nginx/conf.d/handful.conf", str(written))
+        .replace("exec nginx -g 'daemon off;'", "true")
+    )
+    subprocess.run(["sh", "-c", script], check=True, env={"SERVER_NAME": "a.example", **os.environ})
+    text = written.read_text()
+    assert "server web:8000;" in text
+    assert text.count("server_name a.example;") == 2
+    assert "letsencrypt" not in re.sub(r"#.*", "", text)
+    nginx_takes(
+        text.replace("web:8000", "127.0.0.1:8000").replace("/run/secrets", str(certificate)),
+        certificate,
+    )

@@ -1,0 +1,141 @@
+"""Every step of the Containerfile runs in an empty Debian, and what it makes serves.
+
+It serves as its own user, on a root that nobody can write to, and every check of a deployment
+passes.
+"""
+
+import re
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.deploy import image, machine
+
+ROOT = Path(__file__).parents[2]
+PORT, POOL_PORT = "8287", "8288"
+VARIABLES = {
+    "SECRET_KEY": "s" * 25 + "1234567890" * 3 + "abcdefghijk",
+    "WORKER_KEY": "w" * 25 + "1234567890" * 3,
+    "IDENTITY_KEY": "i" * 25 + "1234567890" * 3,
+    "ALLOWED_HOSTS": "annotate.example.org",
+    "HTTPS": "1",
+    "TRUSTED_PROXIES": "1",
+    "PORT": PORT,
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> image.Image:
+    scratch = tmp_path_factory.mktemp("image")
+    scratch.parent.chmod(0o755)
+    scratch.chmod(0o755)
+    return image.build(ROOT / "deploy/Containerfile", ROOT, scratch)
+
+
+@pytest.fixture(scope="module")
+def volume(made, tmp_path_factory) -> Path:
+    """/var/lib/handful, owned as in the image."""
+    return machine.copy(made.root / "var/lib/handful", tmp_path_factory.mktemp("v") / "var")
+
+
+def contained(made: image.Image, volume: Path, *command: str) -> list[str]:
+    """As compose.yaml runs it: read-only, as the image's user, with one volume."""
+    return machine.inside(
+        made.root, list(command), environment=made.environment | VARIABLES, user=made.user,
+        folder=made.folder, read_only=True, writable={"/var/lib/handful": volume},
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def migrated(made, volume) -> Path:
+    machine.run(contained(made, volume, "python", "manage.py", "migrate", "--noinput"))
+    return volume
+
+
+@pytest.fixture
+def server(made, migrated, tmp_path) -> Iterator[subprocess.Popen]:
+    command = [PORT if word == "8000" else word for word in made.command]
+    command = ["127.0.0.1" if word == "0.0.0.0" else word for word in command]
+    with (tmp_path / "log").open("w") as log:
+        process = subprocess.Popen(contained(made, migrated, *command), stdout=log, stderr=log)
+        yield process
+        machine.stop(process)
+
+
+def test_its_user_is_not_root_and_owns_nothing_of_the_program(made):
+    assert made.user == "10001:10001"
+    owners = {path.stat().st_uid for path in (made.root / "srv/handful").rglob("*")}
+    assert owners == {0}
+    assert (made.root / "var/lib/handful").stat().st_uid == 10001
+
+
+def test_it_holds_no_key_and_no_tests(made):
+    assert not list(made.root.glob("srv/handful/**/*_key.txt"))
+    assert not list(made.root.glob("var/lib/handful/*"))
+    assert not (made.root / "srv/handful/tests").exists()
+    assert not (made.root / "srv/handful/.git").exists()
+
+
+def test_every_check_of_a_deployment_passes(made, migrated):
+    machine.run(
+        contained(
+            made,
+            migrated,
+            "python",
+            "manage.py",
+            "check",
+            "--deploy",
+            "--database",
+            "default",
+            "--fail-level",
+            "WARNING",
+        )
+    )
+
+
+def test_its_root_cannot_be_written_to(made, migrated):
+    for place in ("/srv/handful/x", "/opt/venv/x", "/etc/x", "/var/lib/x"):
+        done = subprocess.run(contained(made, migrated, "touch", place), capture_output=True)
+        assert done.returncode != 0, place
+
+
+def test_it_serves_and_its_health_check_says_so(made, migrated, server):
+    for _second in range(60):
+        health = subprocess.run(contained(made, migrated, *made.health), capture_output=True)
+        if health.returncode == 0:
+            break
+        assert server.poll() is None
+        time.sleep(1)
+    assert health.returncode == 0, health.stderr
+    (first,) = machine.first_processes(server)
+    assert Path(f"/proc/{first}").stat().st_uid == 10001
+
+
+def test_its_health_check_fails_where_nothing_serves(made, migrated):
+    health = subprocess.run(contained(made, migrated, *made.health), capture_output=True)
+    assert health.returncode == 1
+
+
+def test_the_image_of_pgbouncer_runs_as_a_user_of_its_own(tmp_path):
+    tmp_path.chmod(0o755)
+    made = image.build(ROOT / "deploy/Containerfile.pgbouncer", ROOT, tmp_path)
+    assert made.user == "10002:10002"
+    said = machine.run(machine.inside(made.root, ["pgbouncer", "--version"], user=made.user))
+    assert said.startswith("PgBouncer 1.")
+    # As compose.yaml mounts them, on a port of this machine.
+    ini = (ROOT / "deploy/pgbouncer.ini").read_text()
+    ini = ini.replace("6432", POOL_PORT).replace("0.0.0.0", "127.0.0.1")
+    (made.root / "etc/pgbouncer").mkdir(exist_ok=True)
+    (made.root / "etc/pgbouncer/pgbouncer.ini").write_text(ini)
+    (made.root / "etc/pgbouncer/pgbouncer.ini").chmod(0o644)
+    (made.root / "run/secrets").mkdir()
+    (made.root / "run/secrets/users.txt").write_text('"handful" "x"\n')
+    command = machine.inside(
+        made.root, ["timeout", "-s", "INT", "3", *made.command], user=made.user, read_only=True
+    )
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert "process up" in done.stderr, done.stderr
+    assert not re.search(r"WARNING|ERROR|FATAL", done.stderr), done.stderr
