@@ -55,7 +55,7 @@ AFTER = """
     grep -q newer /srv/handful/README.md
     handful export_study pilot /tmp/exports/upgraded
     diff -r /tmp/exports/before /tmp/exports/upgraded
-    for unit in handful@8000 handful@8001; do systemctl is-active "$unit"; done
+    for unit in handful@8000 handful@8001 handful-worker; do systemctl is-active "$unit"; done
     test "$(stat -c %U /proc/$(pgrep -o -f 'granian.*8000')/)" = handful
     echo FOLLOWED TO THE END
 """

@@ -30,7 +30,9 @@ def run(command: list[str], **options) -> str:
 def new(root: Path, *packages: str) -> Path:
     """An empty machine there: Debian's essential packages, these, and no service."""
     include = [f"--include={','.join(packages)}"] if packages else []
-    run(["mmdebstrap", "--quiet", "--variant=minbase", *include, RELEASE, str(root)])
+    # It is thrown away: nothing has to be safe on a disk after each package.
+    quick = ["--dpkgopt=force-unsafe-io"]
+    run(["mmdebstrap", "--quiet", "--variant=minbase", *quick, *include, RELEASE, str(root)])
     # As in official images: packages start nothing.
     policy = root / "usr/sbin/policy-rc.d"
     policy.write_text("#!/bin/sh\nexit 101\n")
