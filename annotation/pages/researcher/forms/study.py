@@ -130,6 +130,7 @@ class StudyForm(forms.ModelForm):
         super().__init__(*args, **kwargs)
         for name in ("tasks", "upstream_tasks", "sham_task"):
             row_field(self, name).queryset = self._selectable()
+        self.fields["task_minutes"].widget.attrs["rows"] = 2
         self.initial["shots"] = " ".join(map(str, self.instance.shots))
         self.initial["splits"] = " ".join(map(str, self.instance.splits))
         self.initial["version"] = design.version(self.instance)
