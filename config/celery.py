@@ -17,6 +17,8 @@ from django.core.management import call_command
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
+from config import logs
+
 TICK = 60.0  # seconds
 # A message is given to another worker after so long: longer than a part of any job may last.
 VISIBILITY = 3600
@@ -35,7 +37,6 @@ app.conf.update(
     task_reject_on_worker_lost=True,
     worker_prefetch_multiplier=1,
     worker_send_task_events=False,
-    worker_hijack_root_logger=False,  # settings.LOGGING decides
     # A worker waits for its broker for ever; whoever sends gives up at once and says so.
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
@@ -53,6 +54,17 @@ app.conf.update(
     },
     beat_schedule_filename=str(settings.VAR_DIR / "celery-beat"),
 )
+
+
+@signals.setup_logging.connect
+def _leave_the_log(**_sent: object) -> None:
+    """settings.LOGGING decides: Celery's own handlers would write links as they are."""
+
+
+@signals.task_prerun.connect
+def _number(task_id: str = "", **_sent: object) -> None:
+    """Lines of the log tell tasks apart by the ids that Celery gives them."""
+    logs.request_id.set(task_id.replace("-", "")[:12])
 
 
 @app.task(name="handful.tick")

@@ -142,6 +142,36 @@ def test_no_other_handler_of_django_writes_them(handler):
         assert logging.getLogger(name).handlers == []
 
 
+FAILING = """
+import django
+django.setup()
+from config.celery import app
+app.log.setup(loglevel="WARNING")
+
+@app.task
+def fail():
+    raise ValueError("GET /work/abc-secret/?id=ada")
+
+print(fail.apply().id)
+"""
+
+
+def test_a_task_of_celery_that_fails_is_logged_under_its_id_and_without_links():
+    ran = subprocess.run(
+        [sys.executable, "-c", FAILING], cwd=django_settings.BASE_DIR, capture_output=True,
+        text=True, check=True, timeout=60,
+        env=os.environ | {
+            "LOG_JSON": "1", "DJANGO_SETTINGS_MODULE": "config.settings",
+            "DATABASE_URL": "postgresql://127.0.0.1:1/x", "CELERY_BROKER_URL": "memory://",
+        },
+    )  # fmt: skip
+    (line,) = map(json.loads, ran.stderr.splitlines())
+    assert line["request"] == ran.stdout.strip().replace("-", "")[:12]
+    assert "ValueError: GET /work/…/?…" in line["traceback"]
+    assert "abc-secret" not in ran.stderr
+    assert "ada" not in ran.stderr
+
+
 def test_json_lines_by_a_variable():
     code = (
         "import django, logging; django.setup();"
