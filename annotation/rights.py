@@ -102,6 +102,7 @@ POSTS = {
     "tokens": Post("", reason=TOKENS),
     "token_revoke": Post("", reason=TOKENS),
     "invitation": Post("", reason=BROWSER),
+    "first_study": Post("", reason="Its steps are the API's own, one by one."),
     "your_account": Post("", reason=BROWSER),
     "your_address": Post("", reason=BROWSER),
     "your_address_confirm": Post("", reason="Whoever reads the mail confirms it, in a browser."),

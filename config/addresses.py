@@ -6,6 +6,7 @@ ANNOTATORS = ("/join/", "/work/", "/declined/")
 RESEARCHERS = (
     "/studies/",
     "/new-study/",
+    "/first-study/",
     "/tasks/",
     "/models/",
     "/sign-out/",

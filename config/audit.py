@@ -39,7 +39,8 @@ TOPICS = {
     "personal": Topic.PLATFORM, "links": Topic.PLATFORM, "webhook": Topic.PLATFORM,
     "task": Topic.TASK, "dataset": Topic.TASK, "gym": Topic.TASK, "model": Topic.MODEL,
     "prediction": Topic.MODEL, "token": Topic.ACCOUNT, "notice": Topic.ACCOUNT,
-    "auth": Topic.ACCOUNT, "your": Topic.ACCOUNT, "invit": Topic.ACCOUNT,
+    "auth": Topic.ACCOUNT, "your": Topic.ACCOUNT, "first_study": Topic.ACCOUNT,
+    "invit": Topic.ACCOUNT,
 }  # fmt: skip
 
 

@@ -33,6 +33,7 @@ class Preferences(models.Model):
         on_delete=models.CASCADE,
         related_name="preferences",
     )
+    skips_first_study = models.BooleanField(default=False)  # the steps on the page Studies
     time_zone = models.CharField(max_length=64, default=UTC, validators=[check_time_zone])
 
     def __str__(self) -> str:

@@ -182,6 +182,7 @@ def accounts(watched, mail, settings):
     reply = watched.post(reverse("users"), {"action": "invite", "email": ""})
     watched.post(reply.context["invitation_link"].removeprefix("http://testserver"))
     switch_on(watched)  # the password is confirmed for it
+    watched.post(reverse("first_study"), {"action": "skip"})
     watched.post(reverse("your_account"), {"time_zone": "Europe/Berlin"})
     watched.post(reverse("your_address"), {"email": "lovelace@example.org"})
     (link,) = re.findall(r"http://testserver(\S+)", mail.outbox[-1].body)
@@ -241,7 +242,7 @@ MODELS = {
 ACCOUNTS = {
     "mfa_activate_totp", "mfa_generate_recovery_codes", "password_change", "logout",
     "mfa_authenticate", "mfa_deactivate_totp", "account_reset_password_from_key", "users",
-    "invitation", "your_account", "your_address", "your_address_confirm",
+    "first_study", "invitation", "your_account", "your_address", "your_address_confirm",
 }  # fmt: skip
 SIGN_IN = {"account_login", "login"}  # of one address
 PARTS_OF_A_PAGE = {"participation_decide_pay"}  # tried with participation_decide

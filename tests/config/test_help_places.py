@@ -16,7 +16,8 @@ FILES = {
     "figure_numbers", "pay_batch_file", "release_zip", "export_zip",
 }  # fmt: skip
 POST_ALONE = {
-    "token_revoke", "study_clone", "study_archive", "study_unarchive", "study_delete", "robots_run",
+    "first_study", "token_revoke", "study_clone", "study_archive", "study_unarchive",
+    "study_delete", "robots_run",
     "people_decide", "participation_decide", "participation_score", "participation_bonus",
     "participation_free_seat", "participation_review", "behaviour_exclude", "prolific_sync",
     "study_erase", "switches", "budget", "task_archive", "task_unarchive", "gym_run",

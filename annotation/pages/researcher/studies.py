@@ -18,6 +18,7 @@ from annotation.money import budget
 from annotation.monitoring import overview, participants, progress, restrictions, todo
 from annotation.pages import qr
 from annotation.pages.fields import is_shown_again
+from annotation.pages.researcher import first_study
 from annotation.pages.researcher.forms.annotators import TogetherForm
 from annotation.pages.researcher.forms.study import StudyForm
 from annotation.rights import right_to
@@ -59,6 +60,7 @@ def studies(request: ResearcherRequest) -> HttpResponse:
     context = {
         "listing": shown if rows else None,
         "has_tasks": Task.objects.exists(),
+        "first_study": first_study.shown_to(request.user, (row.study for row in rows)),
         "missing_guards": guards.missing(connection),
     }
     return render(request, "researcher/studies.html", context)

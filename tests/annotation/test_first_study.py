@@ -1,0 +1,64 @@
+"""The four steps of a first study: shown to newcomers, read from what there is, skippable."""
+
+import pytest
+from django.urls import reverse
+
+from annotation.models import Study
+from tasks.models import Task
+from tests import factories
+
+
+def states(browser) -> list[bool]:
+    return [step.is_done for step in browser.get(reverse("studies")).context["first_study"]]
+
+
+def press(browser, action: str):
+    return browser.post(reverse("first_study"), {"action": action}, follow=True)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_the_sample_task_comes_with_a_button_and_once(ada, researcher, times):
+    assert states(ada) == [False] * 4
+    for _ in range(times):
+        press(ada, "import")
+    task = Task.objects.get()
+    assert (task.name, task.imported_by) == ("demo-sentiment", researcher)
+    assert states(ada) == [True, False, False, False]
+    shown = ada.get(reverse("studies")).content.decode()
+    assert f'href="{reverse("study_new")}?task=demo-sentiment"' in shown
+
+
+def test_each_step_is_done_when_its_rows_are_there(ada, researcher):
+    press(ada, "import")
+    task = Task.objects.get()
+    factories.make_study(researcher, task, shots=[0], annotators=1, status="draft")
+    assert states(ada) == [True, True, False, False]
+    tried = factories.make_study(researcher, task, shots=[0], name="tried", rehearsal=True)
+    assert states(ada) == [True, True, False, False]
+    factories.work_through(factories.seat(tried.scenarios.get(), kind="simulated"))
+    assert states(ada) == [True, True, True, False]
+    factories.make_study(researcher, task, shots=[0], name="opened")
+    assert states(ada) == []  # nothing is left to be told
+
+
+def test_studies_of_others_are_no_first_study(ada, other_researcher):
+    task = factories.make_task()
+    factories.make_study(other_researcher, task)
+    assert states(ada) == [True, False, False, False]
+
+
+def test_they_are_skipped_and_shown_again_from_the_account(ada):
+    assert "Your first study" in ada.get(reverse("studies")).content.decode()
+    assert "Your first study" not in press(ada, "skip").content.decode()
+    assert "Show them again" in ada.get(reverse("your_account")).content.decode()
+    assert "Your first study" in press(ada, "show").content.decode()
+    assert "Show them again" not in ada.get(reverse("your_account")).content.decode()
+
+
+def test_looking_makes_nothing(ada):
+    ada.get(reverse("studies"))
+    assert not Task.objects.exists()
+    assert not Study.objects.exists()
+    assert ada.get(reverse("first_study")).status_code in (302, 405)
+    assert press(ada, "something else").status_code == 200
+    assert not Task.objects.exists()
