@@ -195,7 +195,7 @@ WITHOUT_A_STUDY = {
     "prolific_webhook", "api_studies", "schema", "api_docs", "api_models", "api_unknown",
     "api_planner", "api_task", "api_task_card", "api_task_report", "api_job",
     "api_predictions",
-    "tokens", "token_revoke", "site_log", "notices",
+    "tokens", "token_revoke", "site_log", "notices", "first_study",
     "dataset_import", "dataset_columns", "gym_import", "gym_tasks", "gym_run",
     "task_checks", "task_team", "task_examples", "task_card", "task_files", "task_edit",
     "task_archive", "task_unarchive", "model_archive", "model_unarchive",
