@@ -43,7 +43,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Consequences:
-    """What follows from a design; money in cents, `cap` None where nothing bounds one person."""
+    """What follows from a design; money in cents, `cap` None where nothing bounds one person.
+
+    `suggested_hours` are what is suggested as the maximum paid hours where they are needed and
+    empty; else None.
+    """
 
     cells: list[Cell]
     people: int
@@ -52,6 +56,7 @@ class Consequences:
     expected: int
     cap: int | None
     budget: Decimal | None
+    suggested_hours: Decimal | None
 
     @property
     def seats(self) -> int:
@@ -132,6 +137,9 @@ def for_design(study: Study, tasks: Sequence[Task]) -> Consequences:
         expected=sum(cell.seats * _earned(study, cell.minutes) for cell in cells),
         cap=ledger.cap(study),
         budget=study.budget if study.is_paid else None,
+        suggested_hours=design.suggested_hours(study, tasks)
+        if study.hourly_rate and study.max_paid_hours is None
+        else None,
     )
 
 

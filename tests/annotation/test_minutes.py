@@ -79,6 +79,7 @@ def test_the_cap_that_is_suggested_follows_the_longest_task(researcher, tasks):
     longest = minutes.longest(draft, tasks)
     assert longest == max(told(draft).values()) > 20
     hours = design.suggested_hours(draft, tasks)
+    assert consequences.for_study(draft).suggested_hours == hours
     assert Decimal(3 * longest) / 60 <= hours < Decimal(3 * longest) / 60 + Decimal("0.1")
 
 
