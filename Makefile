@@ -4,7 +4,7 @@ PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
 
-.PHONY: help demo test test-all suites test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r test-deploy lint dictionary pictures states bench bench-million bench-ten-million lock clean messages
+.PHONY: help demo test test-all suites test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r test-deploy lint dictionary pictures states bench bench-million bench-ten-million lock pins sbom clean messages
 
 help:  ## what each word after make does
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -75,6 +75,7 @@ lint: .venv/dev tests/js/node_modules/ready
 	tests/js/node_modules/.bin/tsc -p tests/js
 	$(BIN)/python .ci/words.py
 	$(BIN)/python .ci/catalogues.py
+	$(BIN)/python .ci/licences.py
 	$(BIN)/python manage.py makemigrations --check --dry-run
 
 # A new language: make messages LOCALES=fr
@@ -174,10 +175,29 @@ tests/browsers/node_modules/ready: tests/browsers/package-lock.json
 	npm ci --prefix tests/browsers --no-audit --no-fund --silent
 	@touch $@
 
+# For every system and Python that is supported, each file by its SHA-256: pip takes no other.
+PIN := $(BIN)/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --no-annotate
+# What servers use beyond the core.
+EXTRAS := --extra redis --extra celery --extra age --extra parquet --extra xlsx --extra figures
+
 lock: .venv/dev  ## pin the newest dependencies that fit
+	$(MAKE) pins UPGRADE=-U
+
+pins: .venv/dev  ## pin what pyproject.toml has and the lock files lack, and leave the other pins as they are
 	$(BIN)/pip install --quiet uv
-	$(BIN)/uv pip compile -q -U --no-emit-index-url --no-emit-find-links --no-header --no-annotate pyproject.toml -o requirements.lock
-	$(BIN)/uv pip compile -q -U --no-emit-index-url --no-emit-find-links --no-header --no-annotate --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+	$(PIN) $(UPGRADE) pyproject.toml -o requirements.lock
+	$(PIN) $(UPGRADE) --extra dev -c requirements.lock pyproject.toml -o requirements-dev.lock
+	$(PIN) $(UPGRADE) $(EXTRAS) -c requirements-dev.lock pyproject.toml -o deploy/requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements-dev.lock
+	$(BIN)/python .ci/licences.py renew
+
+# Of an environment that holds what a server installs and nothing else.
+sbom:  ## sbom.json: what a server installs, with versions, licences and who needs what (CycloneDX)
+	$(PYTHON) -m venv --clear .venv-sbom
+	.venv-sbom/bin/pip install --quiet --disable-pip-version-check --require-hashes -r deploy/requirements.lock
+	$(PYTHON) -m venv --clear .venv-sbom/cyclonedx
+	.venv-sbom/cyclonedx/bin/pip install --quiet --disable-pip-version-check cyclonedx-bom
+	.venv-sbom/cyclonedx/bin/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible -o sbom.json .venv-sbom/bin/python
 
 clean:  ## remove what make, tests and servers made in this folder
-	rm -rf .venv .venv-client .venv-clients .venv-deploy .venv-inspect .venv-tools var staticfiles
+	rm -rf .venv .venv-client .venv-clients .venv-deploy .venv-inspect .venv-sbom .venv-tools sbom.json var staticfiles
