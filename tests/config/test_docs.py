@@ -228,6 +228,18 @@ def test_what_the_server_needs_is_locked_without_what_only_benchmarks_use():
     assert "gunicorn" in (ROOT / "requirements-dev.lock").read_text()
 
 
+LOCKS = ("requirements.lock", "requirements-dev.lock", "deploy/requirements.lock")
+
+
+@pytest.mark.parametrize("lock", LOCKS)
+def test_every_pin_has_the_hashes_of_its_files_and_is_the_same_in_every_lock(lock):
+    """`make pins` writes them; pip refuses a lock in which one lacks them."""
+    pins = re.split(r"\n(?=\S)", (ROOT / lock).read_text().strip())
+    assert [pin.split()[0] for pin in pins if "--hash=sha256:" not in pin] == []
+    everything = (ROOT / "requirements-dev.lock").read_text()
+    assert [pin for pin in pins if f"{pin.split()[0]} " not in everything] == []
+
+
 def test_each_vendored_file_is_the_one_on_the_list():
     folder = ROOT / "static" / "vendor"
     listed = dict(

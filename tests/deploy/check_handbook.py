@@ -1,8 +1,8 @@
 """docs/install.md followed word for word on an empty Debian, from nothing to an upgrade.
 
 The blocks marked `sh` are run in one shell, in order. What stands between them here is what a
-reader has and a folder lacks: an init (Debian's `systemctl`, which starts services without
-systemd), the name of the machine, a certificate, a newer version to upgrade to, and some answers.
+reader has and a folder lacks: an init (systemctl.py starts what units name), the name of the
+machine, a certificate, a newer version to upgrade to, and some answers.
 """
 
 import contextlib
@@ -30,7 +30,8 @@ BEFORE = {
             -keyout "$live/privkey.pem" -out "$live/fullchain.pem" \\
             -subj "/CN=$NAME" -addext "subjectAltName=DNS:$NAME" 2>/dev/null
         cp "$live/fullchain.pem" /usr/local/share/ca-certificates/own.crt
-        update-ca-certificates >/dev/null
+        update-ca-certificates >/dev/null 2>&1
+        export REQUESTS_CA_BUNDLE=/etc/ssl/certs/ca-certificates.crt
     """,
     "A backup, and what it is worth": """
         DJANGO_SUPERUSER_PASSWORD=$(key) handful createsuperuser --noinput --username ada \\
@@ -41,7 +42,6 @@ BEFORE = {
         handful simulate_workers pilot --policy noisy:0.8 --seed 1
         install -d -o handful /tmp/exports
         handful export_study pilot /tmp/exports/before
-        handful doctor --json > /tmp/doctor.json || true
     """,
     "An upgrade": """
         handful export_study pilot /tmp/exports/after
@@ -89,10 +89,10 @@ def script() -> str:
 def empty(tmp_path) -> Path:
     """An empty machine, with this repository as it stands here at /srv/source.git."""
     tmp_path.chmod(0o755)
-    root = machine.new(
-        tmp_path / "root", "ca-certificates", "git", "openssl", "procps", "systemctl"
-    )
-    (root / "usr/sbin/policy-rc.d").unlink()
+    root = machine.new(tmp_path / "root", "ca-certificates", "git", "openssl", "procps")
+    init = root / "usr/local/bin/systemctl"
+    shutil.copy2(ROOT / "tests/deploy/systemctl.py", init)
+    init.chmod(0o755)
     work = tmp_path / "work"
     files = machine.run(["git", "ls-files", "-z", "-co", "--exclude-standard"], cwd=ROOT)
     for name in filter(None, files.split("\0")):
