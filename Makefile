@@ -4,7 +4,7 @@ PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
 
-.PHONY: help demo test test-all suites test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r test-deploy lint dictionary pictures states bench bench-million bench-ten-million lock pins sbom clean messages
+.PHONY: help demo test test-all suites test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r test-deploy test-faults lint dictionary pictures states bench bench-million bench-ten-million bench-faults lock pins sbom clean messages
 
 help:  ## what each word after make does
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -13,7 +13,7 @@ demo: .venv/core  ## a study with results and free seats, served on PORT
 	$(BIN)/python manage.py demo --port $(PORT)
 
 # Every test is in one of these at least (tests/config/test_suites.py).
-SUITES := test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r test-deploy
+SUITES := test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r test-deploy test-faults
 # On two cores; on SQLite a third one works while others wait for processes that they started.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 ON_POSTGRES := $(BIN)/python tests/with_postgres.py
@@ -66,6 +66,9 @@ test-r: .venv/dev .venv/r  ## analysis.R of a release bundle, in R
 test-deploy: .venv-deploy/ready .venv/machines  ## the files in deploy/; in an empty Debian, as root: the image step by step, and docs/install.md word for word
 	.venv-deploy/bin/pytest -c tests/deploy/pytest.ini tests/deploy
 
+test-faults: .venv/dev .venv/nginx  ## two nodes, PgBouncer and PostgreSQL, killed while people answer
+	$(BIN)/pytest -c tests/faults/pytest.ini tests/faults
+
 lint: .venv/dev tests/js/node_modules/ready
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -102,6 +105,9 @@ bench-ten-million: .venv/dev  ## one study of 100,000 answers among a hundred of
 
 bench-million: .venv/dev  ## a million answers, and a tenth: export, table, pages, verify.py, bundle; on SQLite
 	$(BIN)/python benchmarks/million.py
+
+bench-faults: .venv/dev .venv/nginx  ## everything that can be broken, at full size; its figures go to benchmarks/faults/README.md
+	$(BIN)/python -m benchmarks.faults all
 
 .venv/core: requirements.lock
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Handful needs Python 3.11 or newer: make $(MAKECMDGOALS) PYTHON=python3.11"; exit 1; }
@@ -159,6 +165,11 @@ tests/js/node_modules/ready: tests/js/package-lock.json
 # Firefox and WebKit of Debian, and a screen for the latter; the same as for Chromium.
 .venv/browsers: .venv/core
 	@{ command -v firefox-esr && command -v WebKitWebDriver && command -v xvfb-run; } >/dev/null || { apt-get update -qq && apt-get install -y -qq firefox-esr webkit2gtk-driver xvfb xauth >/dev/null; } 2>/dev/null || { echo "Install Firefox and WebKit: apt-get install firefox-esr webkit2gtk-driver xvfb xauth"; exit 1; }
+	@touch $@
+
+# nginx, PgBouncer and libfaketime, for the servers that are broken on purpose; the same as for Chromium.
+.venv/nginx: .venv/core
+	@{ command -v nginx && command -v pgbouncer && command -v faketime; } >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends nginx-light pgbouncer faketime >/dev/null; } 2>/dev/null || { echo "Install nginx, PgBouncer and libfaketime: apt-get install nginx-light pgbouncer faketime"; exit 1; }
 	@touch $@
 
 # R with lme4 and lmerTest; the same as for Chromium.

@@ -33,8 +33,8 @@ LINK = "a-personal-link-that-nobody-may-log"
 
 
 @contextlib.contextmanager
-def behind_nginx(port: int, folder: Path) -> Iterator[int]:
-    """deploy/nginx.conf before the server on that port: nginx's own port."""
+def behind_nginx(*ports: int, folder: Path) -> Iterator[int]:
+    """deploy/nginx.conf before the servers on these ports: nginx's own port."""
     with (
         socket.create_server(("127.0.0.1", 0)) as server,
         socket.create_server(("127.0.0.1", 0)) as two,
@@ -46,7 +46,7 @@ def behind_nginx(port: int, folder: Path) -> Iterator[int]:
         r"listen 443 ssl;": f"listen 127.0.0.1:{front};",
         r" *ssl_.*\n": "",
         r"annotate\.example\.org": "127.0.0.1",
-        r"server 127\.0\.0\.1:8000;": f"server 127.0.0.1:{port};",
+        r"server 127\.0\.0\.1:8000;": " ".join(f"server 127.0.0.1:{port};" for port in ports),
         r"/var/log/nginx": str(folder),
     }.items():
         text, count = re.subn(pattern, put, text)
@@ -120,7 +120,7 @@ def main() -> int:
         subprocess.run(migrate, cwd=ROOT, env=os.environ | environment, check=True)
         seen = {}
         with served("granian", "config.wsgi:application", environment) as port:
-            with behind_nginx(port, folder) as front:
+            with behind_nginx(port, folder=folder) as front:
                 for what, where in (("granian alone", port), ("behind nginx", front)):
                     honest(where)
                     calm = honest(where)

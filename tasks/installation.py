@@ -4,6 +4,7 @@ Uploads, jobs and bundles lie in var/ under the keys of their rows. Another data
 folder (a rehearsal, a staging server) would take them for files of nobody and delete them.
 """
 
+import logging
 import os
 import secrets
 from collections.abc import Sequence
@@ -19,6 +20,7 @@ from django.db.models import QuerySet
 from tasks.models import Installation
 
 FILE = "installation.txt"
+logger = logging.getLogger(__name__)
 
 
 def bind() -> None:
@@ -61,6 +63,12 @@ def require() -> None:
     try:
         sentence = conflict()
         if not sentence and Installation.objects.exists():
+            if not _file().exists():
+                logger.warning(
+                    "The folder %s is new to this database. Several servers of one database share"
+                    " one folder (HANDFUL_VAR): else each sees its own uploads alone.",
+                    settings.VAR_DIR,
+                )
             bind()
     except DatabaseError:
         return

@@ -8,7 +8,7 @@ any time and by hand, since it does what is due and nothing twice.
 import logging
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -67,19 +67,20 @@ def all_parts() -> dict[str, Part]:
 def _run(name: str, part: Part) -> Outcome:
     if reason := take(name, part):
         return Outcome(name, "left", reason)
+    began = PeriodicPart.objects.values_list("started_at", flat=True).get(name=name)
     try:
         done = part.run()
     except Exception as error:
         logger.exception("The periodic part %s failed", name)
         # The first line: PostgreSQL adds the whole row to its errors.
         said = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"[:300]
-        _give_back(name, error=said)
+        _give_back(name, began, error=said)
         return Outcome(name, "failed", said)
     except BaseException:
-        _give_back(name, error="stopped from outside")
+        _give_back(name, began, error="stopped from outside")
         raise
     said = "done" if done is None else str(done)[:300]
-    _give_back(name, said=said, error="", succeeded_at=database_now())
+    _give_back(name, began, said=said, error="", succeeded_at=database_now())
     return Outcome(name, "done", said)
 
 
@@ -98,8 +99,9 @@ def take(name: str, part: Part) -> str:
     return ""
 
 
-def _give_back(name: str, **outcome: Any) -> None:
-    row = PeriodicPart.objects.filter(name=name)
+def _give_back(name: str, began: datetime | None, **outcome: Any) -> None:
+    """Not where it took longer than its limit: the part may be another's by now."""
+    row = PeriodicPart.objects.filter(name=name, started_at=began)
     row.update(busy_until=None, ended_at=database_now(), **outcome)
 
 

@@ -57,6 +57,14 @@ def test_a_new_folder_is_taken_when_a_server_starts(settings, tmp_path):
     assert (tmp_path / "new" / "installation.txt").exists()
 
 
+def test_a_server_says_that_its_folder_is_not_the_one_that_others_share(settings, tmp_path, caplog):
+    installation.require()
+    assert caplog.text == ""
+    settings.VAR_DIR = tmp_path / "of-another-node"
+    installation.require()
+    assert f"{tmp_path / 'of-another-node'} is new to this database" in caplog.text
+
+
 def start(var: Path, name: str) -> subprocess.CompletedProcess:
     """Load the server on that folder, with a database that has an id and nothing else."""
     path = var.with_name(f"{name}.sqlite3")

@@ -77,6 +77,19 @@ def test_a_part_of_a_process_that_was_killed_is_taken_again_after_its_limit(db, 
     assert "one: done" in tick("one")
 
 
+def test_a_run_that_outlived_its_limit_does_not_give_back_what_another_has_taken(
+    db, parts, monkeypatch
+):
+    def outlive():
+        late = timezone.now() - timedelta(seconds=1)
+        PeriodicPart.objects.filter(name="slow").update(busy_until=late)
+        assert periodic.take("slow", periodic.PARTS["slow"]) == ""  # the other's
+
+    monkeypatch.setitem(periodic.PARTS, "slow", periodic.Part(outlive))
+    tick("slow")
+    assert "another process is at it" in tick("slow")
+
+
 # Two at once --------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,309 @@
+"""A server as docs/operating.md#several-nodes has it, on this machine, to be broken on purpose.
+
+PostgreSQL, PgBouncer in transaction mode before it, nodes of granian, nginx before them: each is a
+process of its own that can be killed and started again. Everything lies in one folder and listens
+on 127.0.0.1 alone.
+"""
+
+import contextlib
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+from pgserver._commands import POSTGRES_BIN_PATH
+from pgserver.utils import ensure_folder_permissions, ensure_prefix_permissions, ensure_user_exists
+
+from benchmarks.run import SERVERS
+from benchmarks.unfinished_bodies import behind_nginx
+
+ROOT = Path(__file__).parents[2]
+# PostgreSQL and PgBouncer refuse to be root.
+USER = "pgserver" if os.geteuid() == 0 else None
+NEEDED = ("nginx", "pgbouncer")
+KEYS = {name: f"{name} of a server that is broken on purpose" for name in (
+    "SECRET_KEY", "WORKER_KEY", "IDENTITY_KEY")}  # fmt: skip
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]
+
+
+def wait_for(what: str, asked, seconds: float = 60) -> None:
+    """Ask five times a second until it is so. Raises TimeoutError."""
+    end = time.monotonic() + seconds
+    while not asked():
+        if time.monotonic() > end:
+            raise TimeoutError(f"{what} in {seconds:.0f} s")
+        time.sleep(0.2)
+
+
+def takes_connections(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
+        return True
+    return False
+
+
+def _owned_by_user(folder: Path) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    if USER:
+        shutil.chown(folder, USER, pwd.getpwnam(USER).pw_gid)
+    return folder
+
+
+@dataclass
+class Postgres:
+    """One database server in that folder, durable as it is by default."""
+
+    folder: Path
+    settings: dict[str, str] = field(default_factory=dict)
+    port: int = field(default_factory=free_port)
+
+    def make(self) -> None:
+        if USER:
+            ensure_user_exists(USER)
+        _owned_by_user(self.folder)
+        if USER:
+            ensure_prefix_permissions(self.folder)
+            ensure_prefix_permissions(POSTGRES_BIN_PATH)
+            ensure_folder_permissions(POSTGRES_BIN_PATH, 0o055)
+            ensure_folder_permissions(POSTGRES_BIN_PATH.parent / "lib", 0o044)
+        self._run("initdb", "--auth=trust", "--encoding=utf8", "-U", "postgres")
+        self.start()
+        with self.connection("postgres") as cursor:
+            cursor.execute("CREATE DATABASE handful")
+
+    def start(self) -> None:
+        """Start it, and wait until it has recovered."""
+        options = {
+            "listen_addresses": "127.0.0.1", "port": self.port,
+            "unix_socket_directories": "", "max_connections": 60,
+        } | self.settings  # fmt: skip
+        told = " ".join(f"-c {name}='{value}'" for name, value in options.items())
+        log = self.folder.parent / "postgres.log"
+        log.touch()
+        if USER:
+            shutil.chown(log, USER)
+        self._run("pg_ctl", "-w", "-t", "120", "-l", str(log), "-o", told, "start")
+
+    def stop(self) -> None:
+        self._run("pg_ctl", "-w", "-m", "fast", "stop")
+
+    def kill(self) -> None:
+        """kill -9 of all its processes at once, as a power cut does."""
+        pid = int((self.folder / "postmaster.pid").read_text().splitlines()[0])
+        parent = psutil.Process(pid)
+        processes = [parent, *parent.children(recursive=True)]
+        for process in processes:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(processes, timeout=20)
+
+    def is_up(self) -> bool:
+        return takes_connections(self.port)
+
+    def address(self, name: str = "handful") -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}/{name}"
+
+    @contextlib.contextmanager
+    def connection(self, name: str = "handful"):
+        """A cursor, each of whose statements is committed."""
+        import psycopg2
+
+        connection = psycopg2.connect(self.address(name))
+        connection.autocommit = True
+        try:
+            with connection.cursor() as cursor:
+                yield cursor
+        finally:
+            connection.close()
+
+    def _run(self, name: str, *arguments: str) -> None:
+        command = [str(POSTGRES_BIN_PATH / name), "-D", str(self.folder), *arguments]
+        # To a file: the server keeps what it was started with open.
+        with (self.folder.parent / "pg_ctl.log").open("a") as log:
+            subprocess.run(
+                command, check=True, stdout=log, stderr=log, user=USER, cwd="/", timeout=180
+            )
+
+
+@dataclass
+class Bouncer:
+    """PgBouncer in transaction mode, as docs/operating.md#several-nodes sets it."""
+
+    folder: Path
+    database_port: int
+    port: int = field(default_factory=free_port)
+    process: subprocess.Popen | None = None
+
+    def start(self) -> None:
+        _owned_by_user(self.folder)
+        (self.folder / "pgbouncer.ini").write_text(
+            "[databases]\n"
+            f"handful = host=127.0.0.1 port={self.database_port} dbname=handful user=postgres\n"
+            "[pgbouncer]\n"
+            f"listen_addr = 127.0.0.1\nlisten_port = {self.port}\nunix_socket_dir =\n"
+            f"auth_type = any\npidfile = {self.folder}/pid\n"
+            "pool_mode = transaction\ndefault_pool_size = 20\nmax_client_conn = 500\n"
+            "server_login_retry = 1\nquery_wait_timeout = 20\nlog_connections = 0\n"
+            "log_disconnections = 0\n"
+        )
+        log = (self.folder / "log").open("a")
+        self.process = subprocess.Popen(
+            ["pgbouncer", str(self.folder / "pgbouncer.ini")],
+            stdout=log, stderr=log, user=USER, cwd="/",
+        )  # fmt: skip
+        wait_for("PgBouncer listens", lambda: takes_connections(self.port))
+
+    def stop(self) -> None:
+        if self.process:
+            self.process.kill()
+            self.process.wait(20)
+
+    @property
+    def address(self) -> str:
+        return f"postgresql://postgres@127.0.0.1:{self.port}/handful"
+
+
+@dataclass
+class Node:
+    """granian with two workers, as systemd keeps it; stops and starts on the same port."""
+
+    environment: dict[str, str]
+    log: Path
+    root: Path = ROOT
+    application: str = "config.wsgi:application"
+    port: int = field(default_factory=free_port)
+    process: subprocess.Popen | None = None
+
+    def start(self) -> None:
+        """Start it and wait until it is ready."""
+        program, *options = SERVERS["granian"]
+        command = [str(Path(sys.executable).with_name(program)), *options, "--port", str(self.port)]
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen(
+                [*command, self.application],
+                cwd=self.root, env=os.environ | self.environment, stdout=log, stderr=log,
+            )  # fmt: skip
+        wait_for(f"node {self.port} is live ({self.log})", lambda: self.answers("/health/live"))
+
+    def answers(self, path: str) -> bool:
+        with contextlib.suppress(OSError):
+            address = f"http://127.0.0.1:{self.port}{path}"
+            return urllib.request.urlopen(address, timeout=5).status == 200
+        return False
+
+    def kill(self) -> None:
+        """kill -9 of the server and its workers."""
+        parent = psutil.Process(self.process.pid)
+        for process in [parent, *parent.children(recursive=True)]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        self.process.wait(20)
+
+    def kill_worker(self, number: int) -> None:
+        """kill -9 of one worker, which granian replaces."""
+        children = psutil.Process(self.process.pid).children()
+        workers = [child for child in children if "resource_tracker" not in str(child.cmdline())]
+        with contextlib.suppress(psutil.NoSuchProcess):
+            workers[number % len(workers)].kill()
+
+    def stop(self) -> None:
+        """As systemd stops it: requests that are being answered are."""
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.kill()
+
+
+@dataclass
+class Installation:
+    """What a script breaks."""
+
+    folder: Path
+    environment: dict[str, str]  # of the nodes and commands
+    postgres: Postgres
+    bouncer: Bouncer
+    nodes: list[Node]
+    front: int = 0  # nginx's port
+
+    def manage(self, *arguments: str, root: Path = ROOT) -> subprocess.CompletedProcess:
+        """A command of manage.py, straight to PostgreSQL."""
+        environment = os.environ | self.environment | {"DATABASE_URL": self.postgres.address()}
+        return subprocess.run(
+            [sys.executable, "manage.py", *arguments],
+            cwd=root, env=environment, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
+
+@contextlib.contextmanager
+def installed(
+    nodes: int = 2,
+    environment: dict[str, str] | None = None,
+    database: int = 0,
+    through: int = 0,
+    data: Path | None = None,
+    settings: dict[str, str] | None = None,
+) -> Iterator[Installation]:
+    """Everything installed, migrated and not yet serving: `serving` starts the nodes.
+
+    PostgreSQL listens on the port `database`, PgBouncer connects to it by the port `through`, where
+    they are given. `data` is another place for PostgreSQL's files.
+    """
+    for program in NEEDED:
+        if not shutil.which(program):
+            sys.exit(f"This needs {' and '.join(NEEDED)}: apt-get install nginx-light pgbouncer")
+    with tempfile.TemporaryDirectory(prefix="handful-faults-", ignore_cleanup_errors=True) as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        postgres = Postgres((data or folder) / "postgres", settings or {})
+        postgres.port = database or postgres.port
+        bouncer = Bouncer(folder / "pgbouncer", through or postgres.port)
+        told = KEYS | {
+            "HANDFUL_VAR": str(folder / "var"),
+            "DATABASE_URL": bouncer.address,
+            "DISABLE_SERVER_SIDE_CURSORS": "1",
+            "DJANGO_SETTINGS_MODULE": "config.settings",
+            "TRUSTED_PROXIES": "1",
+        } | (environment or {})  # fmt: skip
+        logs = folder / "logs"
+        logs.mkdir()
+        site = Installation(
+            folder, told, postgres, bouncer,
+            [Node(dict(told), logs / f"node-{number}.log") for number in range(nodes)],
+        )  # fmt: skip
+        try:
+            postgres.make()
+            bouncer.start()
+            yield site
+        finally:
+            for node in site.nodes:
+                if node.process and node.process.poll() is None:
+                    node.kill()
+            bouncer.stop()
+            with contextlib.suppress(Exception):
+                postgres.kill()
+
+
+@contextlib.contextmanager
+def serving(site: Installation) -> Iterator[Installation]:
+    """Its nodes run, behind nginx, which gives each request to the next node."""
+    for node in site.nodes:
+        node.start()
+    place = site.folder / "nginx"
+    place.mkdir()
+    with behind_nginx(*[node.port for node in site.nodes], folder=place) as site.front:
+        yield site

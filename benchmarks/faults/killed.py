@@ -1,0 +1,127 @@
+"""Processes that are killed or replaced while people answer."""
+
+import shutil
+import time
+from pathlib import Path
+
+from benchmarks.faults.installation import ROOT
+from benchmarks.faults.researcher import Researcher
+from benchmarks.faults.scene import Result, Scene, Size, at_work
+
+# Of the deploy: what a release may bring, a table and a column that the nodes before do not know.
+MIGRATION = """
+from django.db import migrations, models
+
+
+class Migration(migrations.Migration):
+    dependencies = [("annotation", "{last}")]
+    operations = [
+        migrations.AddField(
+            "participation", "noted", models.CharField(max_length=20, null=True)
+        ),
+        migrations.AddField("answer", "noted", models.CharField(max_length=20, null=True)),
+    ]
+"""
+
+
+def two_nodes(size: Size) -> Result:
+    """Two nodes take turns at each request; one is killed, then both are restarted in turn."""
+    with at_work(size) as scene:
+        researcher = Researcher(scene.site.front)
+        seen = [researcher.visit_everything()]
+        first = scene.site.nodes[0]
+        scene.wait_for(0.3)
+        first.kill()
+        time.sleep(5)
+        seen.append(researcher.visit_everything())
+        first.start()
+        scene.wait_for(0.6)
+        took = roll(scene)
+        seen.append(researcher.visit_everything())
+        scene.wait_for(1)
+        seen.append(researcher.visit_everything())
+        seen[-1].wrong += researcher.release()
+    wrong = [text for visit in seen for text in visit.wrong]
+    return Result(
+        scene.work.outcome,
+        f"a node killed for 5 s, then both restarted in turn ({took}); a researcher loaded"
+        f" {sum(visit.pages for visit in seen)} pages and files meanwhile",
+        wrong + not_ready(scene),
+    )
+
+
+def roll(scene: Scene) -> str:
+    """Restart node after node as docs/operating.md#rolling-restart has it: seconds of each."""
+    took = []
+    for node in scene.site.nodes:
+        began = time.monotonic()
+        node.stop()
+        node.start()
+        took.append(f"{time.monotonic() - began:.0f} s")
+    return ", ".join(took)
+
+
+def not_ready(scene: Scene) -> list[str]:
+    """Nodes that would get no requests."""
+    away = [node.port for node in scene.site.nodes if not node.answers("/health/ready")]
+    return [f"node {port} is not ready at the end" for port in away]
+
+
+def killed_server(size: Size) -> Result:
+    """A worker or a whole server in turn is killed every five seconds."""
+    kills = 0
+    with at_work(size, begun=0.02) as scene:
+        for number in scene.every(5):
+            node = scene.site.nodes[number // 2 % 2]
+            if number % 2:
+                node.kill()
+                node.start()
+            else:
+                node.kill_worker(number // 4)
+            kills += 1
+    return Result(scene.work.outcome, f"{kills} kills of a worker or a server, one every 5 s")
+
+
+def killed_database(size: Size) -> Result:
+    """PostgreSQL is killed twice and starts again after two seconds."""
+    with at_work(size) as scene:
+        for share in (0.2, 0.6):
+            scene.wait_for(share)
+            scene.site.postgres.kill()
+            time.sleep(2)
+            scene.site.postgres.start()
+    return Result(scene.work.outcome, "PostgreSQL killed twice, away for 2 s and its recovery")
+
+
+def deploy(size: Size) -> Result:
+    """A release that adds columns: migrate while everybody works, then node after node."""
+    with at_work(size) as scene:
+        scene.wait_for(0.2)
+        new = next_release(scene.site.folder / "next")
+        began = time.monotonic()
+        done = scene.site.manage("migrate", "-v0", root=new)
+        migrated = time.monotonic() - began
+        wrong = [done.stderr[-300:]] if done.returncode else []
+        for node in scene.site.nodes:
+            node.root = new
+        scene.wait_for(0.4)
+        took = roll(scene)
+        wrong += not_ready(scene)
+    return Result(
+        scene.work.outcome,
+        f"a release with two more columns: migrate {migrated:.0f} s beside the nodes before it,"
+        f" then a rolling restart ({took})",
+        wrong,
+    )
+
+
+def next_release(folder: Path) -> Path:
+    """This program with one more migration."""
+    left_out = shutil.ignore_patterns(".*", "var", "node_modules", "tests", "docs", "__pycache__")
+    shutil.copytree(ROOT, folder, ignore=left_out)
+    place = folder / "annotation" / "migrations"
+    last = max(path.stem for path in place.glob("[0-9]*.py"))
+    (place / f"{int(last[:4]) + 1:04}_of_the_next_release.py").write_text(
+        MIGRATION.format(last=last)
+    )
+    return folder

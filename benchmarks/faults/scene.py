@@ -1,0 +1,90 @@
+"""Annotators at work on an installation: what each fault begins with and ends with."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import django
+from django.db import connections
+
+from benchmarks.faults import annotators
+from benchmarks.faults.installation import Installation, installed, serving
+
+
+@dataclass
+class Size:
+    """How much of it."""
+
+    answers: int = 10_000
+    annotators: int = 64
+    seconds: float = 60.0
+
+
+@dataclass
+class Result:
+    """What came of a fault: the annotators' outcome, and what else has to hold."""
+
+    outcome: annotators.Outcome
+    did: str  # in words, with its figures
+    wrong: list[str] = field(default_factory=list)
+
+    @property
+    def holds(self) -> bool:
+        return self.outcome.holds and not self.wrong
+
+
+@dataclass
+class Scene:
+    site: Installation
+    work: annotators.Work
+    size: Size
+
+    def wait_for(self, share: float) -> None:
+        """Until that share of all answers was acknowledged."""
+        self.work.wait_for(share, self.size.answers)
+
+    def every(self, seconds: float) -> Iterator[int]:
+        """0, 1, 2, ... so many seconds apart, until everybody is through."""
+        number = 0
+        while self.work.goes_on():
+            yield number
+            number += 1
+            end = time.monotonic() + seconds
+            while self.work.goes_on() and time.monotonic() < end:
+                time.sleep(0.1)
+
+
+@contextmanager
+def at_work(
+    size: Size,
+    begun: float = 0.1,
+    prepare: Callable[[Installation], None] | None = None,
+    **options: Any,
+) -> Iterator[Scene]:
+    """Annotators work, and have given that share of their answers; leaving waits for the last."""
+    with installed(**options) as site:
+        set_up(site)
+        if prepare:
+            prepare(site)
+        code = annotators.make_study(size.annotators, size.answers)
+        with serving(site), annotators.working(site.front, code, size.annotators) as work:
+            scene = Scene(site, work, size)
+            scene.wait_for(begun)
+            yield scene
+        if not site.postgres.is_up():
+            raise RuntimeError("the database is away at the end")
+        connections.close_all()
+        work.outcome = annotators.compare(work)
+
+
+def set_up(site: Installation) -> None:
+    """Migrate its database, and let the ORM of this process use it, past PgBouncer."""
+    done = site.manage("migrate", "-v0")
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    os.environ |= site.environment | {"DATABASE_URL": site.postgres.address()}
+    os.environ["DISABLE_SERVER_SIDE_CURSORS"] = "0"
+    django.setup()
