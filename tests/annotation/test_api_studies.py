@@ -358,7 +358,7 @@ def test_a_dry_run_of_pay_changes_nothing(program, done):
         ("seats/", {"scenario": {"a": 1}, "number": 1}, "scenario"),
         ("clone/", {"name": ["x"]}, "name"),
         ("clone/", {}, "name"),
-        ("simulate/", {"number": 0}, "number"),
+        ("simulate/", {"number": -1}, "number"),
         ("webhooks/", {"url": "ftp://example.org", "events": ["job.done"]}, "url"),
     ],
 )
