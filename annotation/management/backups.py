@@ -203,9 +203,18 @@ def _key_line(identity: Path) -> str:
 
 
 def _unpack(file: IO[bytes], folder: Path, path: Path) -> None:
+    """Files alone, and none outside of `folder`; by hand, as Debian 12's Python has no filter."""
     try:
         with tarfile.open(fileobj=file) as tar:
-            tar.extractall(folder, filter="data")
+            for member in tar:
+                target = (folder / member.name).resolve()
+                source = tar.extractfile(member) if member.isreg() else None
+                if source is None or not target.is_relative_to(folder.resolve()):
+                    raise CommandError(f"{path} is no backup of Handful: it holds {member.name}.")
+                target.parent.mkdir(parents=True, exist_ok=True)
+                with target.open("wb") as out:
+                    shutil.copyfileobj(source, out)
+                target.chmod(member.mode & 0o755)
     except (tarfile.TarError, EOFError) as error:
         raise CommandError(f"{path} is no whole backup: {error}") from None
 

@@ -11,8 +11,10 @@ from pathlib import Path
 import psycopg2
 import pyrage
 import pytest
+from django.core.management.base import CommandError
 from django.db import connection
 
+from annotation.management import backups
 from tests.config.test_upgrade import ROOT, manage, own_database
 from tests.config.test_upgrade_of_releases import look
 from tests.upgrades.make import FOLDER, KEYS
@@ -210,3 +212,18 @@ def test_an_encrypted_backup_opens_with_its_identity_alone(running, empty, tmp_p
         running, "backup", tmp_path / "x", "--recipient", "age1no"
     )
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("kind", [tarfile.REGTYPE, tarfile.SYMTYPE])
+def test_a_file_that_leads_out_of_its_folder_is_no_backup(kind, tmp_path):
+    """By its name, or as a link; on every Python that is supported."""
+    path = tmp_path / "crafted.handful"
+    with tarfile.open(path, "w") as tar:
+        member = tarfile.TarInfo("../outside" if kind == tarfile.REGTYPE else "link")
+        member.type, member.linkname = kind, "/etc/passwd"
+        tar.addfile(member)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    with path.open("rb") as file, pytest.raises(CommandError, match="no backup of Handful"):
+        backups._unpack(file, folder, path)
+    assert not (tmp_path / "outside").exists()

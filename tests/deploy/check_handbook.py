@@ -56,7 +56,7 @@ AFTER = """
     handful export_study pilot /tmp/exports/upgraded
     diff -r /tmp/exports/before /tmp/exports/upgraded
     for unit in handful@8000 handful@8001 handful-worker; do systemctl is-active "$unit"; done
-    test "$(stat -c %U /proc/$(pgrep -o -f 'granian.*8000')/)" = handful
+    pgrep -u handful -f 'granian.*port 8000' >/dev/null
     echo FOLLOWED TO THE END
 """
 
