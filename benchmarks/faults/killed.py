@@ -51,7 +51,7 @@ def two_nodes(size: Size) -> Result:
 
 
 def roll(scene: Scene) -> str:
-    """Restart node after node as docs/operating.md#rolling-restart has it: seconds of each."""
+    """Restart node after node as docs/operating.md#several-nodes has it: seconds of each."""
     took = []
     for node in scene.site.nodes:
         began = time.monotonic()
