@@ -45,10 +45,11 @@ CLASSIFIERS = {"MIT License": "MIT", "BSD License": "BSD-3-Clause"}
 
 
 def locked() -> list[str]:
-    """The names of what a server installs on a system such as this one."""
+    """The names of what a server installs, with one Python for everybody who makes the list."""
+    python = {"python_version": "3.12", "python_full_version": "3.12.0"}
     pins = re.findall(r"^([\w.-]+==[^\\\n]*)", LOCK.read_text(), re.M)
     needed = [Requirement(pin) for pin in pins]
-    return [pin.name for pin in needed if pin.marker is None or pin.marker.evaluate()]
+    return [pin.name for pin in needed if pin.marker is None or pin.marker.evaluate(python)]
 
 
 def licence(name: str) -> str:
