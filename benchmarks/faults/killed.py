@@ -41,12 +41,13 @@ def two_nodes(size: Size) -> Result:
         scene.wait_for(1)
         seen.append(researcher.visit_everything())
         seen[-1].wrong += researcher.release()
+        away = not_ready(scene)
     wrong = [text for visit in seen for text in visit.wrong]
     return Result(
         scene.work.outcome,
         f"a node killed for 5 s, then both restarted in turn ({took}); a researcher loaded"
         f" {sum(visit.pages for visit in seen)} pages and files meanwhile",
-        wrong + not_ready(scene),
+        wrong + away,
     )
 
 

@@ -178,10 +178,12 @@ def clock(size: Size) -> Result:
             if hours == (3, 0) and abs(_date_of(nodes[0]) - time.time() - 3 * 3600) > 60:
                 raise RuntimeError("libfaketime does not move the clock of a node")
             time.sleep(size.seconds / 8)
+        scene.wait_for(1)
+        wrong = wrong_times(began)
     return Result(
         scene.work.outcome,
         "clocks of the nodes set 3 h ahead and 3 h back in turn, apart from each other",
-        wrong_times(began),
+        wrong,
     )
 
 
