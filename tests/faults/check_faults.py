@@ -34,10 +34,3 @@ def test_of_many_who_come_at_once_as_many_are_seated_as_there_are_seats():
     done = broken("racing_arrivals", "--answers", "120", "--annotators", "32")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "120 arrivals on 12 seats: 12 seated, 108 told that it is full" in done.stdout
-
-
-def test_without_the_guard_of_seats_they_are_overfilled():
-    done = broken("racing_arrivals", "--answers", "120", "--annotators", "32", "--unguarded")
-    assert done.returncode == 1, done.stdout + done.stderr
-    overfilled = re.search(r"\| 120 \| 0 \| 0 \| 0 \| 0 \| (\d+) \|", done.stdout)
-    assert int(overfilled[1]) > 0
