@@ -1,7 +1,8 @@
 """The control of racing_arrivals: Handful without the lock that decides about seats."""
 
+# Django is set up before a model can be imported.
+from config.wsgi import application as application  # isort: skip
 from annotation.models.study import StudyQuerySet
-from config.wsgi import application as application
 
 
 def locked(self: StudyQuerySet) -> StudyQuerySet:
