@@ -152,7 +152,7 @@ def restore(path: Path, identity: Path | None = None) -> dict[str, Any]:
     root = Path(settings.VAR_DIR)
     with tempfile.TemporaryDirectory(prefix=".restore-", dir=root) as folder:
         with _opened(path, identity, Path(folder)) as file:
-            _unpack(file, Path(folder), path)
+            unpack(file, Path(folder), path)
         told = _checked(Path(folder), path)
         _load(Path(folder) / DATABASES[connection.vendor])
         files = Path(folder) / "var"
@@ -202,8 +202,11 @@ def _key_line(identity: Path) -> str:
     return next((line for line in lines if line.startswith("AGE-SECRET-KEY-")), "")
 
 
-def _unpack(file: IO[bytes], folder: Path, path: Path) -> None:
-    """Files alone, and none outside of `folder`; by hand, as Debian 12's Python has no filter."""
+def unpack(file: IO[bytes], folder: Path, path: Path) -> None:
+    """Files alone, and none outside of `folder`; by hand, as Debian 12's Python has no filter.
+
+    Raises CommandError for anything else; `path` names the backup in it.
+    """
     try:
         with tarfile.open(fileobj=file) as tar:
             for member in tar:

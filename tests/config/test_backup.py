@@ -225,5 +225,5 @@ def test_a_file_that_leads_out_of_its_folder_is_no_backup(kind, tmp_path):
     folder = tmp_path / "folder"
     folder.mkdir()
     with path.open("rb") as file, pytest.raises(CommandError, match="no backup of Handful"):
-        backups._unpack(file, folder, path)
+        backups.unpack(file, folder, path)
     assert not (tmp_path / "outside").exists()
