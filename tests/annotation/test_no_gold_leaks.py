@@ -29,10 +29,8 @@ MASKS = [
     (rb'(?<=data-worked=")\d+">\d+ min', b"WORKED"),
     (rb'(?<= value=")\d+\.\d\d">\d+\.\d\d', b"EARNED"),
     (rb'(?s)data-minutes-left="\d+".*?\d+ min', b"LEFT"),
-    (rb"\b\d+(\.\d\d USD| min)\b", b"EARNED OR WORKED"),
+    (rb"\b\d+(\.\d\d USD| min| s)\b", b"EARNED OR WORKED"),
     (rb"\b[A-Z2-9]{8}\b", b"CODE"),
-    # What was earned, by the clock: on a slow machine a cent more.
-    (rb"\d+\.\d\d USD(?=</dd>)", b"EARNED"),
 ]
 # At the end the annotators are told once more how the training step went, which was revealed.
 LEARNED = re.compile(rb'<div class="visit-learned">.*?</div>', re.DOTALL)
