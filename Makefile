@@ -4,7 +4,7 @@ PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
 
-.PHONY: help demo test test-all suites test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r test-deploy test-faults lint dictionary pictures states bench bench-million bench-ten-million bench-faults lock pins sbom clean messages
+.PHONY: help demo test test-all suites test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r test-deploy test-faults test-celery lint dictionary pictures states bench bench-million bench-ten-million bench-faults lock pins sbom clean messages
 
 help:  ## what each word after make does
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16
@@ -13,7 +13,7 @@ demo: .venv/core  ## a study with results and free seats, served on PORT
 	$(BIN)/python manage.py demo --port $(PORT)
 
 # Every test is in one of these at least (tests/config/test_suites.py).
-SUITES := test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r test-deploy test-faults
+SUITES := test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r test-deploy test-faults test-celery
 # On two cores; on SQLite a third one works while others wait for processes that they started.
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 ON_POSTGRES := $(BIN)/python tests/with_postgres.py
@@ -68,6 +68,9 @@ test-deploy: .venv-deploy/ready .venv/machines  ## the files in deploy/; in an e
 
 test-faults: .venv/dev .venv/nginx  ## two nodes, PgBouncer and PostgreSQL, killed while people answer
 	$(BIN)/pytest -c tests/faults/pytest.ini tests/faults
+
+test-celery: .venv/dev .venv/redis  ## jobs on Celery's workers with Redis, which are killed; on PostgreSQL
+	CELERY_BROKER_URL=redis://127.0.0.1:6381/0 $(ON_POSTGRES) $(BIN)/pytest -c tests/workers/pytest.ini tests/workers
 
 lint: .venv/dev tests/js/node_modules/ready
 	$(BIN)/ruff format --check .
@@ -180,6 +183,11 @@ tests/js/node_modules/ready: tests/js/package-lock.json
 # What makes empty machines and reads the files of a server; the same as for Chromium.
 .venv/machines: .venv/core
 	@{ command -v mmdebstrap && command -v systemd-analyze && command -v openssl && command -v slirp4netns && { command -v nginx || test -x /usr/sbin/nginx; }; } >/dev/null || { apt-get update -qq && apt-get install -y -qq --no-install-recommends mmdebstrap systemd openssl slirp4netns nginx-light >/dev/null; } 2>/dev/null || { echo "Install mmdebstrap and nginx: apt-get install mmdebstrap systemd openssl slirp4netns nginx-light"; exit 1; }
+	@touch $@
+
+# Debian's Redis; the same as for Chromium.
+.venv/redis: .venv/core
+	@command -v redis-server >/dev/null || { apt-get update -qq && apt-get install -y -qq redis-server >/dev/null; } 2>/dev/null || { echo "Install Redis: apt-get install redis-server"; exit 1; }
 	@touch $@
 
 tests/browsers/node_modules/ready: tests/browsers/package-lock.json

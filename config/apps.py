@@ -4,6 +4,7 @@ from datetime import timedelta
 from typing import Any
 
 from django.apps import AppConfig, apps
+from django.conf import settings
 from django.contrib.staticfiles.apps import StaticFilesConfig
 from django.core.management import call_command
 from django.db.models.signals import post_migrate
@@ -15,11 +16,20 @@ class HandfulConfig(AppConfig):
 
     def ready(self) -> None:
         from config import audit, checks, pruning, sessions  # noqa: F401
-        from tasks import periodic
+        from tasks import job_queue, periodic
 
         periodic.PARTS["sessions"] = periodic.Part(pruning.prune, every=timedelta(hours=1))
+        if settings.CELERY_BROKER_URL:
+            job_queue.send = send_to_workers
         # This app has no models, and Django sends no signal for such an app.
         post_migrate.connect(create_cache_table, sender=apps.get_app_config("tasks"))
+
+
+def send_to_workers(job: int, number: int) -> None:
+    """As tasks/job_queue.py wants it; Celery is imported when there is something to be sent."""
+    from config import celery
+
+    celery.send(job, number)
 
 
 def create_cache_table(using: str, **_kwargs: Any) -> None:

@@ -8,17 +8,20 @@ what came of it stands in the database (tasks/jobs.py). So a message that is los
 does no harm, and Celery itself repeats nothing: the one policy of repeating is that of jobs.
 """
 
+import logging
 import os
 
 from celery import Celery, signals
 from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
+from kombu.exceptions import OperationalError
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from config import logs
 
+logger = logging.getLogger("handful.celery")
 TICK = 60.0  # seconds
 # A message is given to another worker after so long: longer than a part of any job may last.
 VISIBILITY = 3600
@@ -44,6 +47,7 @@ app.conf.update(
     broker_transport_options={
         "visibility_timeout": VISIBILITY,
         "socket_connect_timeout": 1,
+        "socket_timeout": 5,
         "max_retries": 1,
         "interval_start": 0,
         "interval_max": 0.1,
@@ -65,6 +69,31 @@ def _leave_the_log(**_sent: object) -> None:
 def _number(task_id: str = "", **_sent: object) -> None:
     """Lines of the log tell tasks apart by the ids that Celery gives them."""
     logs.request_id.set(task_id.replace("-", "")[:12])
+
+
+@app.task(name="handful.chunk")
+def run_chunk(job: int, number: int) -> None:
+    """Run that chunk, unless somebody has; then send word of those whose turn it is now."""
+    from tasks import jobs
+    from tasks.models import Job
+
+    row = Job.objects.filter(pk=job).first()
+    if row is None:
+        return
+    jobs.run_chunk(row, number)
+    if Job.objects.filter(pk=job).exists():
+        jobs.advance(row)
+
+
+def send(job: int, number: int) -> None:
+    """Send a worker word of a chunk, as tasks/job_queue.py wants it. Raises QueueAway."""
+    from tasks.job_queue import QueueAway
+
+    try:
+        run_chunk.delay(job, number)
+    except (OperationalError, OSError) as error:
+        logger.warning("The broker does not answer: %s", error)
+        raise QueueAway from None
 
 
 @app.task(name="handful.tick")

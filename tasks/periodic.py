@@ -13,7 +13,7 @@ from typing import Any
 
 from django.db import transaction
 
-from tasks import jobs, uploads
+from tasks import jobs, uploads, waiting_jobs
 from tasks.clock import database_now
 from tasks.models import PeriodicPart
 
@@ -37,7 +37,7 @@ PARTS: dict[str, Part] = {
     "uploads": Part(uploads.drop_old),
     "job files": Part(jobs.sweep),
 }
-LAST: dict[str, Part] = {"jobs": Part(jobs.run_waiting, limit=timedelta(hours=1))}
+LAST: dict[str, Part] = {"jobs": Part(waiting_jobs.go_on, limit=timedelta(hours=1))}
 
 # What `run_jobs` does besides: all that asks no other server but for webhooks.
 AFTER_JOBS = {"uploads", "job files", "seats", "webhooks", "notices", "mail"}

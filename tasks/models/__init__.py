@@ -4,7 +4,7 @@ Begin at `task.py`. Nothing in this app knows about people who answer.
 """
 
 from tasks.models.installation import Installation
-from tasks.models.job import Job
+from tasks.models.job import Job, JobChunk
 from tasks.models.periodic import PeriodicPart
 from tasks.models.predictions import (
     LanguageModel,
@@ -27,6 +27,7 @@ __all__ = [
     "Example",
     "Installation",
     "Job",
+    "JobChunk",
     "LanguageModel",
     "PeriodicPart",
     "Prediction",

@@ -3,6 +3,7 @@
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 
 from tasks.models.choices import one_of
 
@@ -14,13 +15,27 @@ class JobState(models.TextChoices):
     FAILED = "failed"
 
 
-class Job(models.Model):
+class Leased(models.Model):
+    """What one process at a time is at, and until when that is believed."""
+
+    lease = models.CharField(max_length=32, blank=True)
+    leased_until = models.DateTimeField(null=True)
+    # How often it was begun and, where there is a queue, when a worker was last told of it.
+    attempts = models.PositiveIntegerField(default=0)
+    sent_at = models.DateTimeField(null=True)
+
+    class Meta:
+        abstract = True
+
+
+class Job(Leased):
     """Work that takes longer than a request, as far as it is done; tasks/jobs.py runs it.
 
     The same work (kind, parameters, seed) is one row, whoever asks for it: `key`.
     """
 
     State = JobState
+    queue_is_away = False  # of this object: its chunks could not be sent to a worker just now
 
     kind = models.CharField(max_length=40)
     key = models.CharField(max_length=64, unique=True)
@@ -35,10 +50,7 @@ class Job(models.Model):
     error = models.TextField(blank=True)
     # What each chunk gave, in their order.
     result = models.JSONField(default=list)
-    # The process at the next chunk, until when that is believed, and how often it was started.
-    lease = models.CharField(max_length=32, blank=True)
-    leased_until = models.DateTimeField(null=True)
-    attempts = models.PositiveIntegerField(default=0)
+    # Whoever holds the lease is at the next chunk; of chunks that run together each has its own.
     created_at = models.DateTimeField(auto_now_add=True)
     touched_at = models.DateTimeField(auto_now=True)
 
@@ -69,6 +81,12 @@ class Job(models.Model):
     def __str__(self) -> str:
         return f"{self.kind} {self.pk}: {self.done} of {self.total}"
 
+    def at_work(self) -> int:
+        """How many of its chunks are leased now, as far as their leases are believed."""
+        own = Q(pk=self.pk, leased_until__gte=Now())
+        beside = self.chunks.filter(leased_until__gte=Now())
+        return Job.objects.filter(own).count() + beside.count()
+
     @property
     def is_done(self) -> bool:
         return self.state == self.State.DONE
@@ -76,3 +94,27 @@ class Job(models.Model):
     @property
     def has_failed(self) -> bool:
         return self.state == self.State.FAILED
+
+
+class JobChunk(Leased):
+    """One of the chunks of a job that may run at the same time, and what it gave."""
+
+    job = models.ForeignKey(Job, on_delete=models.CASCADE, related_name="chunks")
+    number = models.PositiveIntegerField()
+    is_done = models.BooleanField(default=False)
+    # Until all of them are done; then it stands in the result of the job.
+    result = models.JSONField(null=True)
+
+    class Meta:
+        ordering = ["job", "number"]
+        constraints = [
+            models.UniqueConstraint(fields=["job", "number"], name="a_chunk_is_one_row"),
+            models.CheckConstraint(
+                condition=Q(lease="", leased_until__isnull=True)
+                | Q(is_done=False, leased_until__isnull=False) & ~Q(lease=""),
+                name="a_lease_on_a_chunk_has_an_end_and_none_is_on_a_done_one",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"chunk {self.number} of {self.job}"

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from tasks import installation, jobs, periodic
+from tasks import installation, jobs, periodic, waiting_jobs
 
 
 class Command(BaseCommand):
@@ -22,7 +22,7 @@ class Command(BaseCommand):
         for require in jobs.CONDITIONS:
             require()
         try:
-            jobs.run_waiting(self.stdout.write)
+            waiting_jobs.run_all(self.stdout.write)
             problem = ""
         except jobs.JobError as error:
             problem = str(error)

@@ -1,0 +1,23 @@
+"""The app of the workers under test: config.celery, and a kind of job that says who ran what."""
+
+import os
+import secrets
+import time
+from pathlib import Path
+
+import django
+
+django.setup()
+
+from config.celery import app  # noqa: E402, F401
+from tasks import jobs  # noqa: E402
+from tasks.models import Job  # noqa: E402
+
+
+@jobs.job("naps", together=lambda job: range(1, job.total - 1))
+def _nap(job: Job, number: int) -> int:
+    """Leave a file NUMBER-PROCESS-RANDOM, sleep, and give the square of the number."""
+    name = f"{number}-{os.getpid()}-{secrets.token_hex(4)}"
+    (Path(job.parameters["folder"]) / name).touch()
+    time.sleep(job.parameters["seconds"])
+    return number * number

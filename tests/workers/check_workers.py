@@ -1,0 +1,139 @@
+"""Jobs on Celery's workers with Debian's Redis: killed workers, a broker that is away, doubles."""
+
+import collections
+import os
+import signal
+import time
+
+import pytest
+from django.urls import reverse
+
+from config import celery
+from tasks import jobs
+from tasks.clock import database_now
+from tasks.models import Job, PeriodicPart
+from tests import factories
+from tests.workers.conftest import kill
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def naps(tmp_path):
+    """Starts a job of naps: a first chunk, some that run together, a last one."""
+    folder = tmp_path / "runs"
+    folder.mkdir()
+
+    def start(total: int, seconds: float) -> Job:
+        made_of = {"folder": str(folder), "seconds": seconds}
+        return jobs.start("naps", made_of, total=total, owner=None)
+
+    start.runs = lambda: [tuple(map(int, p.name.split("-")[:2])) for p in folder.iterdir()]
+    return start
+
+
+def wait_until(condition, poll=lambda: None, seconds: float = 60) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it took too long"
+        poll()
+        time.sleep(0.3)
+
+
+def finish(job: Job) -> None:
+    """Poll as a page does."""
+
+    def poll() -> None:
+        job.refresh_from_db()
+        jobs.advance(job)
+        job.refresh_from_db()
+
+    wait_until(lambda: job.is_done or job.has_failed, poll)
+    assert job.error == ""
+
+
+def test_chunks_run_on_the_workers_once_each_and_together_where_they_may(redis, worker, naps):
+    redis.start()
+    worker(2), worker(2)
+    job = naps(8, 0.5)
+    finish(job)
+    assert job.result == [number * number for number in range(8)]
+    assert sorted(number for number, _pid in naps.runs()) == list(range(8))
+    assert os.getpid() not in {pid for _number, pid in naps.runs()}
+    assert len({pid for number, pid in naps.runs() if 0 < number < 7}) > 1
+
+
+def test_a_chunk_that_is_delivered_many_times_is_run_and_stored_once(redis, worker, naps):
+    redis.start()
+    worker(2), worker(2)
+    job = naps(3, 0.5)
+    for number in [0, 1, 2] * 10:
+        celery.send(job.pk, number)
+    finish(job)
+    assert job.result == [0, 1, 4]
+    assert sorted(number for number, _pid in naps.runs()) == [0, 1, 2]
+
+
+def test_kill_9_of_workers_in_their_chunks_loses_and_doubles_nothing(redis, worker, naps):
+    """One loses its process, the other dies as a whole; a third goes on."""
+    redis.start()
+    first, second = worker(), worker()
+    job = naps(7, 2)
+    running = lambda: Job.objects.get(pk=job.pk).chunks.exclude(lease="").count()  # noqa: E731
+    wait_until(lambda: running() == 2, lambda: jobs.advance(Job.objects.get(pk=job.pk)))
+    begun = naps.runs()
+    kill(second)
+    # A process of the pool is a child of its worker; what it leaves is given to another one.
+    for pid in {pid for number, pid in begun if number}:
+        if os.path.exists(f"/proc/{pid}"):
+            os.kill(pid, signal.SIGKILL)
+    assert first.poll() is None
+    worker()
+    finish(job)
+    assert job.result == [number * number for number in range(7)]
+    times = collections.Counter(number for number, _pid in naps.runs())
+    killed = [number for number, often in times.items() if often > 1]
+    assert len(killed) == 2, times
+    assert set(times.values()) == {1, 2}
+
+
+def test_without_its_broker_the_study_runs_on_and_jobs_wait_and_say_so(
+    client, researcher, redis, worker
+):
+    study = factories.make_study(researcher, factories.make_task(test_size=3), annotators=2)
+    for scenario in study.scenarios.all():
+        factories.work_through(factories.seat(scenario))
+    others = factories.make_study(researcher, study.tasks.get(), name="others")
+    client.force_login(researcher)
+    header = {"HX-Request": "true"}
+    poll = lambda: client.post(address, headers=header).content.decode()  # noqa: E731
+    address = reverse("analysis_run", args=[study.name])
+    assert "queue for such work does not answer" in poll()
+    assert (Job.objects.get().state, Job.objects.get().done) == ("waiting", 0)
+    # People work on, and pages are served.
+    factories.work_through(factories.seat(others.scenarios.first()))
+    assert client.get(reverse("analysis", args=[study.name])).status_code == 200
+    redis.start()
+    assert "Waiting for a free worker" in poll()
+    worker()
+    wait_until(lambda: Job.objects.get().done, poll)
+    # It goes away once more, with all of its messages, in the middle of the work.
+    redis.kill()
+    wait_until(lambda: "does not answer" in poll(), seconds=60)
+    redis.start()
+    wait_until(lambda: Job.objects.get().is_done, poll)
+    assert (
+        "no resampling" not in client.get(reverse("analysis", args=[study.name])).content.decode()
+    )
+
+
+def test_the_tick_hands_jobs_out_and_runs_on_a_worker(redis, worker, naps):
+    redis.start()
+    worker()
+    job = naps(3, 0.1)
+    celery.tick.delay()
+    wait_until(lambda: Job.objects.get(pk=job.pk).is_done)
+    wait_until(lambda: PeriodicPart.objects.get(name="jobs").succeeded_at is not None)
+    assert PeriodicPart.objects.filter(started_at__gt=database_now(), error="").count() == 0
+    entry = celery.app.conf.beat_schedule["tick"]
+    assert celery.app.tasks[entry["task"]] is not None
