@@ -91,7 +91,7 @@ def open_the_researchers_pages(chromium: Browser, stage: Rehearsal) -> None:
     page = context.new_page()
     page.on("console", lambda message: message.type == "error" and errors.append(message.text))
     page.goto("/sign-in/")
-    page.fill("[name=username]", "ada")
+    page.fill("[name=login]", "ada")
     page.fill("[name=password]", PASSWORD)
     page.click("main button")
     page.wait_for_url("**/studies/")

@@ -121,7 +121,6 @@ def test_every_address_is_protected(values, researcher, https):  # noqa: F811
 @pytest.mark.parametrize(
     ("address", "status"),
     [
-        ("/static/css/base.css", 200),
         ("/static/js/nothing.js", 404),
         ("/nothing/", 404),
         ("/studies", 301),  # a slash is missing
@@ -131,6 +130,15 @@ def test_every_address_is_protected(values, researcher, https):  # noqa: F811
 def test_files_and_errors_are_protected(address, status, https, db):
     reply = https.get(address, secure=True)
     assert (reply.status_code, faults(reply)) == (status, [])
+
+
+@pytest.mark.parametrize("file", ["css/base.css", "js/work.js"])
+def test_parts_of_a_page_have_what_browsers_heed_on_them(file, https, db):
+    """What is about documents would weigh more than some of these files."""
+    reply = https.get(f"/static/{file}", secure=True)
+    of_documents = {"X-Frame-Options", "COOP", "Permissions-Policy", "Referrer-Policy"}
+    wrong = {fault for fault in faults(reply) if not fault.startswith("CSP")}
+    assert (reply.status_code, wrong) == (200, of_documents)
 
 
 def test_refusals_are_protected(https, ada):
