@@ -229,7 +229,7 @@ def _run_chunk(job: Job, number: int | None) -> bool:
         _give_back(held, Job.State.WAITING)
         raise
     if isinstance(held, JobChunk):
-        return _store_beside_others(held, part)
+        return store_beside_others(held, part)
     is_last = job.done + 1 == job.total
     state = Job.State.DONE if is_last else Job.State.RUNNING
     is_stored = _give_back(job, state, done=F("done") + 1, result=[*job.result, part])
@@ -286,7 +286,7 @@ def _give_back(held: Job | JobChunk, state: str, attempts: int = 0, **changes: A
     return is_ended
 
 
-def _store_beside_others(chunk: JobChunk, part: Any) -> bool:
+def store_beside_others(chunk: JobChunk, part: Any) -> bool:
     """Store what it gave; the last of those that run together moves all of it into the job."""
     with transaction.atomic():
         job = Job.objects.select_for_update().get(pk=chunk.job_id)

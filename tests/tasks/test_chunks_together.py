@@ -89,7 +89,7 @@ def test_what_another_is_at_when_one_fails_is_stored_all_the_same(db, ran):
     jobs.run_chunk(job, 0)
     chunk = jobs.take_chunk(job, 1)
     jobs.run_chunk(job, 2)
-    jobs._store_beside_others(chunk, "late")
+    jobs.store_beside_others(chunk, "late")
     job.refresh_from_db()
     assert (job.state, job.done) == ("failed", 2)
 
@@ -125,7 +125,7 @@ def stored_at_once(attempt: int = 0) -> Job:
 
     def store(chunk: JobChunk) -> None:
         gate.wait()
-        jobs._store_beside_others(chunk, chunk.number)
+        jobs.store_beside_others(chunk, chunk.number)
 
     race([lambda chunk=chunk: store(chunk) for chunk in chunks])
     job.refresh_from_db()
