@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
+from whitenoise.middleware import WhiteNoiseFileResponse
 
 # Nothing of a browser that the pages do not use.
 UNUSED = (
@@ -34,7 +35,7 @@ def protected(
         for name, value in HEADERS.items():
             response.headers[name] = value
         kind = response.headers.get("Content-Type", "")
-        if response.status_code == 200 and kind.startswith(PARTS_OF_A_PAGE):
+        if isinstance(response, WhiteNoiseFileResponse) and kind.startswith(PARTS_OF_A_PAGE):
             for name in OF_DOCUMENTS:
                 del response.headers[name]
         return response
