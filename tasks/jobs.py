@@ -281,7 +281,9 @@ def _give_back(held: Job | JobChunk, state: str, attempts: int = 0, **changes: A
     if isinstance(held, Job):
         return bool(_own(held).update(**ended, **of_job))
     is_ended = bool(_own(held).update(**ended))
-    if is_ended and state == Job.State.FAILED:
+    # One of several: the job waits only where none of the others is at work.
+    others = held.job.chunks.exclude(lease="")
+    if is_ended and (state == Job.State.FAILED or not others.exists()):
         Job.objects.filter(OPEN, pk=held.job_id).update(**of_job)
     return is_ended
 
