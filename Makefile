@@ -3,6 +3,8 @@
 PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
+# What tests and servers start again and again is compiled once, also where the shell forbids it.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help demo test test-all suites test-postgres test-browser test-long test-client test-seats test-clients test-tools test-browsers test-r test-deploy test-faults test-celery lint dictionary pictures states bench bench-million bench-ten-million bench-faults lock pins sbom clean messages
 
