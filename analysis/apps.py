@@ -10,4 +10,5 @@ class AnalysisConfig(AppConfig):
         from tasks import jobs
 
         jobs.MODULES["release"] = "analysis.export.bundle_job"
+        jobs.MODULES["report"] = "analysis.documents.results"
         jobs.MODULES["bootstrap"] = "analysis.tables.resampling"

@@ -71,6 +71,7 @@ urlpatterns = [
         name="preregistration_file",
     ),
     path("studies/<str:name>/report/", report.report_page, name="report"),
+    path("studies/<str:name>/report/run/", report.report_run, name="report_run"),
     path("studies/<str:name>/report.css", report.report_style, name="report_style"),
     path("studies/<str:name>/report.md", report.report_file, name="report_file"),
     path("studies/<str:name>/release/", report.release_page, name="release"),

@@ -32,6 +32,7 @@ TOKENS = "A token that could make or end tokens would outlive its own revocation
 NOTICES = "It is about what one person is told; programs are told by webhooks."
 ASKED = "Anybody may ask for a mail to their address, and it changes nothing."
 CONFIRMED = "It confirms who is in front of the browser, and changes nothing."
+WHOLE = "The API computes the report with the request that asks for it."
 PROLIFIC = "Prolific alone sends it, signed; it is kept as a WebhookEvent."
 
 FIRST = "It takes a code that the server has printed; the account that it makes is an entry."
@@ -71,6 +72,7 @@ POSTS = {
     "participation_review": Post("own", "api_review"),
     "pay": Post("pay", "api_pay"),
     "report": Post("own", "api_report"),
+    "report_run": Post("read", reason=WHOLE, is_polled=True),
     "analysis_run": Post("read", "api_analysis", is_polled=True),
     "release_prepare": Post("read", "api_release"),
     "release_run": Post("read", "api_job_run", is_polled=True),

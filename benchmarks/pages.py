@@ -2,7 +2,8 @@
 
 `python -m benchmarks.pages STUDY` on the database of DATABASE_URL, which is read, not changed
 (signing in excepted). The imports of a server's start and the list of studies come before the
-clock; nothing that is kept from earlier views is used. Prints a Markdown table.
+clock; nothing that is kept from earlier views is used, but for the results of jobs where `--jobs`
+runs these to their end first. Prints a Markdown table.
 """
 
 import argparse
@@ -82,15 +83,35 @@ def measure(name: str, page: str) -> None:
     print(f"{took:.2f} s ({worked:.2f} s of processor time), {queries} queries, {size} KB")
 
 
+def run_jobs(name: str) -> None:
+    """Do what the pages of the analysis and of the report wait for."""
+    import django
+
+    django.setup()
+    from analysis.documents import results
+    from analysis.tables import performance, resampling
+    from annotation.models import Study
+    from tasks import jobs
+
+    study = Study.objects.get(name=name)
+    kind = performance.kinds(study)[0]
+    for job in (resampling.job_of(study, kind, study.owner), results.job_of(study, study.owner)):
+        while job is not None and not job.is_done:
+            jobs.advance(job)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("study")
     parser.add_argument("--only", choices=PAGES, help="this page alone, in this process")
+    parser.add_argument("--jobs", action="store_true", help="run the jobs behind pages first")
     options = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     if options.only:
         measure(options.study, options.only)
         return
+    if options.jobs:
+        run_jobs(options.study)
     print("| page | first view |\n|---|---|")
     for page in PAGES:
         command = [sys.executable, "-m", "benchmarks.pages", options.study, "--only", page]

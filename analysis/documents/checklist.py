@@ -73,7 +73,7 @@ NO_DIFFERENCES = "No tests of differences between shots are planned."
 def _dataset(record: StudyRecord) -> Known:
     languages = sorted({task["card"]["language"] for task in record.manifest["tasks"]})
     outputs = "No predictions have been uploaded."
-    if record.models:
+    if record.model_names:
         outputs = "One output per training split (see the table of models)."
     return {
         "0.7": ("Language of the items", ", ".join(languages)),
@@ -187,10 +187,11 @@ def _ethics(record: StudyRecord) -> str:
 
 
 def _models(record: StudyRecord) -> str:
-    if not record.models:
+    if not record.model_names:
         return "No predictions have been uploaded."
-    names = sorted({row.model for row in record.models})
-    return f"The same complete set of test examples as for people ({', '.join(names)})."
+    return (
+        f"The same complete set of test examples as for people ({', '.join(record.model_names)})."
+    )
 
 
 def _people(record: StudyRecord) -> Known:
@@ -340,7 +341,7 @@ def _tests(record: StudyRecord) -> list[str]:
             "Between shots: Welch's t test with Holm's correction and an exact permutation test, in"
             " this report and on the page Analysis."
         )
-    if record.models:
+    if record.model_names:
         tests.append(
             "Between people and models: paired by example, in this report and on the page Humans"
             " and models."

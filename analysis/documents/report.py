@@ -6,15 +6,14 @@ annotators and models have sections of their own. Nobody is named.
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 
 from analysis.documents import (
-    ceilings,
     checklist,
     cross_task,
-    differences,
     front,
     methods,
+    results,
     selection,
     wording,
 )
@@ -27,20 +26,18 @@ from analysis.documents.blocks import (
     Facts,
     Grid,
     Paragraph,
-    Picture,
     Quote,
     Section,
     numbered,
 )
 from analysis.documents.study_record import Amount, StudyRecord
 from analysis.documents.wording import moment, same_recipe
-from analysis.figures import data as figure_data
-from analysis.tables import columns, marks, metrics, rendering
+from analysis.tables import columns, marks, rendering
 from analysis.tables.performance import PerformanceTable, kinds_of, versions
 from annotation.models import Kind, Study
 from annotation.money.ledger import in_currency
 from annotation.wording import in_words
-from tasks.columns import Column, on_page
+from tasks.columns import Column
 
 
 def for_study(
@@ -69,23 +66,24 @@ def document(
     """The report from these numbers and answers (by item of the checklist)."""
     marked = [Paragraph(mark) for mark in marks.sentences(record.study)]
     others = [kind for kind in kinds_of(record.frame) if kind != Kind.PERSON]
+    parts = results.parts(record)
     sections = [
         *_hypotheses(record),
         Section("Methods", methods.paragraphs(record)),
         Section("Human performance", _performance(record, [Kind.PERSON])),
         Section(
             "Uncertainty and differences",
-            [*differences.uncertainty(record), *selection.blocks(record), *marked],
+            [*parts["uncertainty"], *selection.blocks(record), *marked],
         ),
         *_of_arms(record),
         Section(
             "Ceilings and doubtful golds",
-            [*wording.data_warnings(record.manifest), *ceilings.blocks(record), *marked],
+            [*wording.data_warnings(record.manifest), *parts["ceilings"], *marked],
         ),
-        Section("Figures", [*_figures(record), *marked]),
+        Section("Figures", [*parts["figures"], *marked]),
     ]
-    if record.models:
-        sections.append(Section("Models on the same examples", [*_models(record), *marked]))
+    if record.model_names:
+        sections.append(Section("Models on the same examples", [*parts["models"], *marked]))
     if others:
         sections.append(Section("Non-human annotators", _performance(record, others)))
     sections += [
@@ -126,46 +124,6 @@ def _table(table: PerformanceTable) -> Grid:
     rows = [[name, *texts] for name, texts in rendering.lines(table)]
     columns = ["Shots", *(task.name for task in table.tasks)]
     return Grid(table.heading, columns, rows, rendering.notes(table))
-
-
-def _figures(record: StudyRecord) -> list[Block]:
-    """Pictures if they can be drawn, else the numbers behind them."""
-    if record.analysed.empty:
-        return [Paragraph("No annotator has completed the study yet.")]
-    blocks: list[Block] = []
-    for figure in figure_data.page_figures(record.study, Kind.PERSON):
-        if figure.why_not:
-            blocks.append(Paragraph(f"{figure.title}: {figure.why_not}"))
-        elif figure_data.can_draw():
-            caption = f"{figure.title}. {figure.caption}"
-            blocks.append(Picture(figure.name, caption, figure.description))
-        else:
-            grid = Grid.of(figure.title, figure.columns, figure.numbers, [figure.caption])
-            blocks.append(grid)
-    return blocks
-
-
-MODELS = [
-    Column("model", "Model"),
-    Column("task", "Task", get=attrgetter("task.name")),
-    Column("shots", "Shots"),
-    Column("metric", "Metric", get=attrgetter("task.card.metric")),
-    Column("score", "Score x 100", get=attrgetter("score.text")),
-    Column("splits", "Splits", get=lambda row: f"{row.score.n} of {row.score.of}"),
-]
-
-
-EVERY_METRIC = on_page(metrics.COLUMNS)
-
-
-def _models(record: StudyRecord) -> list[Block]:
-    note = "Mean ± SD (ddof = 1) over training splits, scored by the same function as people."
-    scores = Grid.of("Models", MODELS, record.models, [note])
-    every = metrics.page_rows(record.study, Kind.PERSON)
-    if every:
-        grid = Grid.of("People and models under every metric", EVERY_METRIC, every, [metrics.NOTE])
-        return [scores, grid, *differences.people_minus_models(record)]
-    return [scores, *differences.people_minus_models(record)]
 
 
 # Conduct ------------------------------------------------------------------------------------------

@@ -35,7 +35,7 @@ from annotation.models import (
     Topic,
 )
 from annotation.money import ledger
-from annotation.monitoring import funnel, progress
+from annotation.monitoring import funnel
 from tasks.models import Example, PredictionFile, Split, Task
 from tasks.paper import place
 
@@ -121,9 +121,10 @@ class StudyRecord:
 
     @cached_property
     def funnels(self) -> list[tuple[Scenario, funnel.Funnel]]:
-        """How many people reached each stage of each scenario, as the page of the study shows"
-        " it."""
-        return [(row.scenario, row.funnel) for row in progress.for_study(self.study).seats]
+        """How many people reached each stage of each scenario, as on the study's page."""
+        scenarios = list(funnel.with_training_size(self.study))
+        funnels = funnel.by_scenario_and_kind(self.study, scenarios)
+        return [(each, funnels[each.pk, Kind.PERSON]) for each in scenarios]
 
     @cached_property
     def whole(self) -> funnel.Funnel:
@@ -258,15 +259,20 @@ class StudyRecord:
         return ", ".join(sources)
 
     @cached_property
+    def model_names(self) -> list[str]:
+        """The models with uploaded predictions for the study's tasks, in alphabetical order."""
+        names = PredictionFile.objects.filter(task__in=self.tasks).order_by().distinct()
+        return sorted(names.values_list("model__name", flat=True))
+
+    @cached_property
     def models(self) -> list[model_tables.ModelRow]:
-        """The scores of uploaded models on the study's tasks."""
+        """Their scores."""
         files = PredictionFile.objects.filter(task__in=self.tasks)
         return model_tables.model_rows(files)
 
     @cached_property
     def changes(self) -> list[tuple[datetime, str]]:
-        """Changes to the study after it was opened, in chronological order, without those to the"
-        " team.
+        """Changes after the study was opened, in chronological order; not those to the team.
 
         The log may name researchers, so only sentences of known forms are repeated.
         """

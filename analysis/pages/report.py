@@ -11,7 +11,15 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from analysis.documents import blocks, front, licences, preregistration, report, wording
+from analysis.documents import (
+    blocks,
+    front,
+    licences,
+    preregistration,
+    report,
+    results,
+    wording,
+)
 from analysis.export import bundle_job, rounded_times
 from analysis.pages.forms import AnswersForm, BundleForm
 from annotation.access import ResearcherRequest, scores_of, study_of
@@ -50,7 +58,11 @@ def preregistration_file(request: ResearcherRequest, name: str) -> HttpResponse:
 def report_page(request: ResearcherRequest, name: str) -> HttpResponse:
     """GET shows the report; POST stores the answers to its checklist (owners alone)."""
     if request.method == "GET":
-        return _report(request, scores_of(request, name))
+        study = scores_of(request, name)
+        job = None if study.is_draft else results.job_of(study)
+        if job is not None and not job.is_done:
+            return render(request, "researcher/report.html", {"study": study, "job": job})
+        return _report(request, study)
     study = scores_of(request, name, right_to("report"))
     if study.is_draft:
         raise Http404
@@ -107,6 +119,18 @@ def _asked(
         (item, question, stored.get(item, ""), problems.get(item, ""))
         for item, question in front.ASKED.items()
     ]
+
+
+@login_required
+@require_POST
+def report_run(request: ResearcherRequest, name: str) -> HttpResponse:
+    """A part of the job behind the report, which the first of these begins."""
+    study = scores_of(request, name, right_to("report_run"))
+    if study.is_draft:
+        raise Http404
+    address = reverse("report", args=[study.name])
+    job = results.job_of(study, owner=request.user)
+    return redirect(address) if job is None else poll(request, job, address)
 
 
 @login_required

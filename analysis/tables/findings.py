@@ -26,6 +26,7 @@ from tasks.metrics import score
 from tasks.models import Example, Task
 
 GROUP = ["task", "shots"]
+SMALL = 3000  # answers, of which each costs a page some 0.1 ms
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,14 @@ Finding = Intervals | Agreement | Aggregates | Ceiling | Contrast
 def counted(study: Study, kind: str) -> QuerySet[Participation]:
     """Whose answers count in cells: completed, in the analysis, of that kind."""
     return study.participations.analysed().in_cells().filter(kind=kind)
+
+
+def is_small(study: Study) -> bool:
+    """Are there so few answers that count that a page can work with them while somebody waits?"""
+    given = Answer.objects.filter(
+        turn__participation__in=study.participations.analysed(), turn__step=Step.ANNOTATION
+    )
+    return given[: SMALL + 1].count() <= SMALL
 
 
 def answered(study: Study, kind: str, task: Task | None = None) -> pd.DataFrame:

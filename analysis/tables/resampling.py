@@ -23,6 +23,7 @@ from analysis.tables.findings import (
     answered,
     answers_of,
     counted,
+    is_small,
 )
 from annotation.models import Study
 from tasks import jobs
@@ -122,7 +123,9 @@ def gains(study: Study, kind: str) -> list[selection.Selected]:
 
 
 def at_once(study: Study, kind: str) -> dict[str, Sequence[Finding]]:
-    """The tables that need no resampling."""
+    """The tables that need no resampling; of a study that is not small the job makes them too."""
+    if not is_small(study):
+        return {}
     return _computed(study, answered(study, kind), AT_ONCE)
 
 

@@ -101,8 +101,22 @@ RULES = (
 )
 
 
-def people(study: Study, kind: str) -> pd.DataFrame:
-    """Who completed, of that kind, also those taken out of the analysis.
+def given(study: Study, kind: str) -> pd.DataFrame:
+    """Every answer of the annotation step by who completed, of that kind, excluded or not.
+
+    Columns: participation and example (keys), s1, seconds (of active time).
+    """
+    completed = study.participations.filter(status=Status.COMPLETED, kind=kind).in_cells()
+    rows = Answer.objects.filter(
+        turn__participation__in=completed, turn__step=Step.ANNOTATION
+    ).values_list("turn__participation_id", "turn__example_id", "s1", "active_seconds")
+    # Straight into numbers: as rows of Python objects a million answers take far more memory.
+    fields = [("participation", "i8"), ("example", "i8"), ("s1", "f8"), ("seconds", "f8")]
+    return pd.DataFrame(np.fromiter(rows.iterator(chunk_size=5000), dtype=fields))
+
+
+def people(study: Study, kind: str, answers: pd.DataFrame) -> pd.DataFrame:
+    """Who completed, of that kind, also those taken out of the analysis; `answers` as by `given`.
 
     Columns: participation (key), task, shots, annotator, analysed (bool), score, training_s1 (NaN
     at zero shots), median_seconds (of active time on an example of the annotation step),
@@ -112,11 +126,7 @@ def people(study: Study, kind: str) -> pd.DataFrame:
     frame = frames.annotators(study)
     frame = frame[(frame["status"] == Status.COMPLETED) & (frame["kind"] == kind)]
     frame = frames.of_cells(frame).copy()
-    times = Answer.objects.filter(
-        turn__participation__study=study, turn__step=Step.ANNOTATION
-    ).values_list("turn__participation_id", "active_seconds")
-    seconds = pd.DataFrame.from_records(times.iterator(5000), columns=["participation", "seconds"])
-    medians = seconds.groupby("participation")["seconds"].median()
+    medians = answers.groupby("participation")["seconds"].median()
     frame["median_seconds"] = frame["participation"].map(medians)
     frame["analysed"] = frame["analysed"].astype(bool)
     keys = [int(pk) for pk in frame["participation"]]
@@ -134,29 +144,26 @@ def people(study: Study, kind: str) -> pd.DataFrame:
 
 @dataclass(frozen=True)
 class Scores:
-    """Scores of one task and number of shots: annotators (in rows, by name) x examples.
+    """Scores of one task and number of shots: annotators (in rows, by their key) x examples.
 
     `lowest` is the least that the metric can be.
     """
 
-    matrix: pd.DataFrame
+    matrix: np.ndarray
+    row_of: Mapping[int, int]  # the key of a participation -> its row
     contexts: list[str]
     lowest: float
 
-    def estimate(self, annotators: pd.Series) -> two_way.Estimate:
+    def estimate(self, participations: pd.Series) -> two_way.Estimate:
         """The mean of these annotators with its interval, as in the table of intervals."""
-        return two_way.of_mean(self.matrix.loc[list(annotators)].to_numpy(), self.contexts)
+        rows = [self.row_of[key] for key in participations]
+        return two_way.of_mean(self.matrix[rows], self.contexts)
 
 
-def scores(study: Study, people: pd.DataFrame) -> dict[tuple[str, int], Scores]:
+def scores(
+    study: Study, people: pd.DataFrame, answers: pd.DataFrame
+) -> dict[tuple[str, int], Scores]:
     """The scores of each task and number of shots, of everybody in the frame of `people`."""
-    chosen = list(people["participation"])
-    rows = Answer.objects.filter(
-        turn__participation__in=chosen, turn__step=Step.ANNOTATION
-    ).values_list("turn__participation_id", "turn__example_id", "s1")
-    # Straight into numbers: as rows of Python objects a million answers take far more memory.
-    fields = [("participation", "i8"), ("example", "i8"), ("s1", "f8")]
-    answers = pd.DataFrame(np.fromiter(rows.iterator(chunk_size=5000), dtype=fields))
     examples = Example.objects.filter(pk__in=answers["example"].unique().tolist())
     contexts = {pk: str(context) for pk, context in examples.values_list("pk", "context")}
     names = people.set_index("participation")["task"]
@@ -164,10 +171,13 @@ def scores(study: Study, people: pd.DataFrame) -> dict[tuple[str, int], Scores]:
     cells = {}
     for task, shots, group in by_cell(people):
         own = answers[answers["participation"].isin(group["participation"])]
-        matrix = own.pivot(index="participation", columns="example", values="score")
-        matrix.index = group.set_index("participation")["annotator"].loc[matrix.index]
-        own_contexts = [contexts[int(key)] for key in matrix.columns]
-        cells[task, shots] = Scores(matrix, own_contexts, lowest_of(own))
+        keys, rows = np.unique(own["participation"], return_inverse=True)
+        shown, columns = np.unique(own["example"], return_inverse=True)
+        matrix = np.full((len(keys), len(shown)), np.nan)
+        matrix[rows, columns] = own["score"]
+        row_of = {int(key): row for row, key in enumerate(keys)}
+        own_contexts = [contexts[int(key)] for key in shown]
+        cells[task, shots] = Scores(matrix, row_of, own_contexts, lowest_of(own))
     return cells
 
 
@@ -220,8 +230,9 @@ COLUMNS = [
 
 def table(study: Study, kind: str) -> list[Row]:
     """One row per rule, task and shots, of one kind of annotators."""
-    frame = people(study, kind)
-    return rows(frame, scores(study, frame))
+    answers = given(study, kind)
+    frame = people(study, kind, answers)
+    return rows(frame, scores(study, frame, answers))
 
 
 def rows(frame: pd.DataFrame, scores: Mapping[tuple[str, int], Scores]) -> list[Row]:
@@ -246,7 +257,7 @@ def rows(frame: pd.DataFrame, scores: Mapping[tuple[str, int], Scores]) -> list[
 def _row(task: str, shots: int, left: pd.DataFrame, completed: int, scores: Scores) -> Row:
     """The cell of these annotators, under no rule's name yet."""
     own = 100 * left["score"]
-    estimate = scores.estimate(left["annotator"])
+    estimate = scores.estimate(left["participation"])
     low, high = np.clip(estimate.interval(), scores.lowest, 1)
     return Row(
         "",

@@ -24,7 +24,7 @@ OUTCOMES: dict[str, Callable[[Job], Any]] = {
     "simulate": lambda job: {"answers": [part["answers"] for part in job.result]},
 }
 # Kinds that give results: those who read may advance them.
-READERS = {"bootstrap", "release"}
+READERS = {"bootstrap", "release", "report"}
 
 
 class JobShape(serializers.Serializer):

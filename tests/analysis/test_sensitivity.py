@@ -62,8 +62,9 @@ def test_an_exclusion_by_hand_can_be_taken_back(study):
 
 
 def test_a_minimum_of_seconds_is_about_the_median(study):
-    people = sensitivity.people(study, Kind.PERSON)
-    scores = sensitivity.scores(study, people)
+    answers = sensitivity.given(study, Kind.PERSON)
+    people = sensitivity.people(study, Kind.PERSON, answers)
+    scores = sensitivity.scores(study, people, answers)
     people.loc[people["shots"] == 0, "median_seconds"] = [1.5, 5.0, 0.5]
     rows = {row.rule: row for row in sensitivity.rows(people, scores) if row.shots == 0}
     assert [rows[f"median_seconds>={least}"].n for least in (1, 2, 5, 10)] == [2, 1, 1, 0]
@@ -108,9 +109,10 @@ def test_what_people_told_at_the_end_is_a_rule(study, told, left):
     person = study.participations.filter(scenario__shots=2).first()
     exit_questionnaire.answer(person.token, told)
     study.participations.update(signs=None)  # no sign but what was told
-    people = sensitivity.people(study, Kind.PERSON)
+    answers = sensitivity.given(study, Kind.PERSON)
+    people = sensitivity.people(study, Kind.PERSON, answers)
     people["flagged"] = False  # everybody in a test is too fast
-    rows = sensitivity.rows(people, sensitivity.scores(study, people))
+    rows = sensitivity.rows(people, sensitivity.scores(study, people, answers))
     shown = {row.rule: row.n for row in rows if row.shots == 2}
     assert {rule: shown[rule] for rule in left} == left
 

@@ -132,6 +132,7 @@ def works_and_is_paid(watched, study):
     do("pay", action="prepare")
     do("report", **{"item-1.9": "Board 7", "versions": "{}"})
     do("analysis_run", kind="person")
+    do("report_run")
     do("release_prepare")
     do("release_run", Job.objects.get(kind="release").pk)
 
@@ -226,7 +227,7 @@ DESIGN = {
 WORK = {
     "participation_score", "participation_decide", "participation_bonus",
     "participation_free_seat", "people_decide", "behaviour_exclude", "example_comment", "pay",
-    "report",
+    "report", "report_run",
     "analysis_run", "release_prepare", "release_run",
 }  # fmt: skip
 PROLIFIC = {"prolific_plan", "prolific_study", "prolific_sync", "participation_review"}

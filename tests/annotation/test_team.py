@@ -117,6 +117,7 @@ ALLOWED = [
     ("cross_task_file", ("gains",), None, READERS),
     ("analysis", (), None, READERS),
     ("analysis_run", (), {"kind": "person"}, READERS),
+    ("report_run", (), {}, READERS),
     ("analysis_file", ("intervals",), None, READERS),
     ("latex", (), None, READERS),
     ("table_latex", ("intervals",), None, READERS),

@@ -22,7 +22,8 @@ POST_ALONE = {
     "participation_free_seat", "participation_review", "behaviour_exclude", "prolific_sync",
     "study_erase", "switches", "budget", "task_archive", "task_unarchive", "gym_run",
     "task_upload_files", "task_upload_run", "task_upload_confirm", "task_upload_discard",
-    "analysis_run", "release_prepare", "release_run", "example_comment", "model_upload_run",
+    "analysis_run", "report_run", "release_prepare", "release_run", "example_comment",
+    "model_upload_run",
     "model_archive", "model_unarchive", "model_delete", "prediction_file_delete", "logout",
 }  # fmt: skip
 MORE = ("/compare", "/planner", "/log", "/notices", "/tokens", "/deleted-studies")

@@ -84,7 +84,8 @@ def test_every_kind_of_job_is_known_as_soon_as_the_apps_are_ready():
         cwd=ROOT, capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert ran.stdout.splitlines() == [
-        "bootstrap check_upload import_gym import_upload import_whole predictions release simulate",
+        "bootstrap check_upload import_gym import_upload import_whole predictions release report"
+        " simulate",
         "False False",
         "True",
     ]

@@ -1,0 +1,103 @@
+"""The parts of the report that take long, computed once as a job for all server processes.
+
+Of a small study (findings.is_small) they are computed with the page. A larger one has a job, which
+the page itself asks for. Its result is kept under everything that it was made of: the frozen
+design, everybody who has completed and whether they count, and the files of predictions. What
+completed participations answered and what a file predicts never changes, so it cannot go stale.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from django.conf import settings
+
+from analysis.documents import ceilings, differences, models, pictures
+from analysis.documents.blocks import Block, Grid, Paragraph, Picture
+from analysis.documents.study_record import StudyRecord
+from analysis.figures.data import can_draw
+from analysis.tables.findings import is_small
+from annotation.models import Status, Study
+from tasks import jobs
+from tasks.models import Job, PredictionFile
+
+KIND = "report"
+VERSION = 1  # of the parts: raise it when one of them is made otherwise
+SMALL = (
+    3000  # answers to test examples by people who count; in a page a tenth of a millisecond each
+)
+
+PARTS: dict[str, Callable[[StudyRecord], list[Block]]] = {
+    "uncertainty": differences.uncertainty,
+    "ceilings": ceilings.blocks,
+    "figures": pictures.blocks,
+    "models": models.blocks,
+}
+BLOCKS: dict[str, type[Paragraph | Grid | Picture]] = {
+    block.kind: block for block in (Paragraph, Grid, Picture)
+}
+
+
+def parameters(study: Study) -> dict[str, Any]:
+    """What the parts are made of now."""
+    people = study.participations.filter(status=Status.COMPLETED).order_by("pk")
+    files = PredictionFile.objects.filter(task__in=study.tasks.all()).order_by("pk")
+    rows = people.values_list("scenario__task__name", "scenario__shots", "pk")
+    cells: dict[tuple[str, int], list[int]] = {}
+    for task, shots, pk in rows:
+        cells.setdefault((task, shots), []).append(pk)
+    return {
+        "study": study.pk,
+        "manifest": study.manifest_hash,
+        "margin": study.equivalence_margin,
+        "seed": study.seed,
+        "version": [VERSION, settings.VERSION],
+        "pictures": can_draw(),
+        "cells": [[task, shots, pks] for (task, shots), pks in cells.items()],
+        "counted": list(people.filter(in_analysis=True).values_list("pk", flat=True)),
+        "files": [list(row) for row in files.values_list("pk", "model__name")],
+    }
+
+
+def job_of(study: Study, owner: Any = None) -> Job | None:
+    """The job that makes the parts, begun if an owner asks; None where none is needed.
+
+    Where nobody has asked yet, it is a job that is not stored.
+    """
+    if is_small(study):
+        return None
+    made_of = parameters(study)
+    if owner is not None:
+        job = jobs.start(KIND, made_of, total=len(PARTS), owner=owner)
+        # Nobody asks any more for what others were made of.
+        same = Job.objects.filter(kind=KIND, parameters__study=study.pk).exclude(pk=job.pk)
+        jobs.drop(same)
+        return job
+    begun = jobs.find(KIND, made_of)
+    return begun or Job(kind=KIND, parameters=made_of, total=len(PARTS))
+
+
+@jobs.job(KIND, together=lambda job: range(job.total))
+def _chunk(job: Job, number: int) -> list[dict[str, Any]]:
+    """One of PARTS."""
+    study = Study.objects.filter(pk=job.parameters["study"]).first()
+    if study is None:
+        raise jobs.JobError("The study is not there any more.")
+    make = list(PARTS.values())[number]
+    return [asdict(block) | {"kind": block.kind} for block in make(StudyRecord(study))]
+
+
+def parts(record: StudyRecord) -> Mapping[str, Iterable[Block]]:
+    """Each part by its name: as stored, or else computed here and now (for files and programs)."""
+    job = job_of(record.study)
+    if job is None or not job.is_done:
+        return {name: make(record) for name, make in PARTS.items()}
+    return {
+        name: [_read(block) for block in stored]
+        for name, stored in zip(PARTS, job.result, strict=True)
+    }
+
+
+def _read(stored: dict[str, Any]) -> Block:
+    values = {name: value for name, value in stored.items() if name != "kind"}
+    return BLOCKS[stored["kind"]](**values)
