@@ -214,7 +214,7 @@ def test_help_shows_nothing_but_the_documents(client, db, page):
 def test_cron_has_every_command_that_has_to_be_run_again_and_no_other():
     commands = re.findall(r"^[*/\d]+ .*manage\.py ([^#\n]*)", OPERATING, re.M)
     assert sorted(command.strip() for command in commands) == [
-        "backup /srv/backups/$(date +\\%F).handful", "tick",
+        "backup /srv/backups/$(date +\\%F-\\%H\\%M\\%S).handful", "tick",
     ]  # fmt: skip
 
 
