@@ -1,5 +1,6 @@
 """Alice owns a study, Bob analyses it, Carol pays its people, Charlie has no part in it."""
 
+import copy
 import re
 from decimal import Decimal
 
@@ -43,10 +44,15 @@ class World:
         self.model_file = factories.predict(alice, "toy", self.task, 2, 1)
 
 
-@pytest.fixture
-def world(db, settings, tmp_path) -> World:
-    settings.VAR_DIR = tmp_path
+@pytest.fixture(scope="module")
+def stored(module_rows) -> World:
     return World()
+
+
+@pytest.fixture
+def world(stored, db, settings, tmp_path) -> World:
+    settings.VAR_DIR = tmp_path
+    return copy.deepcopy(stored)
 
 
 def decide(about: str) -> dict[str, str]:

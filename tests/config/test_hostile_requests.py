@@ -1,5 +1,6 @@
 """Whatever anybody sends to any address is answered, with a 4xx where it makes no sense."""
 
+import copy
 import re
 import uuid
 from collections.abc import Iterator
@@ -43,16 +44,21 @@ def var(settings, tmp_path):
     settings.VAR_DIR.mkdir()
 
 
-@pytest.fixture
-def values(researcher):
+@pytest.fixture(scope="module")
+def stored(module_researcher):
     """What stands in an address -> a value for which there is something."""
     task = factories.make_task()
-    study = factories.make_study(researcher, task, shots=[2])
+    study = factories.make_study(module_researcher, task, shots=[2])
     seat = factories.seat(study.scenarios.get())
     PersonalLink.objects.create(study=study, name="one")
     named = {"code": study.link_code, "token": seat.token, "version": "1", "number": "1"}
     named |= {"pseudonym": seat.pseudonym, "pk": "1", "upload": str(uuid.uuid4())}
     return named, study, task
+
+
+@pytest.fixture
+def values(stored, db):
+    return copy.deepcopy(stored)
 
 
 def filled(route: str, values) -> str:
