@@ -1,6 +1,7 @@
 """What a page that is not allowed answers, and one that fails."""
 
 import logging
+import sys
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -10,8 +11,10 @@ from django.views.defaults import permission_denied
 from annotation.api import problems
 from annotation.steps.blinding import ScoresHidden
 from config import logs
+from config.database_away import is_away
 
 log = logging.getLogger("handful.refusals")
+AWAY = 5  # seconds after which it is worth asking again
 
 
 def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -25,16 +28,25 @@ def not_allowed(request: HttpRequest, exception: Exception) -> HttpResponse:
 def server_error(request: HttpRequest) -> HttpResponse | JsonResponse:
     """500 with the id by which the log knows this request; it asks no database.
 
-    A page for people; one line where a script shows it; for programs problem JSON.
+    503 and when to come again where the database is away, takes no writes or has no room. A page
+    for people; one line where a script shows it; for programs problem JSON.
     """
+    if is_away(sys.exc_info()[1]):
+        response = _told(request, 503)
+        response["Retry-After"] = str(AWAY)
+        return response
+    return _told(request, 500)
+
+
+def _told(request: HttpRequest, status: int) -> HttpResponse | JsonResponse:
     number = logs.request_id.get()
     if request.path_info.startswith("/api/"):
-        return problems.failed(number)
+        return problems.failed(number, status)
     plain = f"The server has a problem. If you report it, name this number: {number}\n"
     if not request.headers.get("HX-Request"):
         try:
             page = render_to_string("500.html", {"request_id": number})
-            return HttpResponse(page, status=500)
+            return HttpResponse(page, status=status)
         except Exception:  # what has failed may be what pages are made with
             log.exception("The page of an error failed too")
-    return HttpResponse(plain, content_type="text/plain; charset=utf-8", status=500)
+    return HttpResponse(plain, content_type="text/plain; charset=utf-8", status=status)

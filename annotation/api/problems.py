@@ -21,6 +21,8 @@ DOCUMENTED = {
     "404": "Not there, or not visible to the owner of the token",
     "405": "This address does not know that method",
     "500": "The server has a problem; `request` is its id in the server's log",
+    "503": "The database is away, read-only or full (`database_away`), or the server is busy; the"
+    " header Retry-After says when to go on",
     "429": "More than 100 requests in a minute; the header Retry-After says when to go on",
 }
 # The same of what changes something.
@@ -47,7 +49,7 @@ SHAPE = {
         },
         "request": {
             "type": "string",
-            "description": "of a 500: the id of the request in the server's log",
+            "description": "of a 500 or 503: the id of the request in the server's log",
         },
     },
 }
@@ -120,11 +122,21 @@ def reply(status: int, sentence: str) -> JsonResponse:
     return JsonResponse(told, status=status, content_type=MEDIA_TYPE)
 
 
-def failed(request_id: str) -> JsonResponse:
-    """500, with the id by which the server's log knows the request."""
-    sentence = "The server has a problem. If you report it, name the request."
-    told = problem(HTTPStatus.INTERNAL_SERVER_ERROR, "failed", sentence) | {"request": request_id}
-    return JsonResponse(told, status=500, content_type=MEDIA_TYPE)
+# Status -> code and sentence of what the server itself has not managed to do.
+FAILED = {
+    500: ("failed", "The server has a problem. If you report it, name the request."),
+    503: (
+        "database_away",
+        "The database is away, read-only or full. Try again in a moment; whether this request"
+        " changed anything is not known.",
+    ),
+}
+
+
+def failed(request_id: str, status: int = 500) -> JsonResponse:
+    """One of FAILED, with the id by which the server's log knows the request."""
+    told = problem(HTTPStatus(status), *FAILED[status]) | {"request": request_id}
+    return JsonResponse(told, status=status, content_type=MEDIA_TYPE)
 
 
 def document(result: dict[str, Any], **_: Any) -> dict[str, Any]:

@@ -19,8 +19,9 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 60.0  # seconds
 TIMEOUT = 60.0  # seconds without a byte
 # Nothing was done, whatever was asked for: the server, or a proxy before it, says so.
 NOT_DONE = frozenset({429, 503})
-# Perhaps done: asked again only where twice is the same as once.
+# Perhaps done: asked again only where twice is the same as once. So is a 503 of this code.
 PERHAPS_DONE = frozenset({502, 504})
+DATABASE_AWAY = "database_away"
 REPEATABLE = frozenset({"GET", "HEAD", "PUT", "DELETE"})
 
 Record = dict[str, Any]
@@ -133,9 +134,8 @@ class Connection:
                     raise NotReachable(self._nobody(error)) from None
                 self.sleep(pause(attempt))
                 continue
-            may_pass = reply.status_code in NOT_DONE or (
-                repeatable and reply.status_code in PERHAPS_DONE
-            )
+            certain = reply.status_code in NOT_DONE and _code(reply) != DATABASE_AWAY
+            may_pass = certain or (repeatable and reply.status_code in NOT_DONE | PERHAPS_DONE)
             if is_last or not may_pass:
                 return self._answered(reply)
             self.sleep(told_pause(reply.headers.get("Retry-After"), attempt))
@@ -218,6 +218,15 @@ def told_pause(retry_after: str | None, attempt: int) -> float:
 def bar(progress: bool, words: str, total: int | None, **how: Any) -> "tqdm[Any]":
     """A progress bar on standard error, in a terminal alone."""
     return tqdm(total=total, desc=words, disable=None if progress else True, leave=False, **how)
+
+
+def _code(reply: httpx.Response) -> str:
+    """What is wrong, for programs; "" where the reply does not say so."""
+    try:
+        problem = _json(reply)
+    except ValueError:  # a proxy's page
+        return ""
+    return str(problem.get("code", "")) if isinstance(problem, dict) else ""
 
 
 def _json(reply: httpx.Response) -> Any:

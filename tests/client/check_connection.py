@@ -70,6 +70,14 @@ def test_what_may_have_been_done_is_not_done_twice():
     assert len(server.asked) == 1
     server = Server(httpx.ReadTimeout("late"), ok({"step": "reveal"}))
     assert server.connection().post("work/answer/", {}, again=True) == {"step": "reveal"}
+    away = httpx.Response(503, headers={"Retry-After": "5"}, json={"code": "database_away"})
+    server = Server(away)
+    with pytest.raises(ApiError):
+        server.connection().post("studies/", {"name": "a"})
+    assert len(server.asked) == 1
+    server = Server(away, ok({"step": "reveal"}))
+    assert server.connection().post("work/answer/", {}, again=True) == {"step": "reveal"}
+    assert server.pauses == [5.0]
     server = Server(httpx.Response(502, text="<html>"))
     with pytest.raises(NotReachable, match="check the address"):
         server.connection().post("studies/", {"name": "a"})

@@ -55,7 +55,7 @@ def test_a_researcher_sees_it_while_the_database_is_away(researcher):
     client.force_login(researcher)
     with connection.execute_wrapper(away):
         reply = client.get(reverse("studies"))
-    assert reply.status_code == 500
+    assert (reply.status_code, reply["Retry-After"]) == (503, "5")
     assert reply["X-Request-ID"] in reply.content.decode()
 
 
@@ -65,10 +65,10 @@ def test_a_program_gets_problem_json_with_it_while_the_database_is_away(research
     row.save()
     with connection.execute_wrapper(away):
         reply = browser().get("/api/v1/studies/", headers={"Authorization": f"Bearer {token}"})
-    assert (reply.status_code, reply["Content-Type"]) == (500, "application/problem+json")
+    assert (reply.status_code, reply["Content-Type"]) == (503, "application/problem+json")
     told = reply.json()
     assert told["request"] == reply["X-Request-ID"]
-    assert (told["status"], told["code"]) == (500, "failed")
+    assert (told["status"], told["code"]) == (503, "database_away")
 
 
 def test_the_id_is_shown_even_if_pages_cannot_be_made(seat, settings):

@@ -1,0 +1,86 @@
+"""A database that is away, read-only or full is said to be so; what was sent can be sent again."""
+
+from contextlib import contextmanager
+
+import pytest
+from django.contrib.auth import get_user_model
+from django.db import connection
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Answer
+from tests import factories
+
+pytestmark = pytest.mark.engines
+
+
+@contextmanager
+def read_only():
+    """The database as whoever administers it may leave it for a while."""
+    on, off = (
+        ("PRAGMA query_only = ON", "PRAGMA query_only = OFF")
+        if connection.vendor == "sqlite"
+        else ("SET default_transaction_read_only = on", "SET default_transaction_read_only = off")
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(on)
+    try:
+        yield
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute(off)
+
+
+@pytest.fixture
+def seat(transactional_db):
+    researcher = get_user_model().objects.create_user("ada")
+    study = factories.make_study(researcher, factories.make_task(), shots=[0])
+    seat = factories.seat(study.scenarios.get())
+    factories.work_through(seat, limit=1)
+    return seat
+
+
+def browser() -> Client:
+    return Client(raise_request_exception=False)
+
+
+def answer_to(seat) -> dict[str, str]:
+    turn = seat.turns.get(answer=None)
+    return {"turn": turn.pk, "no_answer": "1"}
+
+
+def test_an_answer_is_not_lost_but_sent_again(seat):
+    address, sent = reverse("answer", args=[seat.token]), answer_to(seat)
+    before = Answer.objects.count()
+    with read_only():
+        reply = browser().post(address, sent)
+        assert (reply.status_code, reply["Retry-After"]) == (503, "5")
+        assert reply["X-Request-ID"] in reply.content.decode()
+        assert "What you submitted before is stored" in reply.content.decode()
+    assert Answer.objects.count() == before
+    assert browser().post(address, sent).status_code in (200, 302)
+    assert Answer.objects.count() == before + 1
+
+
+def test_a_program_is_told_by_a_code(seat):
+    header = {"Authorization": f"Bearer {seat.token}"}
+    address, turn = reverse("api_answer"), seat.turns.get(answer=None)
+    with read_only():
+        body = {"turn": turn.pk, "answer": {"no_answer": True}}
+        reply = browser().post(address, body, content_type="application/json", headers=header)
+    assert (reply.status_code, reply["Retry-After"]) == (503, "5")
+    assert reply["Content-Type"] == "application/problem+json"
+    assert reply.json()["code"] == "database_away"
+    assert reply.json()["request"] == reply["X-Request-ID"]
+
+
+def test_a_mistake_of_ours_is_no_database_that_is_away(seat):
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE annotation_draft RENAME TO gone")
+    try:
+        reply = browser().post(reverse("answer", args=[seat.token]), answer_to(seat))
+        assert reply.status_code == 500
+        assert "Retry-After" not in reply
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE gone RENAME TO annotation_draft")
