@@ -33,13 +33,8 @@ def _power(
     differences: np.ndarray, n: int, level: float, rests: np.ndarray, contexts: int
 ) -> np.ndarray:
     """The same for several differences, each with its own rest."""
-    shares, weights = _shares(n - 1)
-    df = (n - 1) / (shares**2 + (1 - shares) ** 2)
-    sums = 2 * special.gammaincinv(n - 1, (np.arange(SUMS) + 0.5) / SUMS) / (n - 1)
+    of_people, weights = _of_people(n, level)
     scale = math.sqrt(2 / n)  # SD of the difference of two means
-    # Smallest difference found: shares x sums, then for each difference.
-    # Quantiles of chi squared and t straight from scipy.special: a plan asks for thousands.
-    of_people = special.stdtrit(df, 1 - level / 2)[:, None] * np.sqrt(sums / n)[None, :]
     critical = special.stdtrit(contexts - 1, 1 - level / 2) if contexts > 1 else 0
     of_contexts = critical * scale * rests
     edges = np.maximum(of_people[None], np.broadcast_to(of_contexts, rests.shape)[:, None, None])
@@ -47,6 +42,19 @@ def _power(
     found = special.ndtr((gaps - edges) / scale) + special.ndtr((-gaps - edges) / scale)
     averaged: np.ndarray = np.minimum(1, np.einsum("dsm,s->d", found, weights) / SUMS)
     return averaged
+
+
+@functools.lru_cache(maxsize=256)
+def _of_people(n: int, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """The smallest difference that Welch's test finds, shares x sums, and the shares' weights.
+
+    The cells of a plan ask for the same groups again and again: kept for those asked for last.
+    """
+    shares, weights = _shares(n - 1)
+    df = (n - 1) / (shares**2 + (1 - shares) ** 2)
+    # Quantiles of chi squared and t straight from scipy.special: a plan asks for thousands.
+    sums = 2 * special.gammaincinv(n - 1, (np.arange(SUMS) + 0.5) / SUMS) / (n - 1)
+    return special.stdtrit(df, 1 - level / 2)[:, None] * np.sqrt(sums / n)[None, :], weights
 
 
 @functools.lru_cache

@@ -19,6 +19,14 @@ from tasks.spans import GivenAnswer as GivenAnswer
 LONGEST_COUNTED_GAP = timedelta(minutes=5)
 
 
+class TurnQuerySet(models.QuerySet["Turn"]):
+    def latest_of(self, participations: models.QuerySet) -> "TurnQuerySet":
+        """The latest turn of each of these that has one, with its answer and signs of work."""
+        own = self.filter(participation=models.OuterRef("pk")).order_by("-pk")
+        latest = participations.order_by().values(latest=models.Subquery(own.values("pk")[:1]))
+        return self.filter(pk__in=latest).select_related("answer", "activity")
+
+
 class Turn(models.Model):
     """One example put before one participation; made when it is first shown. Insert-only."""
 
@@ -37,6 +45,8 @@ class Turn(models.Model):
 
     # The same of the participation's first turn: Participation.latest_turn and show tell it.
     first_worked_before: timedelta
+
+    objects = TurnQuerySet.as_manager()
 
     class Meta:
         ordering = ["pk"]

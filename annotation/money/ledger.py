@@ -114,7 +114,11 @@ def active_time(participation: Participation) -> timedelta:
     """
     if participation.worked_seconds is not None and not participation.is_live:
         return timedelta(seconds=participation.worked_seconds)
-    last = participation.latest_turn()
+    return active_time_to(participation, participation.latest_turn())
+
+
+def active_time_to(participation: Participation, last: Turn | None) -> timedelta:
+    """The same of a participation that is not settled, whose latest turn is `last`."""
     if last is None:
         end = participation.finished_at or participation.comprehended_at
         return participation.worked_before_first(
@@ -149,9 +153,12 @@ def waiting_time(participation: Participation) -> timedelta:
     return min(waited, participation.study.decision_limit)
 
 
-def amount_due(participation: Participation, worked: timedelta) -> int:
-    """What the work of this participation is worth, in cents, without waiting and bonuses."""
-    study, has_begun = participation.study, participation.has_seen_an_example()
+def amount_due(participation: Participation, worked: timedelta, has_begun: bool) -> int:
+    """What the work of this participation is worth, in cents, without waiting and bonuses.
+
+    `has_begun`: an example was shown to it.
+    """
+    study = participation.study
     # Consenting alone is no work, and can be done again and again; failing the questions cannot.
     if not has_begun and participation.status != Status.SCREENED_OUT:
         return 0
@@ -191,7 +198,7 @@ def settle(participation: Participation) -> list[LedgerEntry]:
 
     entered = dict(participation.ledger.order_by().values_list("kind").annotate(total=Sum("cents")))
     _enter_exits(participation, entered, enter)
-    whole = amount_due(participation, worked)
+    whole = amount_due(participation, worked, participation.has_seen_an_example())
     completed = participation.status == Status.COMPLETED
     hours = f"{worked.total_seconds():.0f} s at {study.hourly_rate} {study.currency} per hour"
     had = sum(amount for kind, amount in entered.items() if kind not in (Kind.WAITING, Kind.BONUS))

@@ -320,3 +320,26 @@ def test_a_waiting_worker_reserves_the_cap(researcher, task):
     assert budget.reserved(study) == 600
     qualification.decide(seat.token, False, "no", researcher)
     assert budget.reserved(study) == 0
+
+
+def test_who_left_counts_as_settling_enters_it_in_as_many_queries_for_one_as_for_many(
+    ada, researcher, task, django_assert_max_num_queries
+):
+    study = make_study(researcher, task, annotators=6, budget=Decimal("60.00"))
+    scenario = study.scenarios.get()
+    seats_taken = [factories.seat(scenario) for _ in range(5)]
+    for number, seat in enumerate(seats_taken):
+        factories.work_through(seat, limit=number + 1)
+        arrived = timezone.now() - timedelta(minutes=10 * number)
+        Participation.objects.filter(pk=seat.pk).update(
+            arrived_at=arrived, status="expired", seat_number=None
+        )
+    with django_assert_max_num_queries(4):
+        before = budget.spent(study)
+    with django_assert_max_num_queries(20):
+        reply = ada.get(reverse("lists", args=[study.name]))
+    assert ledger.in_currency(before) in reply.content.decode()
+    with transaction.atomic():
+        budget.settle_left(study)
+    entered = sum(LedgerEntry.objects.values_list("cents", flat=True))
+    assert before == budget.spent(study) == entered > 0

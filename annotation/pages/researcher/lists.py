@@ -100,13 +100,14 @@ def raise_budget(request: ResearcherRequest, name: str) -> HttpResponse:
 
 
 def _page(request: ResearcherRequest, study: Study, sent: OnPage | None = None) -> HttpResponse:
+    spent, reserved = budget.spent(study), budget.reserved(study)
     context = {
         "study": study,
         "sent": sent,
         "rules": study.access_rules.select_related("made_by", "ended_by"),
-        "spent": ledger.in_currency(budget.spent(study)),
-        "reserved": ledger.in_currency(budget.reserved(study)),
-        "room": budget.room(study),
+        "spent": ledger.in_currency(spent),
+        "reserved": ledger.in_currency(reserved),
+        "room": budget.room(study, spent + reserved),
     }
     blank = (RuleForm(study), SwitchesForm(instance=study), SeatsForm(study), BudgetForm(study))
     context |= by_key(*blank, sent=sent)
