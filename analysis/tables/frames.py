@@ -11,13 +11,13 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import Count, Q
+from django.db.models import Count, QuerySet
 
 from analysis.heavy import np, pd
 from analysis.tables import test_sets
 from analysis.tables.answer_texts import texts_by_turn, texts_of
 from analysis.tables.scores import counted_remarks
-from annotation.models import ANALYSED, Answer, Arm, Status, Step, Study
+from annotation.models import ANALYSED, Answer, Arm, Participation, Status, Step, Study
 from tasks.metrics import s1
 from tasks.models import Example, Split, Task
 
@@ -144,38 +144,41 @@ def training_answers(study: Study, kind: str) -> pd.DataFrame:
     return pd.DataFrame.from_records(rows.iterator(chunk_size=5000), columns=columns)
 
 
-def answers_in_order(study: Study, kind: str) -> pd.DataFrame:
-    """One row per answer of both steps by those who completed and are in the analysis.
+IN_ORDER = (Step.TRAINING, Step.ANNOTATION)
+
+
+def answers_in_order(study: Study, kind: str, steps: Sequence[Step] = IN_ORDER) -> pd.DataFrame:
+    """One row per answer of these steps by those who completed and are in the analysis.
 
     Columns: participation (key), task, shots, annotator, step (training or annotation: attention
     checks are left out), position (from 0 without a gap, in the order in which this annotator met
     the step's examples), example (key), s1 in [0, 1], seconds (active time on it). Rows stand in
-    that order.
+    the order of the steps, the participations and the positions.
     """
     people = study.participations.analysed().in_cells().filter(kind=kind)
     who = pd.DataFrame.from_records(
         people.values_list("pk", "scenario__task__name", "scenario__shots", "pseudonym"),
         columns=["participation", "task", "shots", "annotator"],
     )
+    return pd.concat([_of_step(people, who, step) for step in steps], ignore_index=True)
+
+
+def _of_step(people: QuerySet[Participation], who: pd.DataFrame, step: Step) -> pd.DataFrame:
     rows = (
-        Answer.objects.filter(
-            turn__participation__in=people, turn__step__in=[Step.TRAINING, Step.ANNOTATION]
-        )
-        .annotate(trains=Q(turn__step=Step.TRAINING))
+        Answer.objects.filter(turn__participation__in=people, turn__step=step)
         .order_by("turn__participation", "turn")
-        .values_list("turn__participation_id", "trains", "turn__example_id", "s1", "active_seconds")
+        .values_list("turn__participation_id", "turn__example_id", "s1", "active_seconds")
     )
     # Straight into numbers: as rows of Python objects a million answers take far more memory.
-    numbers = [("participation", "i8"), ("trains", "?"), ("example", "i8"), ("s1", "f8")]
-    records = np.fromiter(rows.iterator(chunk_size=5000), dtype=[*numbers, ("seconds", "f8")])
+    kinds = [("participation", "i8"), ("example", "i8"), ("s1", "f8"), ("seconds", "f8")]
+    records = np.fromiter(rows.iterator(chunk_size=5000), dtype=kinds)
     places = pd.Index(who["participation"]).get_indexer(records["participation"])
     frame = who.take(places).reset_index(drop=True)
-    steps = np.array([Step.ANNOTATION.value, Step.TRAINING.value], dtype=object)
-    frame["step"] = steps[records["trains"].astype(int)]
+    frame["step"] = pd.Series([step.value] * len(frame), dtype=object)
     for column in ("example", "s1", "seconds"):
         frame[column] = records[column]
     # Attention checks have places in the order too: the stored position would have gaps.
-    frame["position"] = pd.DataFrame(records).groupby(["participation", "trains"]).cumcount()
+    frame["position"] = frame.groupby("participation").cumcount()
     return frame
 
 
